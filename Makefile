@@ -1,0 +1,49 @@
+# Two commands to begin with: `make demo` and `make test`. Each sets up what it needs first.
+PYTHON ?= python3
+VENV   ?= .venv
+BIN    := $(VENV)/bin
+PIP    := $(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt
+
+.PHONY: demo test check format test-system bench clean
+
+demo: $(VENV)/.base
+	@$(BIN)/evenhand demo
+
+test: $(VENV)/.dev
+	$(BIN)/python -m pytest -n 2
+
+check: $(VENV)/.dev
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+
+format: $(VENV)/.dev
+	$(BIN)/ruff check --fix .
+	$(BIN)/ruff format .
+
+# Tests that need more than Python. pytest's exit code 5 means that none is marked yet.
+test-system: $(VENV)/.dev
+	$(BIN)/python -m pytest -m system || [ $$? -eq 5 ]
+
+bench: $(VENV)/.dev
+	$(BIN)/python -m benchmarks
+
+clean:
+	rm -rf $(VENV) build dist .mypy_cache .pytest_cache .ruff_cache .hypothesis
+
+$(VENV)/bin/python:
+	@$(PYTHON) -c 'import sys; sys.exit("evenhand needs Python 3.11 or later: make PYTHON=python3.11 …" if sys.version_info < (3, 11) else 0)'
+	@echo "Setting up $(VENV) (once; a minute or two) …"
+	@# Some systems ship Python without the files that put pip into a new environment.
+	@$(PYTHON) -m venv $(VENV) 2>/dev/null || { $(PYTHON) -m venv --clear --without-pip $(VENV) && \
+	  $(PYTHON) -m pip --python $(VENV)/bin/python install --quiet pip; }
+
+$(VENV)/.base: pyproject.toml constraints.txt | $(VENV)/bin/python
+	@echo "Installing evenhand …"
+	@$(PIP) -e .
+	@touch $@
+
+$(VENV)/.dev: pyproject.toml constraints.txt | $(VENV)/bin/python
+	@echo "Installing evenhand and what its tests need …"
+	@$(PIP) -e '.[dev]'
+	@touch $@ $(VENV)/.base

@@ -1,0 +1,129 @@
+"""Fairness that remembers: score, plan and learn decisions that stay fair over time.
+
+Everything public is exported here, and loaded when first used: `import evenhand` is quick, and
+jax is loaded only by what needs it.
+"""
+
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING, Any
+
+__version__ = "0.1.0"
+
+if TYPE_CHECKING:
+    from evenhand.aggregation import BalancedUnfairness, MatrixFunction, TimepointFirst
+    from evenhand.assessment import Assessment
+    from evenhand.errors import EvenhandError
+    from evenhand.filters import AfterEach, Always, Every, Final, When, WhenPrefix
+    from evenhand.groups import Groups
+    from evenhand.mdp import FiniteMDP
+    from evenhand.policy import HistoryPolicy, MarkovPolicy, MemoryPolicy, Stochastic
+    from evenhand.process import Transition, rollout
+    from evenhand.scheme import (
+        FairnessScheme,
+        FeedbackScheme,
+        anytime,
+        bounded,
+        long_term,
+        periodic,
+    )
+    from evenhand.scheme_file import from_toml, to_toml
+    from evenhand.scoring import PolicyScore, policy_score
+    from evenhand.status import (
+        Decayed,
+        EnvyOfBest,
+        GroupTotals,
+        PairwiseEnvy,
+        PerEntitlement,
+        Returns,
+        TraceFunction,
+        WaitingTime,
+        Window,
+    )
+    from evenhand.stream import Stream
+    from evenhand.temporal import Discounted, Last, Mean, OverTime, Total, Worst, over_time
+    from evenhand.trace import Override, Step, Trace
+    from evenhand.unfairness import overall_unfairness, unfair_in_favour_of, unfair_to
+    from evenhand.welfare import (
+        AlphaFair,
+        Average,
+        Equality,
+        GeneralisedGini,
+        GiniWelfare,
+        Jain,
+        LogNash,
+        Nash,
+        NegativeVariance,
+        Parity,
+        Rawls,
+        Utilitarian,
+        WelfareFunction,
+    )
+
+# Where each public name lives. A test holds this table and the imports above together.
+_HOME = {
+    "aggregation": ("BalancedUnfairness", "MatrixFunction", "TimepointFirst"),
+    "assessment": ("Assessment",),
+    "errors": ("EvenhandError",),
+    "filters": ("AfterEach", "Always", "Every", "Final", "When", "WhenPrefix"),
+    "groups": ("Groups",),
+    "mdp": ("FiniteMDP",),
+    "policy": ("HistoryPolicy", "MarkovPolicy", "MemoryPolicy", "Stochastic"),
+    "process": ("Transition", "rollout"),
+    "scheme": (
+        "FairnessScheme",
+        "FeedbackScheme",
+        "anytime",
+        "bounded",
+        "long_term",
+        "periodic",
+    ),
+    "scheme_file": ("from_toml", "to_toml"),
+    "scoring": ("PolicyScore", "policy_score"),
+    "status": (
+        "Decayed",
+        "EnvyOfBest",
+        "GroupTotals",
+        "PairwiseEnvy",
+        "PerEntitlement",
+        "Returns",
+        "TraceFunction",
+        "WaitingTime",
+        "Window",
+    ),
+    "stream": ("Stream",),
+    "temporal": ("Discounted", "Last", "Mean", "OverTime", "Total", "Worst", "over_time"),
+    "trace": ("Override", "Step", "Trace"),
+    "unfairness": ("overall_unfairness", "unfair_in_favour_of", "unfair_to"),
+    "welfare": (
+        "AlphaFair",
+        "Average",
+        "Equality",
+        "GeneralisedGini",
+        "GiniWelfare",
+        "Jain",
+        "LogNash",
+        "Nash",
+        "NegativeVariance",
+        "Parity",
+        "Rawls",
+        "Utilitarian",
+        "WelfareFunction",
+    ),
+}
+_MODULE_OF = {name: module for module, names in _HOME.items() for name in names}
+
+__all__ = ["__version__", *sorted(_MODULE_OF)]
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _MODULE_OF:
+        raise AttributeError(f"module 'evenhand' has no attribute {name!r}")
+    value = getattr(importlib.import_module(f"evenhand.{_MODULE_OF[name]}"), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return __all__

@@ -1,0 +1,191 @@
+"""Section 4.2: W_ex, one number for the status vectors at the assessed time points.
+
+An aggregation first turns each assessed status vector into its contribution (`contribute`, time
+points apart from each other), and then folds the contributions (`init`, `update`, `value`).
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from evenhand.arrays import Array, namespace
+from evenhand.errors import OverridesRefused
+from evenhand.temporal import Mean, Temporal
+from evenhand.trace import Override
+from evenhand.unfairness import unfairness
+from evenhand.welfare import LogNash, Welfare
+
+if TYPE_CHECKING:
+    from jaxtyping import Float
+
+State = Any
+
+
+class Aggregation(ABC):
+    """The extended aggregation function W_ex, as a map followed by a fold."""
+
+    @property
+    def keeps_history(self) -> bool:
+        """Whether it needs all assessed statuses at once, so that its state grows with time."""
+        return False
+
+    @property
+    def empty(self) -> float | None:
+        """The value for no assessment at all, where the definition has one."""
+        return None
+
+    @property
+    def takes_overrides(self) -> bool:
+        """Whether an override has a place in it; only timepoint-first aggregations have one."""
+        return False
+
+    def require_fit(self, size: int) -> None:
+        """Refuse a status vector of a size that does not fit."""
+
+    @abstractmethod
+    def contribute(
+        self, statuses: Float[Array, "*batch n"], override: Override | None
+    ) -> Float[Array, "*batch ..."]: ...
+
+    @abstractmethod
+    def init(self, size: int) -> State: ...
+
+    @abstractmethod
+    def update(self, state: State, contribution: Float[Array, ...]) -> State: ...
+
+    @abstractmethod
+    def extend(self, state: State, contributions: Float[np.ndarray, "time ..."]) -> State:
+        """The state after many contributions; must agree with `update` repeated."""
+
+    @abstractmethod
+    def value(self, state: State) -> Float[Array, ""]: ...
+
+    @abstractmethod
+    def describe(self) -> str:
+        """One or two sentences."""
+
+
+@dataclass(frozen=True)
+class TimepointFirst(Aggregation):
+    """Definition "timepoint-first": W_temporal(W(u_1), …, W(u_k))."""
+
+    welfare: Welfare = LogNash()
+    temporal: Temporal = Mean()
+
+    @property
+    def keeps_history(self) -> bool:
+        return self.temporal.keeps_history
+
+    @property
+    def empty(self) -> float | None:
+        return self.temporal.empty
+
+    @property
+    def takes_overrides(self) -> bool:
+        return True
+
+    def require_fit(self, size: int) -> None:
+        self.welfare.require_fit(size)
+
+    def contribute(
+        self, statuses: Float[Array, "*batch n"], override: Override | None
+    ) -> Float[Array, "*batch"]:
+        """w_t: the welfare, or what the environment puts in its place."""
+        values = self.welfare(statuses)
+        if override is None:
+            return values
+        return namespace(values).where(override.applies, override.value, values)
+
+    def init(self, size: int) -> State:
+        return self.temporal.init()
+
+    def update(self, state: State, contribution: Float[Array, ""]) -> State:
+        return self.temporal.update(state, contribution)
+
+    def extend(self, state: State, contributions: Float[np.ndarray, " time"]) -> State:
+        return self.temporal.extend(state, contributions)
+
+    def value(self, state: State) -> Float[Array, ""]:
+        return self.temporal.value(state)
+
+    def describe(self) -> str:
+        return (
+            f"Fairness at a time point is {self.welfare.describe()}. "
+            f"Over time, {self.temporal.describe()}."
+        )
+
+
+@dataclass(frozen=True)
+class BalancedUnfairness(Aggregation):
+    """Section 4.2.1: −Σ_i (overall unfairness to i)². Later favour makes good for before."""
+
+    def contribute(
+        self, statuses: Float[Array, "*batch n"], override: Override | None
+    ) -> Float[Array, "*batch n"]:
+        _refuse(override, self)
+        return unfairness(statuses)
+
+    def init(self, size: int) -> State:
+        return np.zeros(size)
+
+    def update(self, state: State, contribution: Float[Array, " n"]) -> State:
+        return state + contribution
+
+    def extend(self, state: State, contributions: Float[np.ndarray, "time n"]) -> State:
+        return state + contributions.sum(axis=0)
+
+    def value(self, state: State) -> Float[Array, ""]:
+        return -namespace(state).sum(state**2)
+
+    def describe(self) -> str:
+        return (
+            "Each stakeholder's distance from the mean status is added up over time, so that "
+            "being favoured once makes good for being neglected before; the score is minus the "
+            "sum of the squares of what is left."
+        )
+
+
+@dataclass(frozen=True)
+class MatrixFunction(Aggregation):
+    """Any function of the assessed status matrix [time, stakeholder], for scoring only."""
+
+    function: Callable[[Any], Any]
+
+    @property
+    def keeps_history(self) -> bool:
+        return True
+
+    def contribute(
+        self, statuses: Float[Array, "*batch n"], override: Override | None
+    ) -> Float[Array, "*batch n"]:
+        _refuse(override, self)
+        return statuses
+
+    def init(self, size: int) -> State:
+        return (np.zeros((0, size)),)
+
+    def update(self, state: State, contribution: Float[Array, " n"]) -> State:
+        return (*state, contribution[None])
+
+    def extend(self, state: State, contributions: Float[np.ndarray, "time n"]) -> State:
+        return (*state, contributions)
+
+    def value(self, state: State) -> Float[Array, ""]:
+        return np.asarray(self.function(np.concatenate(state)), dtype=np.float64)
+
+    def describe(self) -> str:
+        name = getattr(self.function, "__name__", type(self.function).__name__)
+        return f"The score is what the function {name} says of the table of statuses."
+
+
+def _refuse(override: Override | None, aggregation: Aggregation) -> None:
+    if override is not None:
+        raise OverridesRefused(
+            f"{type(aggregation).__name__} is not timepoint-first, so the trace's overrides have "
+            "no place in it: score the trace without them, or use TimepointFirst."
+        )

@@ -1,0 +1,99 @@
+"""A score with its reasons: who stood where at each time point, and to whom it was unfair."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from evenhand.errors import BadParameter
+from evenhand.stream import Stream, assessed_points
+from evenhand.trace import Trace
+from evenhand.unfairness import overall_unfairness, unfair_in_favour_of, unfair_to, unfairness
+
+if TYPE_CHECKING:
+    from jaxtyping import Bool, Float, Int
+
+    from evenhand.scheme import FairnessScheme
+
+
+@dataclass(frozen=True, eq=False)
+class Assessment:
+    """What `scheme.assess(trace)` found. Times are counted from 1, as in the paper.
+
+    >>> from evenhand import Trace, anytime
+    >>> result = anytime().assess(Trace(rewards=[[6, 8, 10]], stakeholders=("A", "B", "C")))
+    >>> result.unfair_to(1), result.unfair_in_favour_of(1), result.unfairness("A", 1)
+    (('A',), ('C',), -2.0)
+    """
+
+    score: float
+    names: tuple[str, ...]
+    statuses: Float[np.ndarray, "time stakeholder"]  # at every time point, assessed or not
+    assessed: Bool[np.ndarray, " time"]
+    welfare: Float[np.ndarray, " assessment"] | None  # w_t, where the scheme is timepoint-first
+
+    @property
+    def times(self) -> Int[np.ndarray, " assessment"]:
+        """The assessed time points t_1, …, t_k."""
+        return np.flatnonzero(self.assessed) + 1
+
+    def unfairness(self, stakeholder: int | str, time: int) -> float:
+        """Definition "unfairness to": U_i(τ_t) − mean(U(τ_t))."""
+        return float(unfairness(self._at(time))[self._index(stakeholder)])
+
+    def unfair_to(self, time: int) -> tuple[str, ...]:
+        """Those below the mean at a time point."""
+        return self._named(unfair_to(self._at(time)))
+
+    def unfair_in_favour_of(self, time: int) -> tuple[str, ...]:
+        """Those above the mean at a time point."""
+        return self._named(unfair_in_favour_of(self._at(time)))
+
+    def overall_unfairness(self) -> dict[str, float]:
+        """Definition "overall unfairness": summed over the assessed time points, by stakeholder."""
+        total = overall_unfairness(self.statuses[self.assessed])
+        return dict(zip(self.names, total.tolist(), strict=True))
+
+    def _at(self, time: int) -> Float[np.ndarray, " stakeholder"]:
+        if not 1 <= time <= len(self.statuses):
+            raise BadParameter(
+                f"there is no time point {time}: they run from 1 to {len(self.statuses)}."
+            )
+        return self.statuses[time - 1]
+
+    def _index(self, stakeholder: int | str) -> int:
+        if isinstance(stakeholder, str):
+            if stakeholder not in self.names:
+                known = ", ".join(self.names[:10])
+                raise BadParameter(f"there is no stakeholder {stakeholder!r}: there are {known}.")
+            return self.names.index(stakeholder)
+        if not 0 <= stakeholder < len(self.names):
+            raise BadParameter(
+                f"there is no stakeholder {stakeholder}: they run from 0 to {len(self.names) - 1}."
+            )
+        return stakeholder
+
+    def _named(self, chosen: Bool[np.ndarray, " stakeholder"]) -> tuple[str, ...]:
+        return tuple(name for name, yes in zip(self.names, chosen, strict=True) if yes)
+
+
+def assess(scheme: FairnessScheme, trace: Trace) -> Assessment:
+    """Score a trace and keep what the score was made of."""
+    stream = Stream(scheme, trace.num_stakeholders)
+    stream.extend(trace)
+    score = stream.score
+    _, statuses = scheme.status.scan(scheme.status.init(trace.num_stakeholders), trace)
+    _, fires = scheme.filter.scan(scheme.filter.init(), trace)
+    if scheme.filter.assesses_end:
+        fires[-1:] = True
+    assessed, override = assessed_points(fires, trace.overrides)
+    welfare = None
+    if scheme.welfare is not None:
+        with np.errstate(all="ignore"):
+            welfare = scheme.aggregation.contribute(statuses[assessed], override)
+    names = scheme.status.names(trace.stakeholders)
+    if len(names) != statuses.shape[-1]:  # a function of the trace may judge anyone it likes
+        names = tuple(str(i) for i in range(statuses.shape[-1]))
+    return Assessment(score, names, statuses, assessed, welfare)

@@ -1,0 +1,67 @@
+"""Named errors. Each message says what is wrong, where, and how to mend it."""
+
+from __future__ import annotations
+
+
+class EvenhandError(ValueError):
+    """Something a user can mend. The command line prints it as one sentence and exits with 2."""
+
+
+class UnequalLengths(EvenhandError):
+    """Sequences that should describe the same steps or stakeholders differ in length."""
+
+
+class NotFinite(EvenhandError):
+    """A NaN or an infinity where a number is needed."""
+
+
+class NegativeStatus(EvenhandError):
+    """A status for which the chosen welfare function is undefined."""
+
+
+class WelfareOverflow(EvenhandError):
+    """A welfare too large for a float64, such as the product of many large statuses."""
+
+
+class ZeroEntitlement(EvenhandError):
+    """An entitlement that is not positive, so that nothing can be measured against it."""
+
+
+class EmptyGroup(EvenhandError):
+    """A group without members, or groups that do not fit the stakeholders."""
+
+
+class WeightsDoNotFit(EvenhandError):
+    """Weights of the wrong number, sign or order."""
+
+
+class NothingAssessed(EvenhandError):
+    """The filter never fired, so that there is no score."""
+
+
+class OverridesRefused(EvenhandError):
+    """A trace with overrides, scored by an aggregation that has no place for them."""
+
+
+class CannotStream(EvenhandError):
+    """A part of the scheme needs the whole history, so that it cannot run step by step."""
+
+
+class NoLimit(EvenhandError):
+    """The infinite-horizon score is not known to exist, or not to the tolerance asked for."""
+
+
+class CounterfactualsRefused(EvenhandError):
+    """The scheme cannot say what an imagined memory would have been paid."""
+
+
+class BadParameter(EvenhandError):
+    """A constructor argument outside what the definition allows."""
+
+
+class UnknownName(EvenhandError):
+    """A name that no registry knows; the message offers the nearest."""
+
+
+class SchemeFileError(EvenhandError):
+    """A scheme file that cannot be read, or a scheme that cannot be written as one."""

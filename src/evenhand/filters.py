@@ -1,0 +1,213 @@
+"""Section 4: B, the time points at which fairness is assessed.
+
+A filter is a fold over steps that also says, after each, whether that time point is assessed.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from evenhand.arrays import Array, namespace
+from evenhand.errors import BadParameter, CannotStream
+from evenhand.trace import Step, Trace
+
+if TYPE_CHECKING:
+    from jaxtyping import Bool
+
+State = Any
+
+
+class Filter(ABC):
+    """The filter function B, as a fold."""
+
+    @property
+    def keeps_history(self) -> bool:
+        """Whether it needs the whole history, so that it cannot be streamed or learned with."""
+        return False
+
+    @property
+    def assesses_end(self) -> bool:
+        """Whether the last time point is assessed because it is the last."""
+        return False
+
+    @abstractmethod
+    def init(self) -> State: ...
+
+    @abstractmethod
+    def update(self, state: State, step: Step) -> tuple[State, Bool[Array, ""]]: ...
+
+    @abstractmethod
+    def describe(self) -> str:
+        """A phrase that completes "fairness is assessed …"."""
+
+    def scan(self, state: State, steps: Trace) -> tuple[State, Bool[np.ndarray, " time"]]:
+        """The state after many steps, and which of them are assessed."""
+        fires = []
+        for step in steps.steps():
+            state, fired = self.update(state, step)
+            fires.append(bool(fired))
+        return state, np.array(fires, dtype=bool)
+
+    def steps_for(self, assessments: int) -> int | None:
+        """How many steps bring that many assessments for certain, or None if it is not known."""
+        return None
+
+
+@dataclass(frozen=True)
+class Always(Filter):
+    """Anytime fairness: every time point."""
+
+    def init(self) -> State:
+        return ()
+
+    def update(self, state: State, step: Step) -> tuple[State, Bool[Array, ""]]:
+        return state, np.ones((), dtype=bool)
+
+    def scan(self, state: State, steps: Trace) -> tuple[State, Bool[np.ndarray, " time"]]:
+        return state, np.ones(len(steps), dtype=bool)
+
+    def describe(self) -> str:
+        return "after every decision"
+
+    def steps_for(self, assessments: int) -> int:
+        return assessments
+
+
+@dataclass(frozen=True)
+class Every(Filter):
+    """Periodic fairness: the time points p, 2p, …, ⌊T/p⌋·p."""
+
+    period: int
+
+    def __post_init__(self) -> None:
+        if isinstance(self.period, bool) or self.period != int(self.period) or self.period < 1:
+            raise BadParameter(f"period is {self.period}: it must be a whole number from 1.")
+
+    def init(self) -> State:
+        return np.zeros((), dtype=np.int32)
+
+    def update(self, state: State, step: Step) -> tuple[State, Bool[Array, ""]]:
+        state = (state + 1) % self.period
+        return state, state == 0
+
+    def scan(self, state: State, steps: Trace) -> tuple[State, Bool[np.ndarray, " time"]]:
+        phase = (state + np.arange(1, len(steps) + 1)) % self.period
+        return phase[-1] if len(steps) else state, phase == 0
+
+    def describe(self) -> str:
+        return (
+            "after every decision" if self.period == 1 else f"after every {self.period} decisions"
+        )
+
+    def steps_for(self, assessments: int) -> int:
+        return self.period * assessments
+
+
+@dataclass(frozen=True)
+class Final(Filter):
+    """Long-term fairness: the last time point alone. So far, that is the present one."""
+
+    @property
+    def assesses_end(self) -> bool:
+        return True
+
+    def init(self) -> State:
+        return ()
+
+    def update(self, state: State, step: Step) -> tuple[State, Bool[Array, ""]]:
+        return state, np.zeros((), dtype=bool)
+
+    def scan(self, state: State, steps: Trace) -> tuple[State, Bool[np.ndarray, " time"]]:
+        return state, np.zeros(len(steps), dtype=bool)
+
+    def describe(self) -> str:
+        return "once, at the end"
+
+
+@dataclass(frozen=True)
+class AfterEach(Filter):
+    """Bounded fairness: whenever another `amount` has been distributed among all stakeholders.
+
+    A step that completes several amounts at once is one assessment. A correction that takes
+    something back makes no assessment, and what it took must be distributed again first.
+    """
+
+    amount: float
+
+    # 0.1 added up ten times falls just short of 1: what is missing by rounding is not missing.
+    _ROUNDING = 1e-9
+
+    def __post_init__(self) -> None:
+        if not (self.amount > 0 and np.isfinite(self.amount)):
+            raise BadParameter(f"amount is {self.amount}: it must be a positive number.")
+
+    def init(self) -> State:
+        return np.zeros(()), np.zeros(())
+
+    def update(self, state: State, step: Step) -> tuple[State, Bool[Array, ""]]:
+        distributed, completed = state
+        xp = namespace(step.rewards)
+        distributed = distributed + xp.sum(step.rewards)
+        now = xp.floor(distributed / self.amount + self._ROUNDING)
+        return (distributed, xp.maximum(completed, now)), now > completed
+
+    def scan(self, state: State, steps: Trace) -> tuple[State, Bool[np.ndarray, " time"]]:
+        distributed, completed = state
+        running = distributed + np.cumsum(steps.rewards.sum(axis=1))
+        now = np.floor(running / self.amount + self._ROUNDING)
+        most = np.maximum.accumulate(np.concatenate(([completed], now)))
+        after = running[-1] if len(steps) else distributed
+        return (after, most[-1]), most[1:] > most[:-1]
+
+    def describe(self) -> str:
+        return f"whenever another {self.amount:g} has been distributed"
+
+
+@dataclass(frozen=True)
+class When(Filter):
+    """Bounded fairness: wherever a predicate holds of the step just taken."""
+
+    predicate: Callable[[Step], Any]
+
+    def init(self) -> State:
+        return ()
+
+    def update(self, state: State, step: Step) -> tuple[State, Bool[Array, ""]]:
+        return state, self.predicate(step)
+
+    def describe(self) -> str:
+        name = getattr(self.predicate, "__name__", type(self.predicate).__name__)
+        return f"wherever {name} holds of the step"
+
+
+@dataclass(frozen=True)
+class WhenPrefix(Filter):
+    """Bounded fairness: wherever a predicate holds of the whole trace so far. For scoring only."""
+
+    predicate: Callable[[Trace], Any]
+
+    @property
+    def keeps_history(self) -> bool:
+        return True
+
+    def init(self) -> State:
+        return ()
+
+    def update(self, state: State, step: Step) -> tuple[State, Bool[Array, ""]]:
+        raise CannotStream(
+            f"the filter ({self.describe()}) needs the whole history: score it with "
+            "scheme.score(trace), or use When, whose predicate sees the step alone."
+        )
+
+    def scan(self, state: State, steps: Trace) -> tuple[State, Bool[np.ndarray, " time"]]:
+        fires = [bool(self.predicate(steps.prefix(t))) for t in range(1, len(steps) + 1)]
+        return state, np.array(fires, dtype=bool)
+
+    def describe(self) -> str:
+        name = getattr(self.predicate, "__name__", type(self.predicate).__name__)
+        return f"wherever {name} holds of the history so far"

@@ -1,0 +1,77 @@
+"""Stakeholders taken together: protected groups, regions, classes of patients."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from evenhand.arrays import Array, namespace
+from evenhand.errors import EmptyGroup
+
+if TYPE_CHECKING:
+    from jaxtyping import Float
+
+
+@dataclass(frozen=True)
+class Groups:
+    """Named groups of stakeholder indices; a stakeholder belongs to at most one.
+
+    >>> Groups.of({"A": [0, 1], "B": [2, 3]}).totals(np.array([1.0, 2.0, 3.0, 4.0]))
+    array([3., 7.])
+    >>> Groups.of(["A", "A", "B", "B"]) == Groups.of({"A": [0, 1], "B": [2, 3]})
+    True
+    """
+
+    names: tuple[str, ...]
+    members: tuple[tuple[int, ...], ...]
+
+    @classmethod
+    def of(cls, groups: Groups | Mapping[str, Sequence[int]] | Sequence[str]) -> Groups:
+        """From {name: members}, or from one group name a stakeholder."""
+        if isinstance(groups, Groups):
+            return groups
+        if not isinstance(groups, Mapping):
+            labels = [str(label) for label in groups]
+            groups = {
+                name: [i for i, label in enumerate(labels) if label == name] for name in labels
+            }
+        return cls(tuple(groups), tuple(tuple(int(i) for i in part) for part in groups.values()))
+
+    def __post_init__(self) -> None:
+        if not self.names:
+            raise EmptyGroup("there are no groups: name at least one, with its members.")
+        for name, part in zip(self.names, self.members, strict=True):
+            if not part:
+                raise EmptyGroup(f"group {name!r} has no members: give it some or leave it out.")
+        everyone = [i for part in self.members for i in part]
+        if len(set(everyone)) != len(everyone):
+            twice = next(i for i in everyone if everyone.count(i) > 1)
+            raise EmptyGroup(f"stakeholder {twice} is listed twice: one group each.")
+        if min(everyone) < 0:
+            raise EmptyGroup(f"stakeholder {min(everyone)} does not exist: indices start at 0.")
+
+    def require_fit(self, num_stakeholders: int) -> None:
+        """Every stakeholder in a group, and no one in a group who does not exist."""
+        everyone = {i for part in self.members for i in part}
+        for i in sorted(everyone ^ set(range(num_stakeholders))):
+            if i < num_stakeholders:
+                raise EmptyGroup(f"stakeholder {i} is in no group: put everyone into one.")
+            name = next(n for n, part in zip(self.names, self.members, strict=True) if i in part)
+            raise EmptyGroup(
+                f"group {name!r} names stakeholder {i}, but there are only {num_stakeholders} "
+                f"(0 to {num_stakeholders - 1})."
+            )
+
+    def totals(self, values: Float[Array, "*batch stakeholder"]) -> Float[Array, "*batch group"]:
+        """The sum over each group's members."""
+        xp = namespace(values)
+        return values @ xp.asarray(self._indicator(values.shape[-1]), dtype=values.dtype)
+
+    def _indicator(self, num_stakeholders: int) -> Float[np.ndarray, "stakeholder group"]:
+        indicator = np.zeros((num_stakeholders, len(self.names)))
+        for group, part in enumerate(self.members):
+            indicator[list(part), group] = 1.0
+        return indicator

@@ -1,0 +1,156 @@
+"""Section 4.1: a fairness scheme ⟨U, W_ex, B⟩, one object with four uses.
+
+It scores a history, watches a stream, pays a learner, and is the objective of an exact planner.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from evenhand.aggregation import Aggregation, TimepointFirst
+from evenhand.arrays import as_float64
+from evenhand.assessment import Assessment, assess
+from evenhand.errors import BadParameter, CannotStream, CounterfactualsRefused, NothingAssessed
+from evenhand.filters import Always, Every, Filter, Final
+from evenhand.status import Returns, Status
+from evenhand.stream import Stream
+from evenhand.temporal import Last, Mean, Temporal, Total
+from evenhand.trace import Trace
+from evenhand.welfare import LogNash, Welfare
+
+
+@dataclass(frozen=True)
+class FairnessScheme:
+    """Definition "fairness scheme": ⟨status U, aggregation W_ex, filter B⟩.
+
+    `empty` is the score of a trace in which nothing was assessed; without it that is an error.
+
+    >>> scheme = FairnessScheme(Returns(), TimepointFirst(LogNash(), Total()))
+    >>> round(scheme.score(Trace(rewards=[[1, 0], [0, 1]])), 6)  # ln 2 + 2 ln 2
+    2.079442
+    """
+
+    status: Status = Returns()
+    aggregation: Aggregation = TimepointFirst()
+    filter: Filter = Always()
+    empty: float | None = None
+
+    def __post_init__(self) -> None:
+        for value, kind, what in (
+            (self.status, Status, "status"),
+            (self.aggregation, Aggregation, "aggregation"),
+            (self.filter, Filter, "filter"),
+        ):
+            if not isinstance(value, kind):
+                raise BadParameter(
+                    f"{what} must be a {kind.__name__}, not {value!r}: see `evenhand list`, or "
+                    "wrap a function (TraceFunction, MatrixFunction, When)."
+                )
+        if self.empty is not None:
+            object.__setattr__(self, "empty", float(as_float64(self.empty, "empty")))
+
+    @property
+    def welfare(self) -> Welfare | None:
+        """W, where the aggregation is timepoint-first."""
+        return getattr(self.aggregation, "welfare", None)
+
+    @property
+    def temporal(self) -> Temporal | None:
+        """W_temporal, where the aggregation is timepoint-first."""
+        return getattr(self.aggregation, "temporal", None)
+
+    def score(self, trace: Trace) -> float:
+        """Definition "fairness score of a trace": W_ex of the statuses that pass the filter."""
+        stream = Stream(self, trace.num_stakeholders)
+        stream.extend(trace)
+        return stream.score
+
+    def assess(self, trace: Trace) -> Assessment:
+        """The score with its reasons: statuses, assessed times, and unfairness to each."""
+        return assess(self, trace)
+
+    def stream(self, num_stakeholders: int) -> Stream:
+        """A running score that takes one step at a time."""
+        for part in (self.status, self.filter, self.aggregation):
+            if part.keeps_history:
+                raise CannotStream(
+                    f"{type(part).__name__} needs the whole history, so the scheme cannot run "
+                    "step by step: score finished traces, or write that part as a fold."
+                )
+        return Stream(self, num_stakeholders)
+
+    def require_counterfactuals(self) -> None:
+        """A known scheme can say what an imagined memory would have been paid."""
+
+    def describe(self) -> str:
+        """The scheme in plain words."""
+        words = (
+            f"Each stakeholder's status is {self.status.describe()}. "
+            f"Fairness is assessed {self.filter.describe()}. {self.aggregation.describe()}"
+        )
+        if self.empty is not None:
+            words += f" Where nothing is assessed the score is {self.empty:g}."
+        return words
+
+
+@dataclass(frozen=True)
+class FeedbackScheme:
+    """Section 4.1: scores that come only as feedback from the environment, the scheme unknown.
+
+    Each step of the trace carries its `feedback`. That is enough to score and to learn from; it is
+    not enough to imagine other memories, because nobody can say what they would have been paid.
+    """
+
+    temporal: Temporal = Total()
+
+    def score(self, trace: Trace) -> float:
+        if trace.feedback is None:
+            raise BadParameter("the trace carries no feedback: build it with feedback=[…].")
+        if len(trace) == 0:
+            if self.temporal.empty is None:
+                raise NothingAssessed("the trace has no steps, so there is no feedback to score.")
+            return self.temporal.empty
+        return float(
+            self.temporal.value(self.temporal.extend(self.temporal.init(), trace.feedback))
+        )
+
+    def require_counterfactuals(self) -> None:
+        raise CounterfactualsRefused(
+            "the scheme is a black box: it says what this history was paid, not what another "
+            "memory would have been. Learn without counterfactuals, or state the scheme."
+        )
+
+    def describe(self) -> str:
+        return f"The environment scores each step in a way not known; {self.temporal.describe()}."
+
+
+def long_term(welfare: Welfare = LogNash(), status: Status = Returns()) -> FairnessScheme:
+    """Definition "long-term fairness": W(U(τ_T)), the end alone."""
+    return FairnessScheme(status, TimepointFirst(welfare, Last()), Final())
+
+
+def periodic(
+    period: int,
+    welfare: Welfare = LogNash(),
+    temporal: Temporal = Mean(),
+    status: Status = Returns(),
+) -> FairnessScheme:
+    """Definition "periodic fairness": assessed at p, 2p, …, ⌊T/p⌋·p."""
+    return FairnessScheme(status, TimepointFirst(welfare, temporal), Every(period))
+
+
+def anytime(
+    welfare: Welfare = LogNash(), temporal: Temporal = Mean(), status: Status = Returns()
+) -> FairnessScheme:
+    """Definition "anytime fairness": assessed at every time point, period 1."""
+    return FairnessScheme(status, TimepointFirst(welfare, temporal), Always())
+
+
+def bounded(
+    filter: Filter,
+    welfare: Welfare = LogNash(),
+    temporal: Temporal = Mean(),
+    status: Status = Returns(),
+) -> FairnessScheme:
+    """Definition "bounded fairness": assessed wherever the filter says so."""
+    return FairnessScheme(status, TimepointFirst(welfare, temporal), filter)

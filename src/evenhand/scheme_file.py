@@ -1,0 +1,130 @@
+"""A scheme as a small TOML table, so that it can be written without Python.
+
+    welfare = "rawls"
+    temporal = "mean"
+    filter = { name = "every", period = 12 }
+
+    [status]
+    name = "per_entitlement"
+    entitlements = [39.5, 5.8, 0.6]
+
+A part is a name, or a table of its name and parameters; what is left out has its default. An
+aggregation that is not timepoint-first stands in place of `welfare` and `temporal`.
+"""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Mapping
+from dataclasses import MISSING, fields
+from typing import Any
+
+import tomli_w
+
+from evenhand.aggregation import TimepointFirst
+from evenhand.errors import EvenhandError, SchemeFileError
+from evenhand.groups import Groups
+from evenhand.registry import AGGREGATIONS, FILTERS, STATUSES, TEMPORALS, WELFARES, Registry
+from evenhand.scheme import FairnessScheme
+
+# Which registry the value of a key belongs to, at the top and inside the parts.
+PARTS: dict[str, Registry] = {
+    "status": STATUSES,
+    "of": STATUSES,
+    "welfare": WELFARES,
+    "temporal": TEMPORALS,
+    "aggregation": AGGREGATIONS,
+    "filter": FILTERS,
+}
+TOP_LEVEL = ("status", "welfare", "temporal", "aggregation", "filter", "empty")
+
+
+def to_toml(scheme: FairnessScheme) -> str:
+    """The scheme as TOML text; parts that are Python functions cannot be written."""
+    table: dict[str, Any] = {"status": _to_table(scheme.status, STATUSES)}
+    if isinstance(scheme.aggregation, TimepointFirst):
+        table["welfare"] = _to_table(scheme.aggregation.welfare, WELFARES)
+        table["temporal"] = _to_table(scheme.aggregation.temporal, TEMPORALS)
+    else:
+        table["aggregation"] = _to_table(scheme.aggregation, AGGREGATIONS)
+    table["filter"] = _to_table(scheme.filter, FILTERS)
+    if scheme.empty is not None:
+        table["empty"] = scheme.empty
+    return tomli_w.dumps(table)
+
+
+def from_toml(text: str) -> FairnessScheme:
+    """A scheme from TOML text."""
+    try:
+        table = tomllib.loads(text)
+    except tomllib.TOMLDecodeError as error:
+        raise SchemeFileError(f"the scheme is not valid TOML: {error}.") from None
+    for key in table:
+        if key not in TOP_LEVEL:
+            raise SchemeFileError(f"a scheme has no part {key!r}: it has {', '.join(TOP_LEVEL)}.")
+    if "aggregation" in table and ("welfare" in table or "temporal" in table):
+        raise SchemeFileError(
+            "a scheme has either an aggregation, or a welfare and a temporal, not both."
+        )
+    parts = {
+        key: _from_table(value, PARTS[key], key) for key, value in table.items() if key in PARTS
+    }
+    timepoint = {key: parts.pop(key) for key in ("welfare", "temporal") if key in parts}
+    if timepoint:
+        parts["aggregation"] = TimepointFirst(**timepoint)
+    empty = table.get("empty")
+    if not isinstance(empty, int | float | None) or isinstance(empty, bool):
+        raise SchemeFileError(f"empty is {empty!r}: it must be a number.")
+    return FairnessScheme(**parts, empty=empty)
+
+
+def _to_table(part: Any, registry: Registry) -> Any:
+    name = registry.name_of(part)
+    if name is None:
+        raise SchemeFileError(
+            f"{type(part).__name__} is Python code and cannot be written to a scheme file: use a "
+            f"named {registry.kind} ({', '.join(registry.classes)})."
+        )
+    parameters = {}
+    for spec in fields(part):
+        value = getattr(part, spec.name)
+        if spec.default is MISSING or value != spec.default:
+            parameters[spec.name] = _to_value(value, PARTS.get(spec.name))
+    return {"name": name, **parameters} if parameters else name
+
+
+def _to_value(value: Any, registry: Registry | None) -> Any:
+    if registry is not None:
+        return _to_table(value, registry)
+    if isinstance(value, Groups):
+        return {n: list(part) for n, part in zip(value.names, value.members, strict=True)}
+    return list(value) if isinstance(value, tuple) else value
+
+
+def _from_table(value: Any, registry: Registry, key: str) -> Any:
+    if isinstance(value, str):
+        value = {"name": value}
+    if not isinstance(value, Mapping) or not isinstance(value.get("name"), str):
+        raise SchemeFileError(f"{key} must be a name, or a table with a name and its parameters.")
+    cls = registry.get(value["name"])
+    known = {spec.name: spec for spec in fields(cls)}
+    parameters = {}
+    for parameter, given in value.items():
+        if parameter == "name":
+            continue
+        if parameter not in known:
+            takes = f"it takes {', '.join(known)}" if known else "it takes none"
+            raise SchemeFileError(f"{value['name']} has no parameter {parameter!r}: {takes}.")
+        inner = PARTS.get(parameter)
+        parameters[parameter] = given if inner is None else _from_table(given, inner, parameter)
+    missing = [n for n, s in known.items() if s.default is MISSING and n not in parameters]
+    if missing:
+        raise SchemeFileError(f"{value['name']} needs {missing[0]!r}: add it to the {key} table.")
+    try:
+        return cls(**parameters)
+    except EvenhandError:
+        raise
+    except (TypeError, ValueError) as error:
+        raise SchemeFileError(
+            f"{key} {value['name']!r} cannot be made from {parameters}: {error}."
+        ) from None

@@ -1,0 +1,19 @@
+"""Section 4: status functions U."""
+
+from evenhand.status.base import Status
+from evenhand.status.derived import EnvyOfBest, GroupTotals, PairwiseEnvy, PerEntitlement
+from evenhand.status.function import TraceFunction
+from evenhand.status.received import Decayed, Returns, WaitingTime, Window
+
+__all__ = [
+    "Decayed",
+    "EnvyOfBest",
+    "GroupTotals",
+    "PairwiseEnvy",
+    "PerEntitlement",
+    "Returns",
+    "Status",
+    "TraceFunction",
+    "WaitingTime",
+    "Window",
+]

@@ -1,0 +1,61 @@
+"""Section 4: U, how well each stakeholder is doing at the end of a trace. Higher is better.
+
+A status is a fold: `init` gives the state before anything happened, `update` takes one step into
+account, `value` reads the status vector off. So it streams, pays a learner and is planned with.
+`scan` does many steps at once, for histories; it must agree with `update` repeated.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from evenhand.arrays import Array
+from evenhand.trace import Step, Trace
+
+if TYPE_CHECKING:
+    from jaxtyping import Float
+
+State = Any  # whatever the status carries from step to step: a tuple of arrays
+
+
+class Status(ABC):
+    """The stakeholder status function U, as a fold over the steps of a trace."""
+
+    @property
+    def keeps_history(self) -> bool:
+        """Whether it needs the whole history, so that it cannot be streamed or learned with."""
+        return False
+
+    @abstractmethod
+    def init(self, num_stakeholders: int) -> State:
+        """The state of the empty trace; refuses a number of stakeholders that does not fit."""
+
+    @abstractmethod
+    def update(self, state: State, step: Step) -> State: ...
+
+    @abstractmethod
+    def value(self, state: State) -> Float[Array, " status"]: ...
+
+    @abstractmethod
+    def describe(self) -> str:
+        """A phrase that completes "each stakeholder's status is …"."""
+
+    def scan(self, state: State, steps: Trace) -> tuple[State, Float[np.ndarray, "time status"]]:
+        """The state after many steps, and the status vector after each of them."""
+        values = []
+        for step in steps.steps():
+            state = self.update(state, step)
+            values.append(np.asarray(self.value(state), dtype=np.float64))
+        return state, np.array(values).reshape(len(steps), -1)
+
+    def names(self, stakeholders: Sequence[str]) -> tuple[str, ...]:
+        """What the entries of the status vector are called."""
+        return tuple(stakeholders)
+
+    def magnitude(self, reward_bound: float, time: int) -> float | None:
+        """A bound on |U_i(τ_t)| when no reward exceeds `reward_bound`, or None if none is known."""
+        return None

@@ -1,0 +1,187 @@
+"""Statuses that remember what each stakeholder received: in all, lately, or when last."""
+
+from __future__ import annotations
+
+import functools
+import math
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from evenhand.arrays import Array, namespace
+from evenhand.errors import BadParameter
+from evenhand.status.base import State, Status
+from evenhand.trace import Step, Trace
+
+if TYPE_CHECKING:
+    from jaxtyping import Float
+
+
+STRETCH = 16  # steps that one matrix product takes at a time, see `_recurrence`
+
+
+class _Running(NamedTuple):
+    total: Float[Array, " status"]
+    weight: Any  # γ^(t−1) of the step to come
+
+
+@dataclass(frozen=True)
+class Returns(Status):
+    """The return so far, G_i = Σ γ^(t−1) r_i; with discount 1 a count or a sum of amounts."""
+
+    discount: float = 1.0
+
+    def __post_init__(self) -> None:
+        if not 0.0 < self.discount <= 1.0:
+            raise BadParameter(f"discount is {self.discount}: it must lie in (0, 1].")
+
+    def init(self, num_stakeholders: int) -> State:
+        return _Running(np.zeros(num_stakeholders), np.ones(()))
+
+    def update(self, state: State, step: Step) -> State:
+        return _Running(state.total + state.weight * step.rewards, state.weight * self.discount)
+
+    def value(self, state: State) -> Float[Array, " status"]:
+        return state.total
+
+    def scan(self, state: State, steps: Trace) -> tuple[State, Float[np.ndarray, "time status"]]:
+        rewards, weight = steps.rewards, state.weight
+        if self.discount < 1.0:
+            weights = weight * self.discount ** np.arange(len(steps) + 1)
+            rewards, weight = weights[:-1, None] * rewards, weights[-1]
+        totals = _recurrence(rewards, state.total, decay=1.0)
+        return _Running(totals[-1] if len(totals) else state.total, weight), totals
+
+    def describe(self) -> str:
+        if self.discount == 1.0:
+            return "what it has received so far"
+        return f"what it has received so far, step t discounted by {self.discount:g}^(t−1)"
+
+    def magnitude(self, reward_bound: float, time: int) -> float:
+        steps = time if self.discount == 1.0 else (1 - self.discount**time) / (1 - self.discount)
+        return reward_bound * steps
+
+
+@dataclass(frozen=True)
+class Decayed(Status):
+    """Rewards that fade: U_t = λ U_(t−1) + r_t with λ = 2^(−1/half_life)."""
+
+    half_life: float
+
+    def __post_init__(self) -> None:
+        if not (self.half_life > 0.0 and math.isfinite(self.half_life)):
+            raise BadParameter(f"half_life is {self.half_life}: it must be a positive number.")
+
+    @property
+    def decay(self) -> float:
+        return 2.0 ** (-1.0 / self.half_life)
+
+    def init(self, num_stakeholders: int) -> State:
+        return np.zeros(num_stakeholders)
+
+    def update(self, state: State, step: Step) -> State:
+        return self.decay * state + step.rewards
+
+    def value(self, state: State) -> Float[Array, " status"]:
+        return state
+
+    def scan(self, state: State, steps: Trace) -> tuple[State, Float[np.ndarray, "time status"]]:
+        values = _recurrence(steps.rewards, state, self.decay)
+        return values[-1] if len(values) else state, values
+
+    def describe(self) -> str:
+        return f"what it has received, fading by half every {self.half_life:g} steps"
+
+    def magnitude(self, reward_bound: float, time: int) -> float:
+        return reward_bound * min(time, 1.0 / (1.0 - self.decay))
+
+
+@dataclass(frozen=True)
+class Window(Status):
+    """What each stakeholder received in the last `length` steps."""
+
+    length: int
+
+    def __post_init__(self) -> None:
+        if self.length < 1:
+            raise BadParameter(f"length is {self.length}: a window holds at least one step.")
+
+    def init(self, num_stakeholders: int) -> State:
+        return np.zeros((self.length, num_stakeholders))
+
+    def update(self, state: State, step: Step) -> State:
+        return namespace(step.rewards).concat((state[1:], step.rewards[None]))
+
+    def value(self, state: State) -> Float[Array, " status"]:
+        # Summed anew: a running difference would drift, and equal windows would come out unequal.
+        return namespace(state).sum(state, axis=0)
+
+    def scan(self, state: State, steps: Trace) -> tuple[State, Float[np.ndarray, "time status"]]:
+        received = np.concatenate((state, steps.rewards))
+        windows = np.lib.stride_tricks.sliding_window_view(received[1:], self.length, axis=0)
+        return received[len(received) - self.length :], windows.sum(axis=-1)
+
+    def describe(self) -> str:
+        return f"what it has received in the last {self.length} steps"
+
+    def magnitude(self, reward_bound: float, time: int) -> float:
+        return reward_bound * min(time, self.length)
+
+
+@dataclass(frozen=True)
+class WaitingTime(Status):
+    """Minus the number of steps since the stakeholder last received something (or the start)."""
+
+    def init(self, num_stakeholders: int) -> State:
+        return np.zeros(num_stakeholders)
+
+    def update(self, state: State, step: Step) -> State:
+        return namespace(step.rewards).where(step.rewards > 0, 0.0, state - 1.0)
+
+    def value(self, state: State) -> Float[Array, " status"]:
+        return state
+
+    def scan(self, state: State, steps: Trace) -> tuple[State, Float[np.ndarray, "time status"]]:
+        time = np.arange(1.0, len(steps) + 1)[:, None]
+        # Waiting since before this block is waiting since "time" U_0 ≤ 0, as U_0 is minus the wait.
+        last_served = np.maximum.accumulate(np.where(steps.rewards > 0, time, state), axis=0)
+        values = last_served - time
+        return values[-1] if len(values) else state, values
+
+    def describe(self) -> str:
+        return "minus the steps it has waited since it last received something"
+
+    def magnitude(self, reward_bound: float, time: int) -> float:
+        return time
+
+
+def _recurrence(
+    rewards: Float[np.ndarray, "time n"], start: Float[np.ndarray, " n"], decay: float
+) -> Float[np.ndarray, "time n"]:
+    """U_t = decay · U_(t−1) + r_t for all t, with U_0 = start.
+
+    A short stretch of it is a product with a triangular matrix, which is about twice as fast as a
+    running sum; the ends of the stretches are the same recurrence again, at decay^length. The
+    result is laid out with time contiguous, so that welfare over many time points runs along it.
+    """
+    steps, size = rewards.shape
+    weights, fade = _stretch(decay)
+    if steps <= STRETCH:
+        return weights[:steps, :steps].T @ rewards + fade[:steps, None] * start
+    padded = -(-steps // STRETCH) * STRETCH
+    inputs = np.zeros((size, padded))
+    inputs[:, :steps] = rewards.T
+    stretches = (inputs.reshape(-1, STRETCH) @ weights).reshape(size, -1, STRETCH)
+    ends = _recurrence(stretches[:, :, -1].T, start, decay**STRETCH)
+    before = np.concatenate((start[None], ends[:-1])).T[:, :, None]
+    stretches += before if decay == 1.0 else before * fade
+    return stretches.reshape(size, padded)[:, :steps].T
+
+
+@functools.cache
+def _stretch(decay: float) -> tuple[np.ndarray, np.ndarray]:
+    """What each reward of a stretch still counts at each later step, and the start before it."""
+    age = np.arange(STRETCH) - np.arange(STRETCH)[:, None]
+    weights = np.where(age >= 0, decay ** np.maximum(age, 0.0), 0.0)
+    return weights, decay ** np.arange(1.0, STRETCH + 1)

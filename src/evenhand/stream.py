@@ -1,0 +1,191 @@
+"""A scheme at work: it takes steps, one or many at a time, and always holds the score so far."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from evenhand.arrays import as_float64
+from evenhand.errors import NothingAssessed, OverridesRefused, UnequalLengths, WelfareOverflow
+from evenhand.trace import Override, Step, Trace
+from evenhand.welfare import require_defined
+
+if TYPE_CHECKING:
+    from jaxtyping import Bool, Float
+
+    from evenhand.scheme import FairnessScheme
+
+BLOCK_VALUES = 1 << 17  # statuses at a time: few enough to stay in the cache, and to bound memory
+
+
+class _Assessed(NamedTuple):
+    """The assessed time points among the steps that follow step `before`."""
+
+    before: int
+    assessed: Bool[np.ndarray, " step"]
+    statuses: Float[np.ndarray, "time status"]
+    override: Override | None
+
+    def time(self, row: int) -> int:
+        """The time point, from 1, of a row of the statuses."""
+        return self.before + 1 + int(np.flatnonzero(self.assessed)[row])
+
+
+_THIS = np.ones(1, dtype=bool)  # one step, assessed
+
+
+class Stream:
+    """The running score of one history under one scheme.
+
+    Memory does not grow with time, unless a part of the scheme is a function of the whole history.
+
+    >>> from evenhand import Rawls, anytime
+    >>> stream = anytime(Rawls()).stream(num_stakeholders=2)
+    >>> for rewards in ([1, 0], [0, 1]):
+    ...     stream.push(rewards)
+    >>> stream.score
+    0.5
+    """
+
+    def __init__(self, scheme: FairnessScheme, num_stakeholders: int) -> None:
+        self.scheme = scheme
+        self.num_stakeholders = num_stakeholders
+        self.steps = 0
+        self._status = scheme.status.init(num_stakeholders)
+        self._filter = scheme.filter.init()
+        self._aggregation: Any = None  # begun with the first status vector, whose size it needs
+        self._fired = 0
+        self._end_is_assessed = True  # the present time point, by the filter or an override
+
+    def push(self, step: Step | Any) -> None:
+        """Take one step, or the rewards of one, into account."""
+        if not isinstance(step, Step):
+            step = Step(action=None, rewards=step)
+        rewards = as_float64(step.rewards, f"the rewards of step {self.steps + 1}")
+        if rewards.shape != (self.num_stakeholders,):
+            raise UnequalLengths(
+                f"step {self.steps + 1} has rewards of shape {rewards.shape}: expected one number "
+                f"for each of {self.num_stakeholders} stakeholders."
+            )
+        step = step._replace(rewards=rewards)
+        override = step.override if step.override and step.override.applies else None
+        status = self.scheme.status.update(self._status, step)
+        filtered, fires = self.scheme.filter.update(self._filter, step)
+        aggregation, assessed = self._aggregation, bool(fires) or override is not None
+        if assessed:
+            vector = self.scheme.status.value(status)
+            aggregation = self._begun(vector.shape[-1])
+            one = override and Override(np.array([True]), np.asarray([override.value], dtype=float))
+            block = _Assessed(self.steps, _THIS, vector[None], one)
+            aggregation = self.scheme.aggregation.update(aggregation, self._contribute(block)[0])
+        # Nothing above may leave a step half taken: a refused step can be mended and pushed again.
+        self._status, self._filter, self._aggregation = status, filtered, aggregation
+        self._end_is_assessed = assessed
+        self._fired += assessed
+        self.steps += 1
+
+    def extend(self, trace: Trace) -> None:
+        """Take many steps into account; the same as pushing each, only faster."""
+        if trace.num_stakeholders != self.num_stakeholders:
+            raise UnequalLengths(
+                f"the trace has {trace.num_stakeholders} stakeholders, the stream was begun with "
+                f"{self.num_stakeholders}: use the same for both."
+            )
+        scheme = self.scheme
+        whole = scheme.status.keeps_history or scheme.filter.keeps_history
+        length = max(1, len(trace) if whole else BLOCK_VALUES // trace.num_stakeholders)
+        for start in range(0, len(trace), length):
+            block = trace.block(start, min(start + length, len(trace)))
+            status, statuses = scheme.status.scan(self._status, block)
+            filtered, fires = scheme.filter.scan(self._filter, block)
+            assessed, override = assessed_points(fires, block.overrides)
+            chosen = statuses if assessed.all() else statuses[assessed]
+            contributions = self._contribute(_Assessed(self.steps, assessed, chosen, override))
+            aggregation = self._begun(statuses.shape[-1])
+            self._aggregation = scheme.aggregation.extend(aggregation, contributions)
+            self._status, self._filter = status, filtered
+            self._end_is_assessed = bool(assessed[-1])
+            self._fired += len(contributions)
+            self.steps += len(block)
+
+    @property
+    def assessments(self) -> int:
+        """How many time points have been assessed, the present one included if it is the end."""
+        return self._fired + self._assesses_end()
+
+    @property
+    def status(self) -> Float[np.ndarray, " status"]:
+        """The present status vector."""
+        return np.asarray(self.scheme.status.value(self._status))
+
+    @property
+    def score(self) -> float:
+        """The score of the trace so far, as if it ended here."""
+        if self.assessments == 0:
+            return self._score_of_nothing()
+        state = self._aggregation
+        if self._assesses_end():
+            vector = self.status[None]
+            block = _Assessed(self.steps - 1, _THIS, vector, None)
+            state = self.scheme.aggregation.update(
+                self._begun(vector.shape[-1]), self._contribute(block)[0]
+            )
+        return float(self.scheme.aggregation.value(state))
+
+    def _assesses_end(self) -> bool:
+        return self.scheme.filter.assesses_end and self.steps > 0 and not self._end_is_assessed
+
+    def _begun(self, size: int) -> Any:
+        if self._aggregation is None:
+            self.scheme.aggregation.require_fit(size)
+            return self.scheme.aggregation.init(size)
+        return self._aggregation
+
+    def _contribute(self, block: _Assessed) -> Float[np.ndarray, "time ..."]:
+        """What each assessed time point adds, or a named error where it is undefined."""
+        _, _, statuses, override = block
+        aggregation = self.scheme.aggregation
+        if override is not None and not aggregation.takes_overrides:
+            raise OverridesRefused(
+                f"step {block.time(0)} has an override, which stands in for the welfare of one "
+                f"time point, and {type(aggregation).__name__} has no such welfare: score the "
+                "trace without overrides, or use TimepointFirst."
+            )
+        if self.scheme.welfare is not None:
+            own = np.flatnonzero(~override.applies) if override else range(len(statuses))
+            require_defined(
+                self.scheme.welfare,
+                statuses[own] if override else statuses,
+                lambda row, i: f"the status of stakeholder {i} at time {block.time(own[row])}",
+            )
+        with np.errstate(all="ignore"):
+            contributions = aggregation.contribute(statuses, override)
+        if not np.isfinite(contributions).all():
+            row = int(np.argwhere(~np.isfinite(contributions))[0][0])
+            raise WelfareOverflow(
+                f"the welfare at time {block.time(row)} is {contributions[row]}, beyond what a "
+                "number can hold: use LogNash for products, or smaller units."
+            )
+        return contributions
+
+    def _score_of_nothing(self) -> float:
+        scheme = self.scheme
+        empty = scheme.aggregation.empty if scheme.empty is None else scheme.empty
+        if empty is None:
+            raise NothingAssessed(
+                f"nothing was assessed: fairness is assessed {scheme.filter.describe()}, which "
+                f"never came in {self.steps} decisions. Choose another filter, or name a score "
+                "for this case (empty=…)."
+            )
+        return empty
+
+
+def assessed_points(
+    fires: Bool[np.ndarray, " time"], overrides: Override | None
+) -> tuple[Bool[np.ndarray, " time"], Override | None]:
+    """Which time points count, and their overrides: these are paid even where no filter fires."""
+    if overrides is None:
+        return fires, None
+    assessed = fires | overrides.applies
+    return assessed, Override(overrides.applies[assessed], overrides.value[assessed])

@@ -1,0 +1,240 @@
+"""Section 4.2: W_temporal, one number for the values w_1, …, w_k at the assessed time points.
+
+Each is a fold over those values, so that the score so far is known at every step. The state after
+no value at all means nothing: whether there was any is counted by the scheme.
+"""
+
+from __future__ import annotations
+
+import math
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from evenhand.arrays import Array, namespace
+from evenhand.errors import BadParameter
+from evenhand.welfare import Average, Rawls, Utilitarian, Welfare, require_defined
+
+if TYPE_CHECKING:
+    from jaxtyping import Float
+
+State = Any  # a number, or a tuple of numbers
+
+
+class Temporal(ABC):
+    """The temporal aggregation function W_temporal, as a fold."""
+
+    @property
+    def keeps_history(self) -> bool:
+        """Whether it needs all values at once, so that its state grows with time."""
+        return False
+
+    @property
+    def empty(self) -> float | None:
+        """The value for no assessment at all, where the definition has one."""
+        return None
+
+    @abstractmethod
+    def init(self) -> State: ...
+
+    @abstractmethod
+    def update(self, state: State, value: Float[Array, ""]) -> State: ...
+
+    @abstractmethod
+    def extend(self, state: State, values: Float[np.ndarray, " time"]) -> State:
+        """The state after many values; must agree with `update` repeated."""
+
+    @abstractmethod
+    def value(self, state: State) -> Float[Array, ""]: ...
+
+    @abstractmethod
+    def describe(self) -> str:
+        """A phrase that completes "over time, …"."""
+
+
+@dataclass(frozen=True)
+class Last(Temporal):
+    """Long-term fairness: the last value alone, w_k."""
+
+    def init(self) -> State:
+        return np.zeros(())
+
+    def update(self, state: State, value: Float[Array, ""]) -> State:
+        return value
+
+    def extend(self, state: State, values: Float[np.ndarray, " time"]) -> State:
+        return values[-1] if len(values) else state
+
+    def value(self, state: State) -> Float[Array, ""]:
+        return state
+
+    def describe(self) -> str:
+        return "only the last assessment counts"
+
+
+@dataclass(frozen=True)
+class Total(Temporal):
+    """The sum w_1 + … + w_k; of nothing it is 0."""
+
+    @property
+    def empty(self) -> float:
+        return 0.0
+
+    def init(self) -> State:
+        return np.zeros(())
+
+    def update(self, state: State, value: Float[Array, ""]) -> State:
+        return state + value
+
+    def extend(self, state: State, values: Float[np.ndarray, " time"]) -> State:
+        return state + values.sum()
+
+    def value(self, state: State) -> Float[Array, ""]:
+        return state
+
+    def describe(self) -> str:
+        return "the assessments are added up"
+
+
+@dataclass(frozen=True)
+class Mean(Temporal):
+    """The average of w_1, …, w_k."""
+
+    def init(self) -> State:
+        return np.zeros(()), np.zeros(())
+
+    def update(self, state: State, value: Float[Array, ""]) -> State:
+        total, count = state
+        return total + value, count + 1.0
+
+    def extend(self, state: State, values: Float[np.ndarray, " time"]) -> State:
+        total, count = state
+        return total + values.sum(), count + len(values)
+
+    def value(self, state: State) -> Float[Array, ""]:
+        total, count = state
+        return total / namespace(count).maximum(count, 1.0)
+
+    def describe(self) -> str:
+        return "the assessments are averaged"
+
+
+@dataclass(frozen=True)
+class Discounted(Temporal):
+    """The discounted sum Σ_j γ^(j−1) w_j over the assessments j = 1, …, k."""
+
+    discount: float
+
+    def __post_init__(self) -> None:
+        if not 0.0 < self.discount <= 1.0:
+            raise BadParameter(f"discount is {self.discount}: it must lie in (0, 1].")
+
+    def init(self) -> State:
+        return np.zeros(()), np.ones(())
+
+    def update(self, state: State, value: Float[Array, ""]) -> State:
+        total, weight = state
+        return total + weight * value, weight * self.discount
+
+    def extend(self, state: State, values: Float[np.ndarray, " time"]) -> State:
+        total, weight = state
+        weights = weight * self.discount ** np.arange(len(values) + 1)
+        return total + weights[:-1] @ values, weights[-1]
+
+    def value(self, state: State) -> Float[Array, ""]:
+        return state[0]
+
+    def describe(self) -> str:
+        return f"the assessments are added up, the j-th discounted by {self.discount:g}^(j−1)"
+
+
+@dataclass(frozen=True)
+class Worst(Temporal):
+    """Rawlsian with respect to time: the worst-off time point, min w_j."""
+
+    def init(self) -> State:
+        return np.full((), math.inf)
+
+    def update(self, state: State, value: Float[Array, ""]) -> State:
+        return namespace(value).minimum(state, value)
+
+    def extend(self, state: State, values: Float[np.ndarray, " time"]) -> State:
+        return np.minimum(state, values.min()) if len(values) else state
+
+    def value(self, state: State) -> Float[Array, ""]:
+        return state
+
+    def describe(self) -> str:
+        return "only the worst assessment counts"
+
+
+@dataclass(frozen=True)
+class AddedOverTime(Temporal):
+    """A welfare that is a sum of one term a stakeholder, taken over time: the terms added up."""
+
+    welfare: Welfare
+
+    def __post_init__(self) -> None:
+        if not self.welfare.additive:
+            raise BadParameter(f"{type(self.welfare).__name__} is not a sum: use OverTime.")
+
+    def init(self) -> State:
+        return np.zeros(())
+
+    def update(self, state: State, value: Float[Array, ""]) -> State:
+        return state + self.welfare(value[..., None])
+
+    def extend(self, state: State, values: Float[np.ndarray, " time"]) -> State:
+        require_defined(self.welfare, values, _assessment)
+        return state + self.welfare(values)
+
+    def value(self, state: State) -> Float[Array, ""]:
+        return state
+
+    def describe(self) -> str:
+        return OverTime(self.welfare).describe()
+
+
+@dataclass(frozen=True)
+class OverTime(Temporal):
+    """Any welfare taken over time, each assessment's value being one "stakeholder".
+
+    This form keeps every value, as a Gini must to sort them; `over_time` knows which welfare
+    functions can do without.
+    """
+
+    welfare: Welfare
+
+    @property
+    def keeps_history(self) -> bool:
+        return True
+
+    def init(self) -> State:
+        return ()
+
+    def update(self, state: State, value: Float[Array, ""]) -> State:
+        return (*state, np.asarray([value]))
+
+    def extend(self, state: State, values: Float[np.ndarray, " time"]) -> State:
+        return (*state, values)
+
+    def value(self, state: State) -> Float[Array, ""]:
+        values = np.concatenate(state) if state else np.zeros(0)
+        self.welfare.require_fit(len(values))
+        require_defined(self.welfare, values, _assessment)
+        return self.welfare(values)
+
+    def describe(self) -> str:
+        return f"the assessments are taken together as stakeholders are: {self.welfare.describe()}"
+
+
+def _assessment(index: int) -> str:
+    return f"the value of assessment {index + 1}"
+
+
+def over_time(welfare: Welfare) -> Temporal:
+    """A welfare taken over time, as a fold of constant size where there is one."""
+    folds: dict[Welfare, Temporal] = {Utilitarian(): Total(), Average(): Mean(), Rawls(): Worst()}
+    return folds.get(welfare) or (AddedOverTime if welfare.additive else OverTime)(welfare)

@@ -1,0 +1,233 @@
+"""Section 3: what happened, step by step.
+
+Time points are counted from 1, as in the paper: τ_t is the trace after t actions, and the initial
+state (t = 0) is not assessed. Arrays are counted from 0: row t − 1 of `rewards` belongs to the
+t-th action. This is the one place where the two meet.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from evenhand.arrays import Array, as_float64
+from evenhand.errors import BadParameter, UnequalLengths
+
+if TYPE_CHECKING:
+    from jaxtyping import Bool, Float
+
+
+class Override(NamedTuple):
+    """A reward the environment puts in place of the welfare of a step (or of many steps)."""
+
+    applies: Bool[Array, ...]
+    value: Float[Array, ...]
+
+
+class Step(NamedTuple):
+    """What one decision did: all that a status, a filter or a memory may look at."""
+
+    action: Any
+    rewards: Float[Array, " stakeholder"]
+    next_state: Any = None
+    override: Override | None = None
+    feedback: Any = None
+
+
+@dataclass(frozen=True, eq=False)
+class Trace:
+    """A finite trace τ_T = s_1, a_1, …, s_T, a_T, s_{T+1} with each stakeholder's rewards.
+
+    Only the rewards are needed to score most schemes; states and actions may be left out.
+
+    >>> trace = Trace(rewards=[[1, 0], [0, 1]])
+    >>> len(trace), trace.num_stakeholders
+    (2, 2)
+    >>> trace.returns()
+    array([1., 1.])
+    """
+
+    rewards: Float[np.ndarray, "time stakeholder"]
+    states: Sequence[Any] | None = None
+    actions: Sequence[Any] | None = None
+    overrides: Override | None = None
+    feedback: Float[np.ndarray, " time"] | None = None
+    stakeholders: tuple[str, ...] = ()
+    times: Sequence[Any] | None = field(default=None, repr=False)
+
+    def __post_init__(self) -> None:
+        rewards = as_float64(self.rewards, "rewards")
+        if rewards.ndim != 2:
+            raise UnequalLengths(
+                f"rewards must be a table [time, stakeholder], not an array of shape "
+                f"{rewards.shape}: for no steps at all pass numpy.zeros((0, n))."
+            )
+        steps, stakeholders = rewards.shape
+        if stakeholders == 0:
+            raise UnequalLengths("rewards has no stakeholders: at least one column is needed.")
+        set_field = object.__setattr__  # the fields of a frozen dataclass, put into one form
+        set_field(self, "rewards", rewards)
+        _require_length("states", self.states, steps + 1, f"one more than the {steps} steps")
+        _require_length("actions", self.actions, steps, "one a step")
+        _require_length("times", self.times, steps, "one a step")
+        set_field(self, "overrides", _as_overrides(self.overrides, steps))
+        if self.feedback is not None:
+            _require_length("feedback", self.feedback, steps, "one a step")
+            set_field(self, "feedback", as_float64(self.feedback, "feedback"))
+        names = tuple(self.stakeholders) or tuple(str(i) for i in range(stakeholders))
+        _require_length("stakeholders", names, stakeholders, "one a column of rewards")
+        if len(set(names)) != stakeholders:
+            twice = next(name for name in names if names.count(name) > 1)
+            raise BadParameter(f"two stakeholders are called {twice!r}: give each its own name.")
+        set_field(self, "stakeholders", names)
+
+    @classmethod
+    def from_steps(
+        cls, steps: Iterable[Step], initial_state: Any = None, num_stakeholders: int | None = None
+    ) -> Trace:
+        """A trace from the steps of a rollout."""
+        steps = list(steps)
+        if not steps and num_stakeholders is None:
+            raise UnequalLengths("a trace of no steps needs num_stakeholders.")
+        states = [initial_state, *(step.next_state for step in steps)]
+        overrides = [
+            float(step.override.value) if step.override and bool(step.override.applies) else None
+            for step in steps
+        ]
+        feedback = [step.feedback for step in steps]
+        if any(value is not None for value in feedback) and None in feedback:
+            raise UnequalLengths(
+                f"step {feedback.index(None) + 1} has no feedback but others do: give it to all."
+            )
+        return cls(
+            rewards=[step.rewards for step in steps] or np.zeros((0, num_stakeholders or 0)),  # type: ignore[arg-type]
+            states=None if all(state is None for state in states) else states,
+            actions=[step.action for step in steps],
+            overrides=None if all(value is None for value in overrides) else overrides,  # type: ignore[arg-type]
+            feedback=feedback if feedback and feedback[0] is not None else None,  # type: ignore[arg-type]
+        )
+
+    @classmethod
+    def from_events(
+        cls, events: Iterable[tuple[Any, ...]], stakeholders: Sequence[str] | None = None
+    ) -> Trace:
+        """A trace from (time, stakeholder) or (time, stakeholder, amount) events, in any order.
+
+        Events at one time are one time point. Whoever got nothing is not among the events: name
+        all `stakeholders` if there may be such.
+
+        >>> Trace.from_events([(1, "A", 2), (1, "B", 1), (2, "A")]).rewards
+        array([[2., 1.],
+               [1., 0.]])
+        """
+        rows = [_as_event(event, place) for place, event in enumerate(events)]
+        try:
+            times = sorted({time for time, _, _ in rows})
+        except TypeError:
+            raise BadParameter(
+                "the events' times cannot be put in order: use numbers alone or dates alone."
+            ) from None
+        names = tuple(stakeholders or dict.fromkeys(name for _, name, _ in rows))
+        if not names:
+            raise UnequalLengths("no events and no stakeholders: there is nothing to score.")
+        column = {name: i for i, name in enumerate(names)}
+        row = {time: t for t, time in enumerate(times)}
+        rewards = np.zeros((len(times), len(names)))
+        for place, (time, name, amount) in enumerate(rows):
+            if name not in column:
+                raise BadParameter(
+                    f"event {place} names {name!r}, who is not among the stakeholders given: "
+                    "add the name or drop the event."
+                )
+            rewards[row[time], column[name]] += amount
+        return cls(rewards=rewards, stakeholders=names, times=times)
+
+    def __len__(self) -> int:
+        return len(self.rewards)
+
+    @property
+    def num_stakeholders(self) -> int:
+        return self.rewards.shape[1]
+
+    def prefix(self, time: int) -> Trace:
+        """τ_t, the trace after its first `time` actions (0 gives the empty trace)."""
+        if not 0 <= time <= len(self):
+            raise BadParameter(f"τ_{time} does not exist: the trace has {len(self)} steps.")
+        return self.block(0, time)
+
+    def block(self, start: int, stop: int) -> Trace:
+        """Steps start + 1 … stop as a trace of their own; arrays are views, nothing is copied."""
+        block = object.__new__(Trace)  # already validated as part of the whole
+        overrides = self.overrides
+        for name, value in {
+            "rewards": self.rewards[start:stop],
+            "states": None if self.states is None else self.states[start : stop + 1],
+            "actions": None if self.actions is None else self.actions[start:stop],
+            "overrides": overrides
+            and Override(overrides.applies[start:stop], overrides.value[start:stop]),
+            "feedback": None if self.feedback is None else self.feedback[start:stop],
+            "stakeholders": self.stakeholders,
+            "times": None if self.times is None else self.times[start:stop],
+        }.items():
+            object.__setattr__(block, name, value)
+        return block
+
+    def steps(self) -> Iterator[Step]:
+        """The steps one by one, as a stream would bring them."""
+        for t in range(len(self)):
+            yield Step(
+                action=None if self.actions is None else self.actions[t],
+                rewards=self.rewards[t],
+                next_state=None if self.states is None else self.states[t + 1],
+                override=self.overrides
+                and Override(self.overrides.applies[t], self.overrides.value[t]),
+                feedback=None if self.feedback is None else self.feedback[t],
+            )
+
+    def returns(self, discount: float = 1.0) -> Float[np.ndarray, " stakeholder"]:
+        """Section 3: G_i(τ) = Σ_t γ^(t−1) R_i(s_t, a_t, s_{t+1}) for every stakeholder i."""
+        return discount ** np.arange(len(self)) @ self.rewards
+
+
+def _as_event(event: tuple[Any, ...], place: int) -> tuple[Any, str, float]:
+    if len(event) not in (2, 3):
+        raise UnequalLengths(
+            f"event {place} has {len(event)} parts: use (time, stakeholder) or "
+            "(time, stakeholder, amount)."
+        )
+    time, name, *amount = event
+    if time != time:  # NaN would not sort
+        raise BadParameter(f"event {place} has no time (NaN): give it one or drop the event.")
+    return (
+        time,
+        name,
+        float(as_float64(amount[0], f"the amount of event {place}")) if amount else 1.0,
+    )
+
+
+def _as_overrides(overrides: Any, steps: int) -> Override | None:
+    """Overrides from a list with None where there is none, from {time: value}, or as they are."""
+    if overrides is None:
+        return None
+    if isinstance(overrides, Mapping):
+        wrong = [time for time in overrides if not 1 <= time <= steps]
+        if wrong:
+            raise BadParameter(
+                f"an override is given for time {wrong[0]}, but times run from 1 to {steps}."
+            )
+        overrides = [overrides.get(t) for t in range(1, steps + 1)]
+    if not isinstance(overrides, Override):
+        applies = np.array([value is not None for value in overrides], dtype=bool)
+        overrides = Override(applies, [0.0 if value is None else value for value in overrides])
+    applies = np.asarray(overrides.applies, dtype=bool)
+    value = np.where(applies, overrides.value, 0.0) if len(applies) else np.zeros(0)
+    _require_length("overrides", applies, steps, "one a step, None where there is none")
+    return Override(applies, as_float64(value, "overrides")) if applies.any() else None
+
+
+def _require_length(what: str, values: Any, length: int, meaning: str) -> None:
+    if values is not None and len(values) != length:
+        raise UnequalLengths(f"{what} has {len(values)} entries, expected {length}: {meaning}.")

@@ -1,0 +1,47 @@
+"""Section 4.2.1: to whom a trace is unfair, when, and by how much."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from evenhand.arrays import Array, namespace
+
+if TYPE_CHECKING:
+    from jaxtyping import Bool, Float
+
+# Rounding in a mean of equal numbers is no unfairness: a deviation counts as one only where it
+# exceeds this share of the largest status, far below a difference of 1 in totals of 10^12.
+ROUNDING = 1e-14
+
+
+def unfairness(statuses: Float[Array, "*batch n"]) -> Float[Array, "*batch n"]:
+    """Definition "unfairness to": U_i − mean(U). Negative is unfair to i, positive in its favour.
+
+    >>> import numpy as np
+    >>> unfairness(np.array([6.0, 8.0, 10.0]))
+    array([-2.,  0.,  2.])
+    """
+    xp = namespace(statuses)
+    # Relative to one of them, equal statuses differ by exactly 0 and large ones lose no digits.
+    shifted = statuses - statuses[..., :1]
+    return shifted - xp.mean(shifted, axis=-1, keepdims=True)
+
+
+def unfair_to(statuses: Float[Array, "*batch n"]) -> Bool[Array, "*batch n"]:
+    """Definition "unfair to": U_i < mean(U)."""
+    return unfairness(statuses) < -_rounding(statuses)
+
+
+def unfair_in_favour_of(statuses: Float[Array, "*batch n"]) -> Bool[Array, "*batch n"]:
+    """Definition "unfair in favor of": U_i > mean(U)."""
+    return unfairness(statuses) > _rounding(statuses)
+
+
+def overall_unfairness(assessed: Float[Array, "time n"]) -> Float[Array, " n"]:
+    """Definition "overall unfairness": the sum of unfairness over the assessed time points."""
+    return namespace(assessed).sum(unfairness(assessed), axis=0)
+
+
+def _rounding(statuses: Float[Array, "*batch n"]) -> Float[Array, "*batch 1"]:
+    xp = namespace(statuses)
+    return ROUNDING * xp.max(xp.abs(statuses), axis=-1, keepdims=True)
