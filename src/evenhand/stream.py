@@ -31,6 +31,11 @@ class _Assessed(NamedTuple):
         """The time point, from 1, of a row of the statuses."""
         return self.before + 1 + int(np.flatnonzero(self.assessed)[row])
 
+    def status_at(self, row: int, stakeholder: int) -> str:
+        """What a row of the statuses without an override is called in an error."""
+        own = row if self.override is None else int(np.flatnonzero(~self.override.applies)[row])
+        return f"the status of stakeholder {stakeholder} at time {self.time(own)}"
+
 
 _THIS = np.ones(1, dtype=bool)  # one step, assessed
 
@@ -153,12 +158,8 @@ class Stream:
                 "trace without overrides, or use TimepointFirst."
             )
         if self.scheme.welfare is not None:
-            own = np.flatnonzero(~override.applies) if override else range(len(statuses))
-            require_defined(
-                self.scheme.welfare,
-                statuses[own] if override else statuses,
-                lambda row, i: f"the status of stakeholder {i} at time {block.time(own[row])}",
-            )
+            judged = statuses[~override.applies] if override else statuses
+            require_defined(self.scheme.welfare, judged, block.status_at)
         with np.errstate(all="ignore"):
             contributions = aggregation.contribute(statuses, override)
         if not np.isfinite(contributions).all():

@@ -4,6 +4,7 @@ from evenhand.status.base import Status
 from evenhand.status.derived import EnvyOfBest, GroupTotals, PairwiseEnvy, PerEntitlement
 from evenhand.status.function import TraceFunction
 from evenhand.status.received import Decayed, Returns, WaitingTime, Window
+from evenhand.status.state import StateStatus
 
 __all__ = [
     "Decayed",
@@ -12,6 +13,7 @@ __all__ = [
     "PairwiseEnvy",
     "PerEntitlement",
     "Returns",
+    "StateStatus",
     "Status",
     "TraceFunction",
     "WaitingTime",

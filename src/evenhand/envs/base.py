@@ -1,0 +1,114 @@
+"""What every environment here is: a world, fresh noise before each decision, and an answer.
+
+The state of the decision process is (world, noise). The world is what endures: counts, credit,
+the step number. The noise is who is at the counter, who applies, what has arrived: drawn afresh
+and independently before every decision, the first included, and seen by the one who decides. A
+planner integrates the noise out and lists the answers' outcomes; a learner samples both. The
+dynamics are written once, as `outcomes`.
+
+All methods are pure JAX for one state; the caller maps them.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import jax
+import jax.numpy as jnp
+
+from evenhand.trace import Override, Step
+
+if TYPE_CHECKING:
+    from jaxtyping import Array, Bool, Float, PRNGKeyArray
+
+World = Any  # a NamedTuple of arrays, with the step number in `time`
+Noise = Any  # an array, or a tuple of arrays
+
+
+class State(NamedTuple):
+    """The state s of the decision process."""
+
+    world: World
+    noise: Noise
+
+
+class Outcomes(NamedTuple):
+    """What an action may lead to: `world` has a leading axis of as many as probabilities."""
+
+    probability: Float[Array, " outcome"]
+    world: World
+
+
+class Environment(ABC):
+    """Definition 1 as an environment: frozen, hashable, every number a constructor argument."""
+
+    @property
+    @abstractmethod
+    def num_stakeholders(self) -> int: ...
+
+    @property
+    @abstractmethod
+    def num_actions(self) -> int: ...
+
+    @property
+    @abstractmethod
+    def horizon(self) -> int:
+        """T: the number of decisions."""
+
+    @abstractmethod
+    def start(self) -> World:
+        """The world before the first decision."""
+
+    @abstractmethod
+    def draw(self, key: PRNGKeyArray) -> Noise:
+        """Fresh noise, independent of the world and of the past."""
+
+    @abstractmethod
+    def outcomes(self, world: World, noise: Noise, action: Any) -> Outcomes:
+        """Every world that taking an action may lead to, with its probability."""
+
+    @abstractmethod
+    def rewards(self, state: State, action: Any, world: World) -> Float[Array, " stakeholder"]:
+        """R_i(s, a, s') for every stakeholder; s' enters through its world alone."""
+
+    @abstractmethod
+    def observation(self, state: State) -> Float[Array, " feature"]:
+        """What the one who decides sees of the state, as numbers. The step number is not seen."""
+
+    def noises(self) -> tuple[Noise, Float[Array, " noise"]] | None:
+        """Every value of the noise (leading axis) with its probability; None if not finite."""
+        return None
+
+    def override(self, state: State, action: Any, world: World) -> Override:
+        """What stands in for the welfare of the step: depends on (s, a, s') alone."""
+        return Override(jnp.zeros((), dtype=bool), jnp.zeros(()))
+
+    def initial(self, key: PRNGKeyArray) -> State:
+        return State(self.start(), self.draw(key))
+
+    def answer(self, key: PRNGKeyArray, world: World, noise: Noise, action: Any) -> World:
+        """One of the outcomes, drawn with its probability."""
+        probability, worlds = self.outcomes(world, noise, action)
+        if probability.shape[0] == 1:
+            return jax.tree.map(lambda leaf: leaf[0], worlds)
+        draw = jax.random.uniform(key)
+        chosen = jnp.sum(draw >= jnp.cumsum(probability)[:-1])
+        return jax.tree.map(lambda leaf: leaf[chosen], worlds)
+
+    def step(self, key: PRNGKeyArray, state: State, action: Any) -> tuple[State, Step]:
+        """One decision: the next state, and what the step did."""
+        answer_key, noise_key = jax.random.split(key)
+        world = self.answer(answer_key, state.world, state.noise, action)
+        following = State(world, self.draw(noise_key))
+        step = Step(
+            action,
+            self.rewards(state, action, world),
+            following,
+            self.override(state, action, world),
+        )
+        return following, step
+
+    def over(self, state: State) -> Bool[Array, ""]:
+        """Whether the T decisions are made."""
+        return state.world.time >= self.horizon

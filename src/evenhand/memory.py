@@ -1,0 +1,253 @@
+"""Section 5.1: ⟨M, m_init, μ⟩, what the one who decides remembers of the past.
+
+A memory is an init/update pair of pure functions, for NumPy and for JAX under jit and vmap. Unlike
+the paper's μ(m, a, s'), `update` sees the whole step: whether a doughnut was wasted is decided by
+who stood at the counter, which is in s.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from evenhand.arrays import Array, namespace
+from evenhand.errors import BadParameter
+from evenhand.groups import Groups
+from evenhand.status import Decayed, Status, Window
+from evenhand.trace import Step
+
+if TYPE_CHECKING:
+    from jaxtyping import Float
+
+Value = Any  # a memory state m: an array, or a tuple of memory states
+
+
+class Memory(ABC):
+    """Definition "memory augmentation": m_init and μ, the set M being whatever they reach."""
+
+    @abstractmethod
+    def init(self, num_stakeholders: int) -> Value:
+        """m_init; refuses a number of stakeholders that does not fit."""
+
+    @abstractmethod
+    def update(self, memory: Value, step: Step) -> Value:
+        """μ: the memory after a step."""
+
+    def stands_for(self, memory: Value) -> Float[Array, " status"] | None:
+        """The status vector this memory claims to know, as far as the pay depends on it.
+
+        Full knows the counts. Min knows them up to a common amount, which is enough where only
+        differences are paid. A memory that claims nothing returns None. Claims are checked: see
+        `Problem.require_memory_pays`.
+        """
+        return None
+
+    @abstractmethod
+    def describe(self) -> str:
+        """A phrase that completes "it remembers …"."""
+
+
+@dataclass(frozen=True)
+class Full(Memory):
+    """Everything each stakeholder has received so far."""
+
+    def init(self, num_stakeholders: int) -> Value:
+        return np.zeros(num_stakeholders)
+
+    def update(self, memory: Value, step: Step) -> Value:
+        return memory + step.rewards
+
+    def stands_for(self, memory: Value) -> Float[Array, " status"]:
+        return memory
+
+    def describe(self) -> str:
+        return "all that each stakeholder has received"
+
+
+@dataclass(frozen=True)
+class Min(Memory):
+    """Each stakeholder's lead over the one who has received least."""
+
+    def init(self, num_stakeholders: int) -> Value:
+        return np.zeros(num_stakeholders)
+
+    def update(self, memory: Value, step: Step) -> Value:
+        return _minus_least(memory + step.rewards)
+
+    def stands_for(self, memory: Value) -> Float[Array, " status"]:
+        return memory
+
+    def describe(self) -> str:
+        return "each stakeholder's lead over the one who has received least"
+
+
+@dataclass(frozen=True)
+class Reset(Memory):
+    """What each has received since all were last equal: it counts from zero again then."""
+
+    def init(self, num_stakeholders: int) -> Value:
+        return np.zeros(num_stakeholders)
+
+    def update(self, memory: Value, step: Step) -> Value:
+        received = memory + step.rewards
+        xp = namespace(received)
+        return xp.where(xp.all(received == received[0]), xp.zeros_like(received), received)
+
+    def describe(self) -> str:
+        return "what each stakeholder has received since all were last equal"
+
+
+@dataclass(frozen=True)
+class GroupFull(Memory):
+    """Everything each group has received so far."""
+
+    groups: Groups
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "groups", Groups.of(self.groups))
+
+    def init(self, num_stakeholders: int) -> Value:
+        self.groups.require_fit(num_stakeholders)
+        return np.zeros(len(self.groups.names))
+
+    def update(self, memory: Value, step: Step) -> Value:
+        return memory + self.groups.totals(step.rewards)
+
+    def stands_for(self, memory: Value) -> Float[Array, " status"]:
+        return memory
+
+    def describe(self) -> str:
+        return f"all that each group ({', '.join(self.groups.names)}) has received"
+
+
+@dataclass(frozen=True)
+class GroupDifference(Memory):
+    """Each group's lead over the one that has received least: ⟨x, 0⟩ or ⟨0, x⟩ for two groups."""
+
+    groups: Groups
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "groups", Groups.of(self.groups))
+
+    def init(self, num_stakeholders: int) -> Value:
+        self.groups.require_fit(num_stakeholders)
+        return np.zeros(len(self.groups.names))
+
+    def update(self, memory: Value, step: Step) -> Value:
+        return _minus_least(memory + self.groups.totals(step.rewards))
+
+    def stands_for(self, memory: Value) -> Float[Array, " status"]:
+        return memory
+
+    def describe(self) -> str:
+        return f"each group's lead ({', '.join(self.groups.names)}) over the one with least"
+
+
+@dataclass(frozen=True)
+class LastWinner(Memory):
+    """Who received something last: an index, or the number of stakeholders for nobody yet."""
+
+    def init(self, num_stakeholders: int) -> Value:
+        return np.asarray(num_stakeholders)
+
+    def update(self, memory: Value, step: Step) -> Value:
+        xp = namespace(step.rewards)
+        served = xp.max(step.rewards) > 0
+        return xp.where(served, xp.astype(xp.argmax(step.rewards), memory.dtype), memory)
+
+    def describe(self) -> str:
+        return "who received something last"
+
+
+@dataclass(frozen=True)
+class Clock(Memory):
+    """The number of steps so far, modulo `period`."""
+
+    period: int
+
+    def __post_init__(self) -> None:
+        if self.period < 1:
+            raise BadParameter(f"period is {self.period}: it must be a whole number from 1.")
+
+    def init(self, num_stakeholders: int) -> Value:
+        return np.zeros((), dtype=np.int32)
+
+    def update(self, memory: Value, step: Step) -> Value:
+        return (memory + 1) % self.period
+
+    def describe(self) -> str:
+        return f"the number of steps modulo {self.period}"
+
+
+@dataclass(frozen=True)
+class OfStatus(Memory):
+    """Whatever a status function carries from step to step: it determines that status."""
+
+    status: Status
+
+    def init(self, num_stakeholders: int) -> Value:
+        return self.status.init(num_stakeholders)
+
+    def update(self, memory: Value, step: Step) -> Value:
+        return self.status.update(memory, step)
+
+    def stands_for(self, memory: Value) -> Float[Array, " status"]:
+        return self.status.value(memory)
+
+    def describe(self) -> str:
+        return f"for each stakeholder {self.status.describe()}"
+
+
+def fading(half_life: float) -> OfStatus:
+    """What each has received, fading by half every `half_life` steps."""
+    return OfStatus(Decayed(half_life))
+
+
+def recent(length: int) -> OfStatus:
+    """What each has received in each of the last `length` steps."""
+    return OfStatus(Window(length))
+
+
+@dataclass(frozen=True)
+class Nothing(Memory):
+    """No memory: the present state alone."""
+
+    def init(self, num_stakeholders: int) -> Value:
+        return np.zeros(0)
+
+    def update(self, memory: Value, step: Step) -> Value:
+        return memory
+
+    def describe(self) -> str:
+        return "nothing"
+
+
+@dataclass(frozen=True)
+class Product(Memory):
+    """Several memories side by side. It claims to know what the first that claims anything does."""
+
+    parts: tuple[Memory, ...]
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "parts", tuple(self.parts))
+
+    def init(self, num_stakeholders: int) -> Value:
+        return tuple(part.init(num_stakeholders) for part in self.parts)
+
+    def update(self, memory: Value, step: Step) -> Value:
+        pairs = zip(self.parts, memory, strict=True)
+        return tuple(part.update(value, step) for part, value in pairs)
+
+    def stands_for(self, memory: Value) -> Float[Array, " status"] | None:
+        claims = (p.stands_for(value) for p, value in zip(self.parts, memory, strict=True))
+        return next((claim for claim in claims if claim is not None), None)
+
+    def describe(self) -> str:
+        return ", and ".join(part.describe() for part in self.parts) or "nothing"
+
+
+def _minus_least(received: Float[Array, " n"]) -> Float[Array, " n"]:
+    return received - namespace(received).min(received)
