@@ -65,3 +65,43 @@ class UnknownName(EvenhandError):
 
 class SchemeFileError(EvenhandError):
     """A scheme file that cannot be read, or a scheme that cannot be written as one."""
+
+
+class UnknownEvent(EvenhandError):
+    """A step whose label is not in the alphabet."""
+
+
+class BadExpression(EvenhandError):
+    """A regular expression over events that cannot be read."""
+
+
+class NotAPartition(EvenhandError):
+    """Languages of which some string belongs to none or to several; `witness` is a shortest one."""
+
+    def __init__(
+        self, message: str, *, witness: tuple[str, ...], accepted_by: tuple[int, ...]
+    ) -> None:
+        super().__init__(message)
+        self.witness = witness
+        self.accepted_by = accepted_by
+
+
+class NotMarkovian(EvenhandError):
+    """Two `histories` that end in the same state and memory, but not in the same status."""
+
+    def __init__(
+        self,
+        message: str,
+        *,
+        histories: tuple[tuple[tuple[int, int], ...], tuple[tuple[int, int], ...]],
+    ) -> None:
+        super().__init__(message)
+        self.histories = histories
+
+
+class DoesNotClose(EvenhandError):
+    """More states than allowed; `size` of them had been reached, and there are more."""
+
+    def __init__(self, message: str, *, size: int) -> None:
+        super().__init__(message)
+        self.size = size

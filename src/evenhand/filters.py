@@ -86,7 +86,7 @@ class Every(Filter):
 
     def __post_init__(self) -> None:
         if isinstance(self.period, bool) or self.period != int(self.period) or self.period < 1:
-            raise BadParameter(f"period is {self.period}: it must be a whole number from 1.")
+            raise BadParameter(f"period is {self.period!r}: it must be a whole number from 1.")
 
     def init(self) -> State:
         return np.zeros((), dtype=np.int32)

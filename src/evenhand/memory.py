@@ -170,7 +170,7 @@ class Clock(Memory):
 
     def __post_init__(self) -> None:
         if self.period < 1:
-            raise BadParameter(f"period is {self.period}: it must be a whole number from 1.")
+            raise BadParameter(f"period is {self.period!r}: it must be a whole number from 1.")
 
     def init(self, num_stakeholders: int) -> Value:
         return np.zeros((), dtype=np.int32)

@@ -45,6 +45,8 @@ STATUSES = Registry(
         "per_entitlement": status.PerEntitlement,
         "envy_of_best": status.EnvyOfBest,
         "pairwise_envy": status.PairwiseEnvy,
+        "modulo": status.Modulo,
+        "capped": status.Capped,
     },
 )
 WELFARES = Registry(
@@ -72,7 +74,6 @@ TEMPORALS = Registry(
         "total": temporal.Total,
         "discounted": temporal.Discounted,
         "worst": temporal.Worst,
-        "added_over_time": temporal.AddedOverTime,
         "over_time": temporal.OverTime,
     },
 )

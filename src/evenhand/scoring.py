@@ -110,7 +110,7 @@ def steps_for_limit(
                 "it is not known how long this filter takes to fire, so the rest of an infinite "
                 "sum cannot be bounded: assess always or every p steps, or take a finite horizon."
             )
-        first, second = declared(ahead[0]), declared(ahead[1])
+        first, second = _bounded(declared, ahead[0]), _bounded(declared, ahead[1])
         ratio = discount * (second / first if first > 0 else 1.0)
         tail = discount**assessments * first / (1.0 - ratio) if ratio < 1.0 else math.inf
         if tail <= tolerance:
@@ -138,3 +138,11 @@ def _declared_growth(scheme: FairnessScheme, process: Process) -> Growth | None:
         return None if value is None else max(value, overrides)
 
     return None if bound(1) is None else bound  # type: ignore[return-value]
+
+
+def _bounded(growth: Growth, time: int) -> float:
+    """The declared bound, or infinity where it is beyond what a number can hold."""
+    try:
+        return growth(time)
+    except OverflowError:
+        return math.inf

@@ -63,6 +63,7 @@ class Stream:
         self._fired = 0
         self._end_is_assessed = True  # the present time point, by the filter or an override
 
+    @np.errstate(all="ignore")  # what overflows is refused by name, in `_contribute`
     def push(self, step: Step | Any) -> None:
         """Take one step, or the rewards of one, into account."""
         if not isinstance(step, Step):
@@ -83,13 +84,14 @@ class Stream:
             aggregation = self._begun(vector.shape[-1])
             one = override and Override(np.array([True]), np.asarray([override.value], dtype=float))
             block = _Assessed(self.steps, _THIS, vector[None], one)
-            aggregation = self.scheme.aggregation.update(aggregation, self._contribute(block)[0])
+            aggregation = self.scheme.aggregation.extend(aggregation, self._contribute(block))
         # Nothing above may leave a step half taken: a refused step can be mended and pushed again.
         self._status, self._filter, self._aggregation = status, filtered, aggregation
         self._end_is_assessed = assessed
         self._fired += assessed
         self.steps += 1
 
+    @np.errstate(all="ignore")
     def extend(self, trace: Trace) -> None:
         """Take many steps into account; the same as pushing each, only faster."""
         if trace.num_stakeholders != self.num_stakeholders:
@@ -106,8 +108,8 @@ class Stream:
             filtered, fires = scheme.filter.scan(self._filter, block)
             assessed, override = assessed_points(fires, block.overrides)
             chosen = statuses if assessed.all() else statuses[assessed]
-            contributions = self._contribute(_Assessed(self.steps, assessed, chosen, override))
             aggregation = self._begun(statuses.shape[-1])
+            contributions = self._contribute(_Assessed(self.steps, assessed, chosen, override))
             self._aggregation = scheme.aggregation.extend(aggregation, contributions)
             self._status, self._filter = status, filtered
             self._end_is_assessed = bool(assessed[-1])
@@ -125,6 +127,7 @@ class Stream:
         return np.asarray(self.scheme.status.value(self._status))
 
     @property
+    @np.errstate(all="ignore")
     def score(self) -> float:
         """The score of the trace so far, as if it ended here."""
         if self.assessments == 0:
@@ -133,10 +136,15 @@ class Stream:
         if self._assesses_end():
             vector = self.status[None]
             block = _Assessed(self.steps - 1, _THIS, vector, None)
-            state = self.scheme.aggregation.update(
-                self._begun(vector.shape[-1]), self._contribute(block)[0]
+            state = self.scheme.aggregation.extend(
+                self._begun(vector.shape[-1]), self._contribute(block)
             )
-        return float(self.scheme.aggregation.value(state))
+        score = float(self.scheme.aggregation.value(state))
+        if not np.isfinite(score):
+            raise WelfareOverflow(
+                f"the score is {score}, beyond what a number can hold: use smaller units."
+            )
+        return score
 
     def _assesses_end(self) -> bool:
         return self.scheme.filter.assesses_end and self.steps > 0 and not self._end_is_assessed
@@ -151,17 +159,17 @@ class Stream:
         """What each assessed time point adds, or a named error where it is undefined."""
         _, _, statuses, override = block
         aggregation = self.scheme.aggregation
-        if override is not None and not aggregation.takes_overrides:
+        if override is not None and override.applies.any() and not aggregation.takes_overrides:
+            step = block.time(int(override.applies.argmax()))
             raise OverridesRefused(
-                f"step {block.time(0)} has an override, which stands in for the welfare of one "
-                f"time point, and {type(aggregation).__name__} has no such welfare: score the "
-                "trace without overrides, or use TimepointFirst."
+                f"step {step} has an override, which stands in for the welfare of one time point, "
+                f"and {type(aggregation).__name__} has no such welfare: score the trace without "
+                "overrides, or use TimepointFirst."
             )
         if self.scheme.welfare is not None:
             judged = statuses[~override.applies] if override else statuses
             require_defined(self.scheme.welfare, judged, block.status_at)
-        with np.errstate(all="ignore"):
-            contributions = aggregation.contribute(statuses, override)
+        contributions = aggregation.contribute(statuses, override)
         if not np.isfinite(contributions).all():
             row = int(np.argwhere(~np.isfinite(contributions))[0][0])
             raise WelfareOverflow(

@@ -171,56 +171,36 @@ class Worst(Temporal):
 
 
 @dataclass(frozen=True)
-class AddedOverTime(Temporal):
-    """A welfare that is a sum of one term a stakeholder, taken over time: the terms added up."""
-
-    welfare: Welfare
-
-    def __post_init__(self) -> None:
-        if not self.welfare.additive:
-            raise BadParameter(f"{type(self.welfare).__name__} is not a sum: use OverTime.")
-
-    def init(self) -> State:
-        return np.zeros(())
-
-    def update(self, state: State, value: Float[Array, ""]) -> State:
-        return state + self.welfare(value[..., None])
-
-    def extend(self, state: State, values: Float[np.ndarray, " time"]) -> State:
-        require_defined(self.welfare, values, _assessment)
-        return state + self.welfare(values)
-
-    def value(self, state: State) -> Float[Array, ""]:
-        return state
-
-    def describe(self) -> str:
-        return OverTime(self.welfare).describe()
-
-
-@dataclass(frozen=True)
 class OverTime(Temporal):
     """Any welfare taken over time, each assessment's value being one "stakeholder".
 
-    This form keeps every value, as a Gini must to sort them; `over_time` knows which welfare
-    functions can do without.
+    Where the welfare is a sum (utilitarian, log-Nash, alpha-fair) the sum is carried along; the
+    others need every value at the end, as a Gini must sort them.
     """
 
     welfare: Welfare
 
     @property
     def keeps_history(self) -> bool:
-        return True
+        return not self.welfare.additive
 
     def init(self) -> State:
-        return ()
+        return () if self.keeps_history else np.zeros(())
 
     def update(self, state: State, value: Float[Array, ""]) -> State:
-        return (*state, np.asarray([value]))
+        if self.keeps_history:
+            return (*state, np.asarray([value]))
+        return state + self.welfare(value[..., None])
 
     def extend(self, state: State, values: Float[np.ndarray, " time"]) -> State:
-        return (*state, values)
+        if self.keeps_history:
+            return (*state, values)
+        require_defined(self.welfare, values, _assessment)
+        return state + self.welfare(values)
 
     def value(self, state: State) -> Float[Array, ""]:
+        if not self.keeps_history:
+            return state
         values = np.concatenate(state) if state else np.zeros(0)
         self.welfare.require_fit(len(values))
         require_defined(self.welfare, values, _assessment)
@@ -235,6 +215,6 @@ def _assessment(index: int) -> str:
 
 
 def over_time(welfare: Welfare) -> Temporal:
-    """A welfare taken over time, as a fold of constant size where there is one."""
+    """A welfare taken over time: Total, Mean and Worst by their names, otherwise `OverTime`."""
     folds: dict[Welfare, Temporal] = {Utilitarian(): Total(), Average(): Mean(), Rawls(): Worst()}
-    return folds.get(welfare) or (AddedOverTime if welfare.additive else OverTime)(welfare)
+    return folds.get(welfare) or OverTime(welfare)

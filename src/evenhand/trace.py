@@ -220,14 +220,23 @@ def _as_overrides(overrides: Any, steps: int) -> Override | None:
             )
         overrides = [overrides.get(t) for t in range(1, steps + 1)]
     if not isinstance(overrides, Override):
+        _require_length("overrides", overrides, steps, "one a step, None where there is none")
         applies = np.array([value is not None for value in overrides], dtype=bool)
         overrides = Override(applies, [0.0 if value is None else value for value in overrides])
     applies = np.asarray(overrides.applies, dtype=bool)
-    value = np.where(applies, overrides.value, 0.0) if len(applies) else np.zeros(0)
+    value = as_float64(overrides.value, "overrides")
     _require_length("overrides", applies, steps, "one a step, None where there is none")
-    return Override(applies, as_float64(value, "overrides")) if applies.any() else None
+    if applies.shape != value.shape:
+        raise UnequalLengths("overrides must be plain numbers, one a step, None where none is.")
+    return Override(applies, value) if applies.any() else None
 
 
 def _require_length(what: str, values: Any, length: int, meaning: str) -> None:
-    if values is not None and len(values) != length:
-        raise UnequalLengths(f"{what} has {len(values)} entries, expected {length}: {meaning}.")
+    if values is None:
+        return
+    try:
+        found = len(values)
+    except TypeError:
+        raise UnequalLengths(f"{what} is {values!r}: it must be a sequence, {meaning}.") from None
+    if found != length:
+        raise UnequalLengths(f"{what} has {found} entries, expected {length}: {meaning}.")

@@ -1,0 +1,43 @@
+"""Section 6: where it is decided. One environment a file, the policies to hold against, rollouts.
+
+Everything here needs jax.
+"""
+
+from evenhand.envs.base import Environment, Outcomes, OutcomesNotFinite, State
+from evenhand.envs.doughnuts import Doughnuts
+from evenhand.envs.lending import GaussianLending, Lending
+from evenhand.envs.policies import (
+    Act,
+    GreedyForBank,
+    LongestWaitFirst,
+    Random,
+    RoundRobin,
+    TurnTaking,
+)
+from evenhand.envs.rollout import Rollout, as_policy, as_process, rollout, rollouts, to_trace
+from evenhand.envs.vaccines import Vaccines
+from evenhand.envs.waiting_list import WaitingList
+
+__all__ = [
+    "Act",
+    "Doughnuts",
+    "Environment",
+    "GaussianLending",
+    "GreedyForBank",
+    "Lending",
+    "LongestWaitFirst",
+    "Outcomes",
+    "OutcomesNotFinite",
+    "Random",
+    "Rollout",
+    "RoundRobin",
+    "State",
+    "TurnTaking",
+    "Vaccines",
+    "WaitingList",
+    "as_policy",
+    "as_process",
+    "rollout",
+    "rollouts",
+    "to_trace",
+]

@@ -12,11 +12,15 @@ All methods are pure JAX for one state; the caller maps them.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 
+from evenhand.arrays import as_float64
+from evenhand.errors import BadParameter, EvenhandError, UnequalLengths
 from evenhand.trace import Override, Step
 
 if TYPE_CHECKING:
@@ -24,6 +28,10 @@ if TYPE_CHECKING:
 
 World = Any  # a NamedTuple of arrays, with the step number in `time`
 Noise = Any  # an array, or a tuple of arrays
+
+
+class OutcomesNotFinite(EvenhandError):
+    """An environment whose answers cannot be listed: sample it, or plan a discrete form of it."""
 
 
 class State(NamedTuple):
@@ -112,3 +120,35 @@ class Environment(ABC):
     def over(self, state: State) -> Bool[Array, ""]:
         """Whether the T decisions are made."""
         return state.world.time >= self.horizon
+
+
+def subsets(
+    probabilities: Sequence[float],
+) -> tuple[Bool[Array, "noise n"], Float[Array, " noise"]]:
+    """Every subset of n independent events (who is present, who applies), with its probability."""
+    size = len(probabilities)
+    happens = (np.arange(2**size)[:, None] >> np.arange(size)) & 1 == 1
+    chance = np.where(happens, np.asarray(probabilities), 1.0 - np.asarray(probabilities))
+    return jnp.asarray(happens), jnp.asarray(chance.prod(axis=1))
+
+
+def one_each(values: Any, size: int, what: str, least: float, most: float) -> tuple[float, ...]:
+    """One number for all, or one each, as a tuple; refuses a wrong number or a value outside."""
+    numbers = as_float64(values, what)
+    if numbers.ndim == 0:
+        numbers = np.full(size, numbers)
+    if numbers.shape != (size,):
+        raise UnequalLengths(
+            f"{what} has {numbers.size} entries for {size}: give one number for all, or one each."
+        )
+    for i in np.flatnonzero((numbers < least) | (numbers > most))[:1]:
+        raise BadParameter(
+            f"{what} of {i} is {numbers[i]:g}: it must lie between {least:g} and {most:g}."
+        )
+    return tuple(numbers.tolist())
+
+
+def require_count(value: Any, what: str) -> None:
+    """Refuse what is not a whole number from 1."""
+    if isinstance(value, bool) or not isinstance(value, (int, np.integer)) or value < 1:
+        raise BadParameter(f"{what} is {value!r}: it must be a whole number from 1.")

@@ -118,6 +118,8 @@ class Window(Status):
         return namespace(state).sum(state, axis=0)
 
     def scan(self, state: State, steps: Trace) -> tuple[State, Float[np.ndarray, "time status"]]:
+        if len(steps) == 0:
+            return state, steps.rewards
         received = np.concatenate((state, steps.rewards))
         windows = np.lib.stride_tricks.sliding_window_view(received[1:], self.length, axis=0)
         return received[len(received) - self.length :], windows.sum(axis=-1)

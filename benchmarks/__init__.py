@@ -1,0 +1,1 @@
+"""Benchmarks: `make bench`. Speed is told as a ratio within one run, for machines are noisy."""

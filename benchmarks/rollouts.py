@@ -1,0 +1,166 @@
+"""Section 6: how fast random rollouts run, next to a plain Python loop of the same environment.
+
+The compiled side is the library's own `rollouts`, with nothing special for the benchmark: every
+step draws presence and action, updates the Full memory and pays the welfare or the override. The
+plain side is the environment as one would write it for Gymnasium, with the same memory and pay.
+Both run in a process of their own that is held to one core.
+"""
+
+from __future__ import annotations
+
+import math
+import os
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from typing import Any
+
+import gymnasium
+import numpy as np
+
+RUNS = 4096  # side by side: enough for the work of a step to outweigh the step's own overhead
+REPEATS = 7
+PLAIN_EPISODES = 100
+
+
+def main() -> None:
+    """One line an environment, measured in a subprocess on one core."""
+    flags = f"{os.environ.get('XLA_FLAGS', '')} --xla_cpu_multi_thread_eigen=false".strip()
+    settings = {**os.environ, "XLA_FLAGS": flags, "OMP_NUM_THREADS": "1", "JAX_PLATFORMS": "cpu"}
+    subprocess.run([sys.executable, __file__, "--one-core"], env=settings, check=True)
+
+
+def measure() -> None:
+    """What the subprocess does."""
+    if hasattr(os, "sched_setaffinity"):  # before jax starts its threads; Linux has it
+        os.sched_setaffinity(0, {max(os.sched_getaffinity(0))})
+    from evenhand.envs import Doughnuts, Lending
+
+    doughnuts, lending = Doughnuts(), Lending()
+    for name, env, scheme, plain in (
+        ("doughnuts", doughnuts, doughnuts.nash_scheme(), PlainDoughnuts(doughnuts)),
+        ("lending", lending, lending.parity_scheme(), PlainLending(lending)),
+    ):
+        compiled, compiling, score = compiled_speed(env, scheme.welfare)
+        looped, plain_score = plain_speed(plain, env.horizon)
+        print(
+            f"{name}: {compiled / 1e6:.2f} million steps a second on one core, compiled in "
+            f"{compiling:.1f} s; plain Python loop {looped / 1e6:.3f} million "
+            f"({compiled / looped:.0f} times slower); mean score {score:.1f} and "
+            f"{plain_score:.1f}",
+            flush=True,
+        )
+
+
+def compiled_speed(env: Any, welfare: Any) -> tuple[float, float, float]:
+    """Steps a second (the best of a few), seconds to compile, and the mean score."""
+    import jax
+    import jax.numpy as jnp
+
+    from evenhand.envs import Random, rollouts
+    from evenhand.memory import Full
+
+    act = Random(env.num_actions)
+
+    @jax.jit
+    def mean_score(key: Any) -> Any:
+        runs = rollouts(env, act, Full(), key, RUNS)
+        override = runs.steps.override
+        pay = jnp.where(override.applies, override.value, welfare(runs.memories))
+        return pay.sum() / RUNS
+
+    keys = jax.random.split(jax.random.key(0), REPEATS)
+    first, score = _timed(lambda: mean_score(keys[0]).block_until_ready())
+    best = min(_timed(lambda key=key: mean_score(key).block_until_ready())[0] for key in keys)
+    return RUNS * env.horizon / best, first - best, float(score)
+
+
+def plain_speed(env: gymnasium.Env, horizon: int) -> tuple[float, float]:
+    """Steps a second of a Python loop with random actions, and the mean score."""
+
+    def episodes() -> float:
+        rng = np.random.default_rng(1)
+        env.reset(seed=0)
+        total = 0.0
+        for _ in range(PLAIN_EPISODES):
+            env.reset()
+            ended = False
+            while not ended:
+                _, pay, ended, _, _ = env.step(int(rng.integers(env.action_space.n)))
+                total += pay
+        return total / PLAIN_EPISODES
+
+    timings = [_timed(episodes) for _ in range(3)]
+    best, score = min(timings)
+    return PLAIN_EPISODES * horizon / best, score
+
+
+class PlainDoughnuts(gymnasium.Env):
+    """The doughnut shop by hand: presence, counts (Full memory), log Nash."""
+
+    def __init__(self, env: Any) -> None:
+        self.presence, self.horizon = np.array(env.presence), env.horizon
+        self.action_space = gymnasium.spaces.Discrete(env.num_stakeholders)
+
+    def reset(self, *, seed: int | None = None, options: Any = None) -> tuple[Any, dict]:
+        super().reset(seed=seed)
+        self.counts, self.time = np.zeros(len(self.presence)), 0
+        return self._see(), {}
+
+    def step(self, action: int) -> tuple[Any, float, bool, bool, dict]:
+        pay = 0.0
+        if self.present[action]:
+            self.counts[action] += 1
+            pay = float(np.log(self.counts + 1).sum())
+        self.time += 1
+        return self._see(), pay, self.time == self.horizon, False, {}
+
+    def _see(self) -> np.ndarray:
+        self.present = self.np_random.random(len(self.presence)) < self.presence
+        return self.present
+
+
+class PlainLending(gymnasium.Env):
+    """The bank by hand: applications, credit, profit, loans to each (Full memory), parity."""
+
+    def __init__(self, env: Any) -> None:
+        self.env, self.horizon = env, env.horizon
+        self.applying, self.start = np.array(env.applying), np.array(env.start_levels)
+        self.first, self.second = (list(part) for part in env.groups.members)
+        self.action_space = gymnasium.spaces.Discrete(env.num_stakeholders)
+
+    def reset(self, *, seed: int | None = None, options: Any = None) -> tuple[Any, dict]:
+        super().reset(seed=seed)
+        self.level, self.profit, self.time = self.start.copy(), 0, 0
+        self.loans = np.zeros(len(self.start))
+        return self._see(), {}
+
+    def step(self, action: int) -> tuple[Any, float, bool, bool, dict]:
+        pay = -float(self.horizon)
+        if self.applies[action]:
+            credit = 0.2 + 0.1 * self.level[action]
+            change = 1 if self.np_random.random() < credit else -1
+            self.level[action] = min(max(self.level[action] + change, 0), 7)
+            self.profit += change
+            self.loans[action] += 1
+            pay = -abs(float(self.loans[self.first].sum() - self.loans[self.second].sum()))
+        self.time += 1
+        ended = self.time == self.horizon
+        if ended and self.profit < math.ceil(0.1 * self.horizon):
+            pay = -10.0 * self.horizon
+        return self._see(), pay, ended, False, {}
+
+    def _see(self) -> np.ndarray:
+        self.applies = self.np_random.random(len(self.applying)) < self.applying
+        return np.concatenate((self.applies, self.level, [self.profit]))
+
+
+def _timed(work: Callable[[], Any]) -> tuple[float, Any]:
+    start = time.perf_counter()
+    result = work()
+    return time.perf_counter() - start, result
+
+
+if __name__ == "__main__":
+    measure() if "--one-core" in sys.argv else main()

@@ -1,0 +1,36 @@
+"""`evenhand`: the verbs, and the options that all share."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from evenhand import __version__
+from evenhand.cli import demo, listing
+
+app = typer.Typer(
+    name="evenhand",
+    help="Fairness that remembers: score, plan and learn decisions that stay fair over time.",
+    no_args_is_help=True,
+    pretty_exceptions_enable=False,
+    rich_markup_mode="markdown",
+)
+app.command(name="demo")(demo.demo)
+app.command(name="list")(listing.list_parts)
+
+
+def _version(wanted: bool) -> None:
+    if wanted:
+        print(f"evenhand {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def options(
+    version: Annotated[
+        bool,
+        typer.Option("--version", callback=_version, is_eager=True, help="Show the version."),
+    ] = False,
+) -> None:
+    """Fairness that remembers: score, plan and learn decisions that stay fair over time."""

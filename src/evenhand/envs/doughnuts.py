@@ -1,0 +1,99 @@
+"""Section 6.1 (resource allocation): one doughnut a step, for someone who may not be there."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import jax
+import jax.numpy as jnp
+
+from evenhand.envs.base import (
+    Environment,
+    Noise,
+    Outcomes,
+    State,
+    World,
+    one_each,
+    require_count,
+    subsets,
+)
+from evenhand.scheme import FairnessScheme, anytime
+from evenhand.temporal import Total
+from evenhand.trace import Override
+from evenhand.welfare import LogNash
+
+if TYPE_CHECKING:
+    from jaxtyping import Array, Bool, Float, Int, PRNGKeyArray
+
+
+class Shop(NamedTuple):
+    """All that endures is the step number: who has had how many is for memory and status."""
+
+    time: Int[Array, ""]
+
+
+@dataclass(frozen=True)
+class Doughnuts(Environment):
+    """Section 6.1: customer i stands at the counter with probability p_i, drawn before each step.
+
+    The server sees who is present and gives the doughnut to one customer. If that customer is
+    absent it is wasted: no rewards, and 0 is paid whatever the welfare.
+
+    >>> Doughnuts(num_stakeholders=2, horizon=2, presence=0.5).presence
+    (0.5, 0.5)
+    """
+
+    num_stakeholders: int = 5
+    horizon: int = 100
+    presence: float | tuple[float, ...] = 0.8
+
+    def __post_init__(self) -> None:
+        require_count(self.num_stakeholders, "num_stakeholders")
+        require_count(self.horizon, "horizon")
+        chances = one_each(self.presence, self.num_stakeholders, "presence", 0.0, 1.0)
+        object.__setattr__(self, "presence", chances)
+
+    @classmethod
+    def for_children(cls) -> Doughnuts:
+        """Section 1: 24 doughnuts for 3 children who are always there, so nothing is by chance."""
+        return cls(num_stakeholders=3, horizon=24, presence=1.0)
+
+    @property
+    def num_actions(self) -> int:
+        return self.num_stakeholders
+
+    def start(self) -> World:
+        return Shop(jnp.zeros((), dtype=jnp.int32))
+
+    def draw(self, key: PRNGKeyArray) -> Noise:
+        """Who is at the counter."""
+        chances = jnp.asarray(self.presence)
+        return jax.random.uniform(key, chances.shape) < chances
+
+    def noises(self) -> tuple[Noise, Float[Array, " noise"]]:
+        return subsets(self.presence)  # type: ignore[arg-type]  # a tuple once built
+
+    def outcomes(self, world: World, noise: Noise, action: Any) -> Outcomes:
+        """The server's choice has one outcome: chance lies in the presence alone."""
+        return Outcomes(jnp.ones(1), Shop(world.time[None] + 1))
+
+    def rewards(self, state: State, action: Any, world: World) -> Float[Array, " stakeholder"]:
+        return self._served(state, action).astype(float)
+
+    def override(self, state: State, action: Any, world: World) -> Override:
+        """A wasted doughnut is paid 0."""
+        wasted = ~jnp.any(self._served(state, action))
+        return Override(wasted, jnp.zeros(()))
+
+    def observation(self, state: State) -> Float[Array, " feature"]:
+        return state.noise.astype(float)
+
+    def nash_scheme(self) -> FairnessScheme:
+        """Section 6.1: log Nash(U + 1) of the counts at every step, added up."""
+        return anytime(LogNash(), Total())
+
+    def _served(self, state: State, action: Any) -> Bool[Array, " stakeholder"]:
+        # A comparison with every index, not a look-up: under vmap the look-up would be a gather,
+        # which costs more than all the rest of the step.
+        return state.noise & (jnp.arange(self.num_stakeholders) == action)

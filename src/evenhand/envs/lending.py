@@ -1,0 +1,253 @@
+"""Section 6.2 (simulated lending): one loan a step, to someone who may not have applied."""
+
+from __future__ import annotations
+
+import math
+from abc import abstractmethod
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import jax
+import jax.numpy as jnp
+
+from evenhand.arrays import as_float64
+from evenhand.envs.base import (
+    Environment,
+    Noise,
+    Outcomes,
+    OutcomesNotFinite,
+    State,
+    World,
+    one_each,
+    require_count,
+    subsets,
+)
+from evenhand.errors import BadParameter
+from evenhand.groups import Groups
+from evenhand.scheme import FairnessScheme, anytime
+from evenhand.temporal import Total
+from evenhand.trace import Override
+from evenhand.welfare import Parity
+
+if TYPE_CHECKING:
+    from jaxtyping import Array, Bool, Float, Int, PRNGKeyArray
+
+ROUNDING = 1e-9  # 0.1 · 30 is a little more than 3 in floating point: that is not a missed profit
+
+
+class Ledger(NamedTuple):
+    """Credit as whole levels above the lowest score, profit as loans repaid minus defaulted.
+
+    Whole numbers, so that nothing drifts and equal worlds are equal.
+    """
+
+    level: Int[Array, " applicant"]
+    net: Int[Array, ""]
+    time: Int[Array, ""]
+
+
+class GaussianLedger(NamedTuple):
+    """The same with credit scores that are any number in the range."""
+
+    score: Float[Array, " applicant"]
+    net: Int[Array, ""]
+    time: Int[Array, ""]
+
+
+@dataclass(frozen=True)
+class Bank(Environment):
+    """Section 6.2: what both forms of lending share. Stakeholders are the applicants.
+
+    A loan to someone who applied counts for them; groups are the scheme's and the memory's matter.
+    It is repaid with probability equal to the credit score before it: profit ±`repayment`. A loan
+    to someone who did not apply changes nothing and is paid −`wrong_loan` · T; a profit below
+    `profit_margin` · T after the last step is paid −`missed_profit` · T, which takes precedence.
+    """
+
+    start_credit: tuple[float, ...] = (0.5, 0.5, 0.9, 0.9)
+    groups: Groups = Groups(("A", "B"), ((0, 1), (2, 3)))
+    applying: float | tuple[float, ...] = 0.9
+    repayment: float = 1.0
+    credit_range: tuple[float, float] = (0.2, 0.9)
+    horizon: int = 40
+    profit_margin: float = 0.1
+    wrong_loan: float = 1.0
+    missed_profit: float = 10.0
+
+    def __post_init__(self) -> None:
+        require_count(self.horizon, "horizon")
+        if not (self.repayment > 0 and math.isfinite(self.repayment)):
+            raise BadParameter(f"repayment is {self.repayment}: it must be a positive number.")
+        as_float64(
+            [self.profit_margin, self.wrong_loan, self.missed_profit], "margin and penalties"
+        )
+        low, high = (float(bound) for bound in self.credit_range)
+        if not 0.0 <= low < high <= 1.0:
+            raise BadParameter(
+                f"credit_range is {self.credit_range}: scores are probabilities, the lower bound "
+                "below the upper."
+            )
+        start = as_float64(self.start_credit, "start_credit")
+        size = start.size
+        applying = one_each(self.applying, size, "applying", 0.0, 1.0)
+        set_field = object.__setattr__
+        set_field(self, "start_credit", one_each(start, size, "start_credit", low, high))
+        set_field(self, "credit_range", (low, high))
+        set_field(self, "applying", applying)
+        set_field(self, "groups", Groups.of(self.groups))
+        self.groups.require_fit(size)
+
+    @abstractmethod
+    def credit(self, world: World) -> Float[Array, " applicant"]:
+        """Each applicant's credit score: the probability that they repay."""
+
+    @property
+    def num_stakeholders(self) -> int:
+        return len(self.start_credit)
+
+    @property
+    def num_actions(self) -> int:
+        return self.num_stakeholders
+
+    @property
+    def least_net(self) -> int:
+        """The fewest net repayments that reach the profit wanted after the last step."""
+        return math.ceil(self.profit_margin * self.horizon / self.repayment - ROUNDING)
+
+    def profit(self, world: World) -> Float[Array, ""]:
+        return self.repayment * world.net
+
+    def draw(self, key: PRNGKeyArray) -> Noise:
+        """Who applies."""
+        chances = jnp.asarray(self.applying)
+        return jax.random.uniform(key, chances.shape) < chances
+
+    def noises(self) -> tuple[Noise, Float[Array, " noise"]]:
+        return subsets(self.applying)  # type: ignore[arg-type]  # a tuple once built
+
+    def rewards(self, state: State, action: Any, world: World) -> Float[Array, " stakeholder"]:
+        return self._granted(state.noise, action).astype(float)
+
+    def override(self, state: State, action: Any, world: World) -> Override:
+        wrong = ~jnp.any(self._granted(state.noise, action))
+        missed = (world.time == self.horizon) & (world.net < self.least_net)
+        penalty = jnp.where(missed, self.missed_profit, jnp.where(wrong, self.wrong_loan, 0.0))
+        return Override(missed | wrong, -self.horizon * penalty)
+
+    def observation(self, state: State) -> Float[Array, " feature"]:
+        """Who applies, each one's credit score, and the profit so far."""
+        world = state.world
+        return jnp.concatenate(
+            (state.noise.astype(float), self.credit(world), self.profit(world)[None])
+        )
+
+    def parity_scheme(self) -> FairnessScheme:
+        """Section 6.2 (relaxed demographic parity) at every step, added up."""
+        return anytime(Parity(self.groups), Total())
+
+    def _granted(self, applies: Noise, action: Any) -> Bool[Array, " applicant"]:
+        """Whose application is granted: nobody's if the one chosen did not apply."""
+        # Compared with every index, not looked up: under vmap a look-up is a slow gather.
+        return applies & (jnp.arange(self.num_stakeholders) == action)
+
+    def _chance(self, world: World, granted: Bool[Array, " applicant"]) -> Float[Array, ""]:
+        """The probability that the loan granted is repaid."""
+        return jnp.sum(jnp.where(granted, self.credit(world), 0.0))
+
+
+@dataclass(frozen=True)
+class Lending(Bank):
+    """Section 6.2: a repaid loan raises the credit score by `credit_step`, a default lowers it.
+
+    >>> Lending().top_level, Lending().start_levels
+    (7, (3, 3, 7, 7))
+    """
+
+    credit_step: float = 0.1
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        low, high = self.credit_range
+        if not 0.0 < self.credit_step <= high - low + ROUNDING:
+            raise BadParameter(
+                f"credit_step is {self.credit_step}: it must be positive and fit into the range "
+                f"of {low:g} to {high:g}."
+            )
+        for what, score in (
+            ("upper bound of credit_range", high),
+            *((f"start_credit of {i}", score) for i, score in enumerate(self.start_credit)),
+        ):
+            steps = (score - low) / self.credit_step
+            if abs(steps - round(steps)) > ROUNDING:
+                raise BadParameter(
+                    f"the {what} is {score:g}, which is not a whole number of steps of "
+                    f"{self.credit_step:g} above {low:g}: move it, or use GaussianLending."
+                )
+
+    @property
+    def top_level(self) -> int:
+        return self._level(self.credit_range[1])
+
+    @property
+    def start_levels(self) -> tuple[int, ...]:
+        return tuple(self._level(score) for score in self.start_credit)
+
+    def credit(self, world: World) -> Float[Array, " applicant"]:
+        return self.credit_range[0] + self.credit_step * world.level
+
+    def start(self) -> World:
+        zero = jnp.zeros((), dtype=jnp.int32)
+        return Ledger(jnp.asarray(self.start_levels, dtype=jnp.int32), zero, zero)
+
+    def outcomes(self, world: World, noise: Noise, action: Any) -> Outcomes:
+        """Repaid or defaulted; where no loan is granted, the first of two like worlds for sure."""
+        granted = self._granted(noise, action)
+        lent = jnp.any(granted)
+        repaid = jnp.where(lent, self._chance(world, granted), 1.0)
+        change = jnp.asarray([1, -1], dtype=jnp.int32)
+        levels = jnp.clip(world.level + change[:, None] * granted, 0, self.top_level)
+        net = world.net + change * lent
+        time = jnp.broadcast_to(world.time + 1, change.shape)
+        return Outcomes(jnp.stack((repaid, 1.0 - repaid)), Ledger(levels, net, time))
+
+    def _level(self, score: float) -> int:
+        return round((score - self.credit_range[0]) / self.credit_step)
+
+
+@dataclass(frozen=True)
+class GaussianLending(Bank):
+    """Appendix (extra experiments): the change in credit is normal, then clipped to the range.
+
+    Its mean is `change_mean` after a repaid loan and minus that after a default.
+    """
+
+    change_mean: float = 0.05
+    change_sigma: float = 0.1
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        as_float64(self.change_mean, "change_mean")
+        if not (self.change_sigma >= 0 and math.isfinite(self.change_sigma)):
+            raise BadParameter(f"change_sigma is {self.change_sigma}: it must be at least 0.")
+
+    def credit(self, world: World) -> Float[Array, " applicant"]:
+        return world.score
+
+    def start(self) -> World:
+        zero = jnp.zeros((), dtype=jnp.int32)
+        return GaussianLedger(jnp.asarray(self.start_credit), zero, zero)
+
+    def outcomes(self, world: World, noise: Noise, action: Any) -> Outcomes:
+        raise OutcomesNotFinite(
+            "GaussianLending can lead to any credit score, so its outcomes cannot be listed: "
+            "sample it with `answer`, or plan `Lending`, its discrete form."
+        )
+
+    def answer(self, key: PRNGKeyArray, world: World, noise: Noise, action: Any) -> World:
+        repay_key, change_key = jax.random.split(key)
+        granted = self._granted(noise, action)
+        repaid = jax.random.uniform(repay_key) < self._chance(world, granted)
+        direction = jnp.where(repaid, 1, -1)
+        change = direction * self.change_mean + self.change_sigma * jax.random.normal(change_key)
+        score = jnp.clip(world.score + jnp.where(granted, change, 0.0), *self.credit_range)
+        return GaussianLedger(score, world.net + direction * jnp.any(granted), world.time + 1)

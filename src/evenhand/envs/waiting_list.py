@@ -1,0 +1,145 @@
+"""Section 4 (waiting time as a status): patients of several classes, one treatment a step."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from evenhand.arrays import Array, as_float64, namespace
+from evenhand.envs.base import (
+    Environment,
+    Noise,
+    Outcomes,
+    State,
+    World,
+    one_each,
+    require_count,
+    subsets,
+)
+from evenhand.errors import BadParameter, UnequalLengths
+from evenhand.scheme import FairnessScheme, anytime
+from evenhand.status import StateStatus
+from evenhand.temporal import Total
+from evenhand.welfare import Rawls, Welfare
+
+if TYPE_CHECKING:
+    from jaxtyping import Bool, Float, Int, PRNGKeyArray
+
+
+class Lists(NamedTuple):
+    """How many wait in each class, and the two totals that their mean wait is made of.
+
+    Each patient's own wait is not kept. Within a class the one who has waited longest is treated;
+    but a step adds one to the total for everyone still waiting, whoever left, so the queue's
+    length determines what the totals become, and so the status.
+    """
+
+    queue: Int[Array, " group"]
+    waited: Int[Array, " group"]  # steps waited so far, by those waiting and those treated
+    patients: Int[Array, " group"]  # all who ever joined the list
+    time: Int[Array, ""]
+
+
+@dataclass(frozen=True)
+class WaitingList(Environment):
+    """Section 4: stakeholders are classes of patients, each with its own arrivals and urgency.
+
+    Before each step a patient of class i arrives with probability `arrivals`[i], which is seen,
+    and joins the queue; at a full queue (of `capacity`) the patient is turned away, and is in no
+    total: `turned_away` tells of them. The action treats the longest-waiting patient of one class,
+    perhaps one who has just come and so waits 0 steps; in an empty class there is nobody to treat
+    and the step is lost. Then everyone still waiting has waited one step more.
+    """
+
+    arrivals: tuple[float, ...] = (0.4, 0.25, 0.15, 0.1)
+    urgencies: float | tuple[float, ...] = (1.0, 2.0, 4.0, 8.0)
+    capacity: int | tuple[int, ...] = 8
+    horizon: int = 52
+
+    def __post_init__(self) -> None:
+        require_count(self.horizon, "horizon")
+        size = as_float64(self.arrivals, "arrivals").size
+        if not size:
+            raise UnequalLengths("arrivals is empty: there must be at least one class of patients.")
+        largest = float(np.iinfo(np.int32).max // self.horizon)  # the total wait is an int32
+        capacity = one_each(self.capacity, size, "capacity", 1, largest)
+        if any(places != int(places) for places in capacity):
+            raise BadParameter(f"capacity is {self.capacity}: places are whole numbers.")
+        set_field = object.__setattr__
+        set_field(self, "arrivals", one_each(self.arrivals, size, "arrivals", 0.0, 1.0))
+        set_field(self, "urgencies", one_each(self.urgencies, size, "urgencies", 0.0, np.inf))
+        set_field(self, "capacity", tuple(int(places) for places in capacity))
+
+    @property
+    def num_stakeholders(self) -> int:
+        return len(self.arrivals)
+
+    @property
+    def num_actions(self) -> int:
+        return self.num_stakeholders
+
+    def start(self) -> World:
+        none = jnp.zeros(self.num_stakeholders, dtype=jnp.int32)
+        return Lists(none, none, none, jnp.zeros((), dtype=jnp.int32))
+
+    def draw(self, key: PRNGKeyArray) -> Noise:
+        """In which classes a patient arrives."""
+        chances = jnp.asarray(self.arrivals)
+        return jax.random.uniform(key, chances.shape) < chances
+
+    def noises(self) -> tuple[Noise, Float[Array, " noise"]]:
+        return subsets(self.arrivals)
+
+    def outcomes(self, world: World, noise: Noise, action: Any) -> Outcomes:
+        """One outcome: chance lies in the arrivals alone."""
+        state = State(world, noise)
+        waiting = self.waiting(state)
+        queue = waiting - self._treated(waiting, action)
+        after = Lists(
+            queue,
+            world.waited + queue,
+            world.patients + (waiting - world.queue),
+            world.time + 1,
+        )
+        return Outcomes(jnp.ones(1), jax.tree.map(lambda leaf: leaf[None], after))
+
+    def rewards(self, state: State, action: Any, world: World) -> Float[Array, " stakeholder"]:
+        """1 for the class of the patient treated."""
+        return self._treated(self.waiting(state), action).astype(float)
+
+    def observation(self, state: State) -> Float[Array, " feature"]:
+        """Who is waiting, those just come included, and each class's mean wait so far."""
+        return jnp.concatenate((self.waiting(state), -self.negated_mean_wait(state)))
+
+    def waiting(self, state: State) -> Int[Array, " group"]:
+        """How many may be treated: the queues with those who have just arrived."""
+        return state.world.queue + (state.noise & ~self.turned_away(state))
+
+    def turned_away(self, state: State) -> Bool[Array, " group"]:
+        """In which classes the patient who has just arrived finds the queue full."""
+        return state.noise & (state.world.queue >= jnp.asarray(self.capacity))
+
+    def negated_mean_wait(self, state: State) -> Float[Array, " group"]:
+        """Minus the mean wait of those waiting and treated so far; 0 where there are none."""
+        waited, patients = state.world.waited, state.world.patients
+        return -(waited / namespace(patients).maximum(patients, 1))
+
+    def urgent_mean_wait(self, state: State) -> Float[Array, " group"]:
+        """Minus the mean wait times the urgency of the class."""
+        waits = self.negated_mean_wait(state)
+        return waits * namespace(waits).asarray(self.urgencies, dtype=waits.dtype)
+
+    def waiting_scheme(self, welfare: Welfare = Rawls()) -> FairnessScheme:
+        """The mean wait of the class that waits longest, at every step: nobody is left behind."""
+        return anytime(welfare, Total(), StateStatus(self.negated_mean_wait))
+
+    def urgency_scheme(self, welfare: Welfare = Rawls()) -> FairnessScheme:
+        """The same with waits weighed by urgency: a step costs an urgent patient more."""
+        return anytime(welfare, Total(), StateStatus(self.urgent_mean_wait))
+
+    def _treated(self, waiting: Int[Array, " group"], action: Any) -> Bool[Array, " group"]:
+        return (waiting > 0) & (jnp.arange(self.num_stakeholders) == action)

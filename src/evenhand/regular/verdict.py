@@ -1,0 +1,291 @@
+"""Section 5.1: whether a status is value-regular, declared or examined."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import singledispatch
+from itertools import product
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from evenhand.arrays import as_float64
+from evenhand.errors import BadParameter, DoesNotClose
+from evenhand.regular.closure import table_memory
+from evenhand.regular.events import Events
+from evenhand.regular.table import TableMemory, TableStatus
+from evenhand.status import (
+    Capped,
+    Decayed,
+    Modulo,
+    Returns,
+    StateStatus,
+    Status,
+    TraceFunction,
+    WaitingTime,
+    Window,
+)
+from evenhand.status.derived import Derived
+from evenhand.trace import Step, Trace
+
+if TYPE_CHECKING:
+    from jaxtyping import Int
+
+MAX_TRACES = 200_000  # histories that an examination asks the status about, at most
+
+
+@dataclass(frozen=True)
+class Evidence:
+    """What every history up to a length says for and against a finite memory."""
+
+    max_length: int
+    distinct_values: tuple[int, ...]  # how many values histories up to length 0, 1, … take
+    classes: tuple[int, ...]  # how many Myhill-Nerode classes they fall into, as far as is seen
+    memory: TableMemory | None  # one that gives the right value for every history up to max_length
+
+    @property
+    def counterexample(self) -> bool:
+        """Whether the classes were still growing, so that no finite memory was found."""
+        return self.memory is None
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """An answer with its reason. `regular` is None where nothing speaks against it, or for it.
+
+    What is declared holds for every finite set of events whose amounts are whole numbers. False
+    on `evidence` is no proof: histories longer than its length could still fall into place.
+    """
+
+    regular: bool | None
+    reason: str
+    evidence: Evidence | None = None
+
+    def __str__(self) -> str:
+        answers = {True: "value-regular", False: "not value-regular", None: "not settled"}
+        return f"{answers[self.regular]}: {self.reason}"
+
+
+def value_regular(
+    status: Status | Callable[[Trace], Any],
+    *,
+    events: Events | None = None,
+    horizon: int | None = None,
+    max_length: int = 6,
+) -> Verdict:
+    """Definition "value-regular": does a finite memory suffice for this status?
+
+    Built-in statuses declare it. Any other, or a function of a trace (the empty one included), is
+    examined on every string of `events` up to `max_length`.
+
+    >>> print(value_regular(Modulo(12)))
+    value-regular: a count modulo 12 takes 12 values a stakeholder
+    >>> value_regular(Returns()).regular, value_regular(Returns(), horizon=10).regular
+    (False, True)
+    """
+    if horizon is not None:
+        return Verdict(True, f"there are finitely many histories of at most {horizon} steps")
+    if isinstance(status, TraceFunction):
+        status = status.function
+    declared = declare(status)
+    if declared.regular is not None or events is None:
+        return declared
+    if isinstance(status, Status):
+        return _closed(status, events) or _examined(_fold(status, events), events, max_length)
+    return _examined(_on_steps(status, events), events, max_length)
+
+
+@singledispatch
+def declare(status: Any) -> Verdict:
+    """What is known of a status without looking at events."""
+    return Verdict(None, "it does not say; pass events= to examine it")
+
+
+@declare.register
+def _(status: Returns) -> Verdict:
+    if status.discount == 1.0:
+        return Verdict(False, "a sum grows without bound; with a horizon it is value-regular")
+    return Verdict(
+        False, "discounted returns take a new value at any length; with a horizon they are finite"
+    )
+
+
+@declare.register
+def _(status: Decayed) -> Verdict:
+    return Verdict(False, "what fades never quite goes, so that every length brings new values")
+
+
+@declare.register
+def _(status: WaitingTime) -> Verdict:
+    return Verdict(False, "a wait grows without bound; with a horizon it is value-regular")
+
+
+@declare.register
+def _(status: Window) -> Verdict:
+    return Verdict(True, f"the last {status.length} steps are one of finitely many strings")
+
+
+@declare.register
+def _(status: StateStatus) -> Verdict:
+    return Verdict(True, "it is read off the state, of which the paper has finitely many")
+
+
+@declare.register
+def _(status: TableStatus) -> Verdict:
+    return Verdict(True, f"it is an automaton of {status.memory.size} states")
+
+
+@declare.register
+def _(status: Derived) -> Verdict:
+    inner = declare(status.of)
+    return Verdict(inner.regular, f"it is computed from a status of which: {inner.reason}")
+
+
+@declare.register
+def _(status: Modulo) -> Verdict:
+    if status.counts:
+        values = f"{status.modulus} values a stakeholder"
+        return Verdict(True, f"a count modulo {status.modulus} takes {values}")
+    return _if_inner(status)
+
+
+@declare.register
+def _(status: Capped) -> Verdict:
+    if status.counts:
+        return Verdict(
+            True, f"a count capped at {status.cap:g} is bounded where no amount is negative"
+        )
+    return _if_inner(status)
+
+
+def _if_inner(status: Derived) -> Verdict:
+    """Of a status that is not regular the remainder or the lesser part still may be."""
+    inner = declare(status.of)
+    return inner if inner.regular else Verdict(None, "it does not say; pass events= to examine it")
+
+
+def _closed(status: Status, events: Events) -> Verdict | None:
+    try:
+        memory = table_memory(status, events, events.num_stakeholders, max_states=10_000)
+    except DoesNotClose:
+        return None
+    return Verdict(True, f"over these events it carries one of {memory.size} states")
+
+
+def _fold(status: Status, events: Events) -> Callable[[tuple[Step, ...]], Any]:
+    def value(steps: tuple[Step, ...]) -> Any:
+        state = status.init(events.num_stakeholders)
+        for step in steps:
+            state = status.update(state, step)
+        return status.value(state)
+
+    return value
+
+
+def _on_steps(
+    function: Callable[[Trace], Any], events: Events
+) -> Callable[[tuple[Step, ...]], Any]:
+    size = events.num_stakeholders
+    return lambda steps: function(Trace.from_steps(steps, num_stakeholders=size))
+
+
+def _examined(
+    value_of: Callable[[tuple[Step, ...]], Any], events: Events, max_length: int
+) -> Verdict:
+    evidence = examine(value_of, events, max_length)
+    if evidence.memory is not None:
+        return Verdict(
+            None,
+            f"no counterexample up to length {max_length}: a memory of {evidence.memory.size} "
+            "states gives every value",
+            evidence,
+        )
+    return Verdict(
+        False,
+        f"no finite memory was found up to length {max_length}: histories of length 0, 1, … fall "
+        f"into {', '.join(map(str, evidence.classes))} classes and take "
+        f"{', '.join(map(str, evidence.distinct_values))} values",
+        evidence,
+    )
+
+
+def examine(
+    value_of: Callable[[tuple[Step, ...]], Any], events: Events, max_length: int
+) -> Evidence:
+    """The Myhill-Nerode theorem as far as strings up to a length go.
+
+    Two histories are alike if every string of up to `tail` further events leads to equal values.
+    If the histories of length `head` + 1 bring no class that shorter ones lacked, and like
+    histories are continued alike, then the classes are the states of an automaton that gives
+    every value seen.
+    """
+    size = len(events)
+    if max_length < 1 or sum(size**k for k in range(max_length + 1)) > MAX_TRACES:
+        raise BadParameter(
+            f"max_length is {max_length}: with {size} events it must be at least 1 and give no "
+            f"more than {MAX_TRACES} histories."
+        )
+    values, levels = _value_numbers(value_of, events, max_length)
+    head = max_length // 2
+    tail = max_length - 1 - head
+    class_of, first = _classes(levels, size, head + 1, tail)
+    counts = tuple(len(np.unique(np.concatenate(class_of[: k + 1]))) for k in range(head + 2))
+    return Evidence(
+        max_length,
+        tuple(len(np.unique(np.concatenate(levels[: k + 1]))) for k in range(max_length + 1)),
+        counts,
+        _automaton(class_of, values[first], events) if counts[-1] == counts[-2] else None,
+    )
+
+
+def _value_numbers(
+    value_of: Callable[[tuple[Step, ...]], Any], events: Events, max_length: int
+) -> tuple[np.ndarray, list[np.ndarray]]:
+    """All values, and for each length the number of the value of every string, in order.
+
+    Strings of a length are counted in base |Σ|, so that those that go on from one are adjacent.
+    """
+    steps = events.require_steps()
+    found = [
+        [as_float64(value_of(string), "the status") for string in product(steps, repeat=length)]
+        for length in range(max_length + 1)
+    ]
+    every = np.array([value for level in found for value in level]) + 0.0
+    values, number = np.unique(every, axis=0, return_inverse=True)
+    ends = np.cumsum([len(level) for level in found])
+    return values, np.split(number.ravel(), ends[:-1])
+
+
+def _classes(
+    levels: list[np.ndarray], size: int, head: int, tail: int
+) -> tuple[list[np.ndarray], np.ndarray]:
+    """The class of every string up to length `head`, and the value number of each class."""
+    rows = np.concatenate(
+        [
+            np.hstack([levels[k + j].reshape(size**k, size**j) for j in range(tail + 1)])
+            for k in range(head + 1)
+        ]
+    )
+    classes, number = np.unique(rows, axis=0, return_inverse=True)
+    ends = np.cumsum([size**k for k in range(head + 1)])
+    return np.split(number.ravel(), ends[:-1]), classes[:, 0]
+
+
+def _automaton(
+    class_of: list[np.ndarray], values: np.ndarray, events: Events
+) -> TableMemory | None:
+    """The classes as a memory, or None if like histories are not continued alike."""
+    here = np.concatenate(class_of[:-1])
+    after = np.concatenate([level.reshape(-1, len(events)) for level in class_of[1:]])
+    table: Int[np.ndarray, "class event"] = np.zeros((len(values), len(events)), dtype=np.int32)
+    table[here] = after
+    if not np.array_equal(table[here], after):
+        return None
+    return TableMemory(
+        initial=int(class_of[0][0]),
+        table=table,
+        events=events,
+        values=values,
+        num_stakeholders=events.num_stakeholders,
+    )

@@ -1,0 +1,152 @@
+"""The definitions written out in plain Python, sharing no code with the package.
+
+U is recomputed from every prefix, W and W_temporal from plain lists. Slow, and easy to check
+against the paper by eye.
+"""
+
+from __future__ import annotations
+
+import math
+from fractions import Fraction
+
+from evenhand import aggregation, filters, status, temporal, welfare
+
+
+class Undefined(Exception):
+    """The definition has no value here."""
+
+
+def statuses(of, prefix: list[list[float]], n: int) -> list[float]:
+    """U(τ_t) from the rewards of the first t steps."""
+    match of:
+        case status.Returns(discount):
+            return [sum(discount**t * row[i] for t, row in enumerate(prefix)) for i in range(n)]
+        case status.Decayed(half_life):
+            return [
+                sum(
+                    row[i] * 0.5 ** ((len(prefix) - 1 - t) / half_life)
+                    for t, row in enumerate(prefix)
+                )
+                for i in range(n)
+            ]
+        case status.Window(length):
+            return [sum(row[i] for row in prefix[-length:]) for i in range(n)]
+        case status.WaitingTime():
+            served = [[t for t, row in enumerate(prefix, 1) if row[i] > 0] for i in range(n)]
+            return [-(len(prefix) - (times[-1] if times else 0)) for times in served]
+        case status.GroupTotals():
+            inner = statuses(of.of, prefix, n)
+            return [sum(inner[i] for i in part) for part in of.groups.members]
+        case status.PerEntitlement():
+            inner = statuses(of.of, prefix, n)
+            return [u / e for u, e in zip(inner, of.entitlements, strict=True)]
+        case status.EnvyOfBest():
+            inner = statuses(of.of, prefix, n)
+            return [u - max(inner) for u in inner]
+        case status.PairwiseEnvy():
+            inner = statuses(of.of, prefix, n)
+            return [-sum(max(0.0, v - u) for v in inner) for u in inner]
+    raise AssertionError(of)
+
+
+def welfare_of(of, u: list[float]) -> float:
+    n = len(u)
+    match of:
+        case welfare.Utilitarian():
+            return sum(u)
+        case welfare.Average():
+            return sum(u) / n
+        case welfare.Rawls():
+            return min(u)
+        case welfare.Nash():
+            return math.prod(_at_least_zero(u))
+        case welfare.LogNash(offset):
+            return sum(_log(x + offset) for x in _at_least_zero(u))
+        case welfare.GiniWelfare():
+            differences = sum(abs(a - b) for a in u for b in u)
+            return sum(u) / n - differences / (2 * n * n)
+        case welfare.GeneralisedGini(weights):
+            return sum(w * x for w, x in zip(weights, sorted(u), strict=True))
+        case welfare.AlphaFair(alpha, offset):
+            shifted = [x + offset for x in _at_least_zero(u)]
+            if alpha == 1:
+                return sum(_log(x) for x in shifted)
+            if alpha > 1 and min(shifted) == 0:
+                raise Undefined
+            return sum(x ** (1 - alpha) for x in shifted) / (1 - alpha)
+        case welfare.Jain():
+            squares = sum(x * x for x in _at_least_zero(u))
+            return sum(u) ** 2 / (n * squares) if squares else 1.0
+        case welfare.Equality(tolerance):
+            return 1.0 if max(u) - min(u) <= tolerance else 0.0
+        case welfare.Parity(groups):
+            totals = u if groups is None else [sum(u[i] for i in part) for part in groups.members]
+            return -max(abs(a - b) for a in totals for b in totals)
+        case welfare.NegativeVariance():
+            return -sum((x - sum(u) / n) ** 2 for x in u) / n
+    raise AssertionError(of)
+
+
+def over_time(of, w: list[float]) -> float:
+    match of:
+        case temporal.Last():
+            return w[-1]
+        case temporal.Mean():
+            return sum(w) / len(w)
+        case temporal.Total():
+            return sum(w)
+        case temporal.Discounted(discount):
+            return sum(discount**j * x for j, x in enumerate(w))
+        case temporal.Worst():
+            return min(w)
+        case temporal.OverTime(inner):
+            return welfare_of(inner, w)
+    raise AssertionError(of)
+
+
+def fires(of, prefix: list[list[float]], length: int) -> bool:
+    """B(τ_t)."""
+    t = len(prefix)
+    match of:
+        case filters.Always():
+            return True
+        case filters.Every(period):
+            return t % period == 0
+        case filters.Final():
+            return t == length
+        case filters.AfterEach(amount):
+            sums = [sum(map(Fraction, row)) for row in prefix]
+            reached = [math.floor(sum(sums[:k]) / Fraction(amount)) for k in range(t + 1)]
+            return reached[-1] > max(reached[:-1])
+    raise AssertionError(of)
+
+
+def score(scheme, rewards: list[list[float]], overrides: list[float | None]) -> float | None:
+    """𝔉(τ): W_ex over the time points that pass the filter; None where nothing does."""
+    n = len(rewards[0])
+    assessed, values = [], []
+    for t in range(1, len(rewards) + 1):
+        override = overrides[t - 1]
+        if fires(scheme.filter, rewards[:t], len(rewards)) or override is not None:
+            u = statuses(scheme.status, rewards[:t], n)
+            assessed.append(u)
+            if isinstance(scheme.aggregation, aggregation.TimepointFirst):
+                values.append(welfare_of(scheme.welfare, u) if override is None else override)
+    if not assessed:
+        return None
+    if isinstance(scheme.aggregation, aggregation.BalancedUnfairness):
+        overall = [sum(u[i] - sum(u) / len(u) for u in assessed) for i in range(len(assessed[0]))]
+        return -sum(x * x for x in overall)
+    return over_time(scheme.temporal, values)
+
+
+def _at_least_zero(u: list[float]) -> list[float]:
+    if min(u) < 0:
+        raise Undefined
+    return u
+
+
+def _log(x: float) -> float:
+    if x <= 0:
+        raise Undefined
+    return math.log(x)

@@ -1,0 +1,207 @@
+"""Hand arithmetic, laws, and one definition on NumPy and JAX."""
+
+from __future__ import annotations
+
+import math
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from evenhand import (
+    AlphaFair,
+    Average,
+    Decayed,
+    EnvyOfBest,
+    Equality,
+    GeneralisedGini,
+    GiniWelfare,
+    Groups,
+    GroupTotals,
+    Jain,
+    LogNash,
+    Nash,
+    NegativeVariance,
+    PairwiseEnvy,
+    Parity,
+    PerEntitlement,
+    Rawls,
+    Returns,
+    Step,
+    Utilitarian,
+    WaitingTime,
+    WelfareFunction,
+    Window,
+    unfair_in_favour_of,
+    unfair_to,
+)
+from evenhand.filters import AfterEach, Always, Every, Final
+from evenhand.temporal import Discounted, Last, Mean, OverTime, Total, Worst
+from evenhand.unfairness import overall_unfairness, unfairness
+
+BY_HAND = [
+    (Utilitarian(), 7.0),
+    (Average(), 7 / 3),
+    (Rawls(), 1.0),
+    (Nash(), 8.0),
+    (LogNash(), math.log(2) + math.log(3) + math.log(5)),
+    (LogNash(0.0), math.log(8)),
+    # mean 7/3; mean absolute difference (1+3+2)·2/9 = 4/3, half of it off the mean
+    (GiniWelfare(), 7 / 3 - 2 / 3),
+    (GeneralisedGini((3.0, 2.0, 1.0)), 3 * 1 + 2 * 2 + 1 * 4),
+    (AlphaFair(0.0), 7.0),
+    (AlphaFair(1.0), math.log(8)),
+    (AlphaFair(2.0), -(1 + 1 / 2 + 1 / 4)),
+    (Jain(), 49 / (3 * 21)),
+    (Equality(), 0.0),
+    (Equality(3.0), 1.0),
+    (Parity(), -3.0),
+    (Parity({"A": [0, 1], "B": [2]}), -5.0),
+    (NegativeVariance(), -(21 / 3 - (7 / 3) ** 2)),
+    (WelfareFunction(lambda u: u[0] - u[2]), 3.0),
+]
+
+
+@pytest.mark.parametrize(("welfare", "value"), BY_HAND, ids=lambda x: type(x).__name__)
+def test_by_hand(welfare, value):
+    u = np.array([4.0, 2.0, 1.0])
+    assert welfare(u) == pytest.approx(value)
+    assert welfare(np.array([u, u, u])) == pytest.approx([value] * 3)
+
+
+@pytest.mark.parametrize(("welfare", "value"), BY_HAND, ids=lambda x: type(x).__name__)
+def test_the_same_on_jax_under_jit_and_vmap(welfare, value):
+    u = jnp.array([[4.0, 2.0, 1.0], [4.0, 2.0, 1.0]])
+    np.testing.assert_allclose(jax.jit(jax.vmap(welfare))(u), [value, value], rtol=1e-5)
+
+
+vectors = st.lists(st.floats(0.0, 1e6), min_size=1, max_size=9).map(np.array)
+
+
+@given(vectors)
+def test_many_logarithms_at_once_are_the_sum_of_logarithms(u):
+    assert LogNash()(u) == pytest.approx(sum(math.log(x + 1) for x in u), rel=1e-12, abs=1e-12)
+
+
+@given(vectors)
+def test_welfare_does_not_ask_who_is_who(u):
+    for welfare in (Utilitarian(), Rawls(), LogNash(), GiniWelfare(), Jain(), NegativeVariance()):
+        assert welfare(u[::-1].copy()) == pytest.approx(welfare(u), rel=1e-9, abs=1e-9)
+
+
+@given(vectors, st.floats(0.0, 1.0))
+def test_giving_from_the_best_off_to_the_worst_off_never_lowers_a_fair_welfare(u, share):
+    rich, poor = int(u.argmax()), int(u.argmin())
+    gift = share * (u[rich] - u[poor]) / 2
+    after = u.copy()
+    after[rich] -= gift
+    after[poor] += gift
+    for welfare in (Rawls(), LogNash(), GiniWelfare(), Jain(), Parity(), NegativeVariance()):
+        assert welfare(after) >= welfare(u) - 1e-9 * max(1.0, abs(float(welfare(u))))
+
+
+@given(vectors)
+def test_alpha_fair_joins_utilitarian_and_log_nash(u):
+    assert AlphaFair(0.0)(u) == pytest.approx(Utilitarian()(u), rel=1e-12)
+    assert AlphaFair(1.0, offset=1.0)(u) == pytest.approx(LogNash()(u), rel=1e-12, abs=1e-12)
+
+
+def test_jain_of_nobody_having_anything_is_equal():
+    assert Jain()(np.zeros(4)) == 1.0
+    assert Jain()(np.array([3.0, 0.0, 0.0])) == pytest.approx(1 / 3)
+
+
+@given(st.floats(-1e9, 1e9), st.integers(1, 9))
+def test_equal_statuses_are_unfair_to_nobody(value, size):
+    u = np.full(size, value)
+    assert (unfairness(u) == 0).all()
+    assert not unfair_to(u).any()
+    assert not unfair_in_favour_of(u).any()
+
+
+def test_rounding_is_no_unfairness():
+    u = np.array([0.1, 0.2, 0.3])  # the mean is 0.2, which no float sum quite says
+    assert unfair_to(u).tolist() == [True, False, False]
+    assert unfair_in_favour_of(u).tolist() == [False, False, True]
+
+
+@given(st.lists(st.lists(st.floats(-1e3, 1e3), min_size=3, max_size=3), min_size=1, max_size=5))
+def test_unfairness_sums_to_zero(table):
+    table = np.array(table)
+    assert unfairness(table).sum(axis=-1) == pytest.approx(0.0, abs=1e-9)
+    np.testing.assert_allclose(overall_unfairness(table), unfairness(table).sum(axis=0), atol=1e-9)
+
+
+def test_totals_by_group():
+    groups = Groups.of(["north", "south", "north"])
+    assert groups.names == ("north", "south")
+    assert groups.totals(np.array([1.0, 2.0, 4.0])).tolist() == [5.0, 2.0]
+
+
+FOLDS = [
+    Returns(),
+    Returns(0.9),
+    Decayed(2.0),
+    Window(2),
+    WaitingTime(),
+    PerEntitlement((1.0, 2.0, 4.0)),
+    EnvyOfBest(),
+    PairwiseEnvy(),
+    GroupTotals({"A": [0, 2], "B": [1]}),
+]
+
+
+@pytest.mark.parametrize("status", FOLDS, ids=str)
+def test_status_folds_run_in_a_jax_scan(status):
+    rewards = np.array([[1, 0, 0], [0, 2, 0], [0, 0, 1], [1, 1, 0]], dtype=np.float32)
+
+    def step(state, reward):
+        state = status.update(state, Step(action=0, rewards=reward))
+        return state, status.value(state)
+
+    start = jax.tree.map(lambda leaf: jnp.asarray(leaf, dtype=jnp.float32), status.init(3))
+    _, values = jax.jit(lambda r: jax.lax.scan(step, start, r))(rewards)
+    state, expected = status.init(3), []
+    for reward in rewards.astype(float):
+        state = status.update(state, Step(action=0, rewards=reward))
+        expected.append(status.value(state))
+    np.testing.assert_allclose(values, expected, rtol=1e-5)
+
+
+@pytest.mark.parametrize("filter_", [Always(), Every(2), Final(), AfterEach(2.0)], ids=str)
+def test_filter_folds_run_in_a_jax_scan(filter_):
+    rewards = np.array([[1, 0], [0, 2], [0, 0], [1, 1], [0, 1]], dtype=np.float32)
+    start = jax.tree.map(jnp.asarray, filter_.init())
+    step = lambda state, reward: filter_.update(state, Step(action=0, rewards=reward))  # noqa: E731
+    _, fires = jax.jit(lambda r: jax.lax.scan(step, start, r))(rewards)
+    state, expected = filter_.init(), []
+    for reward in rewards.astype(float):
+        state, fired = filter_.update(state, Step(action=0, rewards=reward))
+        expected.append(bool(fired))
+    assert fires.tolist() == expected
+
+
+TEMPORAL = [
+    Last(),
+    Mean(),
+    Total(),
+    Discounted(0.9),
+    Worst(),
+    OverTime(LogNash()),
+    OverTime(Jain()),
+]
+
+
+@pytest.mark.parametrize("temporal", TEMPORAL, ids=str)
+@settings(max_examples=30, deadline=None)
+@given(values=st.lists(st.floats(0, 100), min_size=1, max_size=8), cut=st.integers(0, 8))
+def test_temporal_update_repeated_is_extend(temporal, values, cut):
+    values = np.array(values)
+    one_by_one = temporal.init()
+    for value in values:
+        one_by_one = temporal.update(one_by_one, np.asarray(value))
+    at_once = temporal.extend(temporal.extend(temporal.init(), values[:cut]), values[cut:])
+    assert temporal.value(one_by_one) == pytest.approx(temporal.value(at_once))
