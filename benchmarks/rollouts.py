@@ -20,7 +20,7 @@ import gymnasium
 import numpy as np
 
 RUNS = 4096  # side by side: enough for the work of a step to outweigh the step's own overhead
-REPEATS = 7
+REPEATS = 20
 PLAIN_EPISODES = 100
 
 
@@ -125,7 +125,7 @@ class PlainLending(gymnasium.Env):
     """The bank by hand: applications, credit, profit, loans to each (Full memory), parity."""
 
     def __init__(self, env: Any) -> None:
-        self.env, self.horizon = env, env.horizon
+        self.horizon = env.horizon
         self.applying, self.start = np.array(env.applying), np.array(env.start_levels)
         self.first, self.second = (list(part) for part in env.groups.members)
         self.action_space = gymnasium.spaces.Discrete(env.num_stakeholders)

@@ -46,6 +46,15 @@ def statuses(of, prefix: list[list[float]], n: int) -> list[float]:
         case status.PairwiseEnvy():
             inner = statuses(of.of, prefix, n)
             return [-sum(max(0.0, v - u) for v in inner) for u in inner]
+        case status.Modulo():
+            return [u % of.modulus for u in statuses(of.of, prefix, n)]
+        case status.Capped(cap=cap, of=status.Returns(1.0)):
+            counts = [0.0] * n
+            for row in prefix:
+                counts = [min(cap, count + row[i]) for i, count in enumerate(counts)]
+            return counts
+        case status.Capped():
+            return [min(of.cap, u) for u in statuses(of.of, prefix, n)]
     raise AssertionError(of)
 
 

@@ -105,3 +105,11 @@ class DoesNotClose(EvenhandError):
     def __init__(self, message: str, *, size: int) -> None:
         super().__init__(message)
         self.size = size
+
+
+class NotRewardLike(EvenhandError):
+    """A scheme that is not a sum of per-step rewards, where one is needed."""
+
+
+class MemoryDoesNotPay(EvenhandError):
+    """A memory that does not determine what is paid, where imagined memories must be paid."""

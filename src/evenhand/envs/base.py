@@ -92,6 +92,11 @@ class Environment(ABC):
         """What stands in for the welfare of the step: depends on (s, a, s') alone."""
         return Override(jnp.zeros((), dtype=bool), jnp.zeros(()))
 
+    @property
+    def may_override(self) -> bool:
+        """Whether some step may have an override."""
+        return type(self).override is not Environment.override
+
     def initial(self, key: PRNGKeyArray) -> State:
         return State(self.start(), self.draw(key))
 

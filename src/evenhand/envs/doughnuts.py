@@ -38,7 +38,8 @@ class Doughnuts(Environment):
     """Section 6.1: customer i stands at the counter with probability p_i, drawn before each step.
 
     The server sees who is present and gives the doughnut to one customer. If that customer is
-    absent it is wasted: no rewards, and 0 is paid whatever the welfare.
+    absent it is wasted: no rewards, and `wasted` is paid whatever the welfare. With `wasted=None` a
+    waste is a step like any other, paid by the welfare, as schemes without overrides need it.
 
     >>> Doughnuts(num_stakeholders=2, horizon=2, presence=0.5).presence
     (0.5, 0.5)
@@ -47,6 +48,7 @@ class Doughnuts(Environment):
     num_stakeholders: int = 5
     horizon: int = 100
     presence: float | tuple[float, ...] = 0.8
+    wasted: float | None = 0.0
 
     def __post_init__(self) -> None:
         require_count(self.num_stakeholders, "num_stakeholders")
@@ -81,10 +83,14 @@ class Doughnuts(Environment):
     def rewards(self, state: State, action: Any, world: World) -> Float[Array, " stakeholder"]:
         return self._served(state, action).astype(float)
 
+    @property
+    def may_override(self) -> bool:
+        return self.wasted is not None and min(self.presence) < 1.0  # type: ignore[arg-type]
+
     def override(self, state: State, action: Any, world: World) -> Override:
-        """A wasted doughnut is paid 0."""
-        wasted = ~jnp.any(self._served(state, action))
-        return Override(wasted, jnp.zeros(()))
+        """What a wasted doughnut is paid."""
+        wasted = ~jnp.any(self._served(state, action)) & (self.wasted is not None)
+        return Override(wasted, jnp.asarray(self.wasted or 0.0))
 
     def observation(self, state: State) -> Float[Array, " feature"]:
         return state.noise.astype(float)

@@ -25,6 +25,7 @@ from evenhand.envs.base import (
 from evenhand.errors import BadParameter
 from evenhand.groups import Groups
 from evenhand.scheme import FairnessScheme, anytime
+from evenhand.status import GroupTotals
 from evenhand.temporal import Total
 from evenhand.trace import Override
 from evenhand.welfare import Parity
@@ -142,8 +143,11 @@ class Bank(Environment):
         )
 
     def parity_scheme(self) -> FairnessScheme:
-        """Section 6.2 (relaxed demographic parity) at every step, added up."""
-        return anytime(Parity(self.groups), Total())
+        """Section 6.2 (relaxed demographic parity) at every step, added up.
+
+        The groups are the stakeholders that are judged, so that a memory of groups can be paid.
+        """
+        return anytime(Parity(), Total(), status=GroupTotals(self.groups))
 
     def _granted(self, applies: Noise, action: Any) -> Bool[Array, " applicant"]:
         """Whose application is granted: nobody's if the one chosen did not apply."""

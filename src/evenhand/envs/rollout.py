@@ -41,14 +41,14 @@ def rollout(
     initial = env.initial(start_key)
     remembered = jax.tree.map(jnp.asarray, memory.init(env.num_stakeholders))
 
-    def decide(carry: tuple[State, Value], key: PRNGKeyArray) -> tuple[Any, Any]:
+    def decide(carry: tuple[State, Value], keys: PRNGKeyArray) -> tuple[Any, Any]:
         state, remembered = carry
-        act_key, step_key = jax.random.split(key)
+        act_key, step_key = keys
         following, step = env.step(step_key, state, act(act_key, state, remembered))
         remembered = memory.update(remembered, step)
         return (following, remembered), (step, remembered)
 
-    keys = jax.random.split(run_key, env.horizon if horizon is None else horizon)
+    keys = jax.random.split(run_key, (env.horizon if horizon is None else horizon, 2))
     _, (steps, memories) = jax.lax.scan(decide, (initial, remembered), keys)
     return Rollout(initial, steps, memories)
 

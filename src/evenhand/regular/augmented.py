@@ -55,8 +55,9 @@ class AugmentedStatus:
         _require_index("initial_memory", self.initial_memory, memories)
         for place in np.argwhere((update < 0) | (update >= memories))[:1]:
             _require_index(f"update{place.tolist()}", int(update[tuple(place)]), memories)
-        object.__setattr__(self, "update", update)
-        object.__setattr__(self, "status", status)
+        for name, array in (("update", update), ("status", status)):
+            array.flags.writeable = False
+            object.__setattr__(self, name, array)
 
     def memory(self) -> TableMemory:
         """The automaton of the proof: Q = S × M as far as it is reached, Σ = A × S."""
@@ -201,7 +202,9 @@ def _pairs(
 ) -> tuple[np.ndarray, list[int], np.ndarray]:
     """The pair ⟨s, m⟩ of each node, the first node of each pair, and the one status of each."""
     number: dict[Any, int] = {}
-    pair_of, first, values = [], [], []
+    pair_of: list[int] = []
+    first: list[int] = []
+    values: list[np.ndarray] = []
     for node, (state, remembered, carried) in enumerate(reached.states):
         value = as_float64(fold.value(carried), "the status") + 0.0
         pair = number.setdefault((state, state_key(remembered)), len(first))

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
+import array_api_compat
 import numpy as np
 
 from evenhand.arrays import Array, as_float64, namespace
@@ -116,9 +117,9 @@ class Events:
         label = self.label(step)
         if isinstance(label, str):
             return np.asarray(self.position(label))
-        if isinstance(label, int | np.integer | np.ndarray):
-            return self._in_range(np.asarray(label))
-        return label
+        if array_api_compat.is_jax_array(label):  # perhaps traced: its value is not known
+            return label
+        return self._in_range(np.asarray(label))
 
     def position(self, label: str) -> int:
         """Where a label stands in `labels`."""

@@ -85,6 +85,7 @@ def state_key(state: Any) -> Hashable:
     if isinstance(state, Mapping):
         return tuple((name, state_key(state[name])) for name in sorted(state))
     array = np.asarray(state)
-    if array.dtype == object:
+    if array.dtype.kind not in "biuf":
         return state
-    return array.shape, (array + 0).tobytes()  # + 0 makes one zero of 0.0 and −0.0
+    # One type of number, whatever an update turned them into; + 0.0 makes one zero of 0.0 and −0.0.
+    return array.shape, (array.astype(np.float64) + 0.0).tobytes()

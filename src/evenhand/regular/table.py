@@ -111,7 +111,7 @@ class TableStatus(Status):
         return f"what an automaton of {self.memory.size} states says of the history"
 
     def magnitude(self, reward_bound: float, time: int) -> float:
-        return float(np.abs(self.memory.values).max())
+        return float(np.abs(np.asarray(self.memory.values)).max())
 
 
 def require_table(table: Int[np.ndarray, "memory event"], initial: int) -> np.ndarray:

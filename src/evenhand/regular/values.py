@@ -120,7 +120,8 @@ class ValueRegular:
 def _distinct(values: Float[np.ndarray, "value stakeholder"]) -> np.ndarray:
     if values.ndim != 2 or 0 in values.shape:
         raise UnequalLengths(
-            f"values have shape {values.shape}: expected [value, stakeholder], at least one of each."
+            f"values have shape {values.shape}: expected [value, stakeholder], with at least one "
+            "of each."
         )
     _, first = np.unique(values, axis=0, return_index=True)
     twice = sorted(set(range(len(values))) - set(first.tolist()))

@@ -18,7 +18,11 @@ from evenhand.regular.table import TableMemory, TableStatus
 from evenhand.status import (
     Capped,
     Decayed,
+    EnvyOfBest,
+    GroupTotals,
     Modulo,
+    PairwiseEnvy,
+    PerEntitlement,
     Returns,
     StateStatus,
     Status,
@@ -45,17 +49,18 @@ class Evidence:
     memory: TableMemory | None  # one that gives the right value for every history up to max_length
 
     @property
-    def counterexample(self) -> bool:
-        """Whether the classes were still growing, so that no finite memory was found."""
+    def against(self) -> bool:
+        """Whether no memory was found: classes still grow, or like histories part later on."""
         return self.memory is None
 
 
 @dataclass(frozen=True)
 class Verdict:
-    """An answer with its reason. `regular` is None where nothing speaks against it, or for it.
+    """An answer with its reason; `regular` is None where it is not settled.
 
-    What is declared holds for every finite set of events whose amounts are whole numbers. False
-    on `evidence` is no proof: histories longer than its length could still fall into place.
+    What is declared holds for every finite set of events whose amounts are whole numbers. Evidence
+    settles nothing, either way: it ends at a length, and what is longer may part or fall into
+    place.
     """
 
     regular: bool | None
@@ -138,8 +143,21 @@ def _(status: TableStatus) -> Verdict:
 
 @declare.register
 def _(status: Derived) -> Verdict:
+    # Of a status that is not value-regular a function still may be, as a remainder is.
     inner = declare(status.of)
-    return Verdict(inner.regular, f"it is computed from a status of which: {inner.reason}")
+    return _computed(inner) if inner.regular else declare(None)
+
+
+@declare.register(GroupTotals)
+@declare.register(PerEntitlement)
+@declare.register(EnvyOfBest)
+@declare.register(PairwiseEnvy)
+def _(status: Derived) -> Verdict:
+    return _computed(declare(status.of))  # what has no bound has none when summed or compared
+
+
+def _computed(inner: Verdict) -> Verdict:
+    return Verdict(inner.regular, f"it is computed from another: {inner.reason}")
 
 
 @declare.register
@@ -147,7 +165,7 @@ def _(status: Modulo) -> Verdict:
     if status.counts:
         values = f"{status.modulus} values a stakeholder"
         return Verdict(True, f"a count modulo {status.modulus} takes {values}")
-    return _if_inner(status)
+    return declare.dispatch(Derived)(status)
 
 
 @declare.register
@@ -156,13 +174,7 @@ def _(status: Capped) -> Verdict:
         return Verdict(
             True, f"a count capped at {status.cap:g} is bounded where no amount is negative"
         )
-    return _if_inner(status)
-
-
-def _if_inner(status: Derived) -> Verdict:
-    """Of a status that is not regular the remainder or the lesser part still may be."""
-    inner = declare(status.of)
-    return inner if inner.regular else Verdict(None, "it does not say; pass events= to examine it")
+    return declare.dispatch(Derived)(status)
 
 
 def _closed(status: Status, events: Events) -> Verdict | None:
@@ -202,10 +214,11 @@ def _examined(
             evidence,
         )
     return Verdict(
-        False,
-        f"no finite memory was found up to length {max_length}: histories of length 0, 1, … fall "
-        f"into {', '.join(map(str, evidence.classes))} classes and take "
-        f"{', '.join(map(str, evidence.distinct_values))} values",
+        None,
+        f"no finite memory gives every value up to length {max_length}, as far as is seen: "
+        f"histories of up to 0, 1, … events take "
+        f"{', '.join(map(str, evidence.distinct_values))} values and fall into "
+        f"{', '.join(map(str, evidence.classes))} classes",
         evidence,
     )
 

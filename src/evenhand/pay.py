@@ -1,0 +1,176 @@
+"""Sections 5.2 and 5.3: what each step is paid, so that what an episode is paid is its score.
+
+The scheme keeps its own books: its status, its filter, and the fold of its aggregation. From them
+comes the pay of a step. What the one who decides remembers is another matter (see `problem`).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import jax
+import numpy as np
+
+from evenhand.aggregation import BalancedUnfairness, TimepointFirst
+from evenhand.arrays import Array, namespace
+from evenhand.errors import CannotStream, NotRewardLike
+from evenhand.filters import Always
+from evenhand.scheme import FairnessScheme
+from evenhand.temporal import Discounted, Last, Mean, OverTime, Total, Worst
+from evenhand.trace import Step
+
+if TYPE_CHECKING:
+    from jaxtyping import Bool, Float
+
+
+class Books(NamedTuple):
+    """What the scheme carries from step to step."""
+
+    status: Any
+    filter: Any
+    fold: Any
+    assessed: Bool[Array, ""]  # whether anything has been assessed yet
+
+
+class Verdict(NamedTuple):
+    """Whether a definition holds, and if not, which part of it fails."""
+
+    holds: bool
+    reason: str
+
+
+def reward_like(scheme: FairnessScheme) -> Verdict:
+    """Definition "reward-like", as far as the scheme goes: a discounted sum of W at all times.
+
+    That W∘U is Markovian is a matter of the memory: see `Problem.require_memory_pays`.
+    """
+    if not isinstance(scheme.aggregation, TimepointFirst):
+        return Verdict(False, f"{type(scheme.aggregation).__name__} is not timepoint-first")
+    if not isinstance(scheme.filter, Always):
+        return Verdict(
+            False, f"it is not assessed at all time points but {scheme.filter.describe()}"
+        )
+    if not isinstance(scheme.temporal, Discounted | Total):
+        return Verdict(False, _not_a_sum(scheme))
+    return Verdict(True, "it is a discounted sum of the welfare at every time point")
+
+
+def bounded_reward_like(scheme: FairnessScheme) -> Verdict:
+    """Definition "bounded reward-like": an undiscounted sum of W where a Markovian filter fires."""
+    if not isinstance(scheme.aggregation, TimepointFirst):
+        return Verdict(False, f"{type(scheme.aggregation).__name__} is not timepoint-first")
+    if scheme.filter.keeps_history:
+        return Verdict(False, f"its filter ({scheme.filter.describe()}) needs the whole history")
+    if not isinstance(scheme.temporal, Total):
+        return Verdict(False, _not_a_sum(scheme))
+    return Verdict(True, "it is a sum of the welfare at the time points that its filter selects")
+
+
+def _not_a_sum(scheme: FairnessScheme) -> str:
+    name, carried = _FOLDS.get(
+        type(scheme.aggregation if scheme.temporal is None else scheme.temporal),
+        ("its aggregation", "its running state"),
+    )
+    return (
+        f"{name} is not a sum of per-step rewards: plan it exactly, or learn it with {carried} "
+        "in memory (remember_fold=True)"
+    )
+
+
+# What each aggregation is called, and what a memory must carry for it.
+_FOLDS: dict[type, tuple[str, str]] = {
+    Worst: ("worst over time", "a running minimum"),
+    Last: ("the last assessment alone", "the latest assessment"),
+    Mean: ("the mean over time", "a running total and count"),
+    Discounted: ("a sum discounted by assessments", "the discount of the next assessment"),
+    OverTime: ("a welfare over time", "the running sum of its terms"),
+    BalancedUnfairness: ("balanced unfairness", "everyone's running unfairness"),
+}
+
+
+@dataclass(frozen=True)
+class Pay:
+    """The pay of each step under a scheme, with or without its fold in memory.
+
+    Without: the welfare of the assessed time points, for schemes that are sums of it. With: by how
+    much the step changed the score so far, which any fold can say. Either way the (discounted)
+    sum over an episode is the score of its trace.
+    """
+
+    scheme: FairnessScheme
+    remember_fold: bool = False
+
+    def __post_init__(self) -> None:
+        for part in (self.scheme.status, self.scheme.filter, self.scheme.aggregation):
+            if part.keeps_history:
+                raise CannotStream(
+                    f"{type(part).__name__} needs the whole history, so no finite memory can pay "
+                    "by it: write that part as a fold."
+                )
+        if not (self.remember_fold or self._is_sum):
+            raise NotRewardLike(f"the scheme is not reward-like: {self._why_not()}.")
+
+    @property
+    def _is_sum(self) -> bool:
+        return reward_like(self.scheme).holds or bounded_reward_like(self.scheme).holds
+
+    def _why_not(self) -> str:
+        if isinstance(self.scheme.aggregation, TimepointFirst):
+            return bounded_reward_like(self.scheme).reason
+        return _not_a_sum(self.scheme)
+
+    @property
+    def discount(self) -> float:
+        """With this discount an episode's pays add up to its score."""
+        temporal = self.scheme.temporal
+        if not self.remember_fold and isinstance(temporal, Discounted):
+            return temporal.discount
+        return 1.0
+
+    def init(self, num_stakeholders: int) -> Books:
+        """The books before the first step."""
+        scheme = self.scheme
+        status = scheme.status.init(num_stakeholders)
+        size = scheme.status.value(status).shape[-1]
+        scheme.aggregation.require_fit(size)
+        fold = scheme.aggregation.init(size) if self.remember_fold else ()
+        return Books(status, scheme.filter.init(), fold, np.zeros((), dtype=bool))
+
+    def update(self, books: Books, step: Step, over: Bool[Array, ""]) -> tuple[Books, Array]:
+        """The books after a step, and its pay."""
+        status = self.scheme.status.update(books.status, step)
+        return self.settle(
+            books._replace(status=status), self.scheme.status.value(status), step, over
+        )
+
+    def settle(
+        self, books: Books, vector: Float[Array, " status"], step: Step, over: Bool[Array, ""]
+    ) -> tuple[Books, Float[Array, ""]]:
+        """Assess a step whose outcome is this status vector, real or imagined, and pay it."""
+        scheme, xp = self.scheme, namespace(vector)
+        filtered, fires = scheme.filter.update(books.filter, step)
+        assessed = fires | over if scheme.filter.assesses_end else fires
+        if step.override is not None:
+            assessed = assessed | step.override.applies
+        contribution = scheme.aggregation.contribute(vector, step.override)
+        if self.remember_fold:
+            before = xp.where(books.assessed, scheme.aggregation.value(books.fold), 0.0)
+            fold = choose(assessed, scheme.aggregation.update(books.fold, contribution), books.fold)
+            after = xp.where(books.assessed | assessed, scheme.aggregation.value(fold), 0.0)
+            pay = xp.where(assessed, after - before, 0.0)
+        else:
+            fold, pay = books.fold, xp.where(assessed, contribution, 0.0)
+        ever = books.assessed | assessed
+        pay = xp.where(over & ~ever, self._nothing(), pay)
+        return Books(books.status, filtered, fold, ever), pay
+
+    def _nothing(self) -> float:
+        """What an episode in which nothing was assessed is paid: no number, if none was named."""
+        empty = self.scheme.aggregation.empty if self.scheme.empty is None else self.scheme.empty
+        return float("nan") if empty is None else empty
+
+
+def choose(condition: Bool[Array, ""], yes: Any, no: Any) -> Any:
+    """`yes` or `no`, tuples of arrays alike, as a condition that may be traced says."""
+    return jax.tree.map(lambda a, b: namespace(a).where(condition, a, b), yes, no)

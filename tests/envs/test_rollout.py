@@ -1,0 +1,227 @@
+"""What holds of every environment, and of running it: compiled, as a trace, on the host."""
+
+from __future__ import annotations
+
+import math
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+from evenhand.envs import (
+    Doughnuts,
+    GaussianLending,
+    Lending,
+    Random,
+    State,
+    TurnTaking,
+    Vaccines,
+    WaitingList,
+    as_policy,
+    as_process,
+    rollout,
+    rollouts,
+    to_trace,
+)
+from evenhand.errors import BadParameter
+from evenhand.memory import Clock, Full, GroupFull, Product
+from evenhand.process import rollout as host_rollout
+from evenhand.scoring import policy_score
+from evenhand.trace import Override
+
+MANY = 10_000
+FINITE = [
+    Doughnuts(3, 6, (0.2, 0.5, 0.9)),
+    Lending(horizon=6, applying=(0.9, 0.5, 0.8, 0.3)),
+    Vaccines(horizon=6),
+    WaitingList(horizon=6, capacity=2),
+]
+finite = pytest.mark.parametrize("env", FINITE, ids=lambda env: type(env).__name__)
+every = pytest.mark.parametrize(
+    "env", [*FINITE, GaussianLending(horizon=6)], ids=lambda env: type(env).__name__
+)
+
+
+def rows(tree, axes=1):
+    """A tree of arrays as one table, a row for each place along the leading axes."""
+    leaves = [np.asarray(leaf, dtype=float) for leaf in jax.tree.leaves(tree)]
+    return np.concatenate([leaf.reshape(*leaf.shape[:axes], -1) for leaf in leaves], axis=-1)
+
+
+def require_frequencies(drawn, listed, probability):
+    """The rows drawn are the rows listed, as often as said (five standard errors)."""
+    seen = np.zeros(len(drawn), dtype=bool)
+    for row in np.unique(listed, axis=0):
+        chance = probability[(listed == row).all(axis=1)].sum()
+        match = (drawn == row).all(axis=1)
+        spread = 5 * np.sqrt(max(chance * (1 - chance), 0.0) / len(drawn)) + 1e-6
+        assert abs(match.mean() - chance) <= spread
+        seen |= match
+    assert seen.all()
+
+
+@every
+def test_noises_sum_to_one_and_agree_with_draw(env):
+    noises, chances = env.noises()
+    chances = np.asarray(chances, dtype=float)
+    assert chances.sum() == pytest.approx(1.0, abs=1e-6)
+    drawn = jax.vmap(env.draw)(jax.random.split(jax.random.key(0), MANY))
+    require_frequencies(rows(drawn), rows(noises), chances)
+
+
+@finite
+def test_outcomes_are_probabilities_and_sum_to_one_wherever_a_run_may_be(env):
+    runs = rollouts(env, Random(env.num_actions), Full(), jax.random.key(1), 64)
+    listed = jax.jit(
+        jax.vmap(jax.vmap(lambda s: jax.vmap(lambda a: env.outcomes(*s, a))(actions(env))))
+    )(runs.steps.next_state)
+    assert np.min(listed.probability) >= 0.0
+    np.testing.assert_allclose(np.sum(listed.probability, axis=-1), 1.0, atol=1e-6)
+    for leaf in jax.tree.leaves(listed.world):
+        assert leaf.shape[:4] == listed.probability.shape
+
+
+@finite
+def test_sampling_agrees_with_outcomes(env):
+    run = rollout(env, Random(env.num_actions), Full(), jax.random.key(2))
+    keys = jax.random.split(jax.random.key(3), MANY)
+
+    @jax.jit
+    def both(state, action):
+        worlds = jax.vmap(lambda key: env.answer(key, *state, action))(keys)
+        return worlds, env.outcomes(*state, action)
+
+    for time in (0, 4):
+        state = jax.tree.map(lambda leaf, t=time: leaf[t], run.steps.next_state)
+        for action in range(env.num_actions):
+            worlds, (probability, listed) = both(state, action)
+            require_frequencies(rows(worlds), rows(listed), np.asarray(probability, dtype=float))
+
+
+@every
+def test_the_step_number_counts_and_is_not_seen(env):
+    run = rollout(env, Random(env.num_actions), Full(), jax.random.key(4))
+    np.testing.assert_array_equal(run.steps.next_state.world.time, np.arange(1, 7))
+    state = jax.tree.map(lambda leaf: leaf[2], run.steps.next_state)
+    later = state._replace(world=state.world._replace(time=state.world.time + 2))
+    np.testing.assert_array_equal(env.observation(state), env.observation(later))
+    last = jax.tree.map(lambda leaf: leaf[-1], run.steps.next_state)
+    assert env.over(last)
+    assert not env.over(state)
+
+
+@every
+def test_an_environment_is_a_value(env):
+    """Equal arguments make equal environments, so that compiled code is found again."""
+    twin = type(env)(**{name: getattr(env, name) for name in env.__dataclass_fields__})
+    assert twin == env
+    assert hash(twin) == hash(env)
+
+
+@every
+def test_the_same_key_gives_the_same_run_and_another_key_another(env):
+    act = Random(env.num_actions)
+    first, again, other = (
+        rows(rollout(env, act, Full(), jax.random.key(seed)).steps, 1) for seed in (5, 5, 6)
+    )
+    np.testing.assert_array_equal(first, again)
+    assert (first != other).any()
+
+
+def actions(env):
+    return jnp.arange(env.num_actions)
+
+
+def test_many_runs_are_single_runs_side_by_side():
+    env = Lending()
+    runs = rollouts(env, Random(4), Full(), jax.random.key(7), 3)
+    for i, key in enumerate(jax.random.split(jax.random.key(7), 3)):
+        alone = rollout(env, Random(4), Full(), key)
+        for many, one in zip(jax.tree.leaves(runs), jax.tree.leaves(alone), strict=True):
+            np.testing.assert_allclose(many[i], one, rtol=1e-6)
+
+
+def test_the_memory_carried_is_what_update_gives_step_by_step():
+    env = Lending()
+    memory = Product((GroupFull(env.groups), Clock(7)))
+    run = rollout(env, Random(4), memory, jax.random.key(8))
+    value = memory.init(4)
+    for t, step in enumerate(to_trace(run).steps()):
+        value = memory.update(value, step)
+        np.testing.assert_array_equal(value[0], run.memories[0][t])
+        np.testing.assert_array_equal(value[1], run.memories[1][t])
+
+
+def test_the_horizon_may_be_told():
+    run = rollout(Doughnuts(), Random(5), Full(), jax.random.key(0), horizon=9)
+    assert run.steps.rewards.shape == (9, 5)
+
+
+@pytest.mark.parametrize("name", ["doughnuts", "lending"])
+def test_a_trace_scores_what_the_run_paid_overrides_included(name):
+    if name == "doughnuts":
+        env = Doughnuts(presence=0.5)
+        scheme = env.nash_scheme()
+    else:
+        env = Lending(profit_margin=0.9)  # out of reach, so that the last step is overridden too
+        scheme = env.parity_scheme()
+    runs = rollouts(env, Random(env.num_actions), Full(), jax.random.key(9), 5)
+    override = runs.steps.override
+    pay = jnp.where(override.applies, override.value, scheme.welfare(runs.memories))
+    for i in range(5):
+        trace = to_trace(jax.tree.map(lambda leaf, i=i: leaf[i], runs))
+        assert isinstance(trace.overrides, Override)
+        assert scheme.score(trace) == pytest.approx(float(pay[i].sum()), rel=1e-5)
+        assert len(trace.states) == env.horizon + 1
+        np.testing.assert_array_equal(trace.actions, runs.steps.action[i])
+        if name == "lending":
+            assert trace.overrides.value[-1] == -400.0
+
+
+def test_a_trace_is_made_of_one_run():
+    runs = rollouts(Doughnuts(), Random(5), Full(), jax.random.key(0), 3, horizon=4)
+    with pytest.raises(BadParameter, match=r"shape \(3, 4, 5\)"):
+        to_trace(runs)
+
+
+@every
+def test_a_host_process_runs_until_the_last_step(env):
+    policy = as_policy(Random(env.num_actions), Full(), env)
+    trace = host_rollout(as_process(env), policy, 100, np.random.default_rng(0))
+    assert len(trace) == env.horizon
+    assert trace.num_stakeholders == env.num_stakeholders
+    assert all(isinstance(leaf, np.ndarray) for leaf in jax.tree.leaves(trace.states[-1]))
+    assert isinstance(trace.states[-1], State)
+
+
+def test_policy_score_of_turn_taking_for_the_children_by_hand():
+    env = Doughnuts.for_children()
+    score = policy_score(
+        env.nash_scheme(), as_process(env), as_policy(TurnTaking(), Full(), env), 24, episodes=2
+    )
+    # After t doughnuts child i has (t + 2 − i) // 3 of them.
+    expected = sum(math.log((t + 2 - i) // 3 + 1) for t in range(1, 25) for i in range(3))
+    assert score.mean == pytest.approx(expected)
+    assert score.interval == pytest.approx((expected, expected))
+
+
+def test_policy_score_on_the_host_agrees_with_compiled_rollouts():
+    env = Doughnuts(2, 5, 0.5)
+    scheme, act = env.nash_scheme(), Random(2)
+    score = policy_score(
+        scheme, as_process(env), as_policy(act, Full(), env), 5, episodes=300, seed=1
+    )
+    runs = rollouts(env, act, Full(), jax.random.key(10), MANY)
+    override = runs.steps.override
+    pay = jnp.where(override.applies, override.value, scheme.welfare(runs.memories)).sum(axis=1)
+    spread = float(pay.std())
+    assert abs(score.mean - float(pay.mean())) < 5 * spread / math.sqrt(300)
+
+
+@pytest.mark.parametrize("action", [-1, 5])
+def test_a_host_process_refuses_an_action_that_does_not_exist(action):
+    process = as_process(Doughnuts())
+    rng = np.random.default_rng(0)
+    with pytest.raises(BadParameter, match="they run from 0 to 4"):
+        process.step(process.initial(rng), action, rng)

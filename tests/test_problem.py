@@ -1,0 +1,258 @@
+"""A problem pays what the scheme says of the trace, and pays imagined memories alike."""
+
+from __future__ import annotations
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+from evenhand import (
+    AfterEach,
+    BalancedUnfairness,
+    Discounted,
+    FairnessScheme,
+    Final,
+    Last,
+    LogNash,
+    MatrixFunction,
+    Mean,
+    Parity,
+    Rawls,
+    Returns,
+    TimepointFirst,
+    Total,
+    Trace,
+    Window,
+    Worst,
+    anytime,
+    bounded,
+    long_term,
+    over_time,
+    periodic,
+)
+from evenhand.envs import Doughnuts, Lending, State
+from evenhand.errors import (
+    BadParameter,
+    CannotStream,
+    MemoryDoesNotPay,
+    NotRewardLike,
+    OverridesRefused,
+)
+from evenhand.memory import (
+    Clock,
+    Full,
+    GroupDifference,
+    GroupFull,
+    LastWinner,
+    Min,
+    Nothing,
+    OfStatus,
+    Product,
+    Reset,
+)
+from evenhand.pay import bounded_reward_like, reward_like
+from evenhand.problem import Problem
+from evenhand.trace import Override
+
+SHOP = Doughnuts(num_stakeholders=3, horizon=12, presence=0.6)
+PLAIN = Doughnuts(num_stakeholders=3, horizon=12, presence=0.6, wasted=None)
+BANK = Lending(horizon=12)
+GROUPS = {"A": [0, 1], "B": [2, 3]}
+
+PAID = [
+    Problem(SHOP, anytime(LogNash(), Total())),
+    Problem(SHOP, anytime(LogNash(), Discounted(0.9))),
+    Problem(SHOP, periodic(4, LogNash(), Total())),
+    Problem(SHOP, bounded(AfterEach(3), LogNash(), Total())),
+    Problem(SHOP, bounded(Final(), LogNash(), Total())),
+    Problem(SHOP, anytime(LogNash(), Mean()), remember_fold=True),
+    Problem(SHOP, anytime(LogNash(), Last()), remember_fold=True),
+    Problem(SHOP, anytime(Parity(), Worst()), remember_fold=True),
+    Problem(SHOP, long_term(Rawls()), remember_fold=True),
+    Problem(SHOP, periodic(5, LogNash(), Discounted(0.9)), remember_fold=True),
+    Problem(SHOP, anytime(LogNash(), over_time(LogNash())), remember_fold=True),
+    Problem(SHOP, anytime(LogNash(), Total()), remember_fold=True),
+    Problem(SHOP, anytime(LogNash(), Total(), status=Window(3)), OfStatus(Window(3))),
+    Problem(PLAIN, FairnessScheme(aggregation=BalancedUnfairness()), remember_fold=True),
+    Problem(
+        PLAIN,
+        FairnessScheme(aggregation=BalancedUnfairness(), filter=AfterEach(2), empty=-1.0),
+        remember_fold=True,
+    ),
+    Problem(
+        SHOP,
+        FairnessScheme(Returns(), TimepointFirst(Rawls(), Worst()), AfterEach(30), empty=-5.0),
+        remember_fold=True,
+    ),
+    Problem(BANK, anytime(Parity(GROUPS), Total()), GroupDifference(GROUPS)),
+    Problem(BANK, periodic(5, Parity(GROUPS), Total()), GroupFull(GROUPS)),
+]
+
+
+def episode(problem, key):
+    """A random episode: its pays, and its steps as the scheme's trace."""
+
+    def decide(augmented, key):
+        act_key, step_key = jax.random.split(key)
+        action = jax.random.randint(act_key, (), 0, problem.environment.num_actions)
+        following, step, pay = problem.step(step_key, augmented, action)
+        kept = step._replace(next_state=None, override=step.override or Override(False, 0.0))
+        return following, (kept, pay)
+
+    start, *rest = jax.random.split(key, problem.environment.horizon + 1)
+    return jax.lax.scan(decide, problem.initial(start), jnp.stack(rest))[1]
+
+
+@pytest.mark.parametrize("problem", PAID, ids=lambda p: f"{p.scheme.describe()[-60:]}")
+def test_an_episode_is_paid_the_score_of_its_trace(problem):
+    keys = jax.random.split(jax.random.key(4), 25)
+    steps, pays = jax.jit(jax.vmap(lambda key: episode(problem, key)))(keys)
+    weights = problem.discount ** np.arange(pays.shape[1])
+    different = set()
+    for k in range(len(keys)):
+        trace = Trace(
+            rewards=steps.rewards[k],
+            overrides=Override(np.array(steps.override.applies[k]), steps.override.value[k]),
+        )
+        paid = float(np.asarray(pays[k], dtype=float) @ weights)
+        assert paid == pytest.approx(problem.scheme.score(trace), rel=2e-5, abs=2e-5)
+        different.add(round(paid, 3))
+    assert len(different) > 1 or problem.scheme.empty == -5.0  # the episodes do differ
+
+
+def test_an_episode_without_assessment_and_without_a_name_for_it_is_paid_no_number():
+    problem = Problem(PLAIN, bounded(AfterEach(30), LogNash(), Mean()), remember_fold=True)
+    _, pays = episode(problem, jax.random.key(0))
+    assert np.isnan(pays[-1])
+    assert not np.isnan(pays[:-1]).any()
+
+
+@pytest.mark.parametrize(
+    ("scheme", "words"),
+    [
+        (anytime(temporal=Worst()), "worst over time is not a sum .*running minimum in memory"),
+        (anytime(temporal=Mean()), "the mean over time .*a running total and count"),
+        (long_term(), "the last assessment alone"),
+        (periodic(3, temporal=Discounted(0.9)), "a sum discounted by assessments"),
+        (FairnessScheme(aggregation=BalancedUnfairness()), "everyone's running unfairness"),
+    ],
+)
+def test_a_scheme_that_is_no_sum_is_refused_with_the_reason(scheme, words):
+    with pytest.raises(NotRewardLike, match=words):
+        Problem(PLAIN, scheme)
+    Problem(PLAIN, scheme, remember_fold=True)
+
+
+def test_reward_like_and_bounded_reward_like_as_defined():
+    total, discounted = anytime(temporal=Total()), anytime(temporal=Discounted(0.9))
+    every, worst = periodic(3, temporal=Total()), anytime(temporal=Worst())
+    balanced = FairnessScheme(aggregation=BalancedUnfairness())
+    assert [reward_like(s).holds for s in (total, discounted, every, worst, balanced)] == [
+        *(True, True, False, False, False)
+    ]
+    assert [bounded_reward_like(s).holds for s in (total, discounted, every, worst, balanced)] == [
+        *(True, False, True, False, False)
+    ]
+    assert "after every 3 decisions" in reward_like(every).reason
+    assert "not timepoint-first" in reward_like(balanced).reason
+
+
+def test_filters_and_folds_are_seen_without_being_asked_for():
+    key = jax.random.key(0)
+    plain = Problem(SHOP, anytime(temporal=Total())).initial(key).seen
+    assert (plain.filter, plain.fold) == ((), ())
+    periodic_problem = Problem(SHOP, periodic(4, temporal=Total()))
+    augmented = periodic_problem.initial(key)
+    for expected in (1, 2, 3, 0):
+        augmented, _, _ = periodic_problem.step(key, augmented, 0)
+        assert augmented.seen.filter == expected
+    counting = Problem(SHOP, bounded(AfterEach(2), temporal=Total())).initial(key).seen
+    assert len(counting.filter) == 2
+    minimum = Problem(SHOP, anytime(Parity(), Worst()), remember_fold=True).initial(key).seen
+    assert minimum.fold == np.inf
+
+
+@pytest.mark.parametrize(
+    ("problem", "holds"),
+    [
+        (Problem(SHOP, anytime(LogNash(), Total()), Full()), True),
+        (Problem(SHOP, anytime(LogNash(), Total()), Product((Clock(13), Full()))), True),
+        (Problem(SHOP, anytime(LogNash(), Total()), Min()), False),
+        (Problem(SHOP, anytime(Parity(), Total()), Min()), True),
+        (Problem(SHOP, anytime(LogNash(), Total()), Reset()), None),
+        (Problem(SHOP, anytime(LogNash(), Total()), LastWinner()), None),
+        (Problem(SHOP, anytime(LogNash(), Total()), Nothing()), None),
+        (Problem(SHOP, anytime(LogNash(), Total(), status=Window(2)), Full()), False),
+        (Problem(BANK, BANK.parity_scheme(), GroupDifference(GROUPS)), True),
+        (Problem(BANK, BANK.parity_scheme(), GroupFull(GROUPS)), True),
+        (Problem(SHOP, anytime(Parity(), Worst()), Min(), remember_fold=True), True),
+    ],
+)
+def test_a_memory_is_checked_against_the_true_pay(problem, holds):
+    if holds:
+        problem.require_memory_pays()
+        return
+    words = "does not say which status" if holds is None else "at step .* would be paid"
+    with pytest.raises(MemoryDoesNotPay, match=words):
+        problem.require_memory_pays()
+
+
+def test_a_memory_of_groups_is_not_a_memory_of_people():
+    problem = Problem(BANK, anytime(Parity(GROUPS), Total()), GroupDifference(GROUPS))
+    with pytest.raises(MemoryDoesNotPay, match=r"knows 2 numbers where the status .* has 4"):
+        problem.require_memory_pays()
+
+
+def test_the_error_shows_the_first_step_where_memory_and_pay_part():
+    shop = Doughnuts(num_stakeholders=2, horizon=4, presence=1.0)
+    problem = Problem(shop, anytime(LogNash(), Total()), Min())
+    with pytest.raises(MemoryDoesNotPay, match=r"at step 2 .*\[0.0, 0.0\].*\[1.0, 1.0\]") as caught:
+        problem.require_memory_pays()
+    assert "paid 0, but" in str(caught.value)  # Min says (0, 0), log-Nash of (1, 1) is 1.386
+    assert "1.38629" in str(caught.value)
+
+
+def test_a_counterfactual_of_a_wasted_doughnut_pays_nothing_and_remembers_nothing():
+    problem = Problem(SHOP, anytime(LogNash(), Total()))
+    augmented = problem.initial(jax.random.key(1))
+    absent = State(augmented.state.world, jnp.array([False, True, True]))
+    augmented = augmented._replace(state=absent)
+    following, step, pay = problem.step(jax.random.key(2), augmented, 0)
+    assert (pay, following.memory.tolist()) == (0.0, [0, 0, 0])
+    imagined = jnp.array([3.0, 1.0, 2.0])
+    memory, pay = problem.imagine(imagined, augmented.books, step, jnp.array(False))
+    assert (pay, memory.tolist()) == (0.0, [3, 1, 2])
+
+
+def test_an_imagined_memory_is_paid_what_the_environment_would_have_paid_it():
+    """Put the imagined memory in, replay the step with the same randomness: the same comes out."""
+    problem = Problem(SHOP, anytime(LogNash(), Total()))
+
+    def both(key):
+        start_key, memory_key, action_key, step_key = jax.random.split(key, 4)
+        augmented = problem.initial(start_key)
+        imagined = jax.random.randint(memory_key, (3,), 0, 9).astype(float)
+        action = jax.random.randint(action_key, (), 0, 3)
+        following, step, _ = problem.step(step_key, augmented, action)
+        told = problem.imagine(
+            imagined, augmented.books, step, problem.environment.over(following.state)
+        )
+        status = augmented.books.status._replace(total=imagined)
+        put_in = augmented._replace(memory=imagined, books=augmented.books._replace(status=status))
+        replayed, _, pay = problem.step(step_key, put_in, action)
+        return told, (replayed.memory, pay)
+
+    told, replayed = jax.vmap(both)(jax.random.split(jax.random.key(0), 500))
+    jax.tree.map(np.testing.assert_array_equal, told, replayed)
+    assert np.unique(told[1]).size > 50
+
+
+def test_problems_that_cannot_be_are_named():
+    with pytest.raises(OverridesRefused, match="BalancedUnfairness"):
+        Problem(SHOP, FairnessScheme(aggregation=BalancedUnfairness()), remember_fold=True)
+    with pytest.raises(BadParameter, match="there are only 12"):
+        Problem(SHOP, periodic(13), remember_fold=True)
+    with pytest.raises(CannotStream, match="MatrixFunction"):
+        Problem(PLAIN, FairnessScheme(aggregation=MatrixFunction(np.mean)), remember_fold=True)
+    Problem(SHOP, periodic(13, temporal=Total()))  # a sum of nothing is 0
