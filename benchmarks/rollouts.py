@@ -36,13 +36,16 @@ def measure() -> None:
     if hasattr(os, "sched_setaffinity"):  # before jax starts its threads; Linux has it
         os.sched_setaffinity(0, {max(os.sched_getaffinity(0))})
     from evenhand.envs import Doughnuts, Lending
+    from evenhand.memory import Full, GroupFull
+    from evenhand.welfare import LogNash, Parity
 
     doughnuts, lending = Doughnuts(), Lending()
-    for name, env, scheme, plain in (
-        ("doughnuts", doughnuts, doughnuts.nash_scheme(), PlainDoughnuts(doughnuts)),
-        ("lending", lending, lending.parity_scheme(), PlainLending(lending)),
+    groups = GroupFull(lending.groups)  # "Full" for lending is the two group totals
+    for name, env, memory, welfare, plain in (
+        ("doughnuts", doughnuts, Full(), LogNash(), PlainDoughnuts(doughnuts)),
+        ("lending", lending, groups, Parity(), PlainLending(lending)),
     ):
-        compiled, compiling, score = compiled_speed(env, scheme.welfare)
+        compiled, compiling, score = compiled_speed(env, memory, welfare)
         looped, plain_score = plain_speed(plain, env.horizon)
         print(
             f"{name}: {compiled / 1e6:.2f} million steps a second on one core, compiled in "
@@ -53,19 +56,18 @@ def measure() -> None:
         )
 
 
-def compiled_speed(env: Any, welfare: Any) -> tuple[float, float, float]:
+def compiled_speed(env: Any, memory: Any, welfare: Any) -> tuple[float, float, float]:
     """Steps a second (the best of a few), seconds to compile, and the mean score."""
     import jax
     import jax.numpy as jnp
 
     from evenhand.envs import Random, rollouts
-    from evenhand.memory import Full
 
     act = Random(env.num_actions)
 
     @jax.jit
     def mean_score(key: Any) -> Any:
-        runs = rollouts(env, act, Full(), key, RUNS)
+        runs = rollouts(env, act, memory, key, RUNS)
         override = runs.steps.override
         pay = jnp.where(override.applies, override.value, welfare(runs.memories))
         return pay.sum() / RUNS
@@ -122,18 +124,18 @@ class PlainDoughnuts(gymnasium.Env):
 
 
 class PlainLending(gymnasium.Env):
-    """The bank by hand: applications, credit, profit, loans to each (Full memory), parity."""
+    """The bank by hand: applications, credit, profit, loans to each group (Full), parity."""
 
     def __init__(self, env: Any) -> None:
         self.horizon = env.horizon
         self.applying, self.start = np.array(env.applying), np.array(env.start_levels)
-        self.first, self.second = (list(part) for part in env.groups.members)
+        self.group = np.array([0 if i in env.groups.members[0] else 1 for i in range(4)])
         self.action_space = gymnasium.spaces.Discrete(env.num_stakeholders)
 
     def reset(self, *, seed: int | None = None, options: Any = None) -> tuple[Any, dict]:
         super().reset(seed=seed)
         self.level, self.profit, self.time = self.start.copy(), 0, 0
-        self.loans = np.zeros(len(self.start))
+        self.loans = np.zeros(2)
         return self._see(), {}
 
     def step(self, action: int) -> tuple[Any, float, bool, bool, dict]:
@@ -143,8 +145,8 @@ class PlainLending(gymnasium.Env):
             change = 1 if self.np_random.random() < credit else -1
             self.level[action] = min(max(self.level[action] + change, 0), 7)
             self.profit += change
-            self.loans[action] += 1
-            pay = -abs(float(self.loans[self.first].sum() - self.loans[self.second].sum()))
+            self.loans[self.group[action]] += 1
+            pay = -abs(float(self.loans[0] - self.loans[1]))
         self.time += 1
         ended = self.time == self.horizon
         if ended and self.profit < math.ceil(0.1 * self.horizon):

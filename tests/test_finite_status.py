@@ -16,7 +16,7 @@ from evenhand.errors import BadParameter, DoesNotClose
 from evenhand.memory import OfStatus
 from evenhand.registry import STATUSES
 from evenhand.regular import Events, TableStatus, table_memory, value_regular
-from evenhand.regular.verdict import examine
+from evenhand.regular.nerode import examine
 from evenhand.scheme import anytime
 from evenhand.scheme_file import from_toml, to_toml
 from evenhand.status import (

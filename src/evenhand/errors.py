@@ -113,3 +113,11 @@ class NotRewardLike(EvenhandError):
 
 class MemoryDoesNotPay(EvenhandError):
     """A memory that does not determine what is paid, where imagined memories must be paid."""
+
+
+class CannotPlan(EvenhandError):
+    """A problem that an exact planner cannot take on; the message says what would help."""
+
+
+class TooLarge(CannotPlan):
+    """A problem with more states than there is memory for."""

@@ -9,9 +9,9 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from evenhand.envs import Doughnuts, Random, State, rollout, rollouts
+from evenhand.envs import Doughnuts, Random, State, rollout
 from evenhand.errors import BadParameter, EvenhandError, NotFinite, UnequalLengths
-from evenhand.memory import Full, Min, Reset
+from evenhand.memory import Full, Min, Product, Reset
 
 EVERYONE = jnp.ones(5, dtype=bool)
 MANY = 20_000
@@ -41,13 +41,13 @@ def test_presence_is_drawn_independently_with_each_ones_probability():
 
 def test_presence_is_drawn_afresh_before_every_step_the_first_included():
     env = Doughnuts(2, 3, 0.5)
-    runs = rollouts(env, Random(2), Full(), jax.random.key(2), MANY)
-    first = np.asarray(runs.initial.noise)
-    later = np.asarray(runs.steps.next_state.noise)
-    assert within(first.mean(axis=0), 0.5, MANY).all()
+    first = jax.vmap(env.initial)(jax.random.split(jax.random.key(2), MANY)).noise
+    assert within(np.mean(first, axis=0), 0.5, MANY).all()
+    run = rollout(env, Random(2), Full(), jax.random.key(2), horizon=MANY)
+    later = np.asarray(run.steps.next_state.noise)
+    assert later.shape == (MANY, 2)
     assert within(later.mean(axis=0), 0.5, MANY).all()
-    same = np.concatenate((first[:, None], later), axis=1)
-    assert within((same[:, 1:] == same[:, :-1]).mean(axis=0), 0.5, MANY).all()
+    assert within((later[1:] == later[:-1]).mean(axis=0), 0.5, MANY - 1).all()
 
 
 def test_the_server_sees_who_is_present():
@@ -85,32 +85,36 @@ def test_if_nobody_is_present_every_choice_is_a_waste(action):
     assert not np.any(step.rewards)
 
 
-@pytest.mark.parametrize("memory", [Full(), Min(), Reset()])
-def test_a_wasted_doughnut_changes_no_memory(memory):
-    env = Doughnuts(3, 40, 0.5)
-    runs = rollouts(env, Random(3), memory, jax.random.key(3), 50)
-    wasted = np.asarray(runs.steps.override.applies)
-    after = np.asarray(runs.memories)
-    before = np.concatenate((np.zeros((50, 1, 3)), after[:, :-1]), axis=1)
-    changed = (before != after).any(axis=-1)
-    assert wasted.any()
-    assert not changed[wasted].any()
-    # Where it is not wasted each of the three changes, Reset and Min included, for n > 1.
-    assert changed[~wasted].all()
+def test_what_a_waste_is_paid_is_an_argument():
+    for env, applies, value in (
+        (Doughnuts(wasted=-2.0), True, -2.0),
+        (Doughnuts(wasted=None), False, 0.0),
+    ):
+        _, step = env.step(jax.random.key(0), State(env.start(), ~EVERYONE), 0)
+        assert bool(step.override.applies) == env.may_override == applies
+        assert step.override.value == value
+        assert not np.any(step.rewards)
 
 
-def test_the_state_holds_the_step_number():
-    run = rollout(Doughnuts(2, 7), Random(2), Full(), jax.random.key(0))
-    np.testing.assert_array_equal(run.steps.next_state.world.time, np.arange(1, 8))
-    assert run.initial.world.time == 0
+def test_a_wasted_doughnut_changes_no_memory():
+    memories = Product((Full(), Min(), Reset()))
+    run = rollout(Doughnuts(3, 40, 0.5), Random(3), memories, jax.random.key(3), horizon=2000)
+    wasted = np.asarray(run.steps.override.applies)
+    assert 500 < wasted.sum() < 1500
+    for memory in run.memories:
+        after = np.asarray(memory)
+        before = np.concatenate((np.zeros((1, 3)), after[:-1]))
+        changed = (before != after).any(axis=-1)
+        assert not changed[wasted].any()
+        assert changed[~wasted].all()  # Min and Reset too, where n > 1
 
 
 def test_the_childrens_form_has_no_chance_in_it():
     env = Doughnuts.for_children()
     assert (env.num_stakeholders, env.horizon, env.presence) == (3, 24, (1.0, 1.0, 1.0))
-    runs = rollouts(env, Random(3), Full(), jax.random.key(4), 100)
-    assert not np.any(runs.steps.override.applies)
-    np.testing.assert_array_equal(np.sum(runs.steps.rewards, axis=(1, 2)), 24.0)
+    run = rollout(env, Random(3), Full(), jax.random.key(4))
+    assert not np.any(run.steps.override.applies)
+    np.testing.assert_array_equal(np.sum(run.steps.rewards, axis=1), np.ones(24))
 
 
 def test_small_value_two_customers_two_steps():
@@ -151,6 +155,7 @@ def test_small_value_two_customers_two_steps():
         ({"presence": (0.5, -0.1, 0.5, 0.5, 0.5)}, BadParameter, "presence of 1 is -0.1"),
         ({"presence": (0.5, 0.5)}, UnequalLengths, "2 entries for 5"),
         ({"presence": math.nan}, NotFinite, "presence"),
+        ({"wasted": math.inf}, NotFinite, "wasted"),
     ],
 )
 def test_wrong_arguments_are_refused_by_name(arguments, error, words):

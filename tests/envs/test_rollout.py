@@ -72,10 +72,14 @@ def test_noises_sum_to_one_and_agree_with_draw(env):
 
 @finite
 def test_outcomes_are_probabilities_and_sum_to_one_wherever_a_run_may_be(env):
-    runs = rollouts(env, Random(env.num_actions), Full(), jax.random.key(1), 64)
-    listed = jax.jit(
-        jax.vmap(jax.vmap(lambda s: jax.vmap(lambda a: env.outcomes(*s, a))(actions(env))))
-    )(runs.steps.next_state)
+    actions = jnp.arange(env.num_actions)
+    run = rollout(env, Random(env.num_actions), Full(), jax.random.key(1))
+    noises, _ = env.noises()
+
+    def everywhere(world):
+        return jax.vmap(lambda n: jax.vmap(lambda a: env.outcomes(world, n, a))(actions))(noises)
+
+    listed = jax.jit(jax.vmap(everywhere))(run.steps.next_state.world)
     assert np.min(listed.probability) >= 0.0
     np.testing.assert_allclose(np.sum(listed.probability, axis=-1), 1.0, atol=1e-6)
     for leaf in jax.tree.leaves(listed.world):
@@ -129,17 +133,15 @@ def test_the_same_key_gives_the_same_run_and_another_key_another(env):
     assert (first != other).any()
 
 
-def actions(env):
-    return jnp.arange(env.num_actions)
-
-
-def test_many_runs_are_single_runs_side_by_side():
+def test_many_runs_are_single_runs_side_by_side_and_a_trace_is_made_of_one():
     env = Lending()
     runs = rollouts(env, Random(4), Full(), jax.random.key(7), 3)
     for i, key in enumerate(jax.random.split(jax.random.key(7), 3)):
         alone = rollout(env, Random(4), Full(), key)
         for many, one in zip(jax.tree.leaves(runs), jax.tree.leaves(alone), strict=True):
             np.testing.assert_allclose(many[i], one, rtol=1e-6)
+    with pytest.raises(BadParameter, match=r"shape \(3, 40, 4\)"):
+        to_trace(runs)
 
 
 def test_the_memory_carried_is_what_update_gives_step_by_step():
@@ -153,36 +155,25 @@ def test_the_memory_carried_is_what_update_gives_step_by_step():
         np.testing.assert_array_equal(value[1], run.memories[1][t])
 
 
-def test_the_horizon_may_be_told():
-    run = rollout(Doughnuts(), Random(5), Full(), jax.random.key(0), horizon=9)
-    assert run.steps.rewards.shape == (9, 5)
-
-
 @pytest.mark.parametrize("name", ["doughnuts", "lending"])
 def test_a_trace_scores_what_the_run_paid_overrides_included(name):
     if name == "doughnuts":
-        env = Doughnuts(presence=0.5)
-        scheme = env.nash_scheme()
+        env = Doughnuts()
+        scheme, memory = env.nash_scheme(), Full()
     else:
         env = Lending(profit_margin=0.9)  # out of reach, so that the last step is overridden too
-        scheme = env.parity_scheme()
-    runs = rollouts(env, Random(env.num_actions), Full(), jax.random.key(9), 5)
-    override = runs.steps.override
-    pay = jnp.where(override.applies, override.value, scheme.welfare(runs.memories))
-    for i in range(5):
-        trace = to_trace(jax.tree.map(lambda leaf, i=i: leaf[i], runs))
+        scheme, memory = env.parity_scheme(), GroupFull(env.groups)
+    for seed in range(5):
+        run = rollout(env, Random(env.num_actions), memory, jax.random.key(seed))
+        override = run.steps.override
+        pay = jnp.where(override.applies, override.value, scheme.welfare(run.memories))
+        trace = to_trace(run)
         assert isinstance(trace.overrides, Override)
-        assert scheme.score(trace) == pytest.approx(float(pay[i].sum()), rel=1e-5)
+        assert scheme.score(trace) == pytest.approx(float(pay.sum()), rel=1e-5)
         assert len(trace.states) == env.horizon + 1
-        np.testing.assert_array_equal(trace.actions, runs.steps.action[i])
+        np.testing.assert_array_equal(trace.actions, run.steps.action)
         if name == "lending":
             assert trace.overrides.value[-1] == -400.0
-
-
-def test_a_trace_is_made_of_one_run():
-    runs = rollouts(Doughnuts(), Random(5), Full(), jax.random.key(0), 3, horizon=4)
-    with pytest.raises(BadParameter, match=r"shape \(3, 4, 5\)"):
-        to_trace(runs)
 
 
 @every
@@ -206,17 +197,15 @@ def test_policy_score_of_turn_taking_for_the_children_by_hand():
     assert score.interval == pytest.approx((expected, expected))
 
 
-def test_policy_score_on_the_host_agrees_with_compiled_rollouts():
-    env = Doughnuts(2, 5, 0.5)
-    scheme, act = env.nash_scheme(), Random(2)
-    score = policy_score(
-        scheme, as_process(env), as_policy(act, Full(), env), 5, episodes=300, seed=1
-    )
-    runs = rollouts(env, act, Full(), jax.random.key(10), MANY)
-    override = runs.steps.override
-    pay = jnp.where(override.applies, override.value, scheme.welfare(runs.memories)).sum(axis=1)
-    spread = float(pay.std())
-    assert abs(score.mean - float(pay.mean())) < 5 * spread / math.sqrt(300)
+def test_policy_score_of_chance_by_hand():
+    """Two steps, two customers, each there half the time: half of all doughnuts are wasted."""
+    env = Doughnuts(2, 2, 0.5)
+    policy = as_policy(Random(2), Full(), env)
+    score = policy_score(env.nash_scheme(), as_process(env), policy, 2, episodes=1000, seed=1)
+    # First ln 2 or 0; then, if not wasted, ln 2 after a waste, else ln 3 or 2 ln 2.
+    expected = math.log(2) + math.log(3) / 8
+    spread = 0.7  # scores lie between 0 and 3 ln 2, half of the first steps paying nothing
+    assert abs(score.mean - expected) < 5 * spread / math.sqrt(1000)
 
 
 @pytest.mark.parametrize("action", [-1, 5])

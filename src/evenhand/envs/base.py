@@ -24,7 +24,7 @@ from evenhand.errors import BadParameter, EvenhandError, UnequalLengths
 from evenhand.trace import Override, Step
 
 if TYPE_CHECKING:
-    from jaxtyping import Array, Bool, Float, PRNGKeyArray
+    from jaxtyping import Array, Bool, Float, Int, PRNGKeyArray
 
 World = Any  # a NamedTuple of arrays, with the step number in `time`
 Noise = Any  # an array, or a tuple of arrays
@@ -86,6 +86,15 @@ class Environment(ABC):
 
     def noises(self) -> tuple[Noise, Float[Array, " noise"]] | None:
         """Every value of the noise (leading axis) with its probability; None if not finite."""
+        return None
+
+    def effects(self) -> Int[np.ndarray, "noise action"] | None:
+        """Which pairs of noise and action do the same, by number, as rows of `noises` come.
+
+        Giving to whoever is absent is a waste, whoever it is and whoever else is there: outcomes,
+        rewards and override of such pairs are alike in every world. None: no two are known to be.
+        A planner need look at each effect only once.
+        """
         return None
 
     def override(self, state: State, action: Any, world: World) -> Override:
@@ -157,3 +166,8 @@ def require_count(value: Any, what: str) -> None:
     """Refuse what is not a whole number from 1."""
     if isinstance(value, bool) or not isinstance(value, (int, np.integer)) or value < 1:
         raise BadParameter(f"{what} is {value!r}: it must be a whole number from 1.")
+
+
+def served_or_not(present: Bool[Array, "noise n"]) -> Int[np.ndarray, "noise action"]:
+    """The effects where action i serves i if present, and otherwise is one and the same waste."""
+    return np.where(present, np.arange(present.shape[1]), present.shape[1])

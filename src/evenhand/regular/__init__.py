@@ -9,9 +9,10 @@ from evenhand.regular.augmented import (
 from evenhand.regular.closure import table_memory
 from evenhand.regular.events import Events
 from evenhand.regular.expression import automaton_of
+from evenhand.regular.nerode import Evidence
 from evenhand.regular.table import TableMemory, TableStatus
 from evenhand.regular.values import ValueRegular
-from evenhand.regular.verdict import Evidence, Verdict, value_regular
+from evenhand.regular.verdict import Verdict, value_regular
 
 __all__ = [
     "AugmentedStatus",

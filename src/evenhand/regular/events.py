@@ -46,8 +46,9 @@ class Events:
         for label in self.labels:
             if not isinstance(label, str) or not label:
                 raise BadParameter(f"the label {label!r} is not a word: labels are strings.")
-            if self.labels.count(label) > 1:
-                raise BadParameter(f"the label {label!r} is given twice: name each event once.")
+        if len(set(self.labels)) != len(self.labels):
+            twice = next(label for label in self.labels if self.labels.count(label) > 1)
+            raise BadParameter(f"the label {twice!r} is given twice: name each event once.")
         if self.steps is not None:
             object.__setattr__(self, "steps", tuple(self.steps))
             self._require_steps_fit(self.steps)

@@ -1,0 +1,249 @@
+"""A problem as a planner sees it: rows of numbers, and what each may become.
+
+A row holds the world and what the scheme carries (its books). The noise is not in it: it is drawn
+afresh, independently of the world, so that it can be integrated out. Neither is the step number,
+unless the environment's rules depend on it in more than "is this the last step".
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from functools import cached_property, partial
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from evenhand.envs import Environment, OutcomesNotFinite, State
+from evenhand.errors import BadParameter, CannotPlan
+from evenhand.plan.symmetry import canonical_order, exchangeable
+from evenhand.problem import Problem
+from evenhand.trace import Step
+
+if TYPE_CHECKING:
+    from jaxtyping import Float, Int
+
+CHUNKS = (1 << 6, 1 << 10, 1 << 14)  # how many rows are expanded at a time
+
+
+class Expansion(NamedTuple):
+    """What rows may become, for every effect an action can have and every outcome of that."""
+
+    rows: Float[np.ndarray, "row effect outcome column"]
+    pay: Float[np.ndarray, "row effect outcome"]
+    probability: Float[np.ndarray, "row effect outcome"]
+
+
+@dataclass(frozen=True)
+class Model:
+    """The finite model of a problem.
+
+    With `use_memory` the problem's memory is carried in place of the scheme's status: it must
+    determine the pay, and is often much smaller. With `canonical` exchangeable stakeholders are
+    put in canonical order.
+    """
+
+    problem: Problem
+    use_memory: bool = False
+    canonical: bool = True
+    merge_effects: bool = True
+
+    def __post_init__(self) -> None:
+        env = self.environment
+        if not isinstance(env, Environment):
+            raise CannotPlan(
+                f"{type(env).__name__} does not describe its model: plan needs an environment "
+                "with `outcomes` and `noises`, or a FiniteMDP; otherwise use a learner."
+            )
+        if type(env).step is not Environment.step or type(env).initial is not Environment.initial:
+            raise CannotPlan(
+                f"{type(env).__name__} has its own `step` or `initial`, so its noise may not be "
+                "drawn afresh and independently of the world; put what endures into the world."
+            )
+        if env.noises() is None:
+            raise CannotPlan(f"the noise of {type(env).__name__} cannot be listed: use a learner.")
+        if self.use_memory:
+            self.problem.require_memory_pays()
+
+    @property
+    def environment(self) -> Any:
+        return self.problem.environment
+
+    @property
+    def discount(self) -> float:
+        return self.problem.discount
+
+    @cached_property
+    def noise(self) -> tuple[Any, Float[np.ndarray, " noise"]]:
+        """Every value of the noise, and its probability."""
+        with jax.enable_x64(True):
+            values, probability = jax.device_get(self.environment.noises())
+        probability = np.asarray(probability, dtype=np.float64)
+        if abs(probability.sum() - 1.0) > 1e-6 or probability.min() < 0:
+            raise BadParameter(
+                f"the probabilities of the noise sum to {probability.sum():g}: they must be at "
+                "least 0 and sum to 1."
+            )
+        return values, probability / probability.sum()
+
+    @cached_property
+    def effects(self) -> Int[np.ndarray, "noise action"]:
+        """The number of the effect that an action has under each value of the noise."""
+        declared = self.environment.effects() if self.merge_effects else None
+        shape = (len(self.noise[1]), self.environment.num_actions)
+        table = np.arange(np.prod(shape)).reshape(shape) if declared is None else declared
+        return np.unique(table, return_inverse=True)[1].reshape(shape)
+
+    def without_effects(self) -> Model:
+        """The same model with every pair of noise and action on its own."""
+        return replace(self, merge_effects=False)
+
+    @cached_property
+    def num_effects(self) -> int:
+        return int(self.effects.max()) + 1
+
+    @cached_property
+    def classes(self) -> list[list[int]]:
+        """The classes of stakeholders that are put in canonical order."""
+        return exchangeable(self.problem, self.use_memory) if self.canonical else []
+
+    # From pytrees to rows and back
+
+    @cached_property
+    def _start(self) -> Any:
+        """World and books before the first decision, as NumPy in float64."""
+        env, size = self.environment, self.environment.num_stakeholders
+        with jax.enable_x64(True):
+            world = jax.device_get(env.start())
+        books = self.problem.pay.init(size)
+        if self.use_memory:
+            books = books._replace(status=self.problem.memory.init(size))
+        return jax.tree.map(np.asarray, (world._replace(time=np.zeros((), np.int32)), books))
+
+    @cached_property
+    def _layout(self) -> tuple[Any, list[tuple[slice, tuple[int, ...], np.dtype]]]:
+        leaves, structure = jax.tree.flatten(self._start)
+        places, begin = [], 0
+        for leaf in leaves:
+            places.append((slice(begin, begin + leaf.size), leaf.shape, leaf.dtype))
+            begin += leaf.size
+        return structure, places
+
+    @cached_property
+    def start(self) -> Float[np.ndarray, "1 column"]:
+        """The row of the start."""
+        return self.order(self.to_rows(jax.tree.map(lambda leaf: leaf[None], self._start)))
+
+    def to_rows(self, state: Any) -> Float[np.ndarray, "row column"]:
+        """Worlds and books, with a leading axis, as rows. The step number is set to 0."""
+        world, books = state
+        state = world._replace(time=np.zeros_like(world.time)), books
+        leaves = jax.tree.leaves(jax.device_get(state))
+        return np.concatenate(
+            [np.asarray(leaf, dtype=np.float64).reshape(len(leaf), -1) for leaf in leaves], axis=1
+        )
+
+    def _from_row(self, row: Float[jax.Array, " column"], time: Any) -> Any:
+        structure, places = self._layout
+        leaves = [row[place].reshape(shape).astype(dtype) for place, shape, dtype in places]
+        world, books = jax.tree.unflatten(structure, leaves)
+        return world._replace(time=time), books
+
+    def from_rows(self, rows: Float[np.ndarray, "row column"], time: int) -> Any:
+        """Worlds and books, with a leading axis, at a step number."""
+        structure, places = self._layout
+        leaves = [
+            rows[:, place].reshape(-1, *shape).astype(dtype) for place, shape, dtype in places
+        ]
+        world, books = jax.tree.unflatten(structure, leaves)
+        return world._replace(time=np.full(len(rows), time, dtype=np.int32)), books
+
+    def order(self, rows: Float[np.ndarray, "row column"]) -> Float[np.ndarray, "row column"]:
+        """The rows with exchangeable stakeholders in canonical order."""
+        if not self.classes:
+            return rows
+        columns = self._stakeholder_columns
+        features = rows[:, columns]
+        order = canonical_order(features, self.classes)
+        ordered = rows.copy()
+        ordered[:, columns] = np.take_along_axis(features, order[:, None, :], axis=2)
+        return ordered
+
+    @cached_property
+    def _stakeholder_columns(self) -> Int[np.ndarray, "feature stakeholder"]:
+        """The columns that hold something of each stakeholder, one row a feature."""
+        size = self.environment.num_stakeholders
+        found = [
+            np.arange(place.start, place.stop).reshape(-1, size)
+            for place, shape, _ in self._layout[1]
+            if shape and shape[-1] == size
+        ]
+        return np.concatenate(found) if found else np.zeros((0, size), dtype=int)
+
+    # What rows become
+
+    def expand(self, rows: Float[np.ndarray, "row column"], time: int) -> Expansion:
+        """What each row may become when a decision is made at this step number (from 0)."""
+        parts = []
+        for start in range(0, len(rows), CHUNKS[-1]):
+            part = rows[start : start + CHUNKS[-1]]
+            # Few different lengths, as each is compiled once.
+            length = next(size for size in CHUNKS if size >= len(part))
+            padded = np.resize(part, (length, part.shape[1]))
+            with jax.enable_x64(True):
+                found = jax.device_get(self._expand(padded, np.int32(time)))
+            parts.append(jax.tree.map(lambda leaf, size=len(part): leaf[:size], found))
+        if not parts:
+            raise BadParameter("there are no rows to expand.")
+        after, pay, probability = jax.tree.map(lambda *leaves: np.concatenate(leaves), *parts)
+        return Expansion(after, pay, probability)
+
+    @cached_property
+    def _expand(self) -> Any:
+        # One pair of noise and action for each effect.
+        _, first = np.unique(self.effects, return_index=True)
+        noise_of, action_of = np.unravel_index(first, self.effects.shape)
+        noises = jax.tree.map(lambda leaf: np.asarray(leaf)[noise_of], self.noise[0])
+        _ = self._layout  # read now: inside the compiled function the start would be traced
+        by_effect = jax.vmap(self._outcomes, in_axes=(None, None, 0, 0))
+
+        @jax.jit
+        def expand(rows: Any, time: Any) -> Any:
+            each = jax.vmap(lambda row: by_effect(row, time, noises, jnp.asarray(action_of)))
+            return each(rows)
+
+        return expand
+
+    def _outcomes(self, row: Any, time: Any, noise: Any, action: Any) -> tuple[Any, Any, Any]:
+        env = self.environment
+        world, books = self._from_row(row, time)
+        probability, worlds = env.outcomes(world, noise, action)
+        after, pay = jax.vmap(partial(self._settle, world, books, noise, action))(worlds)
+        leaves = jax.tree.leaves(after)
+        flat = [leaf.reshape(leaf.shape[0], -1).astype(jnp.float64) for leaf in leaves]
+        return jnp.concatenate(flat, axis=1), pay, probability
+
+    def _settle(self, world: Any, books: Any, noise: Any, action: Any, after: Any) -> Any:
+        """The next world and books, and the pay, of one outcome."""
+        env, problem = self.environment, self.problem
+        state = State(world, noise)
+        override = env.override(state, action, after) if env.may_override else None
+        # The next noise is not known yet, and nothing that is carried may depend on it.
+        step = Step(action, env.rewards(state, action, after), State(after, None), override)
+        over = env.over(State(after, None))
+        if self.use_memory:
+            memory = problem.memory.update(books.status, step)
+            vector = problem.memory.stands_for(memory)
+            books, pay = problem.pay.settle(books._replace(status=memory), vector, step, over)
+        else:
+            books, pay = problem.pay.update(books, step, over)
+        return (after._replace(time=jnp.zeros_like(after.time)), books), pay
+
+
+def require_listed(model: Model) -> None:
+    """Refuse an environment whose outcomes cannot be listed, in its own words."""
+    try:
+        model.expand(model.start, 0)
+    except OutcomesNotFinite as error:
+        raise CannotPlan(str(error)) from None

@@ -1,0 +1,243 @@
+"""Every augmented state that a problem can reach, numbered, with what follows each.
+
+States are numbered in the order in which they are first reached, so that those reachable within t
+steps are the first `within[t]`: backward induction works on prefixes.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from evenhand.errors import CannotPlan, TooLarge
+from evenhand.plan.model import Model
+
+if TYPE_CHECKING:
+    from jaxtyping import Bool, Float, Int, UInt
+
+# Numbers closer than this are one number: sums of logarithms differ by rounding alone.
+RESOLUTION = 2.0**-32
+MEMORY_LIMIT = 5 * 2**30  # bytes that a plan may take, unless told otherwise
+Progress = Callable[[int, int], None]  # how many steps are done, of how many
+
+
+@dataclass(frozen=True, eq=False)
+class Table:
+    """The reachable states of a model and their successors, for effects and outcomes flattened."""
+
+    model: Model
+    horizon: int | None  # None where the states are closed under every decision
+    rows: Float[np.ndarray, "state column"]
+    within: list[int]  # how many states are reachable within t steps
+    following: Int[np.ndarray, "effect outcome state"]
+    probability: Float[np.ndarray, "effect outcome state"]
+    pay: Float[np.ndarray, "effect state"]  # expected over outcomes, before the last step
+    last_pay: Float[np.ndarray, "effect state"]  # the same at the last step
+    index: Index = field(repr=False)
+
+    @property
+    def num_states(self) -> int:
+        return len(self.rows)
+
+    def find(self, rows: Float[np.ndarray, "row column"]) -> Int[np.ndarray, " row"]:
+        """The numbers of the states with these rows, which need not be in canonical order."""
+        found = self.index.find(self.model.order(rows))
+        if (found < 0).any():
+            raise CannotPlan(
+                "a state was asked for that this problem cannot reach: it belongs to another "
+                "problem, or to a policy that leaves the table."
+            )
+        return found
+
+    def after(self, here: Bool[np.ndarray, " state"], time: int) -> Bool[np.ndarray, " state"]:
+        """Which states can be reached at step `time` + 1 from these at step `time`."""
+        there = np.zeros_like(here)
+        from_here = np.flatnonzero(here[: self.within[time]])
+        possible = self.probability[:, :, from_here] > 0
+        there[self.following[:, :, from_here][possible]] = True
+        return there
+
+
+class Index:
+    """Finds the number of a row by a hash of it; equal hashes of unequal rows are noticed."""
+
+    def __init__(self, width: int) -> None:
+        draws = np.random.default_rng(1).integers(0, 2**63, width, dtype=np.uint64)
+        self._weights = draws * np.uint64(2) + np.uint64(1)
+        self._hashes = np.zeros(0, dtype=np.uint64)
+        self._numbers = np.zeros(0, dtype=np.int64)
+        self._rows = np.zeros((0, width))
+
+    def hashes(self, rows: Float[np.ndarray, "row column"]) -> UInt[np.ndarray, " row"]:
+        cells = np.rint(np.where(np.isinf(rows), 2.0**30, rows) / RESOLUTION).astype(np.int64)
+        bits = cells.view(np.uint64)
+        bits ^= bits >> np.uint64(32)  # whole numbers have their bits high up, where few multiply
+        return bits @ self._weights
+
+    def find(self, rows: Float[np.ndarray, "row column"]) -> Int[np.ndarray, " row"]:
+        """The number of each row, or −1 where it has none."""
+        return self._look_up(self.hashes(rows), rows)
+
+    def number(self, rows: Float[np.ndarray, "row column"]) -> Int[np.ndarray, " row"]:
+        """The number of each row; rows that are new are given the next numbers."""
+        hashes, first, inverse = np.unique(
+            self.hashes(rows), return_index=True, return_inverse=True
+        )
+        _require_alike(rows, rows[first][inverse])
+        numbers = self._look_up(hashes, rows[first])
+        new = numbers < 0
+        if new.any():
+            numbers[new] = len(self._numbers) + np.arange(np.count_nonzero(new))
+            places = np.searchsorted(self._hashes, hashes[new])
+            self._hashes = np.insert(self._hashes, places, hashes[new])
+            self._numbers = np.insert(self._numbers, places, numbers[new])
+            self._rows = np.concatenate((self._rows, rows[first][new]))
+        return numbers[inverse]
+
+    def __len__(self) -> int:
+        return len(self._numbers)
+
+    @property
+    def rows(self) -> Float[np.ndarray, "state column"]:
+        return self._rows
+
+    def _look_up(
+        self, hashes: UInt[np.ndarray, " row"], rows: Float[np.ndarray, "row column"]
+    ) -> Int[np.ndarray, " row"]:
+        if not len(self._hashes):
+            return np.full(len(hashes), -1)
+        places = np.searchsorted(self._hashes, hashes)
+        places[places == len(self._hashes)] = 0
+        known = self._hashes[places] == hashes
+        numbers = np.where(known, self._numbers[places], -1)
+        _require_alike(rows[known], self._rows[numbers[known]])
+        return numbers
+
+
+def _require_alike(
+    rows: Float[np.ndarray, "row column"], others: Float[np.ndarray, "row column"]
+) -> None:
+    with np.errstate(invalid="ignore"):
+        if not ((np.abs(rows - others) <= 4 * RESOLUTION) | (rows == others)).all():
+            raise CannotPlan(
+                "two states have the same hash, which is a coincidence of one in billions: "
+                "change any number of the problem slightly, or report it."
+            )
+
+
+def tabulate(
+    model: Model,
+    horizon: int | None,
+    memory_limit: float = MEMORY_LIMIT,
+    progress: Progress | None = None,
+) -> Table:
+    """Every state reachable within the horizon, or until no new one is found."""
+    index = Index(model.start.shape[1])
+    index.number(model.start)
+    within, pieces = [1], []
+    last = (horizon or 1) - 1
+    done = 0
+    while done < len(index) and (horizon is None or len(within) <= horizon):
+        rows = index.rows[done:]
+        after, pay, probability = model.expand(rows, 0 if last else last)
+        last_pay = model.expand(rows, last).pay if horizon is not None and last else pay
+        _require_probabilities(probability)
+        possible = probability > 0
+        following = np.zeros(probability.shape, dtype=np.int64)
+        following[possible] = index.number(model.order(after[possible]))
+        pieces.append(
+            (
+                following.astype(np.int32),
+                probability,
+                _expected(pay, probability),
+                _expected(last_pay, probability),
+            )
+        )
+        done += len(rows)
+        within.append(len(index))
+        if horizon is not None and progress:
+            progress(len(within) - 1, horizon)
+        _require_room(model, index, within, horizon, memory_limit)
+    while horizon is not None and len(within) <= horizon:  # closed before the horizon
+        within.append(len(index))
+    joined = [np.concatenate(part) for part in zip(*pieces, strict=True)]
+    following, probability, pay, last_pay = (
+        np.ascontiguousarray(np.moveaxis(part, 0, -1)) for part in joined
+    )
+    table = Table(model, horizon, index.rows, within, following, probability, pay, last_pay, index)
+    _require_effects(table)
+    return table
+
+
+def _expected(
+    pay: Float[np.ndarray, "state effect outcome"],
+    probability: Float[np.ndarray, "state effect outcome"],
+) -> Float[np.ndarray, "state effect"]:
+    return np.where(probability > 0, pay * probability, 0.0).sum(axis=-1)
+
+
+def _require_probabilities(probability: Float[np.ndarray, "state effect outcome"]) -> None:
+    sums = probability.sum(axis=-1)
+    if probability.min() < 0 or np.abs(sums - 1.0).max() > 1e-6:
+        state, effect = np.unravel_index(np.abs(sums - 1.0).argmax(), sums.shape)
+        raise CannotPlan(
+            f"the outcomes of effect {effect} in state {state} have probabilities that sum to "
+            f"{sums[state, effect]:g}: they must be at least 0 and sum to 1."
+        )
+
+
+def bytes_a_state(model: Model, horizon: int | None) -> int:
+    """The memory that one state takes in a table and in the values of every step."""
+    outcomes = model.expand(model.start, 0).probability.shape[-1]
+    columns = model.start.shape[1]
+    return model.num_effects * (12 * outcomes + 16) + 16 * columns + 16 + 8 * (horizon or 2)
+
+
+def _require_room(
+    model: Model, index: Index, within: list[int], horizon: int | None, memory_limit: float
+) -> None:
+    """Refuse, as soon as it can be told, a problem with more states than there is room for."""
+    each = bytes_a_state(model, horizon)
+    expected = estimate_states(within, horizon)
+    if max(expected, len(index)) * each <= memory_limit:
+        return
+    if horizon is not None and expected < 2 * memory_limit / each and len(index) < expected / 2:
+        return  # an extrapolation this close is not worth a refusal yet
+    raise TooLarge(
+        f"the problem has about {expected:.2g} states, which would take "
+        f"{expected * each / 2**30:,.0f} GB (the limit is {memory_limit / 2**30:.1f} GB): use "
+        "canonical order (equal stakeholders), a memory that determines the pay (use_memory), a "
+        "shorter horizon, or a learner."
+    )
+
+
+def estimate_states(within: list[int], horizon: int | None) -> float:
+    """How many states there will be, from how their number has grown so far."""
+    steps, found = len(within) - 1, within[-1]
+    if horizon is None or steps >= horizon or steps < 6 or found == within[-2]:
+        return found
+    # Counts grow like a power of the number of steps; the power is read off the last half.
+    power = math.log(found / within[steps // 2]) / math.log((steps + 1) / (steps // 2 + 1))
+    return found * ((horizon + 1) / (steps + 1)) ** power
+
+
+def _require_effects(table: Table) -> None:
+    """Check on some states that pairs of noise and action declared alike are alike."""
+    model = table.model
+    if model.environment.effects() is None:
+        return
+    rng = np.random.default_rng(0)
+    some = rng.integers(0, len(table.pay[0]), 32)
+    plain = model.without_effects()
+    everything, declared = plain.expand(table.rows[some], 0), model.expand(table.rows[some], 0)
+    for part, whole in zip(declared, everything, strict=True):
+        apart = part[:, model.effects.ravel()] - whole
+        if np.abs(np.nan_to_num(apart)).max() > 1e-9:
+            raise CannotPlan(
+                f"{type(model.environment).__name__}.effects says that some pairs of noise and "
+                "action do the same, and they do not: correct it, or return None."
+            )
