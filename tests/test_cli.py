@@ -25,13 +25,68 @@ def test_demo_shows_equal_at_the_end_and_unequal_on_the_way():
 
 
 def test_list_has_a_line_for_every_registered_name():
+    from evenhand.envs.names import ENVIRONMENTS, METHODS
+    from evenhand.memory import MEMORIES
     from evenhand.registry import FILTERS, STATUSES, TEMPORALS, WELFARES
 
     parts = json.loads(run("list", "--json").stdout)
-    for registry in (STATUSES, WELFARES, TEMPORALS, FILTERS):
+    for registry in (ENVIRONMENTS, METHODS, MEMORIES, STATUSES, WELFARES, TEMPORALS, FILTERS):
         assert set(parts[registry.kind]) == set(registry.classes)
         assert all(line.endswith(".") for line in parts[registry.kind].values())
     assert "log_nash" in run("list").stdout
+
+
+def test_plan_prints_the_optimum_and_what_it_does():
+    small = ("doughnuts", "--stakeholders", "2", "--horizon", "2", "--presence", "0.5")
+    answer = json.loads(run("plan", *small, "--discount", "1.0", "--json").stdout)
+    assert answer["optimum"] == pytest.approx(1.3756756713201783)  # RULES.md
+    assert answer["states"] == 4  # (0,0), (1,0), (1,1), (2,0), up to who is who
+    assert {"random", "seconds"} <= answer.keys()
+    words = run("plan", *small).stdout
+    assert "1.3757" in words
+    assert "The optimal policy is turn taking" in words
+    words = run("plan", *small[:-1], "0.9,0.4").stdout
+    assert "Turn taking is not optimal here" in words
+
+
+def test_plan_takes_a_scheme_file_and_saves(tmp_path):
+    scheme = tmp_path / "scheme.toml"
+    scheme.write_text('welfare = "parity"\ntemporal = "worst"\n')
+    path = tmp_path / "plan.safetensors"
+    command = ("plan", "doughnuts", "--stakeholders", "2", "--horizon", "3", "--presence", "1")
+    answer = run(*command, "--scheme", str(scheme), "--save", str(path), "--json")
+    assert json.loads(answer.stdout)["optimum"] == -1.0  # somebody must be the first
+    assert path.exists()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (("dougnuts",), "did you mean 'doughnuts'"),
+        (("doughnuts", "--presence", "often"), "give one number, or one each"),
+        (("doughnuts", "--presence", "1.5"), "between 0 and 1"),
+        (("lending", "--presence", "0.5"), "for doughnuts, not for lending"),
+        (("lending_gaussian",), "outcomes cannot be listed"),
+        (("doughnuts", "--scheme", "none.toml"), "none.toml cannot be read"),
+        (("doughnuts", "--discount", "1.5"), "discount is 1.5"),
+        (
+            (
+                "doughnuts",
+                "--stakeholders",
+                "14",
+                "--presence",
+                ",".join(f"0.{k}" for k in range(10, 24)),
+            ),
+            "states",
+        ),
+    ],
+)
+def test_plan_answers_a_mistake_with_one_sentence(arguments, words):
+    answer = run("plan", *arguments)
+    assert answer.returncode == 2
+    assert words in answer.stderr
+    assert "Traceback" not in answer.stderr
+    assert answer.stdout == ""
 
 
 def test_version():

@@ -21,13 +21,13 @@ SOURCE = ROOT / "src" / "evenhand"
 
 # A file imports only from its own layer or one with a smaller number (see CONTRIBUTING.md).
 LAYERS = {
-    0: ["errors", "arrays"],
+    0: ["errors", "arrays", "files"],
     1: [
         *("trace", "groups", "status", "welfare", "temporal", "aggregation", "filters", "scheme"),
         *("stream", "assessment", "unfairness", "registry", "scheme_file"),
         *("process", "mdp", "policy", "interval", "scoring"),
     ],
-    2: ["memory", "regular", "minimal", "problem"],
+    2: ["memory", "regular", "minimal", "pay", "problem"],
     3: ["envs"],
     4: ["plan", "learn"],
     5: ["audit", "monitor", "interop", "experiments", "cli", "__main__"],

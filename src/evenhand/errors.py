@@ -121,3 +121,11 @@ class CannotPlan(EvenhandError):
 
 class TooLarge(CannotPlan):
     """A problem with more states than there is memory for."""
+
+
+class CannotWrite(EvenhandError):
+    """A file that cannot be written where it was asked for."""
+
+
+class BadFile(EvenhandError):
+    """A file that cannot be read, or is not what it should be."""

@@ -16,6 +16,7 @@ import numpy as np
 from evenhand.arrays import Array, namespace
 from evenhand.errors import BadParameter
 from evenhand.groups import Groups
+from evenhand.registry import Registry
 from evenhand.status import Decayed, Status, Window
 from evenhand.trace import Step
 
@@ -251,3 +252,19 @@ class Product(Memory):
 
 def _minus_least(received: Float[Array, " n"]) -> Float[Array, " n"]:
     return received - namespace(received).min(received)
+
+
+MEMORIES = Registry(
+    "memory",
+    {
+        "full": Full,
+        "min": Min,
+        "reset": Reset,
+        "group_full": GroupFull,
+        "group_difference": GroupDifference,
+        "last_winner": LastWinner,
+        "clock": Clock,
+        "of_status": OfStatus,
+        "nothing": Nothing,
+    },
+)

@@ -41,13 +41,13 @@ TOP_LEVEL = ("status", "welfare", "temporal", "aggregation", "filter", "empty")
 
 def to_toml(scheme: FairnessScheme) -> str:
     """The scheme as TOML text; parts that are Python functions cannot be written."""
-    table: dict[str, Any] = {"status": _to_table(scheme.status, STATUSES)}
+    table: dict[str, Any] = {"status": to_table(scheme.status, STATUSES)}
     if isinstance(scheme.aggregation, TimepointFirst):
-        table["welfare"] = _to_table(scheme.aggregation.welfare, WELFARES)
-        table["temporal"] = _to_table(scheme.aggregation.temporal, TEMPORALS)
+        table["welfare"] = to_table(scheme.aggregation.welfare, WELFARES)
+        table["temporal"] = to_table(scheme.aggregation.temporal, TEMPORALS)
     else:
-        table["aggregation"] = _to_table(scheme.aggregation, AGGREGATIONS)
-    table["filter"] = _to_table(scheme.filter, FILTERS)
+        table["aggregation"] = to_table(scheme.aggregation, AGGREGATIONS)
+    table["filter"] = to_table(scheme.filter, FILTERS)
     if scheme.empty is not None:
         table["empty"] = scheme.empty
     return tomli_w.dumps(table)
@@ -67,7 +67,7 @@ def from_toml(text: str) -> FairnessScheme:
             "a scheme has either an aggregation, or a welfare and a temporal, not both."
         )
     parts = {
-        key: _from_table(value, PARTS[key], key) for key, value in table.items() if key in PARTS
+        key: from_table(value, PARTS[key], key) for key, value in table.items() if key in PARTS
     }
     timepoint = {key: parts.pop(key) for key in ("welfare", "temporal") if key in parts}
     if timepoint:
@@ -78,7 +78,8 @@ def from_toml(text: str) -> FairnessScheme:
     return FairnessScheme(**parts, empty=empty)
 
 
-def _to_table(part: Any, registry: Registry) -> Any:
+def to_table(part: Any, registry: Registry) -> Any:
+    """A registered part as its name, or as a table of its name and what is not default."""
     name = registry.name_of(part)
     if name is None:
         raise SchemeFileError(
@@ -87,6 +88,8 @@ def _to_table(part: Any, registry: Registry) -> Any:
         )
     parameters = {}
     for spec in fields(part):
+        if not spec.init:
+            continue
         value = getattr(part, spec.name)
         if spec.default is MISSING or value != spec.default:
             parameters[spec.name] = _to_value(value, PARTS.get(spec.name))
@@ -95,13 +98,14 @@ def _to_table(part: Any, registry: Registry) -> Any:
 
 def _to_value(value: Any, registry: Registry | None) -> Any:
     if registry is not None:
-        return _to_table(value, registry)
+        return to_table(value, registry)
     if isinstance(value, Groups):
         return {n: list(part) for n, part in zip(value.names, value.members, strict=True)}
-    return list(value) if isinstance(value, tuple) else value
+    return [_to_value(item, None) for item in value] if isinstance(value, tuple) else value
 
 
-def _from_table(value: Any, registry: Registry, key: str) -> Any:
+def from_table(value: Any, registry: Registry, key: str) -> Any:
+    """A part from its name or table; `key` is what the part is called in an error."""
     if isinstance(value, str):
         value = {"name": value}
     if not isinstance(value, Mapping) or not isinstance(value.get("name"), str):
@@ -116,7 +120,7 @@ def _from_table(value: Any, registry: Registry, key: str) -> Any:
             takes = f"it takes {', '.join(known)}" if known else "it takes none"
             raise SchemeFileError(f"{value['name']} has no parameter {parameter!r}: {takes}.")
         inner = PARTS.get(parameter)
-        parameters[parameter] = given if inner is None else _from_table(given, inner, parameter)
+        parameters[parameter] = given if inner is None else from_table(given, inner, parameter)
     missing = [n for n, s in known.items() if s.default is MISSING and n not in parameters]
     if missing:
         raise SchemeFileError(f"{value['name']} needs {missing[0]!r}: add it to the {key} table.")

@@ -112,9 +112,10 @@ def test_a_wasted_doughnut_changes_no_memory():
 def test_the_childrens_form_has_no_chance_in_it():
     env = Doughnuts.for_children()
     assert (env.num_stakeholders, env.horizon, env.presence) == (3, 24, (1.0, 1.0, 1.0))
-    run = rollout(env, Random(3), Full(), jax.random.key(4))
-    assert not np.any(run.steps.override.applies)
-    np.testing.assert_array_equal(np.sum(run.steps.rewards, axis=1), np.ones(24))
+    noises, chances = env.noises()
+    np.testing.assert_array_equal(noises[chances > 0], [[True, True, True]])
+    assert np.all(jax.vmap(env.draw)(jax.random.split(jax.random.key(4), MANY)))
+    assert not env.may_override
 
 
 def test_small_value_two_customers_two_steps():

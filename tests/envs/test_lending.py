@@ -114,7 +114,7 @@ def test_profit_moves_by_r_and_credit_by_c():
 @given(seed=st.integers(0, 2**31 - 1))
 def test_credit_stays_within_its_range_and_never_drifts(seed):
     env = Lending()
-    run = rollout(env, Random(4), Full(), jax.random.key(seed), horizon=400)
+    run = rollout(env, Random(4), Full(), jax.random.key(seed), horizon=MANY)
     levels = np.asarray(run.steps.next_state.world.level)
     assert np.issubdtype(levels.dtype, np.integer)
     assert levels.min() >= 0
@@ -165,15 +165,18 @@ def test_the_last_step_penalty_takes_precedence_over_the_wrong_loan_penalty(env,
     assert override.value == value
 
 
-@pytest.mark.parametrize(("horizon", "least"), [(30, 3), (70, 7), (10, 1), (15, 2), (1, 1)])
-def test_a_profit_equal_to_the_target_is_not_below_it_whatever_the_rounding(horizon, least):
-    assert Lending(horizon=horizon).least_net == least
+@pytest.mark.parametrize(
+    ("margin", "horizon", "least"),
+    [(0.1, 40, 4), (0.1, 10, 1), (0.1, 15, 2), (0.1, 1, 1), (0.07, 100, 7), (0.55, 100, 55)],
+)
+def test_a_profit_equal_to_the_target_is_not_below_it_whatever_the_rounding(margin, horizon, least):
+    assert Lending(profit_margin=margin, horizon=horizon).least_net == least
 
 
 def test_penalties_depend_on_the_step_alone_not_on_what_is_remembered():
     """So they hold for counterfactual memories: the override takes (s, a, s') and nothing else."""
     env = Lending()
-    run = rollout(env, Random(4), Full(), jax.random.key(5), horizon=400)
+    run = rollout(env, Random(4), Full(), jax.random.key(5), horizon=MANY)
     before = jax.tree.map(lambda leaf: leaf[:-1], run.steps.next_state)
     after = jax.tree.map(lambda leaf: leaf[1:], run.steps.next_state)
     again = jax.vmap(env.override)(before, run.steps.action[1:], after.world)

@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from evenhand import __version__
-from evenhand.cli import demo, listing
+from evenhand.cli import demo, listing, planning
 
 app = typer.Typer(
     name="evenhand",
@@ -17,6 +17,7 @@ app = typer.Typer(
     rich_markup_mode="markdown",
 )
 app.command(name="demo")(demo.demo)
+app.command(name="plan")(planning.plan_command)
 app.command(name="list")(listing.list_parts)
 
 

@@ -6,13 +6,18 @@ from evenhand.cli.output import JsonOption, print_json, print_table
 
 
 def list_parts(as_json: JsonOption = False) -> None:
-    """Show every status, welfare, temporal aggregation and filter by name, with a line each.
+    """Show environments, methods, memories and the parts of a scheme by name, with a line each.
 
     Example: evenhand list --json
     """
+    from evenhand.envs.names import ENVIRONMENTS, METHODS
+    from evenhand.memory import MEMORIES
     from evenhand.registry import AGGREGATIONS, FILTERS, STATUSES, TEMPORALS, WELFARES
 
-    registries = (STATUSES, WELFARES, TEMPORALS, AGGREGATIONS, FILTERS)
+    registries = (
+        *(ENVIRONMENTS, METHODS, MEMORIES),
+        *(STATUSES, WELFARES, TEMPORALS, AGGREGATIONS, FILTERS),
+    )
     if as_json:
         print_json({registry.kind: registry.lines() for registry in registries})
         return

@@ -5,6 +5,7 @@ Everything here needs jax.
 
 from evenhand.envs.base import Environment, Outcomes, OutcomesNotFinite, State
 from evenhand.envs.doughnuts import Doughnuts
+from evenhand.envs.finite import MDPEnvironment
 from evenhand.envs.lending import GaussianLending, Lending
 from evenhand.envs.policies import (
     Act,
@@ -26,6 +27,7 @@ __all__ = [
     "GreedyForBank",
     "Lending",
     "LongestWaitFirst",
+    "MDPEnvironment",
     "Outcomes",
     "OutcomesNotFinite",
     "Random",

@@ -21,7 +21,10 @@ import numpy as np
 
 from evenhand.arrays import as_float64
 from evenhand.errors import BadParameter, EvenhandError, UnequalLengths
+from evenhand.scheme import FairnessScheme, anytime
+from evenhand.temporal import Total
 from evenhand.trace import Override, Step
+from evenhand.welfare import LogNash
 
 if TYPE_CHECKING:
     from jaxtyping import Array, Bool, Float, Int, PRNGKeyArray
@@ -87,6 +90,10 @@ class Environment(ABC):
     def noises(self) -> tuple[Noise, Float[Array, " noise"]] | None:
         """Every value of the noise (leading axis) with its probability; None if not finite."""
         return None
+
+    def default_scheme(self) -> FairnessScheme:
+        """By which fairness is judged here unless the user says otherwise: log-Nash, added up."""
+        return anytime(LogNash(), Total())
 
     def effects(self) -> Int[np.ndarray, "noise action"] | None:
         """Which pairs of noise and action do the same, by number, as rows of `noises` come.

@@ -103,6 +103,9 @@ class Doughnuts(Environment):
     def observation(self, state: State) -> Float[Array, " feature"]:
         return state.noise.astype(float)
 
+    def default_scheme(self) -> FairnessScheme:
+        return self.nash_scheme()
+
     def nash_scheme(self) -> FairnessScheme:
         """Section 6.1: log Nash(U + 1) of the counts at every step, added up."""
         return anytime(LogNash(), Total())

@@ -35,7 +35,7 @@ from evenhand.welfare import Parity
 if TYPE_CHECKING:
     from jaxtyping import Array, Bool, Float, Int, PRNGKeyArray
 
-ROUNDING = 1e-9  # 0.1 · 30 is a little more than 3 in floating point: that is not a missed profit
+ROUNDING = 1e-9  # 0.07 · 100 is a little more than 7 in floating point: 7 does not fall short of it
 
 
 class Ledger(NamedTuple):
@@ -146,6 +146,9 @@ class Bank(Environment):
         return jnp.concatenate(
             (state.noise.astype(float), self.credit(world), self.profit(world)[None])
         )
+
+    def default_scheme(self) -> FairnessScheme:
+        return self.parity_scheme()
 
     def parity_scheme(self) -> FairnessScheme:
         """Section 6.2 (relaxed demographic parity) at every step, added up.

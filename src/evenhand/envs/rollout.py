@@ -37,8 +37,9 @@ def rollout(
 
     A run does not stop by itself: penalties at the last step fall where the environment's T is.
     """
-    start_key, run_key = jax.random.split(key)
-    initial = env.initial(start_key)
+    decisions = env.horizon if horizon is None else horizon
+    keys = jax.random.split(key, 1 + 2 * decisions)
+    initial = env.initial(keys[0])
     remembered = jax.tree.map(jnp.asarray, memory.init(env.num_stakeholders))
 
     def decide(carry: tuple[State, Value], keys: PRNGKeyArray) -> tuple[Any, Any]:
@@ -48,8 +49,9 @@ def rollout(
         remembered = memory.update(remembered, step)
         return (following, remembered), (step, remembered)
 
-    keys = jax.random.split(run_key, (env.horizon if horizon is None else horizon, 2))
-    _, (steps, memories) = jax.lax.scan(decide, (initial, remembered), keys)
+    _, (steps, memories) = jax.lax.scan(
+        decide, (initial, remembered), keys[1:].reshape(decisions, 2)
+    )
     return Rollout(initial, steps, memories)
 
 

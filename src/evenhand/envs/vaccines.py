@@ -119,6 +119,9 @@ class Vaccines(Environment):
         amounts = jnp.concatenate((jnp.atleast_1d(state.noise), state.world.in_transit))
         return amounts / max(*self.supplies, 1)
 
+    def default_scheme(self) -> FairnessScheme:
+        return self.same_rate_scheme()
+
     def same_rate_scheme(self, welfare: Welfare = NegativeVariance()) -> FairnessScheme:
         """COVAX (section 1), all progressing at the same rate: doses per head, at every month.
 

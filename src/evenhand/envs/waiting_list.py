@@ -133,6 +133,9 @@ class WaitingList(Environment):
         waits = self.negated_mean_wait(state)
         return waits * namespace(waits).asarray(self.urgencies, dtype=waits.dtype)
 
+    def default_scheme(self) -> FairnessScheme:
+        return self.waiting_scheme()
+
     def waiting_scheme(self, welfare: Welfare = Rawls()) -> FairnessScheme:
         """The mean wait of the class that waits longest, at every step: nobody is left behind."""
         return anytime(welfare, Total(), StateStatus(self.negated_mean_wait))

@@ -40,14 +40,16 @@ class Model:
     """The finite model of a problem.
 
     With `use_memory` the problem's memory is carried in place of the scheme's status: it must
-    determine the pay, and is often much smaller. With `canonical` exchangeable stakeholders are
-    put in canonical order.
+    determine the pay, and is often much smaller. With `carry_memory` it is carried beside the
+    books, for a policy that sees it: what is carried is then the pair (books, memory). With
+    `canonical` exchangeable stakeholders are put in canonical order.
     """
 
     problem: Problem
     use_memory: bool = False
     canonical: bool = True
     merge_effects: bool = True
+    carry_memory: bool = False
 
     def __post_init__(self) -> None:
         env = self.environment
@@ -106,7 +108,8 @@ class Model:
     @cached_property
     def classes(self) -> list[list[int]]:
         """The classes of stakeholders that are put in canonical order."""
-        return exchangeable(self.problem, self.use_memory) if self.canonical else []
+        seen = self.use_memory or self.carry_memory
+        return exchangeable(self.problem, seen) if self.canonical else []
 
     # From pytrees to rows and back
 
@@ -117,9 +120,11 @@ class Model:
         with jax.enable_x64(True):
             world = jax.device_get(env.start())
         books = self.problem.pay.init(size)
+        memory = self.problem.memory.init(size)
         if self.use_memory:
-            books = books._replace(status=self.problem.memory.init(size))
-        return jax.tree.map(np.asarray, (world._replace(time=np.zeros((), np.int32)), books))
+            books = books._replace(status=memory)
+        carried = (books, memory) if self.carry_memory else books
+        return jax.tree.map(np.asarray, (world._replace(time=np.zeros((), np.int32)), carried))
 
     @cached_property
     def _layout(self) -> tuple[Any, list[tuple[slice, tuple[int, ...], np.dtype]]]:
@@ -136,9 +141,9 @@ class Model:
         return self.order(self.to_rows(jax.tree.map(lambda leaf: leaf[None], self._start)))
 
     def to_rows(self, state: Any) -> Float[np.ndarray, "row column"]:
-        """Worlds and books, with a leading axis, as rows. The step number is set to 0."""
-        world, books = state
-        state = world._replace(time=np.zeros_like(world.time)), books
+        """Worlds and what is carried, with a leading axis, as rows, without the step number."""
+        world, carried = state
+        state = world._replace(time=np.zeros_like(world.time)), carried
         leaves = jax.tree.leaves(jax.device_get(state))
         return np.concatenate(
             [np.asarray(leaf, dtype=np.float64).reshape(len(leaf), -1) for leaf in leaves], axis=1
@@ -147,17 +152,18 @@ class Model:
     def _from_row(self, row: Float[jax.Array, " column"], time: Any) -> Any:
         structure, places = self._layout
         leaves = [row[place].reshape(shape).astype(dtype) for place, shape, dtype in places]
-        world, books = jax.tree.unflatten(structure, leaves)
-        return world._replace(time=time), books
+        world, carried = jax.tree.unflatten(structure, leaves)
+        return world._replace(time=time), carried
 
     def from_rows(self, rows: Float[np.ndarray, "row column"], time: int) -> Any:
-        """Worlds and books, with a leading axis, at a step number."""
+        """Worlds and what is carried, with a leading axis, at a step number."""
         structure, places = self._layout
         leaves = [
-            rows[:, place].reshape(-1, *shape).astype(dtype) for place, shape, dtype in places
+            rows[:, place].reshape(len(rows), *shape).astype(dtype)
+            for place, shape, dtype in places
         ]
-        world, books = jax.tree.unflatten(structure, leaves)
-        return world._replace(time=np.full(len(rows), time, dtype=np.int32)), books
+        world, carried = jax.tree.unflatten(structure, leaves)
+        return world._replace(time=np.full(len(rows), time, dtype=np.int32)), carried
 
     def order(self, rows: Float[np.ndarray, "row column"]) -> Float[np.ndarray, "row column"]:
         """The rows with exchangeable stakeholders in canonical order."""
@@ -217,16 +223,17 @@ class Model:
 
     def _outcomes(self, row: Any, time: Any, noise: Any, action: Any) -> tuple[Any, Any, Any]:
         env = self.environment
-        world, books = self._from_row(row, time)
+        world, carried = self._from_row(row, time)
         probability, worlds = env.outcomes(world, noise, action)
-        after, pay = jax.vmap(partial(self._settle, world, books, noise, action))(worlds)
+        after, pay = jax.vmap(partial(self._settle, world, carried, noise, action))(worlds)
         leaves = jax.tree.leaves(after)
         flat = [leaf.reshape(leaf.shape[0], -1).astype(jnp.float64) for leaf in leaves]
         return jnp.concatenate(flat, axis=1), pay, probability
 
-    def _settle(self, world: Any, books: Any, noise: Any, action: Any, after: Any) -> Any:
-        """The next world and books, and the pay, of one outcome."""
+    def _settle(self, world: Any, carried: Any, noise: Any, action: Any, after: Any) -> Any:
+        """The next world and what is carried, and the pay, of one outcome."""
         env, problem = self.environment, self.problem
+        books, seen = carried if self.carry_memory else (carried, None)
         state = State(world, noise)
         override = env.override(state, action, after) if env.may_override else None
         # The next noise is not known yet, and nothing that is carried may depend on it.
@@ -238,7 +245,8 @@ class Model:
             books, pay = problem.pay.settle(books._replace(status=memory), vector, step, over)
         else:
             books, pay = problem.pay.update(books, step, over)
-        return (after._replace(time=jnp.zeros_like(after.time)), books), pay
+        carried = (books, problem.memory.update(seen, step)) if self.carry_memory else books
+        return (after._replace(time=jnp.zeros_like(after.time)), carried), pay
 
 
 def require_listed(model: Model) -> None:

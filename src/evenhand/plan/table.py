@@ -98,6 +98,12 @@ class Index:
             self._rows = np.concatenate((self._rows, rows[first][new]))
         return numbers[inverse]
 
+    def number_in_order(self, rows: Float[np.ndarray, "row column"]) -> None:
+        """Number distinct rows 0, 1, 2, … as they come."""
+        hashes = self.hashes(rows)
+        self._numbers = np.argsort(hashes)
+        self._hashes, self._rows = hashes[self._numbers], rows
+
     def __len__(self) -> int:
         return len(self._numbers)
 

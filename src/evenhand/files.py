@@ -1,0 +1,41 @@
+"""Files are written whole or not at all."""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from pathlib import Path
+
+from evenhand.errors import CannotWrite
+
+
+def write_whole(path: str | os.PathLike[str], content: bytes) -> None:
+    """Write a file beside its place and move it there, so that no reader ever sees half of it."""
+    target = Path(path)
+    try:
+        handle, name = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.")
+    except OSError as error:
+        raise CannotWrite(
+            f"{target} cannot be written ({error.strerror}): choose a folder that exists and that "
+            "you may write to."
+        ) from None
+    try:
+        with os.fdopen(handle, "wb") as file:
+            file.write(content)
+            file.flush()
+            os.fsync(file.fileno())
+        os.chmod(name, 0o666 & ~_umask())
+        os.replace(name, target)
+    except OSError as error:
+        Path(name).unlink(missing_ok=True)
+        raise CannotWrite(f"{target} cannot be written: {error.strerror}.") from None
+    except BaseException:
+        Path(name).unlink(missing_ok=True)
+        raise
+
+
+def _umask() -> int:
+    # The only way to read it is to set it; a temporary file would else stay private.
+    mask = os.umask(0)
+    os.umask(mask)
+    return mask
