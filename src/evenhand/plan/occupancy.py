@@ -1,0 +1,219 @@
+"""The proof behind a restricted optimum: a mixed-integer program over how often each thing is done.
+
+Its flows y_t(x, ξ, a) are the probabilities of being in the joint state x at step t, seeing the
+noise ξ, and doing a. What is seen holds them together: a binary d_t(h, a) for each information set
+h says what is done there, and y_t(x, ξ, a) may be positive only where d_t(h, a) is 1. An
+information set of a single situation needs no binary, since there a flow is a policy already.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+from scipy.optimize import Bounds, LinearConstraint, milp
+from scipy.sparse import coo_array
+
+from evenhand.plan.restricted import Decisions, Restricted
+
+if TYPE_CHECKING:
+    from jaxtyping import Bool, Float, Int
+
+MOST_FLOWS = 200_000  # a larger program is not worth starting
+
+
+def prove(
+    restricted: Restricted, decisions: Decisions, time_limit: float
+) -> tuple[float, Decisions]:
+    """An upper bound on every restricted policy, and the best policy met on the way.
+
+    The bound is infinite where the program is too large or the solver had no time to find any;
+    the policy is then the one given.
+    """
+    candidates = restricted.candidates()
+    flows = sum(int(candidates[restricted.info[layer]].sum()) for layer in restricted.layers)
+    if flows > MOST_FLOWS or time_limit <= 0:
+        return np.inf, decisions
+    program = _program(restricted, candidates)
+    whole = np.concatenate(program.whole)
+    found = milp(
+        np.concatenate(program.cost),
+        integrality=whole,
+        bounds=Bounds(0.0, 1.0),
+        constraints=program.constraint(),
+        options={"time_limit": float(time_limit), "mip_rel_gap": 0.0},
+    )
+    if found.x is not None:
+        decisions = _decisions(restricted, program, found.x, decisions)
+    # A linear program has no bound but its solution, and that only once it is solved.
+    bound = found.mip_dual_bound if whole.any() else found.fun if found.status == 0 else None
+    return (np.inf if bound is None or not np.isfinite(bound) else -bound), decisions
+
+
+class _Choices(NamedTuple):
+    """Which columns of a layer decide what is done at which information set."""
+
+    info: Int[np.ndarray, " choice"]
+    action: Int[np.ndarray, " choice"]
+    column: Int[np.ndarray, " choice"]
+
+
+class _Flows(NamedTuple):
+    """The flows of a layer: from which of its states, under which noise, by which action."""
+
+    state: Int[np.ndarray, " flow"]
+    noise: Int[np.ndarray, " flow"]
+    action: Int[np.ndarray, " flow"]
+    effect: Int[np.ndarray, " flow"]
+    info: Int[np.ndarray, " flow"]
+    column: Int[np.ndarray, " flow"]
+
+
+@dataclass
+class _Program:
+    """Columns and rows as they are added."""
+
+    cost: list[Float[np.ndarray, " column"]] = field(default_factory=list)
+    whole: list[Int[np.ndarray, " column"]] = field(default_factory=list)
+    choices: list[_Choices] = field(default_factory=list)  # by step number
+    cells: list[tuple[np.ndarray, np.ndarray, np.ndarray]] = field(default_factory=list)
+    limits: list[tuple[np.ndarray, np.ndarray]] = field(default_factory=list)
+    num_rows: int = 0
+    num_columns: int = 0
+
+    def add_columns(self, count: int, cost: Any = 0.0, whole: int = 0) -> Any:
+        self.cost.append(np.broadcast_to(np.asarray(cost, dtype=np.float64), count))
+        self.whole.append(np.full(count, whole))
+        self.num_columns += count
+        return np.arange(self.num_columns - count, self.num_columns)
+
+    def add_rows(self, count: int, low: float, high: float, *cells: tuple[Any, Any, Any]) -> None:
+        """Rows low ≤ Σ cell · column ≤ high, from triples (row, column, cell)."""
+        for row, column, cell in cells:
+            self.cells.append((row + self.num_rows, column, np.broadcast_to(cell, row.shape)))
+        self.limits.append((np.full(count, low), np.full(count, high)))
+        self.num_rows += count
+
+    def constraint(self) -> LinearConstraint:
+        row, column, cell = (np.concatenate(part) for part in zip(*self.cells, strict=True))
+        low, high = (np.concatenate(part) for part in zip(*self.limits, strict=True))
+        shape = (self.num_rows, self.num_columns)
+        return LinearConstraint(coo_array((cell, (row, column)), shape=shape).tocsr(), low, high)
+
+
+def _program(restricted: Restricted, candidates: Bool[np.ndarray, "info action"]) -> _Program:
+    program = _Program()
+    here, most = program.add_columns(1), np.ones(1)
+    program.add_rows(1, 1.0, 1.0, (np.zeros(1, dtype=np.int64), here, 1.0))
+    for time in range(len(restricted.layers)):
+        flows = _add_flows(program, restricted, candidates, time, here)
+        _add_choices(program, restricted, candidates, time, flows, most)
+        if time + 1 < len(restricted.layers):
+            here, most = _add_following(program, restricted, time, flows, most)
+    return program
+
+
+def _add_flows(
+    program: _Program,
+    restricted: Restricted,
+    candidates: Bool[np.ndarray, "info action"],
+    time: int,
+    here: Int[np.ndarray, " state"],
+) -> _Flows:
+    """What leaves each state under each noise is what came to it, times the noise's chance."""
+    table, states, chance = restricted.table, restricted.layers[time], restricted.chance
+    info = restricted.info[states]
+    state, noise, action = np.nonzero(candidates[info])
+    effect = restricted.effects[noise, action]
+    last = time == len(restricted.layers) - 1
+    pay = (table.last_pay if last else table.pay)[effect, states[state]]
+    column = program.add_columns(len(state), -(table.model.discount**time) * pay)
+    out = (state * len(chance) + noise, column, 1.0)
+    into = (np.arange(info.size), np.repeat(here, len(chance)), -np.tile(chance, len(states)))
+    program.add_rows(info.size, 0.0, 0.0, out, into)
+    return _Flows(state, noise, action, effect, info[state, noise], column)
+
+
+def _add_choices(
+    program: _Program,
+    restricted: Restricted,
+    candidates: Bool[np.ndarray, "info action"],
+    time: int,
+    flows: _Flows,
+    most: Float[np.ndarray, " state"],
+) -> None:
+    """Situations that look alike get one action; `most` bounds the probability of each state."""
+    situations = np.bincount(restricted.info[restricted.layers[time]].ravel())
+    shared = np.zeros(restricted.num_infos, dtype=bool)
+    shared[: len(situations)] = situations > 1
+    shared &= candidates.sum(axis=1) > 1
+    infos = np.flatnonzero(shared)
+    row, action = np.nonzero(candidates[infos])
+    binary = program.add_columns(len(row), whole=1)
+    program.add_rows(len(infos), 1.0, 1.0, (row, binary, 1.0))
+    column = np.zeros(candidates.shape, dtype=np.int64)
+    column[infos[row], action] = binary
+    held = np.flatnonzero(shared[flows.info])
+    limit = restricted.chance[flows.noise[held]] * most[flows.state[held]]
+    decides = column[flows.info[held], flows.action[held]]
+    rows = np.arange(len(held))
+    program.add_rows(
+        len(held), -np.inf, 0.0, (rows, flows.column[held], 1.0), (rows, decides, -limit)
+    )
+    free = ~shared[flows.info]
+    program.choices.append(
+        _Choices(
+            np.concatenate((infos[row], flows.info[free])),
+            np.concatenate((action, flows.action[free])),
+            np.concatenate((binary, flows.column[free])),
+        )
+    )
+
+
+def _add_following(
+    program: _Program,
+    restricted: Restricted,
+    time: int,
+    flows: _Flows,
+    most: Float[np.ndarray, " state"],
+) -> tuple[Int[np.ndarray, " state"], Float[np.ndarray, " state"]]:
+    """The columns of the next layer's states, and a bound on the probability of each."""
+    table, states = restricted.table, restricted.layers[time]
+    probability = table.probability[flows.effect, :, states[flows.state]]
+    flow, outcome = np.nonzero(probability > 0)
+    following = table.following[flows.effect, :, states[flows.state]][flow, outcome]
+    target = np.searchsorted(restricted.layers[time + 1], following)
+    size = len(restricted.layers[time + 1])
+    there = program.add_columns(size)
+    leads = coo_array(
+        (probability[flow, outcome], (flow, target)), shape=(len(flows.state), size)
+    ).tocsr()  # outcomes that lead to the same state are added up
+    leads = leads.tocoo()
+    flow, target, chance = leads.row, leads.col, leads.data
+    program.add_rows(
+        size, 0.0, 0.0, (target, flows.column[flow], chance), (np.arange(size), there, -1.0)
+    )
+    # Under each noise one action is taken, so a state sends on no more than its best one does.
+    pair = flows.state[flow].astype(np.int64) * len(restricted.chance) + flows.noise[flow]
+    keys, inverse = np.unique(pair * size + target, return_inverse=True)
+    best = np.zeros(len(keys))
+    np.maximum.at(best, inverse, chance)
+    state, noise = np.divmod(keys // size, len(restricted.chance))
+    sent = best * most[state] * restricted.chance[noise]
+    return there, np.minimum(np.bincount(keys % size, sent, size), 1.0)
+
+
+def _decisions(
+    restricted: Restricted,
+    program: _Program,
+    solution: Float[np.ndarray, " column"],
+    otherwise: Decisions,
+) -> Decisions:
+    """At each information set the action with the largest column; where all are 0, as given."""
+    decisions = []
+    for (info, action, column), given in zip(program.choices, otherwise, strict=True):
+        weight = np.zeros((restricted.num_infos, restricted.effects.shape[1]))
+        np.maximum.at(weight, (info, action), solution[column])
+        decisions.append(np.where(weight.max(axis=1) > 0, weight.argmax(axis=1), given))
+    return decisions

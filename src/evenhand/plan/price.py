@@ -1,0 +1,247 @@
+"""Section 5.1, the role of memory in numbers: what a smaller memory costs in fairness.
+
+For each memory the best score of policies π_t(seen state, seen memory), time known, beside the
+optimum over all policies whatever they remember. Where the best is not proved within the time
+limit, there are a lower bound (a policy found, its score exact) and an upper bound, and they are
+labelled as that.
+"""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from evenhand.errors import BadParameter
+from evenhand.memory import Full, LastWinner, Memory, Min, Nothing, Reset, recent
+from evenhand.plan.occupancy import prove
+from evenhand.plan.plan import plan
+from evenhand.plan.restricted import Decisions, Restricted, ascend, restrict, starts
+from evenhand.problem import Environment, Problem
+from evenhand.scheme import FairnessScheme
+
+TOLERANCE = 1e-6  # the solver's own: bounds this close are one number
+REACHED = 1e-9  # a policy this close to the optimum over all policies needs no other proof
+STARTS = 8  # random policies to ascend from, besides the two that are not random
+
+
+@dataclass(frozen=True)
+class PriceRow:
+    """What one memory is worth. `exact`: no policy with this memory scores more than `lower`."""
+
+    name: str
+    remembers: str
+    memory_size: int  # values of the memory that can occur at the decision where most can
+    lower: float  # the exact score of the policy found
+    upper: float
+    exact: bool
+    share: tuple[float, float] | None  # of the way from no memory to the optimum; None: no way
+    restricted: Restricted = field(repr=False, compare=False)
+    decisions: Decisions = field(repr=False, compare=False)
+
+    @property
+    def label(self) -> str:
+        return "exact" if self.exact else "bounds"
+
+    def rules(self) -> list[dict[str, Any]]:
+        """The policy found: what it does at each thing it may see and remember, step by step."""
+        return self.restricted.rules(self.decisions)
+
+
+@dataclass(frozen=True)
+class PriceTable:
+    """The price of memory: a row for each memory, between acting at random and the optimum."""
+
+    rows: tuple[PriceRow, ...]
+    random: float
+    optimum: float  # over all policies, whatever they remember
+
+    def __getitem__(self, name: str) -> PriceRow:
+        for row in self.rows:
+            if row.name == name:
+                return row
+        names = ", ".join(row.name for row in self.rows)
+        raise BadParameter(f"there is no memory called {name!r} in this table: there are {names}.")
+
+    def table(self) -> str:
+        """The rows as plain text, with random and optimal policies for scale."""
+        cells = [("memory", "size", "score", "", "share of the way")]
+        cells.append(("(random)", "", f"{self.random:.6f}", "exact", ""))
+        for row in self.rows:
+            score = _range(row.lower, row.upper, row.exact, "{:.6f}")
+            share = "-" if row.share is None else _range(*row.share, row.exact, "{:.1%}")
+            cells.append((row.name, str(row.memory_size), score, row.label, share))
+        cells.append(("(optimum)", "", f"{self.optimum:.6f}", "exact", ""))
+        widths = [max(len(line[i]) for line in cells) for i in range(5)]
+        lines = (
+            "  ".join(
+                cell.rjust(width) if i in (1, 2, 4) else cell.ljust(width)
+                for i, (cell, width) in enumerate(zip(line, widths, strict=True))
+            )
+            for line in cells
+        )
+        return "\n".join(line.rstrip() for line in lines)
+
+    def to_json(self) -> dict[str, Any]:
+        """The table as plain numbers, for `json.dumps`; the policies are left out."""
+        names = ("name", "remembers", "memory_size", "lower", "upper", "exact", "label")
+        return {
+            "random": self.random,
+            "optimum": self.optimum,
+            "memories": [
+                {
+                    **{name: getattr(row, name) for name in names},
+                    "share": None if row.share is None else list(row.share),
+                }
+                for row in self.rows
+            ],
+        }
+
+    def chart(self) -> Any:
+        """Score against memory size, in Altair: bounds as a range, the optimum as a dashed line."""
+        import altair as alt
+
+        rows = self.to_json()["memories"]
+        scores = (self.optimum, *(row.lower for row in self.rows))
+        margin = 0.1 * (max(scores) - min(scores)) or 0.1
+        scale = alt.Scale(domain=[min(scores) - margin, max(scores) + margin], nice=False)
+        size = alt.X("memory_size:Q", title="memory size", scale=alt.Scale(type="log"))
+        shown = [
+            alt.Tooltip(column)
+            for column in ("name:N", "remembers:N", "lower:Q", "upper:Q", "label:N")
+        ]
+        base = alt.Chart(alt.Data(values=rows))
+        lower = alt.Y("lower:Q", title="score", scale=scale)
+        found = base.mark_point(filled=True, size=70).encode(
+            size, lower, alt.Color("label:N", title=None), tooltip=shown
+        )
+        ranges = base.mark_rule(strokeWidth=2).encode(size, lower, alt.Y2("upper"), tooltip=shown)
+        names = base.mark_text(align="left", dx=7, dy=-5).encode(size, lower, text="name:N")
+        optimum = (
+            alt.Chart(alt.Data(values=[{"optimum": self.optimum}]))
+            .mark_rule(strokeDash=[6, 4])
+            .encode(alt.Y("optimum:Q", title="score", scale=scale), tooltip=["optimum:Q"])
+        )
+        return (optimum + ranges + found + names).properties(title="The price of memory")
+
+
+def standard_memories(n: int, windows: tuple[int, ...] = (1, 2, 3)) -> dict[str, Memory]:
+    """None, last winner, windows, Reset, Min and Full, as n stakeholders can have them.
+
+    >>> list(standard_memories(2, windows=(1,)))
+    ['none', 'last winner', 'window 1', 'Reset', 'Min', 'Full']
+    """
+    memories: dict[str, Memory] = {"none": Nothing(), "last winner": LastWinner()}
+    memories |= {f"window {length}": recent(length) for length in windows}
+    memories |= {"Reset": Reset(), "Min": Min(), "Full": Full()}
+    for memory in memories.values():
+        memory.init(n)  # refuses a number of stakeholders that does not fit
+    return memories
+
+
+def price_of_memory(
+    environment: Environment,
+    scheme: FairnessScheme,
+    memories: Mapping[str, Memory],
+    time_limit: float = 60.0,
+    seed: int = 0,
+    remember_fold: bool = False,
+) -> PriceTable:
+    """The best score that each memory allows, proved or bounded.
+
+    `time_limit` is in seconds, for the proof of each memory; 0 asks for bounds alone. With
+    `remember_fold` (see `Problem`) schemes that are not sums are priced too, their running score
+    seen.
+    """
+    _require(memories, time_limit, seed)
+    whole = plan(Problem(environment, scheme, Full(), remember_fold))
+    optimum = whole.value
+    found: dict[str | None, tuple[Memory, _Found]] = {}
+    for name, memory in {**memories, None: Nothing()}.items():
+        if name is None and any(isinstance(memory, Nothing) for memory in memories.values()):
+            continue
+        problem = Problem(environment, scheme, memory, remember_fold)
+        rng = np.random.default_rng(seed)
+        found[name] = memory, _best(restrict(problem), optimum, time_limit, rng)
+    none = next(best for memory, best in found.values() if isinstance(memory, Nothing))
+    rows = tuple(
+        _row(name, memory, best, none, optimum)
+        for name, (memory, best) in found.items()
+        if name is not None
+    )
+    return PriceTable(rows, whole.random_value(), optimum)
+
+
+@dataclass(frozen=True)
+class _Found:
+    restricted: Restricted
+    decisions: Decisions
+    lower: float
+    upper: float
+
+    @property
+    def exact(self) -> bool:
+        return self.upper - self.lower <= TOLERANCE
+
+
+def _best(
+    restricted: Restricted, optimum: float, time_limit: float, rng: np.random.Generator
+) -> _Found:
+    """A good policy, and a bound on the best: the optimum over all policies, or a proof."""
+    lower, decisions = -math.inf, None
+    deadline = time.monotonic() + max(time_limit, 1.0)
+    for start in starts(restricted, rng, STARTS):
+        value, ascended = ascend(restricted, start)
+        if value > lower:
+            lower, decisions = value, ascended
+        # What reaches the optimum over all policies is the best, whatever is remembered.
+        if lower >= optimum - REACHED or time.monotonic() > deadline:
+            break
+    assert decisions is not None
+    if lower >= optimum - REACHED:
+        return _Found(restricted, decisions, lower, max(lower, optimum))
+    bound, met = prove(restricted, decisions, time_limit)
+    value, ascended = ascend(restricted, met)
+    if value > lower:
+        lower, decisions = value, ascended
+    return _Found(restricted, decisions, lower, max(lower, min(bound, optimum)))
+
+
+def _row(name: str, memory: Memory, best: _Found, none: _Found, optimum: float) -> PriceRow:
+    size = best.restricted.memory_size
+    share = _share(best, none, optimum)
+    remembers = memory.describe()
+    bounds = best.lower, best.upper, best.exact
+    return PriceRow(name, remembers, size, *bounds, share, best.restricted, best.decisions)
+
+
+def _share(best: _Found, none: _Found, optimum: float) -> tuple[float, float] | None:
+    """Bounds on (score − none) / (optimum − none), which falls as the score of none rises."""
+    if optimum - none.lower <= TOLERANCE:
+        return None
+    # Whoever remembers something can do as if not, so no share is below 0.
+    low = 0.0
+    if optimum - none.upper > TOLERANCE:
+        low = max(0.0, (best.lower - none.upper) / (optimum - none.upper))
+    high = (best.upper - none.lower) / (optimum - none.lower)
+    return (low, low) if best.exact and none.exact else (low, min(1.0, max(low, high)))
+
+
+def _require(memories: Mapping[str, Memory], time_limit: float, seed: int) -> None:
+    if not memories:
+        raise BadParameter("there are no memories to price: see standard_memories.")
+    for name, memory in memories.items():
+        if not isinstance(memory, Memory):
+            raise BadParameter(f"{name!r} is {memory!r}: it must be a Memory, such as Full().")
+    if not (time_limit >= 0 and math.isfinite(time_limit)):
+        raise BadParameter(f"time_limit is {time_limit}: it must be a number of seconds from 0.")
+    if isinstance(seed, bool) or not isinstance(seed, (int, np.integer)) or seed < 0:
+        raise BadParameter(f"seed is {seed!r}: it must be a whole number from 0.")
+
+
+def _range(low: float, high: float, one: bool, form: str) -> str:
+    return form.format(low) if one else f"{form.format(low)} to {form.format(high)}"
