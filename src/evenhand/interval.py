@@ -37,3 +37,11 @@ def bootstrap_interval(
     tail = (1.0 - level) / 2.0
     low, high = np.quantile(np.concatenate(drawn), (tail, 1.0 - tail))
     return float(low), float(high)
+
+
+def interquartile_mean(samples: Float[np.ndarray, "... run"], axis: int = -1) -> np.ndarray:
+    """The mean of the middle half of the runs: a quarter at either end is left out."""
+    ordered = np.sort(np.asarray(samples, dtype=np.float64), axis=axis)
+    size = ordered.shape[axis]
+    cut = size // 4
+    return np.take(ordered, np.arange(cut, size - cut), axis=axis).mean(axis=axis)

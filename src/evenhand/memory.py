@@ -46,6 +46,14 @@ class Memory(ABC):
         """
         return None
 
+    def imaginable(self, memory: Value) -> Value:
+        """The part of the memory that may be imagined otherwise: what it claims to know."""
+        return memory
+
+    def imagined(self, memory: Value, part: Value) -> Value:
+        """The memory with that part replaced. Clocks and the like stay as they are."""
+        return part
+
     @abstractmethod
     def describe(self) -> str:
         """A phrase that completes "it remembers …"."""
@@ -243,8 +251,25 @@ class Product(Memory):
         return tuple(part.update(value, step) for part, value in pairs)
 
     def stands_for(self, memory: Value) -> Float[Array, " status"] | None:
-        claims = (p.stands_for(value) for p, value in zip(self.parts, memory, strict=True))
-        return next((claim for claim in claims if claim is not None), None)
+        claim = self._claim(memory)
+        return None if claim is None else self.parts[claim].stands_for(memory[claim])
+
+    def imaginable(self, memory: Value) -> Value:
+        claim = self._claim(memory)
+        return memory if claim is None else self.parts[claim].imaginable(memory[claim])
+
+    def imagined(self, memory: Value, part: Value) -> Value:
+        claim = self._claim(memory)
+        if claim is None:
+            return part
+        changed = self.parts[claim].imagined(memory[claim], part)
+        return (*memory[:claim], changed, *memory[claim + 1 :])
+
+    def _claim(self, memory: Value) -> int | None:
+        """Which part claims to know a status."""
+        pairs = zip(self.parts, memory, strict=True)
+        claims = (i for i, (p, value) in enumerate(pairs) if p.stands_for(value) is not None)
+        return next(claims, None)
 
     def describe(self) -> str:
         return ", and ".join(part.describe() for part in self.parts) or "nothing"

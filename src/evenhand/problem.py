@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 import jax
@@ -94,6 +94,10 @@ class Problem:
     def discount(self) -> float:
         """With this discount the pays of an episode add up to the score of its trace."""
         return self.pay.discount
+
+    def with_full_memory(self) -> Problem:
+        """The same problem seen in full: its optimum is the most that any memory can reach."""
+        return replace(self, memory=Full())
 
     def initial(self, key: PRNGKeyArray) -> Augmented:
         """The augmented state before the first decision."""

@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from evenhand import __version__
-from evenhand.cli import demo, listing, planning
+from evenhand.cli import comparing, demo, listing, planning
 
 app = typer.Typer(
     name="evenhand",
@@ -18,6 +18,10 @@ app = typer.Typer(
 )
 app.command(name="demo")(demo.demo)
 app.command(name="plan")(planning.plan_command)
+app.command(name="train")(comparing.train_command)
+app.command(name="evaluate")(comparing.evaluate_command)
+app.command(name="compare")(comparing.compare_command)
+app.command(name="reproduce")(comparing.reproduce_command)
 app.command(name="list")(listing.list_parts)
 
 

@@ -106,7 +106,7 @@ def _problem(
     if stakeholders is not None:
         options["num_stakeholders"] = stakeholders
     if presence is not None:
-        options["presence"] = _chances(presence)
+        options["presence"] = parse_chances(presence)
     if kind is not Doughnuts and options.keys() - {"horizon"}:
         raise BadParameter(f"--stakeholders and --presence are for doughnuts, not for {name}.")
     environment = kind(**options)
@@ -117,7 +117,8 @@ def _problem(
     return Problem(environment, scheme, Full(), remember_fold=not is_sum), False
 
 
-def _chances(text: str) -> float | tuple[float, ...]:
+def parse_chances(text: str) -> float | tuple[float, ...]:
+    """One chance for all, or one each, as typed."""
     from evenhand.errors import BadParameter
 
     try:

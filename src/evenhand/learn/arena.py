@@ -138,12 +138,15 @@ def imagined_rows(table: Table, proposal: Proposal) -> Int[np.ndarray, "row prop
 
 
 def _all_others(table: Table) -> Int[np.ndarray, "row proposal"]:
-    """Every other row with the same world, filter and fold."""
+    """Every other row that differs in the imaginable part of its memory alone."""
     world, books = table.model.from_rows(table.rows, 0)
-    parts = jax.tree.leaves((world, books.filter, books.fold, books.assessed))
+    memory = table.model.problem.memory
+    varied = memory.imaginable(books.status)
+    fixed = memory.imagined(books.status, jax.tree.map(np.zeros_like, varied))
+    parts = jax.tree.leaves((world, books._replace(status=fixed)))
     flat = [np.asarray(leaf, dtype=float).reshape(len(leaf), -1) for leaf in parts]
-    group = np.unique(np.round(np.concatenate(flat, axis=1), 9), axis=0, return_inverse=True)[1]
-    group = group.ravel()
+    columns = np.round(np.concatenate(flat, axis=1), 9)
+    group = np.unique(columns, axis=0, return_inverse=True)[1].ravel()
     largest = int(np.bincount(group).max())
     if largest * len(group) > MOST_IMAGINED:
         raise BadParameter(
@@ -161,16 +164,17 @@ def _all_others(table: Table) -> Int[np.ndarray, "row proposal"]:
 
 def _neighbours(table: Table, proposal: Neighbours) -> Int[np.ndarray, "row proposal"]:
     world, books = table.model.from_rows(table.rows, 0)
-    memories = np.asarray(books.status, dtype=float)
-    if memories.ndim != 2:
+    memory = table.model.problem.memory
+    varied = memory.imaginable(books.status)
+    if not isinstance(varied, np.ndarray) or varied.ndim != 2:
         raise BadParameter(
             f"{type(proposal).__name__} imagines memories that are one number each: use it with "
             "Full, Min or a memory of groups, or another proposal."
         )
-    imagined, exists = jax.vmap(proposal.near)(jnp.asarray(memories))
-    imagined, exists = np.asarray(imagined, dtype=float), np.array(exists)
+    imagined, exists = (np.array(part) for part in jax.vmap(proposal.near)(jnp.asarray(varied)))
     found = np.full(exists.shape, -1, dtype=np.int32)
     for k in range(exists.shape[1]):
-        rows = table.model.to_rows((world, books._replace(status=imagined[:, k])))
+        changed = books._replace(status=memory.imagined(books.status, imagined[:, k].astype(float)))
+        rows = table.model.to_rows((world, changed))
         found[:, k] = np.where(exists[:, k], table.index.find(rows), -1)
     return found

@@ -45,8 +45,8 @@ class Tabular:
     """Tabular Q-learning on a memory-augmented problem, with imagined memories.
 
     `ends` says whether the horizon ends an episode (no bootstrap beyond it) or only cuts it off,
-    as in the paper's recipe, which treats the process as going on. `potential` adds a potential-
-    based shaping reward, which leaves the optimal policy as it is.
+    as in the paper's recipe, which treats the process as going on. `shaping` adds a potential-based
+    reward, which leaves the optimal policy as it is.
     """
 
     problem: Problem
@@ -63,6 +63,10 @@ class Tabular:
     def __post_init__(self) -> None:
         if not 0.0 < self.discount <= 1.0:
             raise BadParameter(f"discount is {self.discount}: it must lie in (0, 1].")
+        if self.shaping and (self.problem.scheme.welfare is None or self.problem.remember_fold):
+            raise BadParameter("shaping is by welfare, for schemes that are sums of it.")
+        if self.shaping and not self.ends and self.discount == 1.0:
+            raise BadParameter("shaping needs a discount below 1, or a horizon that ends.")
         if self.imagines:
             self.problem.require_memory_pays()
 
@@ -112,7 +116,7 @@ class Tabular:
         def walk(learners: Learner, steps: int) -> Learner:
             return jax.vmap(partial(self._walk, steps=steps))(learners)
 
-        _ = self.arena, self.imagined  # built outside of the compiled function
+        _ = self.arena, self.imagined, self.shaping and self.welfare  # not while it compiles
         return walk
 
     def _walk(self, learner: Learner, steps: int) -> Learner:
@@ -145,7 +149,7 @@ class Tabular:
         ahead = jnp.max(learner.q[arena.seen[following], next_noise], axis=-1)
         bootstrap = 1.0 - last if self.ends else 1.0
         if self.shaping:
-            reward = reward + self._shaping(arena, every, following, bootstrap)
+            reward = reward + self._shaping(every, following, learner.time)
         target = reward + self.discount * bootstrap * ahead
         where = arena.seen[every], noise, action
         change = self.rate(learner.updates[where]) * (target - learner.q[where])
@@ -182,26 +186,29 @@ class Tabular:
             exist = exist & jnp.asarray(self.arena.reachable)[learner.time, rows]
         return jnp.maximum(rows, 0), exist
 
-    def _shaping(self, arena: Arena, rows: Array, following: Array, bootstrap: Any) -> Array:
-        """γΦ(m') − Φ(m) with Φ = W(U)/(1 − γ): pays the marginal welfare of a step instead.
+    def _shaping(self, rows: Array, following: Array, time: Array) -> Float[Array, " experience"]:
+        """γΦ' − Φ for the potential Φ = W(U) times the steps that it will go on being paid.
 
-        Φ is 0 at an end, as there is nothing to come.
+        Instead of the welfare, a step is then paid by how much it changed it. Those steps are
+        T − t where the horizon ends the episode, so that Φ is 0 there, and 1/(1 − γ) otherwise.
         """
-        potential = jnp.asarray(self.potential)
-        return self.discount * bootstrap * potential[following] - potential[rows]
+        welfare = jnp.asarray(self.welfare)
+        if self.ends:
+            left = (self.steps_an_episode or 0) - time
+            return self.discount * welfare[following] * (left - 1) - welfare[rows] * left
+        return (self.discount * welfare[following] - welfare[rows]) / (1.0 - self.discount)
 
     @cached_property
-    def potential(self) -> Float[np.ndarray, " row"]:
-        """Φ of every row: as if its welfare were paid for ever."""
+    def welfare(self) -> Float[np.ndarray, " row"]:
+        """W(U) of every row."""
         table = self._arena_and_table[1]
         _, carried = table.model.from_rows(table.rows, 0)
-        books = carried if self.imagines else carried[0]
         if self.imagines:
-            vectors = jax.vmap(self.problem.memory.stands_for)(books.status)
+            vectors = jax.vmap(self.problem.memory.stands_for)(carried.status)
         else:
-            vectors = jax.vmap(self.problem.scheme.status.value)(books.status)
+            vectors = jax.vmap(self.problem.scheme.status.value)(carried[0].status)
         contributions = self.problem.scheme.aggregation.contribute(np.asarray(vectors), None)
-        return (contributions / (1.0 - self.discount)).astype(np.float32)
+        return np.asarray(contributions, dtype=np.float32)
 
     @cached_property
     def evaluate(self) -> Any:

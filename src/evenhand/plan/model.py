@@ -24,7 +24,7 @@ from evenhand.trace import Step
 if TYPE_CHECKING:
     from jaxtyping import Float, Int
 
-CHUNKS = (1 << 6, 1 << 10, 1 << 14)  # how many rows are expanded at a time
+CHUNKS = (1 << 9, 1 << 14)  # how many rows are expanded at a time
 
 
 class Expansion(NamedTuple):
@@ -82,7 +82,7 @@ class Model:
         with jax.enable_x64(True):
             values, probability = jax.device_get(self.environment.noises())
         probability = np.asarray(probability, dtype=np.float64)
-        if abs(probability.sum() - 1.0) > 1e-6 or probability.min() < 0:
+        if not (abs(probability.sum() - 1.0) <= 1e-6 and probability.min() >= 0):  # or no number
             raise BadParameter(
                 f"the probabilities of the noise sum to {probability.sum():g}: they must be at "
                 "least 0 and sum to 1."

@@ -8,6 +8,10 @@ information set of a single situation needs no binary, since there a flow is a p
 
 from __future__ import annotations
 
+import os
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -15,6 +19,7 @@ import numpy as np
 from scipy.optimize import Bounds, LinearConstraint, milp
 from scipy.sparse import coo_array
 
+from evenhand.plan.relaxation import Allowed, rule_out
 from evenhand.plan.restricted import Decisions, Restricted
 
 if TYPE_CHECKING:
@@ -24,31 +29,64 @@ MOST_FLOWS = 200_000  # a larger program is not worth starting
 
 
 def prove(
-    restricted: Restricted, decisions: Decisions, time_limit: float
+    restricted: Restricted, reached: float, decisions: Decisions, time_limit: float
 ) -> tuple[float, Decisions]:
     """An upper bound on every restricted policy, and the best policy met on the way.
 
-    The bound is infinite where the program is too large or the solver had no time to find any;
-    the policy is then the one given.
+    Given a policy and the score it reaches. The bound is that of the solver; where the program is
+    too large, or there was no time, that of an information relaxation, or infinite.
     """
-    candidates = restricted.candidates()
-    flows = sum(int(candidates[restricted.info[layer]].sum()) for layer in restricted.layers)
-    if flows > MOST_FLOWS or time_limit <= 0:
+    started = time.monotonic()
+    if time_limit <= 0:
         return np.inf, decisions
-    program = _program(restricted, candidates)
-    whole = np.concatenate(program.whole)
-    found = milp(
-        np.concatenate(program.cost),
-        integrality=whole,
-        bounds=Bounds(0.0, 1.0),
-        constraints=program.constraint(),
-        options={"time_limit": float(time_limit), "mip_rel_gap": 0.0},
+    relaxed, allowed = rule_out(restricted, reached, started + time_limit / 4)
+    flows = sum(
+        int(may[restricted.info[layer]].sum())
+        for may, layer in zip(allowed, restricted.layers, strict=True)
     )
+    remaining = time_limit - (time.monotonic() - started)
+    # Policies left out score less than what is reached, so the relaxation may fall below it.
+    relaxed = max(reached, relaxed)
+    if flows > MOST_FLOWS or remaining <= 0:
+        return relaxed, decisions
+    program = _program(restricted, allowed)
+    whole = np.concatenate(program.whole)
+    with _nothing_on_stdout():
+        found = milp(
+            np.concatenate(program.cost),
+            integrality=whole,
+            bounds=Bounds(0.0, 1.0),
+            constraints=program.constraint(),
+            options={"time_limit": remaining, "mip_rel_gap": 0.0},
+        )
     if found.x is not None:
         decisions = _decisions(restricted, program, found.x, decisions)
     # A linear program has no bound but its solution, and that only once it is solved.
     bound = found.mip_dual_bound if whole.any() else found.fun if found.status == 0 else None
-    return (np.inf if bound is None or not np.isfinite(bound) else -bound), decisions
+    if bound is None or not np.isfinite(bound):
+        return relaxed, decisions
+    return max(reached, min(relaxed, -bound)), decisions
+
+
+@contextmanager
+def _nothing_on_stdout() -> Iterator[None]:
+    """Send what the solver prints to stderr, as stdout may have to hold one JSON object.
+
+    HiGHS 1.12 has a stray print that no option silences (its issue 2783). Not to nowhere: another
+    thread may be printing.
+    """
+    try:
+        kept = os.dup(1)
+    except OSError:  # there is no stdout to keep clean
+        yield
+        return
+    try:
+        with suppress(OSError):
+            os.dup2(2, 1)
+        yield
+    finally:
+        os.dup2(kept, 1)
+        os.close(kept)
 
 
 class _Choices(NamedTuple):
@@ -102,33 +140,33 @@ class _Program:
         return LinearConstraint(coo_array((cell, (row, column)), shape=shape).tocsr(), low, high)
 
 
-def _program(restricted: Restricted, candidates: Bool[np.ndarray, "info action"]) -> _Program:
+def _program(restricted: Restricted, allowed: Allowed) -> _Program:
     program = _Program()
     here, most = program.add_columns(1), np.ones(1)
     program.add_rows(1, 1.0, 1.0, (np.zeros(1, dtype=np.int64), here, 1.0))
-    for time in range(len(restricted.layers)):
-        flows = _add_flows(program, restricted, candidates, time, here)
-        _add_choices(program, restricted, candidates, time, flows, most)
-        if time + 1 < len(restricted.layers):
-            here, most = _add_following(program, restricted, time, flows, most)
+    for step, may in enumerate(allowed):
+        flows = _add_flows(program, restricted, may, step, here)
+        _add_choices(program, restricted, may, step, flows, most)
+        if step + 1 < len(allowed):
+            here, most = _add_following(program, restricted, step, flows, most)
     return program
 
 
 def _add_flows(
     program: _Program,
     restricted: Restricted,
-    candidates: Bool[np.ndarray, "info action"],
-    time: int,
+    may: Bool[np.ndarray, "info action"],
+    step: int,
     here: Int[np.ndarray, " state"],
 ) -> _Flows:
     """What leaves each state under each noise is what came to it, times the noise's chance."""
-    table, states, chance = restricted.table, restricted.layers[time], restricted.chance
+    table, states, chance = restricted.table, restricted.layers[step], restricted.chance
     info = restricted.info[states]
-    state, noise, action = np.nonzero(candidates[info])
+    state, noise, action = np.nonzero(may[info])
     effect = restricted.effects[noise, action]
-    last = time == len(restricted.layers) - 1
+    last = step == len(restricted.layers) - 1
     pay = (table.last_pay if last else table.pay)[effect, states[state]]
-    column = program.add_columns(len(state), -(table.model.discount**time) * pay)
+    column = program.add_columns(len(state), -(table.model.discount**step) * pay)
     out = (state * len(chance) + noise, column, 1.0)
     into = (np.arange(info.size), np.repeat(here, len(chance)), -np.tile(chance, len(states)))
     program.add_rows(info.size, 0.0, 0.0, out, into)
@@ -138,21 +176,20 @@ def _add_flows(
 def _add_choices(
     program: _Program,
     restricted: Restricted,
-    candidates: Bool[np.ndarray, "info action"],
-    time: int,
+    may: Bool[np.ndarray, "info action"],
+    step: int,
     flows: _Flows,
     most: Float[np.ndarray, " state"],
 ) -> None:
     """Situations that look alike get one action; `most` bounds the probability of each state."""
-    situations = np.bincount(restricted.info[restricted.layers[time]].ravel())
-    shared = np.zeros(restricted.num_infos, dtype=bool)
-    shared[: len(situations)] = situations > 1
-    shared &= candidates.sum(axis=1) > 1
+    reachable = restricted.layers[step][most > 0]
+    situations = np.bincount(restricted.info[reachable].ravel(), minlength=restricted.num_infos)
+    shared = (situations > 1) & (may.sum(axis=1) > 1)
     infos = np.flatnonzero(shared)
-    row, action = np.nonzero(candidates[infos])
+    row, action = np.nonzero(may[infos])
     binary = program.add_columns(len(row), whole=1)
     program.add_rows(len(infos), 1.0, 1.0, (row, binary, 1.0))
-    column = np.zeros(candidates.shape, dtype=np.int64)
+    column = np.zeros(may.shape, dtype=np.int64)
     column[infos[row], action] = binary
     held = np.flatnonzero(shared[flows.info])
     limit = restricted.chance[flows.noise[held]] * most[flows.state[held]]
@@ -174,17 +211,17 @@ def _add_choices(
 def _add_following(
     program: _Program,
     restricted: Restricted,
-    time: int,
+    step: int,
     flows: _Flows,
     most: Float[np.ndarray, " state"],
 ) -> tuple[Int[np.ndarray, " state"], Float[np.ndarray, " state"]]:
     """The columns of the next layer's states, and a bound on the probability of each."""
-    table, states = restricted.table, restricted.layers[time]
+    table, states = restricted.table, restricted.layers[step]
     probability = table.probability[flows.effect, :, states[flows.state]]
     flow, outcome = np.nonzero(probability > 0)
     following = table.following[flows.effect, :, states[flows.state]][flow, outcome]
-    target = np.searchsorted(restricted.layers[time + 1], following)
-    size = len(restricted.layers[time + 1])
+    target = np.searchsorted(restricted.layers[step + 1], following)
+    size = len(restricted.layers[step + 1])
     there = program.add_columns(size)
     leads = coo_array(
         (probability[flow, outcome], (flow, target)), shape=(len(flows.state), size)

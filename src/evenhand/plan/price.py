@@ -160,19 +160,15 @@ def price_of_memory(
     _require(memories, time_limit, seed)
     whole = plan(Problem(environment, scheme, Full(), remember_fold))
     optimum = whole.value
-    found: dict[str | None, tuple[Memory, _Found]] = {}
-    for name, memory in {**memories, None: Nothing()}.items():
-        if name is None and any(isinstance(memory, Nothing) for memory in memories.values()):
-            continue
-        problem = Problem(environment, scheme, memory, remember_fold)
-        rng = np.random.default_rng(seed)
-        found[name] = memory, _best(restrict(problem), optimum, time_limit, rng)
-    none = next(best for memory, best in found.values() if isinstance(memory, Nothing))
-    rows = tuple(
-        _row(name, memory, best, none, optimum)
-        for name, (memory, best) in found.items()
-        if name is not None
-    )
+
+    def best(memory: Memory) -> _Found:
+        restricted = restrict(Problem(environment, scheme, memory, remember_fold))
+        return _best(restricted, optimum, time_limit, np.random.default_rng(seed))
+
+    found = {name: best(memory) for name, memory in memories.items()}
+    listed = (found[name] for name, memory in memories.items() if isinstance(memory, Nothing))
+    none = next(listed, None) or best(Nothing())
+    rows = tuple(_row(name, memories[name], one, none, optimum) for name, one in found.items())
     return PriceTable(rows, whole.random_value(), optimum)
 
 
@@ -204,7 +200,7 @@ def _best(
     assert decisions is not None
     if lower >= optimum - REACHED:
         return _Found(restricted, decisions, lower, max(lower, optimum))
-    bound, met = prove(restricted, decisions, time_limit)
+    bound, met = prove(restricted, lower, decisions, time_limit)
     value, ascended = ascend(restricted, met)
     if value > lower:
         lower, decisions = value, ascended
@@ -223,6 +219,8 @@ def _share(best: _Found, none: _Found, optimum: float) -> tuple[float, float] | 
     """Bounds on (score − none) / (optimum − none), which falls as the score of none rises."""
     if optimum - none.lower <= TOLERANCE:
         return None
+    if best is none:
+        return 0.0, 0.0
     # Whoever remembers something can do as if not, so no share is below 0.
     low = 0.0
     if optimum - none.upper > TOLERANCE:

@@ -155,6 +155,8 @@ def tabulate(
         possible = probability > 0
         following = np.zeros(probability.shape, dtype=np.int64)
         following[possible] = index.number(model.order(after[possible]))
+        # What cannot happen leads where something can: 0 times the score of nothing is no number.
+        following = np.where(possible, following, following.max(axis=-1, keepdims=True))
         pieces.append(
             (
                 following.astype(np.int32),
@@ -188,7 +190,7 @@ def _expected(
 
 def _require_probabilities(probability: Float[np.ndarray, "state effect outcome"]) -> None:
     sums = probability.sum(axis=-1)
-    if probability.min() < 0 or np.abs(sums - 1.0).max() > 1e-6:
+    if not (probability.min() >= 0 and np.abs(sums - 1.0).max() <= 1e-6):  # or no number
         state, effect = np.unravel_index(np.abs(sums - 1.0).argmax(), sums.shape)
         raise CannotPlan(
             f"the outcomes of effect {effect} in state {state} have probabilities that sum to "
@@ -234,16 +236,22 @@ def estimate_states(within: list[int], horizon: int | None) -> float:
 def _require_effects(table: Table) -> None:
     """Check on some states that pairs of noise and action declared alike are alike."""
     model = table.model
-    if model.environment.effects() is None:
+    if model.environment.effects() is None or model.environment in _CHECKED:
         return
     rng = np.random.default_rng(0)
     some = rng.integers(0, len(table.pay[0]), 32)
     plain = model.without_effects()
     everything, declared = plain.expand(table.rows[some], 0), model.expand(table.rows[some], 0)
     for part, whole in zip(declared, everything, strict=True):
-        apart = part[:, model.effects.ravel()] - whole
+        with np.errstate(invalid="ignore"):  # the worst so far may be ∞ on both sides
+            apart = part[:, model.effects.ravel()] - whole
         if np.abs(np.nan_to_num(apart)).max() > 1e-9:
             raise CannotPlan(
                 f"{type(model.environment).__name__}.effects says that some pairs of noise and "
                 "action do the same, and they do not: correct it, or return None."
             )
+    _CHECKED.add(model.environment)
+
+
+# Environments whose effects were looked at: they are immutable, and looking takes a second.
+_CHECKED: set[object] = set()

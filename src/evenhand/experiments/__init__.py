@@ -1,0 +1,1 @@
+"""Experiments: recipes, runs that can be stopped and resumed, comparisons and their charts."""
