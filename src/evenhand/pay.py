@@ -30,7 +30,7 @@ class Books(NamedTuple):
     status: Any
     filter: Any
     fold: Any
-    assessed: Bool[Array, ""]  # whether anything has been assessed yet
+    assessed: Bool[Array, ""]  # whether anything has been assessed yet, where that matters
 
 
 class Verdict(NamedTuple):
@@ -161,9 +161,20 @@ class Pay:
             pay = xp.where(assessed, after - before, 0.0)
         else:
             fold, pay = books.fold, xp.where(assessed, contribution, 0.0)
+        if not self._asks_whether_assessed:
+            return Books(books.status, filtered, fold, books.assessed), pay
         ever = books.assessed | assessed
         pay = xp.where(over & ~ever, self._nothing(), pay)
         return Books(books.status, filtered, fold, ever), pay
+
+    @property
+    def _asks_whether_assessed(self) -> bool:
+        """A sum of nothing is 0 by itself, and every step of an always-on filter is assessed.
+
+        To carry the answer where it is not asked for would tell like states apart.
+        """
+        sure = isinstance(self.scheme.filter, Always) or self._nothing() == 0.0
+        return self.remember_fold or not sure
 
     def _nothing(self) -> float:
         """What an episode in which nothing was assessed is paid: no number, if none was named."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
@@ -19,6 +20,9 @@ from evenhand.trace import Step
 
 if TYPE_CHECKING:
     from jaxtyping import Bool, Float, PRNGKeyArray
+
+
+LONGEST_CHECK = 256  # steps of an episode along which a memory's claim is compared with the pay
 
 
 class Environment(Protocol):
@@ -150,9 +154,7 @@ class Problem:
                 f"status ({self.scheme.status.describe()}) has {status.shape[0]}: judge groups as "
                 "stakeholders (status=GroupTotals) to be paid from a memory of groups."
             )
-        claimed, true, trail = jax.vmap(self._paid_both_ways)(
-            jax.random.split(jax.random.key(seed), episodes)
-        )
+        claimed, true, trail = _along_episodes(self, seed, episodes)
         alike = np.isclose(claimed, true, rtol=1e-4, atol=1e-4, equal_nan=True)
         parts = np.logical_not(alike)
         if not parts.any():
@@ -179,8 +181,9 @@ class Problem:
             status = self.scheme.status.value(following.books.status)
             return following, (claimed, true, (memory, status, action))
 
-        start, *rest = jax.random.split(key, self.environment.horizon + 1)
-        _, paid = jax.lax.scan(decide, self.initial(start), jnp.stack(rest))
+        start_key, run_key = jax.random.split(key)
+        keys = jax.random.split(run_key, min(self.environment.horizon, LONGEST_CHECK))
+        _, paid = jax.lax.scan(decide, self.initial(start_key), keys)
         return paid
 
 
@@ -188,3 +191,10 @@ def _as_jax(leaf: Any) -> Array:
     """A leaf of an initial state as JAX carries it: float32, or an integer or a flag as it is."""
     array = np.asarray(leaf)
     return jnp.asarray(array.astype(np.float32) if array.dtype == np.float64 else array)
+
+
+@functools.lru_cache(maxsize=64)
+def _along_episodes(problem: Problem, seed: int, episodes: int) -> Any:
+    """Pays by claim and by the books along random episodes, once for each problem."""
+    keys = jax.random.split(jax.random.key(seed), episodes)
+    return jax.device_get(jax.jit(jax.vmap(problem._paid_both_ways))(keys))

@@ -105,12 +105,9 @@ SCHEMES = {
 }
 TIMEPOINT_FIRST = [name for name in SCHEMES if "balanced" not in name]
 
-SHOPS = [
-    # horizon, presence, what a waste is paid
-    (3, (0.3, 0.9), 0.0),
-    (4, (0.8, 0.8), -0.5),
-    (4, (0.6, 0.7), None),
-]
+# Horizon, presence, what a waste is paid.
+SHOPS = [(3, (0.3, 0.9), 0.0), (4, (0.8, 0.8), -0.5)]
+NO_OVERRIDES = (4, (0.6, 0.7), None)
 
 
 def compare(world, literal, problem):
@@ -155,8 +152,17 @@ def test_every_policy_is_tried_and_none_beats_the_plan():
 # The four environments
 
 
-@pytest.mark.parametrize("shop", SHOPS, ids=str)
-@pytest.mark.parametrize("name", TIMEPOINT_FIRST)
+@pytest.mark.parametrize(
+    ("name", "shop"),
+    [
+        *itertools.product(TIMEPOINT_FIRST, SHOPS),
+        ("mean", NO_OVERRIDES),
+        ("after_each(2), total", NO_OVERRIDES),
+        ("after_each(2), mean, empty", NO_OVERRIDES),
+        ("long-term", NO_OVERRIDES),
+    ],
+    ids=str,
+)
 def test_doughnuts(name, shop):
     horizon, presence, wasted = shop
     literal, scheme, fold = SCHEMES[name]
@@ -288,7 +294,7 @@ def chains(draw, horizon=3):
 
 
 @settings(
-    max_examples=30,
+    max_examples=25,
     deadline=None,
     derandomize=True,
     database=None,

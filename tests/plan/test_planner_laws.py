@@ -78,6 +78,7 @@ def test_the_two_small_values_of_the_rules():
 TWO_EQUAL = Vaccines(
     (3, 3, 2), transport_cost=(1, 1, 0), delay=(0.2, 0.2, 0.5), horizon=3, **SUPPLY
 )
+SELDOM = Lending(applying=(0.9, 0.4, 0.9, 0.9), horizon=4)
 ORDERED = {
     "doughnuts": (Problem(Doughnuts(3, 5, 0.7), NASH), True),
     "partly equal": (Problem(Doughnuts(3, 5, (0.4, 0.9, 0.4)), NASH), True),
@@ -111,6 +112,7 @@ ORDERED = {
         True,
     ),
     "lending": (Problem(Lending(horizon=5), Lending(horizon=5).parity_scheme()), True),
+    "lending, one seldom applies": (Problem(SELDOM, SELDOM.parity_scheme()), True),
     "vaccines": (Problem(TWO_EQUAL, TWO_EQUAL.same_rate_scheme()), True),
     "waiting list": (
         Problem(
@@ -301,6 +303,8 @@ def test_without_a_horizon_as_by_solving_linear_equations():
 
 # Monte Carlo
 
+NUMBER = 1000  # of episodes: within one chunk of 1,024 rows
+
 CLINIC = WaitingList((0.6, 0.4), (1.0, 3.0), 2, horizon=6)
 SHIPPING = Vaccines((3, 2), transport_cost=(0, 1), delay=(0.3, 0.1), horizon=6, **SUPPLY)
 
@@ -327,15 +331,27 @@ SAMPLED = {
 }
 
 
-def sampled_scores(problem, literal, choose, number=2000, seed=0):
+def compiled(problem):
+    """The first states and the steps of many episodes, compiled once for several policies."""
+
+    def begin(key):
+        return jax.vmap(problem.initial)(jax.random.split(key, NUMBER))
+
+    def step(key, augmented, actions):
+        return jax.vmap(problem.step)(jax.random.split(key, NUMBER), augmented, actions)
+
+    return jax.jit(begin), jax.jit(step)
+
+
+def sampled_scores(problem, run, literal, choose, seed=0):
     """The scores of many episodes, by the literal definition where there is one."""
+    begin, take = run
     start, *keys = jax.random.split(jax.random.key(seed), problem.environment.horizon + 1)
-    augmented = jax.vmap(problem.initial)(jax.random.split(start, number))
-    run = jax.jit(jax.vmap(problem.step))
-    paid, happened = np.zeros(number), []
+    augmented = begin(start)
+    paid, happened = np.zeros(NUMBER), []
     for now, key in enumerate(keys):
-        actions = jnp.asarray(choose(now, augmented))
-        augmented, step, pay = run(jax.random.split(key, number), augmented, actions)
+        actions = np.asarray(choose(now, augmented), dtype=np.int32)
+        augmented, step, pay = take(key, augmented, actions)
         paid += np.asarray(pay)
         happened.append(jax.device_get((step.rewards, step.override)))
     if literal is None:
@@ -360,15 +376,17 @@ def require_within_interval(scores, exact):
 @pytest.mark.parametrize("name", SAMPLED)
 def test_sampled_episodes_agree_with_the_exact_values(name):
     problem, literal = SAMPLED[name]
-    found = plan(problem)
-    best = sampled_scores(problem, literal, lambda now, state: found.act_many(now, state)[0])
+    found, run = plan(problem), compiled(problem)
+    best = sampled_scores(problem, run, literal, lambda now, state: found.act_many(now, state)[0])
     require_within_interval(best, found.value)
     rng = np.random.default_rng(1)
     size = problem.environment.num_actions
-    blind = sampled_scores(problem, literal, lambda now, state: rng.integers(size, size=2000))
+    blind = sampled_scores(
+        problem, run, literal, lambda now, state: rng.integers(size, size=NUMBER)
+    )
     require_within_interval(blind, found.random_value())
     # The two are far enough apart for the intervals to tell them from each other.
-    error = math.hypot(best.std(), blind.std()) / math.sqrt(2000)
+    error = math.hypot(best.std(), blind.std()) / math.sqrt(NUMBER)
     assert found.value - found.random_value() > 8 * error
 
 
@@ -382,7 +400,8 @@ def test_sampled_episodes_agree_with_the_exact_values(name):
 def test_the_policy_runs_where_what_is_carried_is_no_whole_number(scheme, fold):
     problem = Problem(Doughnuts(2, 4, 0.7), scheme, remember_fold=fold)
     found = plan(problem)
-    scores = sampled_scores(problem, None, lambda now, state: found.act_many(now, state)[0])
+    run = compiled(problem)
+    scores = sampled_scores(problem, run, None, lambda now, state: found.act_many(now, state)[0])
     require_within_interval(scores, found.value)
 
 

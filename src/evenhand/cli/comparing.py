@@ -286,6 +286,5 @@ def _print(comparison: Comparison, title: str) -> None:
         )
     columns = ("", "IQM", "95% interval", "regret", "not wasted", "seeds at 99%, steps", "s")
     print_table(title, columns, rows)
-    print(
-        f"\nThe exact optimum is {comparison.optimum:.2f}; acting at random {comparison.random:.2f}."
-    )
+    optimum, random = comparison.optimum, comparison.random
+    print(f"\nThe exact optimum is {optimum:.2f}; acting at random scores {random:.2f}.")

@@ -15,6 +15,9 @@ if TYPE_CHECKING:
     from jaxtyping import Array, Float, Int, PRNGKeyArray
 
 
+ENDLESS = 2**30  # more decisions than anyone will make, and safe in an int32
+
+
 class Place(NamedTuple):
     """The state of the MDP, and the step number."""
 
@@ -24,10 +27,13 @@ class Place(NamedTuple):
 
 @dataclass(frozen=True)
 class MDPEnvironment(Environment):
-    """A `FiniteMDP` run for `horizon` decisions. No noise is seen: chance follows the action."""
+    """A `FiniteMDP` run for `horizon` decisions. No noise is seen: chance follows the action.
+
+    The default horizon is as good as none, for planning and learning without an end.
+    """
 
     mdp: FiniteMDP
-    horizon: int
+    horizon: int = ENDLESS
 
     def __post_init__(self) -> None:
         require_count(self.horizon, "horizon")
@@ -53,11 +59,11 @@ class MDPEnvironment(Environment):
     def outcomes(self, world: World, noise: Noise, action: Any) -> Outcomes:
         states = jnp.arange(self.mdp.num_states, dtype=jnp.int32)
         time = jnp.broadcast_to(world.time + 1, states.shape)
-        probability = jnp.asarray(self.mdp.transitions)[world.state, action]
+        probability = jnp.asarray(self.mdp.transitions, dtype=float)[world.state, action]
         return Outcomes(probability, Place(states, time))
 
     def rewards(self, state: State, action: Any, world: World) -> Float[Array, " stakeholder"]:
-        return jnp.asarray(self.mdp.rewards)[state.world.state, action, world.state]
+        return jnp.asarray(self.mdp.rewards, dtype=float)[state.world.state, action, world.state]
 
     def observation(self, state: State) -> Float[Array, " feature"]:
         return jax.nn.one_hot(state.world.state, self.mdp.num_states)

@@ -26,6 +26,7 @@ def learning_curves(comparisons: dict[str, Comparison], title: str) -> Any:
     colour = alt.Color(
         "method:N",
         title="method",
+        legend=alt.Legend(symbolOpacity=1.0, symbolType="stroke", symbolStrokeWidth=3),
         scale=alt.Scale(domain=names, range=[COLOURS[k % len(COLOURS)] for k in range(len(names))]),
     )
     dashed = alt.StrokeDash("recipe:N", title="recipe", sort=list(comparisons))
@@ -55,11 +56,10 @@ def learning_curves(comparisons: dict[str, Comparison], title: str) -> Any:
         if measure == "score":
             level = alt.Chart(alt.Data(values=[{"optimum": first.optimum}]))
             layers.append(level.mark_rule(strokeDash=[2, 2]).encode(y="optimum:Q"))
-            layers.append(
-                level.mark_text(align="right", dx=-4, dy=-6, text="exact optimum").encode(
-                    y="optimum:Q", x=alt.value("width")
-                )
+            label = level.mark_text(
+                align="right", baseline="top", dx=-4, dy=4, text="exact optimum"
             )
+            layers.append(label.encode(y="optimum:Q", x=alt.value("width")))
         panels.append(alt.layer(*layers).properties(width=420, height=320))
     return alt.hconcat(*panels, title=title)
 

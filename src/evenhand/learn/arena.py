@@ -43,6 +43,7 @@ class Arena(NamedTuple):
     effects: Int[np.ndarray, "noise action"]
     noise: Float[np.ndarray, " noise"]  # cumulative probability
     reachable: Bool[np.ndarray, "time row"]
+    group: Int[np.ndarray, " row"]  # rows that differ in the imaginable memory alone share one
 
     @property
     def num_seen(self) -> int:
@@ -76,6 +77,7 @@ def build_arena(problem: Problem, imagines: bool, horizon: int | None) -> tuple[
         model.effects,
         np.cumsum(model.noise[1]).astype(np.float32),
         _reachable(table, horizon),
+        _groups(table) if imagines else np.zeros(table.num_states, dtype=np.int32),
     )
     return arena, table
 
@@ -108,10 +110,7 @@ def _seen(model: Model, table: Table, imagines: bool) -> Int[np.ndarray, " row"]
     if imagines:
         return np.arange(table.num_states, dtype=np.int32)
     world, (books, memory) = model.from_rows(table.rows, 0)
-    parts = jax.tree.leaves((world, books.filter, books.fold, memory))
-    flat = [np.asarray(leaf, dtype=float).reshape(len(leaf), -1) for leaf in parts]
-    columns = np.round(np.concatenate(flat, axis=1), 9)
-    return np.unique(columns, axis=0, return_inverse=True)[1].astype(np.int32).ravel()
+    return _numbered((world, books.filter, books.fold, memory))
 
 
 def _reachable(table: Table, horizon: int | None) -> Bool[np.ndarray, "time row"]:
@@ -137,16 +136,26 @@ def imagined_rows(table: Table, proposal: Proposal) -> Int[np.ndarray, "row prop
     raise BadParameter(f"{type(proposal).__name__} is not a proposal for tables.")
 
 
-def _all_others(table: Table) -> Int[np.ndarray, "row proposal"]:
-    """Every other row that differs in the imaginable part of its memory alone."""
+def _groups(table: Table) -> Int[np.ndarray, " row"]:
+    """Rows that differ in the imaginable part of their memory alone have the same number."""
     world, books = table.model.from_rows(table.rows, 0)
     memory = table.model.problem.memory
     varied = memory.imaginable(books.status)
     fixed = memory.imagined(books.status, jax.tree.map(np.zeros_like, varied))
-    parts = jax.tree.leaves((world, books._replace(status=fixed)))
-    flat = [np.asarray(leaf, dtype=float).reshape(len(leaf), -1) for leaf in parts]
+    return _numbered((world, books._replace(status=fixed)))
+
+
+def _numbered(parts: object) -> Int[np.ndarray, " row"]:
+    """A number for each row (leading axis) of a pytree, the same for equal rows."""
+    leaves = jax.tree.leaves(parts)
+    flat = [np.asarray(leaf, dtype=float).reshape(len(leaf), -1) for leaf in leaves]
     columns = np.round(np.concatenate(flat, axis=1), 9)
-    group = np.unique(columns, axis=0, return_inverse=True)[1].ravel()
+    return np.unique(columns, axis=0, return_inverse=True)[1].ravel().astype(np.int32)
+
+
+def _all_others(table: Table) -> Int[np.ndarray, "row proposal"]:
+    """Every other row of the same group."""
+    group = _groups(table)
     largest = int(np.bincount(group).max())
     if largest * len(group) > MOST_IMAGINED:
         raise BadParameter(

@@ -33,6 +33,14 @@ class Learner(NamedTuple):
     key: PRNGKeyArray
 
 
+class World(NamedTuple):
+    """The arrays that a learner walks on: its arena, whom it may imagine, and W(U) of each row."""
+
+    arena: Arena
+    imagined: Any  # Int[Array, "row proposal"]
+    welfare: Any  # Float[Array, " row"]
+
+
 class Score(NamedTuple):
     """The exact value of the greedy policy: its score, and the steps that were not overridden."""
 
@@ -69,6 +77,7 @@ class Tabular:
             raise BadParameter("shaping needs a discount below 1, or a horizon that ends.")
         if self.imagines:
             self.problem.require_memory_pays()
+        _ = self.world  # built now, and not while something is being compiled
 
     @property
     def imagines(self) -> bool:
@@ -109,32 +118,41 @@ class Tabular:
         )
 
     @cached_property
-    def walk(self) -> Any:
-        """walk(learners, steps): many learners side by side, that many steps further."""
+    def world(self) -> World:
+        # Handed to compiled functions as arguments: as constants they would be compiled in.
+        welfare = self.welfare if self.shaping else np.zeros(1, dtype=np.float32)
+        return jax.tree.map(jnp.asarray, World(self.arena, self.imagined, welfare))
 
-        @partial(jax.jit, static_argnames="steps", donate_argnums=0)
-        def walk(learners: Learner, steps: int) -> Learner:
-            return jax.vmap(partial(self._walk, steps=steps))(learners)
+    def walk(self, learners: Learner, steps: int) -> Learner:
+        """Many learners side by side, that many steps further."""
+        return self._walk_all(self.world, learners, steps)
 
-        _ = self.arena, self.imagined, self.shaping and self.welfare  # not while it compiles
+    @cached_property
+    def _walk_all(self) -> Any:
+        @partial(jax.jit, static_argnames="steps", donate_argnums=1)
+        def walk(world: World, learners: Learner, steps: int) -> Learner:
+            return jax.vmap(lambda learner: self._walk(world, learner, steps))(learners)
+
         return walk
 
-    def _walk(self, learner: Learner, steps: int) -> Learner:
+    def _walk(self, world: World, learner: Learner, steps: int) -> Learner:
         # All dice of the stretch at once: drawing them step by step would cost more than learning.
         key, dice_key = jax.random.split(learner.key)
-        actions = self.arena.effects.shape[1]
+        actions = world.arena.effects.shape[1]
         number = self.proposal.number if isinstance(self.proposal, Visited) else 0
         dice = jax.random.uniform(dice_key, (steps, 4 + actions + number))
-        learner = jax.lax.fori_loop(0, steps, lambda k, state: self._step(state, dice[k]), learner)
+        learner = jax.lax.fori_loop(
+            0, steps, lambda k, state: self._step(world, state, dice[k]), learner
+        )
         return learner._replace(key=key)
 
-    def _step(self, learner: Learner, dice: Float[Array, " die"]) -> Learner:
+    def _step(self, world: World, learner: Learner, dice: Float[Array, " die"]) -> Learner:
         """One pass of Algorithm 1's loop."""
-        arena = jax.tree.map(jnp.asarray, self.arena)
+        arena = world.arena
         row, noise = learner.row, learner.noise
         seen = arena.seen[row]
         # Select the imagined memories: before the outcome is known.
-        rows, exist = self._propose(learner, dice[4 + arena.effects.shape[1] :])
+        rows, exist = self._propose(world, learner, dice[4 + arena.effects.shape[1] :])
         # Select an action and execute it.
         action = _greedy_or_not(learner.q[seen, noise], learner.epsilon[seen, noise], dice)
         effect = arena.effects[noise, action]
@@ -149,7 +167,7 @@ class Tabular:
         ahead = jnp.max(learner.q[arena.seen[following], next_noise], axis=-1)
         bootstrap = 1.0 - last if self.ends else 1.0
         if self.shaping:
-            reward = reward + self._shaping(every, following, learner.time)
+            reward = reward + self._shaping(world, every, following, learner.time)
         target = reward + self.discount * bootstrap * ahead
         where = arena.seen[every], noise, action
         change = self.rate(learner.updates[where]) * (target - learner.q[where])
@@ -171,28 +189,34 @@ class Tabular:
             return jnp.zeros((), dtype=jnp.int32)
         return (time == self.steps_an_episode - 1).astype(jnp.int32)
 
-    def _propose(self, learner: Learner, dice: Float[Array, " die"]) -> tuple[Array, Array]:
+    def _propose(
+        self, world: World, learner: Learner, dice: Float[Array, " die"]
+    ) -> tuple[Array, Array]:
         """The rows of M'_t, and which of them exist."""
         if isinstance(self.proposal, Visited):
-            chance = jnp.cumsum(learner.visits)
+            # Visited memories, in the world as it is: other worlds are not imagined.
+            here = world.arena.group == world.arena.group[learner.row]
+            chance = jnp.cumsum(jnp.where(here, learner.visits, 0.0))
             rows = jnp.searchsorted(chance, dice * chance[-1], side="right")
             rows = jnp.minimum(rows, len(chance) - 1).astype(jnp.int32)
             # One drawn twice counts once, and the real one is not imagined.
             first = jnp.argmax(rows[:, None] == rows[None, :], axis=1) == jnp.arange(len(rows))
             return rows, first & (rows != learner.row) & (chance[-1] > 0)
-        rows = jnp.asarray(self.imagined)[learner.row]
+        rows = world.imagined[learner.row]
         exist = rows >= 0
         if isinstance(self.proposal, ReachableNow):
-            exist = exist & jnp.asarray(self.arena.reachable)[learner.time, rows]
+            exist = exist & world.arena.reachable[learner.time, rows]
         return jnp.maximum(rows, 0), exist
 
-    def _shaping(self, rows: Array, following: Array, time: Array) -> Float[Array, " experience"]:
+    def _shaping(
+        self, world: World, rows: Array, following: Array, time: Array
+    ) -> Float[Array, " experience"]:
         """γΦ' − Φ for the potential Φ = W(U) times the steps that it will go on being paid.
 
         Instead of the welfare, a step is then paid by how much it changed it. Those steps are
         T − t where the horizon ends the episode, so that Φ is 0 there, and 1/(1 − γ) otherwise.
         """
-        welfare = jnp.asarray(self.welfare)
+        welfare = world.welfare
         if self.ends:
             left = (self.steps_an_episode or 0) - time
             return self.discount * welfare[following] * (left - 1) - welfare[rows] * left
@@ -210,22 +234,19 @@ class Tabular:
         contributions = self.problem.scheme.aggregation.contribute(np.asarray(vectors), None)
         return np.asarray(contributions, dtype=np.float32)
 
-    @cached_property
-    def evaluate(self) -> Any:
-        """evaluate(learners): the exact undiscounted score of each one's greedy policy."""
-
-        @jax.jit
-        def evaluate(learners: Learner) -> Score:
-            return jax.vmap(self._evaluate)(learners.q)
-
-        _ = self.arena
-        return evaluate
-
-    def _evaluate(self, q: Float[Array, "seen noise action"]) -> Score:
-        """The value of acting greedily, ties broken at random, by backward induction."""
-        arena = jax.tree.map(jnp.asarray, self.arena)
+    def evaluate(self, learners: Learner) -> Score:
+        """The exact undiscounted score of each learner's greedy policy, ties broken at random."""
         if self.steps_an_episode is None:
             raise BadParameter("an episode needs a horizon to have a score.")
+        return self._evaluate_all(self.world, learners.q)
+
+    @cached_property
+    def _evaluate_all(self) -> Any:
+        return jax.jit(jax.vmap(self._evaluate, in_axes=(None, 0)))
+
+    def _evaluate(self, world: World, q: Float[Array, "seen noise action"]) -> Score:
+        """The value of acting greedily, by backward induction."""
+        arena = world.arena
         best = q == jnp.max(q, axis=-1, keepdims=True)
         policy = best / jnp.sum(best, axis=-1, keepdims=True)
         chance = jnp.diff(arena.noise, prepend=0.0)
@@ -241,12 +262,12 @@ class Tabular:
             return Score(jnp.sum(outcome * paid, (0, 1)), jnp.sum(outcome * count, (0, 1))), None
 
         nothing = jnp.zeros(arena.seen.shape)
-        lasts = jnp.zeros(self.steps_an_episode, dtype=jnp.int32).at[0].set(1)
+        lasts = jnp.zeros(self.steps_an_episode or 0, dtype=jnp.int32).at[0].set(1)
         values, _ = jax.lax.scan(back, Score(nothing, nothing), lasts)
         return Score(values.score[0], values.kept[0])
 
 
-def _draw(cumulative: Float[Array, " outcome"], die: Float[Array, ""]) -> Int[Array, ""]:
+def _draw(cumulative: Any, die: Float[Array, ""]) -> Int[Array, ""]:
     """An index drawn with the given cumulative probabilities."""
     return jnp.sum(die >= cumulative[:-1]).astype(jnp.int32)
 

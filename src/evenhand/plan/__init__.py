@@ -4,16 +4,20 @@ from evenhand.plan.evaluate import Evaluation, evaluate, regret
 from evenhand.plan.files import load_plan, save_plan
 from evenhand.plan.finite import MDPEnvironment, noise_distribution
 from evenhand.plan.plan import Plan, Reasons, plan
+from evenhand.plan.price import PriceTable, price_of_memory, standard_memories
 
 __all__ = [
     "Evaluation",
     "MDPEnvironment",
     "Plan",
+    "PriceTable",
     "Reasons",
     "evaluate",
     "load_plan",
     "noise_distribution",
     "plan",
+    "price_of_memory",
     "regret",
     "save_plan",
+    "standard_memories",
 ]

@@ -4,6 +4,9 @@ Its flows y_t(x, ξ, a) are the probabilities of being in the joint state x at s
 noise ξ, and doing a. What is seen holds them together: a binary d_t(h, a) for each information set
 h says what is done there, and y_t(x, ξ, a) may be positive only where d_t(h, a) is 1. An
 information set of a single situation needs no binary, since there a flow is a policy already.
+
+Every column is a share of the most that it can be: what is rare would otherwise have coefficients
+below those that the solver takes for zero.
 """
 
 from __future__ import annotations
@@ -26,6 +29,7 @@ if TYPE_CHECKING:
     from jaxtyping import Bool, Float, Int
 
 MOST_FLOWS = 200_000  # a larger program is not worth starting
+SCALE = 100.0  # the solver stops within 1e-6 of the best, which is then 1e-8 of a score
 
 
 def prove(
@@ -53,7 +57,7 @@ def prove(
     whole = np.concatenate(program.whole)
     with _nothing_on_stdout():
         found = milp(
-            np.concatenate(program.cost),
+            SCALE * np.concatenate(program.cost),
             integrality=whole,
             bounds=Bounds(0.0, 1.0),
             constraints=program.constraint(),
@@ -65,7 +69,7 @@ def prove(
     bound = found.mip_dual_bound if whole.any() else found.fun if found.status == 0 else None
     if bound is None or not np.isfinite(bound):
         return relaxed, decisions
-    return max(reached, min(relaxed, -bound)), decisions
+    return max(reached, min(relaxed, -bound / SCALE)), decisions
 
 
 @contextmanager
@@ -105,6 +109,7 @@ class _Flows(NamedTuple):
     action: Int[np.ndarray, " flow"]
     effect: Int[np.ndarray, " flow"]
     info: Int[np.ndarray, " flow"]
+    most: Float[np.ndarray, " flow"]  # the probability that a column of 1 stands for
     column: Int[np.ndarray, " flow"]
 
 
@@ -145,10 +150,10 @@ def _program(restricted: Restricted, allowed: Allowed) -> _Program:
     here, most = program.add_columns(1), np.ones(1)
     program.add_rows(1, 1.0, 1.0, (np.zeros(1, dtype=np.int64), here, 1.0))
     for step, may in enumerate(allowed):
-        flows = _add_flows(program, restricted, may, step, here)
+        flows = _add_flows(program, restricted, may, step, here, most)
         _add_choices(program, restricted, may, step, flows, most)
         if step + 1 < len(allowed):
-            here, most = _add_following(program, restricted, step, flows, most)
+            here, most = _add_following(program, restricted, step, flows)
     return program
 
 
@@ -158,19 +163,24 @@ def _add_flows(
     may: Bool[np.ndarray, "info action"],
     step: int,
     here: Int[np.ndarray, " state"],
+    most: Float[np.ndarray, " state"],
 ) -> _Flows:
-    """What leaves each state under each noise is what came to it, times the noise's chance."""
+    """What leaves each state under each noise is what came to it, times the noise's chance.
+
+    `here` are the columns of the states, and `most` bounds the probability of each.
+    """
     table, states, chance = restricted.table, restricted.layers[step], restricted.chance
     info = restricted.info[states]
     state, noise, action = np.nonzero(may[info])
     effect = restricted.effects[noise, action]
     last = step == len(restricted.layers) - 1
     pay = (table.last_pay if last else table.pay)[effect, states[state]]
-    column = program.add_columns(len(state), -(table.model.discount**step) * pay)
+    probability = chance[noise] * most[state]
+    column = program.add_columns(len(state), -(table.model.discount**step) * probability * pay)
     out = (state * len(chance) + noise, column, 1.0)
-    into = (np.arange(info.size), np.repeat(here, len(chance)), -np.tile(chance, len(states)))
+    into = (np.arange(info.size), np.repeat(here, len(chance)), -1.0)
     program.add_rows(info.size, 0.0, 0.0, out, into)
-    return _Flows(state, noise, action, effect, info[state, noise], column)
+    return _Flows(state, noise, action, effect, info[state, noise], probability, column)
 
 
 def _add_choices(
@@ -181,7 +191,7 @@ def _add_choices(
     flows: _Flows,
     most: Float[np.ndarray, " state"],
 ) -> None:
-    """Situations that look alike get one action; `most` bounds the probability of each state."""
+    """Situations that look alike get one action."""
     reachable = restricted.layers[step][most > 0]
     situations = np.bincount(restricted.info[reachable].ravel(), minlength=restricted.num_infos)
     shared = (situations > 1) & (may.sum(axis=1) > 1)
@@ -192,11 +202,10 @@ def _add_choices(
     column = np.zeros(may.shape, dtype=np.int64)
     column[infos[row], action] = binary
     held = np.flatnonzero(shared[flows.info])
-    limit = restricted.chance[flows.noise[held]] * most[flows.state[held]]
     decides = column[flows.info[held], flows.action[held]]
     rows = np.arange(len(held))
     program.add_rows(
-        len(held), -np.inf, 0.0, (rows, flows.column[held], 1.0), (rows, decides, -limit)
+        len(held), -np.inf, 0.0, (rows, flows.column[held], 1.0), (rows, decides, -1.0)
     )
     free = ~shared[flows.info]
     program.choices.append(
@@ -209,11 +218,7 @@ def _add_choices(
 
 
 def _add_following(
-    program: _Program,
-    restricted: Restricted,
-    step: int,
-    flows: _Flows,
-    most: Float[np.ndarray, " state"],
+    program: _Program, restricted: Restricted, step: int, flows: _Flows
 ) -> tuple[Int[np.ndarray, " state"], Float[np.ndarray, " state"]]:
     """The columns of the next layer's states, and a bound on the probability of each."""
     table, states = restricted.table, restricted.layers[step]
@@ -222,23 +227,23 @@ def _add_following(
     following = table.following[flows.effect, :, states[flows.state]][flow, outcome]
     target = np.searchsorted(restricted.layers[step + 1], following)
     size = len(restricted.layers[step + 1])
-    there = program.add_columns(size)
-    leads = coo_array(
-        (probability[flow, outcome], (flow, target)), shape=(len(flows.state), size)
-    ).tocsr()  # outcomes that lead to the same state are added up
-    leads = leads.tocoo()
-    flow, target, chance = leads.row, leads.col, leads.data
-    program.add_rows(
-        size, 0.0, 0.0, (target, flows.column[flow], chance), (np.arange(size), there, -1.0)
-    )
+    # Outcomes that lead to the same state are added up.
+    shape = (len(flows.state), size)
+    leads = coo_array((probability[flow, outcome], (flow, target)), shape=shape).tocsr().tocoo()
+    flow, target = leads.row.astype(np.int64), leads.col.astype(np.int64)
+    sent = leads.data * flows.most[flow]
     # Under each noise one action is taken, so a state sends on no more than its best one does.
-    pair = flows.state[flow].astype(np.int64) * len(restricted.chance) + flows.noise[flow]
+    pair = flows.state[flow] * len(restricted.chance) + flows.noise[flow]
     keys, inverse = np.unique(pair * size + target, return_inverse=True)
     best = np.zeros(len(keys))
-    np.maximum.at(best, inverse, chance)
-    state, noise = np.divmod(keys // size, len(restricted.chance))
-    sent = best * most[state] * restricted.chance[noise]
-    return there, np.minimum(np.bincount(keys % size, sent, size), 1.0)
+    np.maximum.at(best, inverse, sent)
+    most = np.bincount(keys % size, best, size)
+    there = program.add_columns(size)
+    share = sent / np.where(most > 0, most, 1.0)[target]
+    program.add_rows(
+        size, 0.0, 0.0, (target, flows.column[flow], share), (np.arange(size), there, -1.0)
+    )
+    return there, most
 
 
 def _decisions(

@@ -73,7 +73,8 @@ class PriceTable:
         cells.append(("(random)", "", f"{self.random:.6f}", "exact", ""))
         for row in self.rows:
             score = _range(row.lower, row.upper, row.exact, "{:.6f}")
-            share = "-" if row.share is None else _range(*row.share, row.exact, "{:.1%}")
+            low, high = row.share or (0.0, 0.0)
+            share = "-" if row.share is None else _range(low, high, low == high, "{:.1%}")
             cells.append((row.name, str(row.memory_size), score, row.label, share))
         cells.append(("(optimum)", "", f"{self.optimum:.6f}", "exact", ""))
         widths = [max(len(line[i]) for line in cells) for i in range(5)]

@@ -14,14 +14,15 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import jax
+import jax.numpy as jnp
 import numpy as np
 
 from evenhand.envs import State
-from evenhand.errors import CannotPlan, TooLarge
 from evenhand.plan.model import Model, require_listed
 from evenhand.plan.solve import backward, effect_values
 from evenhand.plan.table import Table, tabulate
 from evenhand.problem import Problem
+from evenhand.trace import Override, Step
 
 if TYPE_CHECKING:
     from jaxtyping import Bool, Float, Int
@@ -177,15 +178,37 @@ def restrict(problem: Problem) -> Restricted:
 
 
 def _joint_table(problem: Problem) -> Table:
-    model = Model(problem, canonical=False, carry_memory=True)
+    # Two ways of wasting a doughnut are one effect, unless what is carried tells them apart.
+    merge = not _reads_action(problem)
+    model = Model(problem, canonical=False, merge_effects=merge, carry_memory=True)
     require_listed(model)
-    try:
-        return tabulate(model, problem.environment.horizon)
-    except TooLarge:
-        raise
-    except CannotPlan:
-        # A memory that reads the action tells apart what the environment declares to be alike.
-        return tabulate(model.without_effects(), problem.environment.horizon)
+    return tabulate(model, problem.environment.horizon)
+
+
+def _reads_action(problem: Problem) -> bool:
+    """Whether the memory or the books look at the action itself, not only at what came of it."""
+    environment: Any = problem.environment
+    size = environment.num_stakeholders
+
+    def carry(action: Any) -> Any:
+        world = environment.start()
+        override = Override(jnp.zeros((), dtype=bool), jnp.zeros(()))
+        step = Step(
+            action,
+            jnp.zeros(size),
+            State(world, None),
+            override if environment.may_override else None,
+        )
+        memory, books = jax.tree.map(
+            jnp.asarray, (problem.memory.init(size), problem.pay.init(size))
+        )
+        over = environment.over(State(world, None))
+        return problem.memory.update(memory, step), problem.pay.update(books, step, over)
+
+    with jax.enable_x64(True):
+        program = jax.make_jaxpr(carry)(0).jaxpr
+    used = [*program.outvars, *(var for line in program.eqns for var in line.invars)]
+    return any(var is program.invars[0] for var in used)
 
 
 def _observe(problem: Problem) -> Any:

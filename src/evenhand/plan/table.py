@@ -236,7 +236,7 @@ def estimate_states(within: list[int], horizon: int | None) -> float:
 def _require_effects(table: Table) -> None:
     """Check on some states that pairs of noise and action declared alike are alike."""
     model = table.model
-    if model.environment.effects() is None or model.environment in _CHECKED:
+    if model.environment.effects() is None or model.problem in _CHECKED:
         return
     rng = np.random.default_rng(0)
     some = rng.integers(0, len(table.pay[0]), 32)
@@ -250,8 +250,8 @@ def _require_effects(table: Table) -> None:
                 f"{type(model.environment).__name__}.effects says that some pairs of noise and "
                 "action do the same, and they do not: correct it, or return None."
             )
-    _CHECKED.add(model.environment)
+    _CHECKED.add(model.problem)
 
 
-# Environments whose effects were looked at: they are immutable, and looking takes a second.
+# Problems whose effects were looked at: they are immutable, and looking takes a second.
 _CHECKED: set[object] = set()

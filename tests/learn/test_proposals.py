@@ -1,0 +1,124 @@
+"""Which memories are imagined: RULES.md, and never after the outcome."""
+
+from __future__ import annotations
+
+import inspect
+
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+from evenhand import LogNash, Parity, Total, anytime
+from evenhand.envs import Doughnuts
+from evenhand.errors import BadParameter, MemoryDoesNotPay
+from evenhand.learn.arena import build_arena, imagined_rows
+from evenhand.learn.proposals import (
+    Above,
+    Around,
+    Everything,
+    Neighbours,
+    Nobody,
+    ReachableNow,
+    Visited,
+)
+from evenhand.learn.tabular import Tabular
+from evenhand.memory import Clock, Full, LastWinner, Min, Product, Reset
+from evenhand.problem import Problem
+
+SHOP = Doughnuts(num_stakeholders=2, horizon=4, presence=0.7)
+SCHEME = SHOP.nash_scheme()
+
+
+def test_above_2_is_each_component_one_or_two_more_in_all_combinations():
+    memories, exist = Above(2).near(jnp.array([3.0, 0.0]))
+    assert sorted(map(tuple, memories.tolist())) == [(4, 1), (4, 2), (5, 1), (5, 2)]
+    assert exist.all()
+    assert len(Above(2).near(jnp.zeros(5))[0]) == 32  # the appendix's number
+    assert len(Above(2).near(jnp.zeros(3))[0]) == 8
+
+
+def test_around_5_is_the_difference_within_5_without_itself_and_without_those_below_0():
+    memories, exist = Around(5).near(jnp.array([0.0, 3.0]))
+    kept = sorted(tuple(m) for m, e in zip(memories.tolist(), exist, strict=True) if e)
+    assert kept == [(0, x) for x in (0, 1, 2, 4, 5, 6, 7, 8)]
+    memories, exist = Around(5).near(jnp.array([9.0, 0.0]))
+    assert exist.sum() == 10
+    assert memories[:, 1].tolist() == [0] * 10
+    memories, exist = Around(5).near(jnp.array([0.0, 0.0]))
+    assert [tuple(m) for m, e in zip(memories.tolist(), exist, strict=True) if e] == [
+        *((x, 0) for x in (1, 2, 3, 4, 5))
+    ]
+
+
+def test_a_proposal_is_not_told_the_outcome():
+    for kind in (Above, Around):
+        assert list(inspect.signature(kind.near).parameters) == ["self", "memory"]
+    assert [name for name in vars(Neighbours) if not name.startswith("_")] == ["near"]
+    told = list(inspect.signature(Tabular._propose).parameters)
+    assert told == ["self", "world", "learner", "dice"]
+
+
+def memories_of(table, rows):
+    _, books = table.model.from_rows(table.rows[rows], 0)
+    return sorted(map(tuple, np.asarray(books.status).tolist()))
+
+
+def test_imagined_rows_are_those_of_the_table_with_the_proposed_memory():
+    problem = Problem(SHOP, SCHEME)
+    _, table = build_arena(problem, True, 4)
+    above = imagined_rows(table, Above(2))
+    start = above[0][above[0] >= 0]
+    # From (0, 0): (1, 1), (1, 2), (2, 1) and (2, 2) are all reachable within 4 steps.
+    assert memories_of(table, start) == [(1, 1), (1, 2), (2, 1), (2, 2)]
+    everything = imagined_rows(table, Everything())
+    assert everything.shape == (15, 14)  # 15 pairs of counts with a sum of at most 4
+    for row, others in enumerate(everything):
+        assert row not in others
+        assert len(set(others.tolist())) == 14
+    assert imagined_rows(table, Nobody()).shape == (15, 0)
+
+
+def test_proposals_never_move_a_clock():
+    problem = Problem(SHOP, SCHEME, Product((Full(), Clock(5))))
+    _, table = build_arena(problem, True, 4)
+    _, books = table.model.from_rows(table.rows, 0)
+    clock = books.status[1]
+    for proposal in (Above(2), Everything()):
+        others = imagined_rows(table, proposal)
+        for row, imagined in enumerate(others):
+            assert (clock[imagined[imagined >= 0]] == clock[row]).all()
+        assert (others >= 0).any()
+
+
+def test_what_can_be_reached_by_now():
+    problem = Problem(SHOP, SCHEME)
+    arena, _ = build_arena(problem, True, 4)
+    # With waste, every pair with a sum of at most t can be reached at time t.
+    assert arena.reachable.sum(axis=1).tolist() == [1, 3, 6, 10]
+
+
+@pytest.mark.parametrize(
+    ("memory", "scheme"),
+    [(Min(), SCHEME), (Reset(), SCHEME), (LastWinner(), anytime(Parity(), Total()))],
+)
+def test_a_proposal_on_a_memory_that_does_not_determine_the_pay_is_refused(memory, scheme):
+    with pytest.raises(MemoryDoesNotPay):
+        Tabular(Problem(SHOP, scheme, memory), Above(2))
+    Tabular(Problem(SHOP, scheme, memory))  # without imagining it is allowed
+    Tabular(Problem(SHOP, anytime(Parity(), Total()), Min()), Above(2))
+
+
+def test_mistakes_are_named():
+    with pytest.raises(BadParameter, match="whole number from 1"):
+        Above(0)
+    with pytest.raises(BadParameter, match="whole number from 1"):
+        Visited(0)
+    with pytest.raises(BadParameter, match="discount"):
+        Tabular(Problem(SHOP, SCHEME), discount=1.5)
+    with pytest.raises(BadParameter, match="shaping needs"):
+        Tabular(Problem(SHOP, SCHEME), discount=1.0, shaping=True)
+    scheme = anytime(LogNash())
+    with pytest.raises(BadParameter, match="sums of it"):
+        Tabular(Problem(SHOP, scheme, remember_fold=True), shaping=True)
+    assert "more" in Above(2).describe()
+    assert {p.describe() for p in (Around(), Everything(), ReachableNow(), Visited(), Nobody())}

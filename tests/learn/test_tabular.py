@@ -1,0 +1,149 @@
+"""Algorithm 1 against the environment, the planner, and arithmetic."""
+
+from __future__ import annotations
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+from evenhand.envs import Doughnuts
+from evenhand.errors import BadParameter
+from evenhand.learn.arena import build_arena
+from evenhand.learn.proposals import Above, Everything
+from evenhand.learn.schedules import Constant, Exploration, Watkins
+from evenhand.learn.tabular import Tabular
+from evenhand.memory import Full, Min, Reset
+from evenhand.plan import evaluate, plan
+from evenhand.problem import Problem
+from evenhand.trace import Override, Step
+
+SHOP = Doughnuts(num_stakeholders=2, horizon=4, presence=0.7)
+PROBLEM = Problem(SHOP, SHOP.nash_scheme())
+
+
+def start(learner, seeds=2):
+    return jax.vmap(learner.start)(jax.random.split(jax.random.key(0), seeds))
+
+
+def test_imagined_experience_is_what_the_problem_itself_imagines():
+    arena, table = build_arena(PROBLEM, True, 4)
+    _, books = table.model.from_rows(table.rows, 0)
+    for effect in range(3):  # served 0, served 1, wasted
+        rewards = np.eye(3, 2)[effect]
+        for row in range(len(table.pay[0])):
+            override = Override(jnp.asarray(effect == 2), jnp.asarray(0.0))
+            step = Step(effect, jnp.asarray(rewards), None, override)
+            one = jax.tree.map(lambda leaf, row=row: jnp.asarray(leaf[row]), books)
+            memory, pay = PROBLEM.imagine(one.status, one, step, jnp.asarray(False))
+            assert arena.pay[0, effect, 0, row] == pytest.approx(float(pay), abs=1e-6)
+            after = table.model.from_rows(table.rows[[arena.following[effect, 0, row]]], 0)[1]
+            assert after.status[0].tolist() == memory.tolist()
+
+
+def test_one_update_by_hand():
+    learner = Tabular(PROBLEM, discount=0.9, rate=Constant(0.1))
+    before = start(learner, 1)
+    after = learner.walk(before, 1)
+    changed = np.argwhere(np.asarray(after.updates)[0])
+    assert len(changed) == 1
+    seen, noise, action = changed[0]
+    present = (noise >> action) & 1
+    # Nothing is known ahead: α·r, and r is log 2 if the one chosen was there, otherwise 0.
+    assert np.asarray(after.q)[0, seen, noise, action] == pytest.approx(0.1 * np.log(2) * present)
+    assert np.asarray(after.epsilon)[0, seen, noise] == pytest.approx(0.95)
+    assert int(after.time[0]) == 1
+
+
+def test_imagined_memories_are_updated_beside_the_real_one():
+    learner = Tabular(PROBLEM, Above(2))
+    after = learner.walk(start(learner, 1), 1)
+    assert np.asarray(after.updates)[0].sum() == 1 + 4  # (1,1), (1,2), (2,1), (2,2)
+    everything = Tabular(PROBLEM, Everything())
+    after = everything.walk(start(everything, 1), 1)
+    assert np.asarray(after.updates)[0].sum() == 15
+
+
+def test_epsilon_is_of_the_augmented_state_and_has_a_floor():
+    learner = Tabular(PROBLEM, exploration=Exploration(1.0, 0.5, 0.2))
+    after = learner.walk(start(learner, 1), 2_000)
+    visited = np.asarray(after.updates)[0].sum(axis=-1)
+    expected = np.maximum(0.5**visited, 0.2)
+    np.testing.assert_allclose(np.asarray(after.epsilon)[0], expected, rtol=1e-6)
+    assert len(np.unique(expected)) > 2
+
+
+def test_ties_are_broken_at_random_and_exploration_is_uniform():
+    learner = Tabular(PROBLEM)
+    after = learner.walk(start(learner, 400), 1)
+    first = np.asarray(after.updates).sum(axis=(0, 1, 2))
+    assert first.sum() == 400
+    assert abs(first[0] - 200) < 60  # six standard errors
+
+
+def test_the_start_of_the_greedy_policy_is_worth_acting_at_random():
+    """All values are equal at first, and ties are broken at random."""
+    for memory in (Full(), Min(), Reset()):
+        learner = Tabular(Problem(SHOP, SHOP.nash_scheme(), memory))
+        score = learner.evaluate(start(learner))
+        assert score.score == pytest.approx([plan(PROBLEM).random_value()] * 2, rel=1e-5)
+        assert score.kept == pytest.approx([4 * 0.7] * 2, rel=1e-5)
+
+
+def test_the_evaluation_is_the_planners_of_the_same_policy():
+    learner = Tabular(PROBLEM, Above(2))
+    runs = learner.walk(start(learner, 1), 3_000)
+    q = np.asarray(runs.q)[0]
+    if (np.sort(q, axis=-1)[..., -1] == np.sort(q, axis=-1)[..., -2]).all():
+        pytest.fail("nothing was learned")
+    table = learner._arena_and_table[1]
+
+    lookup = np.zeros((5, 5), dtype=int)
+    for row, counts in enumerate(table.model.from_rows(table.rows, 0)[1].status):
+        lookup[tuple(counts.astype(int))] = row
+    rows, values = jnp.asarray(lookup), jnp.asarray(q)
+
+    def greedy(key, state, memory):
+        row = rows[memory[0].astype(int), memory[1].astype(int)]
+        noise = jnp.sum(state.noise * jnp.asarray([1, 2]))
+        return jnp.argmax(values[row, noise])
+
+    # Where values tie the two differ in which they take, so ties are made rare first.
+    values = values + 1e-3 * jax.random.uniform(jax.random.key(1), values.shape)
+    perturbed = runs._replace(q=values[None])
+    exact = evaluate(PROBLEM, greedy)
+    assert exact.exact
+    assert learner.evaluate(perturbed).score[0] == pytest.approx(exact.score, rel=1e-5)
+
+
+@pytest.mark.parametrize("alone", [0, 3])
+def test_a_seed_learns_the_same_alone_and_among_others(alone):
+    learner = Tabular(PROBLEM, Above(2))
+    keys = jax.random.split(jax.random.key(0), 5)
+    many = learner.walk(jax.vmap(learner.start)(keys), 2_000)
+    one = learner.walk(jax.vmap(learner.start)(keys[alone : alone + 1]), 2_000)
+    np.testing.assert_array_equal(np.asarray(many.q)[alone], np.asarray(one.q)[0])
+
+
+def test_the_best_recipe_finds_the_optimum_of_a_small_problem():
+    from evenhand.experiments.tabular import tabular_learner
+
+    learner = tabular_learner(SHOP, "fairqcm", "best")
+    runs = learner.walk(start(learner, 5), 4_000)
+    assert np.asarray(learner.evaluate(runs).score).min() > 0.99 * plan(PROBLEM).value
+
+
+def test_watkins_conditions():
+    steps = np.arange(1_000_000, dtype=float)
+    for power in (0.6, 1.0):
+        rates = np.asarray(Watkins(power)(jnp.asarray(steps)))
+        assert (rates < 1).all()
+        assert (rates > 0).all()
+        assert (rates**2).sum() < 20
+    for power in (0.5, 1.1):
+        with pytest.raises(BadParameter, match="Watkins"):
+            Watkins(power)
+    with pytest.raises(BadParameter, match="learning rate"):
+        Constant(1.0)
+    with pytest.raises(BadParameter, match="not possible"):
+        Exploration(0.1, 0.9, 0.2)
