@@ -11,11 +11,12 @@ def list_parts(as_json: JsonOption = False) -> None:
     Example: evenhand list --json
     """
     from evenhand.envs.names import ENVIRONMENTS, METHODS
+    from evenhand.experiments.tabular import PROPOSALS
     from evenhand.memory import MEMORIES
     from evenhand.registry import AGGREGATIONS, FILTERS, STATUSES, TEMPORALS, WELFARES
 
     registries = (
-        *(ENVIRONMENTS, METHODS, MEMORIES),
+        *(ENVIRONMENTS, METHODS, MEMORIES, PROPOSALS),
         *(STATUSES, WELFARES, TEMPORALS, AGGREGATIONS, FILTERS),
     )
     if as_json:

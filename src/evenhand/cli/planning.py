@@ -11,7 +11,7 @@ import typer
 from evenhand.cli.output import JsonOption, print_json, print_table, progress_bar
 
 if TYPE_CHECKING:
-    from evenhand.plan import Plan
+    from evenhand.plan import Plan, PriceTable
     from evenhand.problem import Problem
     from evenhand.scheme import FairnessScheme
 
@@ -38,6 +38,12 @@ def plan_command(
         Path | None, typer.Option(help="A scheme file, in place of the environment's own scheme.")
     ] = None,
     save: Annotated[Path | None, typer.Option(help="Write the optimal policy to a file.")] = None,
+    memories: Annotated[
+        bool, typer.Option("--memories", help="Show what the best policy with each memory reaches.")
+    ] = False,
+    chart: Annotated[
+        Path | None, typer.Option(help="With --memories: write the chart to this HTML file.")
+    ] = None,
     as_json: JsonOption = False,
 ) -> None:
     """Plan the fairest possible policy exactly, and say how far acting at random is from it.
@@ -65,6 +71,9 @@ def plan_command(
     if save is not None:
         save_plan(found, save)
         answer["saved"] = str(save)
+    price = _price(problem, memories, chart)
+    if price is not None:
+        answer["price_of_memory"] = price.to_json()["memories"]
     answer["seconds"] = round(time.perf_counter() - started, 3)
     if as_json:
         print_json(answer)
@@ -81,8 +90,33 @@ def plan_command(
     print(f"\n{problem.scheme.describe()}")
     if turns is not None:
         print(f"\n{_in_words(turns)}")
+    if price is not None:
+        print(f"\nThe best that a policy with each memory can reach:\n{price.table()}")
     if save is not None:
         print(f"\nThe optimal policy is in {save}.")
+
+
+def _price(problem: Problem, wanted: bool, chart: Path | None) -> PriceTable | None:
+    """The price of memory, and its chart where one is asked for."""
+    from evenhand.errors import BadParameter
+    from evenhand.experiments.chart import to_page
+    from evenhand.files import write_whole
+    from evenhand.plan import price_of_memory, standard_memories
+
+    if not wanted:
+        if chart is not None:
+            raise BadParameter("--chart is of the price of memory: add --memories.")
+        return None
+    environment: Any = problem.environment
+    price = price_of_memory(
+        environment,
+        problem.scheme,
+        standard_memories(environment.num_stakeholders),
+        remember_fold=problem.remember_fold,
+    )
+    if chart is not None:
+        write_whole(chart, to_page(price.chart()))
+    return price
 
 
 def _problem(
