@@ -6,6 +6,7 @@ comes the pay of a step. What the one who decides remembers is another matter (s
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -154,6 +155,7 @@ class Pay:
         if step.override is not None:
             assessed = assessed | step.override.applies
         contribution = scheme.aggregation.contribute(vector, step.override)
+        contribution = self._where_defined(contribution, vector, step)
         if self.remember_fold:
             before = xp.where(books.assessed, scheme.aggregation.value(books.fold), 0.0)
             fold = choose(assessed, scheme.aggregation.update(books.fold, contribution), books.fold)
@@ -175,6 +177,17 @@ class Pay:
         """
         sure = isinstance(self.scheme.filter, Always) or self._nothing() == 0.0
         return self.remember_fold or not sure
+
+    def _where_defined(self, contribution: Array, vector: Array, step: Step) -> Array:
+        """The contribution, or −∞ where the welfare is undefined and nothing stands in for it."""
+        welfare = self.scheme.welfare
+        if welfare is None or welfare.least_status == -math.inf:
+            return contribution
+        xp, least = namespace(vector), welfare.least_status
+        defined = xp.min(vector) > least if welfare.least_excluded else xp.min(vector) >= least
+        if step.override is not None:
+            defined = defined | step.override.applies
+        return xp.where(defined, contribution, -math.inf)
 
     def _nothing(self) -> float:
         """What an episode in which nothing was assessed is paid: no number, if none was named."""

@@ -234,7 +234,6 @@ def test_vaccines(temporal, over_time, delay):
     compare(world, literal, Problem(env, scheme, remember_fold=True))
 
 
-@pytest.mark.xfail(strict=True, reason="int32 / int32 is float32 in JAX: waits are rounded there")
 @pytest.mark.parametrize("capacity", [1, 3])
 def test_waiting_list(capacity):
     env = WaitingList((0.7, 0.5), 1.0, capacity, horizon=4)

@@ -203,7 +203,7 @@ def _turn_taking(found: Plan) -> dict[str, Any] | None:
     def least_served(world: Any, books: Any, noise: Any) -> Any:
         return jnp.argmin(jnp.where(noise, books.status.total, jnp.inf))
 
-    optimal, witness = found.is_best_everywhere(least_served)
+    optimal, witness = found.is_best_everywhere(least_served, treats_alike=True)
     return {"optimal": optimal} if optimal else {"optimal": False, "witness": witness}
 
 

@@ -126,7 +126,9 @@ class WaitingList(Environment):
     def negated_mean_wait(self, state: State) -> Float[Array, " group"]:
         """Minus the mean wait of those waiting and treated so far; 0 where there are none."""
         waited, patients = state.world.waited, state.world.patients
-        return -(waited / namespace(patients).maximum(patients, 1))
+        xp = namespace(patients)
+        # Cast first: whole numbers divided by whole numbers are rounded to float32.
+        return -(xp.astype(waited, float) / xp.maximum(patients, 1))
 
     def urgent_mean_wait(self, state: State) -> Float[Array, " group"]:
         """Minus the mean wait times the urgency of the class."""

@@ -2,12 +2,12 @@
 
 A row holds the world and what the scheme carries (its books). The noise is not in it: it is drawn
 afresh, independently of the world, so that it can be integrated out. Neither is the step number,
-unless the environment's rules depend on it in more than "is this the last step".
+unless rules depend on it in more than "is this the last step" (see `keep_time`).
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -22,9 +22,10 @@ from evenhand.problem import Problem
 from evenhand.trace import Step
 
 if TYPE_CHECKING:
-    from jaxtyping import Float, Int
+    from jaxtyping import Bool, Float, Int
 
 CHUNKS = (1 << 9, 1 << 14)  # how many rows are expanded at a time
+CELLS = 1 << 25  # at most so many numbers come of that, a quarter of a gigabyte
 
 
 class Expansion(NamedTuple):
@@ -48,8 +49,9 @@ class Model:
     problem: Problem
     use_memory: bool = False
     canonical: bool = True
-    merge_effects: bool = True
+    merge_effects: bool = True  # not where what is carried looks at the action itself
     carry_memory: bool = False
+    keep_time: bool = False  # the step number in the rows, where rules depend on it
 
     def __post_init__(self) -> None:
         env = self.environment
@@ -58,10 +60,16 @@ class Model:
                 f"{type(env).__name__} does not describe its model: plan needs an environment "
                 "with `outcomes` and `noises`, or a FiniteMDP; otherwise use a learner."
             )
-        if type(env).step is not Environment.step or type(env).initial is not Environment.initial:
+        own = [
+            name
+            for name in ("step", "initial", "over")
+            if getattr(type(env), name) is not getattr(Environment, name)
+        ]
+        if own:
             raise CannotPlan(
-                f"{type(env).__name__} has its own `step` or `initial`, so its noise may not be "
-                "drawn afresh and independently of the world; put what endures into the world."
+                f"{type(env).__name__} has its own `{own[0]}`, so its noise may not be drawn "
+                "afresh and independently of the world, or it may end early; put what endures "
+                "into the world."
             )
         if env.noises() is None:
             raise CannotPlan(f"the noise of {type(env).__name__} cannot be listed: use a learner.")
@@ -95,15 +103,21 @@ class Model:
         declared = self.environment.effects() if self.merge_effects else None
         shape = (len(self.noise[1]), self.environment.num_actions)
         table = np.arange(np.prod(shape)).reshape(shape) if declared is None else declared
+        if np.shape(table) != shape:
+            raise CannotPlan(
+                f"{type(self.environment).__name__}.effects has shape {np.shape(table)}: expected "
+                f"{shape}, a number for every value of the noise and every action."
+            )
         return np.unique(table, return_inverse=True)[1].reshape(shape)
-
-    def without_effects(self) -> Model:
-        """The same model with every pair of noise and action on its own."""
-        return replace(self, merge_effects=False)
 
     @cached_property
     def num_effects(self) -> int:
         return int(self.effects.max()) + 1
+
+    @cached_property
+    def possible_effects(self) -> Bool[np.ndarray, " effect"]:
+        """Which effects some noise brings about: where all are present, nothing can be wasted."""
+        return np.isin(np.arange(self.num_effects), self.effects[self.noise[1] > 0])
 
     @cached_property
     def classes(self) -> list[list[int]]:
@@ -141,9 +155,10 @@ class Model:
         return self.order(self.to_rows(jax.tree.map(lambda leaf: leaf[None], self._start)))
 
     def to_rows(self, state: Any) -> Float[np.ndarray, "row column"]:
-        """Worlds and what is carried, with a leading axis, as rows, without the step number."""
+        """Worlds and what is carried, with a leading axis, as rows."""
         world, carried = state
-        state = world._replace(time=np.zeros_like(world.time)), carried
+        if not self.keep_time:
+            state = world._replace(time=np.zeros_like(world.time)), carried
         leaves = jax.tree.leaves(jax.device_get(state))
         return np.concatenate(
             [np.asarray(leaf, dtype=np.float64).reshape(len(leaf), -1) for leaf in leaves], axis=1
@@ -153,7 +168,7 @@ class Model:
         structure, places = self._layout
         leaves = [row[place].reshape(shape).astype(dtype) for place, shape, dtype in places]
         world, carried = jax.tree.unflatten(structure, leaves)
-        return world._replace(time=time), carried
+        return world if self.keep_time else world._replace(time=time), carried
 
     def from_rows(self, rows: Float[np.ndarray, "row column"], time: int) -> Any:
         """Worlds and what is carried, with a leading axis, at a step number."""
@@ -163,7 +178,9 @@ class Model:
             for place, shape, dtype in places
         ]
         world, carried = jax.tree.unflatten(structure, leaves)
-        return world._replace(time=np.full(len(rows), time, dtype=np.int32)), carried
+        if not self.keep_time:
+            world = world._replace(time=np.full(len(rows), time, dtype=np.int32))
+        return world, carried
 
     def order(self, rows: Float[np.ndarray, "row column"]) -> Float[np.ndarray, "row column"]:
         """The rows with exchangeable stakeholders in canonical order."""
@@ -192,10 +209,10 @@ class Model:
     def expand(self, rows: Float[np.ndarray, "row column"], time: int) -> Expansion:
         """What each row may become when a decision is made at this step number (from 0)."""
         parts = []
-        for start in range(0, len(rows), CHUNKS[-1]):
-            part = rows[start : start + CHUNKS[-1]]
+        for start in range(0, len(rows), self._chunks[-1]):
+            part = rows[start : start + self._chunks[-1]]
             # Few different lengths, as each is compiled once.
-            length = next(size for size in CHUNKS if size >= len(part))
+            length = next(size for size in self._chunks if size >= len(part))
             padded = np.resize(part, (length, part.shape[1]))
             with jax.enable_x64(True):
                 found = jax.device_get(self._expand(padded, np.int32(time)))
@@ -206,10 +223,27 @@ class Model:
         return Expansion(after, pay, probability)
 
     @cached_property
+    def _chunks(self) -> tuple[int, ...]:
+        """How many rows to expand at a time: few where there are many effects."""
+        cells = self.num_effects * self.start.shape[1] * 2
+        most = 1 << max(0, (CELLS // cells).bit_length() - 1)
+        return tuple(sorted({min(size, most) for size in CHUNKS}))
+
+    @cached_property
     def _expand(self) -> Any:
         # One pair of noise and action for each effect.
         _, first = np.unique(self.effects, return_index=True)
-        noise_of, action_of = np.unravel_index(first, self.effects.shape)
+        return self._expansion(*np.unravel_index(first, self.effects.shape))
+
+    def expand_pairs(
+        self, rows: Any, noise_of: Int[np.ndarray, " pair"], action_of: Int[np.ndarray, " pair"]
+    ) -> Expansion:
+        """What rows may become for these pairs of noise and action, in place of effects."""
+        with jax.enable_x64(True):
+            found = jax.device_get(self._expansion(noise_of, action_of)(rows, np.int32(0)))
+        return Expansion(*found)
+
+    def _expansion(self, noise_of: Any, action_of: Any) -> Any:
         noises = jax.tree.map(lambda leaf: np.asarray(leaf)[noise_of], self.noise[0])
         _ = self._layout  # read now: inside the compiled function the start would be traced
         by_effect = jax.vmap(self._outcomes, in_axes=(None, None, 0, 0))
@@ -246,7 +280,9 @@ class Model:
         else:
             books, pay = problem.pay.update(books, step, over)
         carried = (books, problem.memory.update(seen, step)) if self.carry_memory else books
-        return (after._replace(time=jnp.zeros_like(after.time)), carried), pay
+        if not self.keep_time:
+            after = after._replace(time=jnp.zeros_like(after.time))
+        return (after, carried), pay
 
 
 def require_listed(model: Model) -> None:
@@ -255,3 +291,8 @@ def require_listed(model: Model) -> None:
         model.expand(model.start, 0)
     except OutcomesNotFinite as error:
         raise CannotPlan(str(error)) from None
+    except AttributeError as error:
+        raise CannotPlan(
+            f"a status, filter or memory reads what is not known when an outcome is weighed, such "
+            f"as who will be there next ({error}): let it read the world and the rewards alone."
+        ) from None

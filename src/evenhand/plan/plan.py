@@ -109,19 +109,29 @@ class Plan:
         values = np.take_along_axis(q, effects, axis=1)
         return (values >= values.max(axis=1, keepdims=True) - TIES).argmax(axis=1), values
 
-    def is_best_everywhere(self, choose: Any) -> tuple[bool, dict[str, Any] | None]:
+    def is_best_everywhere(
+        self, choose: Any, treats_alike: bool = False
+    ) -> tuple[bool, dict[str, Any] | None]:
         """Whether a rule picks a best action in every reachable state, whatever the noise.
 
         `choose(world, books, noise)` gives the action for one state; it is mapped. If it does
         not, the first state in which it fails is returned with what each action is worth there.
+        A plan in canonical order holds one state for many that differ in who is who, so the rule
+        must treat exchangeable stakeholders alike, but for ties among equals: `treats_alike`.
         """
         table, model = self.table, self.table.model
+        if model.classes and not treats_alike:
+            raise CannotPlan(
+                "the plan is in canonical order, and the rule may depend on who is who: plan with "
+                "canonical=False, or say that it does not (treats_alike=True)."
+            )
         noises, chance = model.noise
         with jax.enable_x64(True):
             mapped = jax.jit(
                 jax.vmap(jax.vmap(choose, in_axes=(None, None, 0)), in_axes=(0, 0, None))
             )
-        for time, here in enumerate(self._layers()[:-1]):
+        layers = self._layers()[:-1] if table.horizon else [np.ones(table.num_states, dtype=bool)]
+        for time, here in enumerate(layers):
             states = np.flatnonzero(here)
             worlds, books = model.from_rows(table.rows[states], time)
             with jax.enable_x64(True):
@@ -161,7 +171,9 @@ def plan(
     """
     model = Model(problem, use_memory, canonical)
     require_listed(model)
-    if horizon is not None and math.isinf(horizon):
+    if horizon is not None and not (horizon == math.inf or horizon == horizon // 1 > 0):
+        raise BadParameter(f"horizon is {horizon}: it must be a whole number from 1, or math.inf.")
+    if horizon == math.inf:
         table = tabulate(model, None, memory_limit)
         values, error = value_iteration(table, tolerance)
         return Plan(table, [values], error)

@@ -85,8 +85,12 @@ def _require_assessed(table: Table, values: list[Float[np.ndarray, " state"]]) -
     """Refuse a scheme under which an episode can end unassessed, with such an end as witness."""
     if np.isfinite(values[-1][0]):
         return
-    at_last = table.within[(table.horizon or 1) - 1]
-    _, state = np.argwhere(np.isnan(table.last_pay[:, :at_last]))[0]
+    here = np.zeros(table.num_states, dtype=bool)
+    here[0] = True
+    for time in range((table.horizon or 1) - 1):
+        here = table.after(here, time)
+    ends = np.flatnonzero(here[: table.pay.shape[1]])
+    state = ends[np.isnan(table.last_pay[:, ends]).any(axis=0).argmax()]
     raise CannotPlan(
         "the scheme can end without any assessment, and then has no score: for instance where an "
         f"episode comes to {np.round(table.rows[state], 6).tolist()} before its last decision. "

@@ -8,12 +8,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 import numpy as np
+from scipy.spatial import KDTree
 
-from evenhand.errors import CannotPlan, TooLarge
+from evenhand.errors import CannotPlan, NegativeStatus, TooLarge
 from evenhand.plan.model import Model
 
 if TYPE_CHECKING:
@@ -21,6 +23,8 @@ if TYPE_CHECKING:
 
 # Numbers closer than this are one number: sums of logarithms differ by rounding alone.
 RESOLUTION = 2.0**-32
+NEAR = 1e-5  # a row of float32 numbers is this near, relative to the largest, to what it means
+MOST_CLOSED = 300_000  # states without a horizon, after which they are taken to have no end
 MEMORY_LIMIT = 5 * 2**30  # bytes that a plan may take, unless told otherwise
 Progress = Callable[[int, int], None]  # how many steps are done, of how many
 
@@ -45,13 +49,24 @@ class Table:
 
     def find(self, rows: Float[np.ndarray, "row column"]) -> Int[np.ndarray, " row"]:
         """The numbers of the states with these rows, which need not be in canonical order."""
-        found = self.index.find(self.model.order(rows))
+        rows = self.model.order(rows)
+        found = self.index.find(rows)
+        missed = found < 0
+        if missed.any():
+            # A run in float32 comes near the state it is in, and not quite to it.
+            distance, nearest = self._nearest.query(_finite(rows[missed]))
+            close = distance <= NEAR * np.maximum(1.0, np.abs(_finite(rows[missed])).max(axis=1))
+            found[missed] = np.where(close, nearest, -1)
         if (found < 0).any():
             raise CannotPlan(
                 "a state was asked for that this problem cannot reach: it belongs to another "
                 "problem, or to a policy that leaves the table."
             )
         return found
+
+    @cached_property
+    def _nearest(self) -> KDTree:
+        return KDTree(_finite(self.rows))
 
     def after(self, here: Bool[np.ndarray, " state"], time: int) -> Bool[np.ndarray, " state"]:
         """Which states can be reached at step `time` + 1 from these at step `time`."""
@@ -60,6 +75,11 @@ class Table:
         possible = self.probability[:, :, from_here] > 0
         there[self.following[:, :, from_here][possible]] = True
         return there
+
+
+def _finite(rows: Float[np.ndarray, "row column"]) -> Float[np.ndarray, "row column"]:
+    """The rows with a large number for ∞, which the worst so far is before anything happened."""
+    return np.where(np.isinf(rows), 1e9, rows)
 
 
 class Index:
@@ -73,7 +93,7 @@ class Index:
         self._rows = np.zeros((0, width))
 
     def hashes(self, rows: Float[np.ndarray, "row column"]) -> UInt[np.ndarray, " row"]:
-        cells = np.rint(np.where(np.isinf(rows), 2.0**30, rows) / RESOLUTION).astype(np.int64)
+        cells = np.rint(np.where(np.isinf(rows), 1e9, rows) / RESOLUTION).astype(np.int64)
         bits = cells.view(np.uint64)
         bits ^= bits >> np.uint64(32)  # whole numbers have their bits high up, where few multiply
         return bits @ self._weights
@@ -152,6 +172,7 @@ def tabulate(
         after, pay, probability = model.expand(rows, 0 if last else last)
         last_pay = model.expand(rows, last).pay if horizon is not None and last else pay
         _require_probabilities(probability)
+        probability[:, ~model.possible_effects] = 0.0
         possible = probability > 0
         following = np.zeros(probability.shape, dtype=np.int64)
         following[possible] = index.number(model.order(after[possible]))
@@ -177,7 +198,10 @@ def tabulate(
         np.ascontiguousarray(np.moveaxis(part, 0, -1)) for part in joined
     )
     table = Table(model, horizon, index.rows, within, following, probability, pay, last_pay, index)
+    if _depends_on_time(table):
+        return tabulate(replace(model, keep_time=True), horizon, memory_limit, progress)
     _require_effects(table)
+    _require_defined(table)
     return table
 
 
@@ -209,6 +233,12 @@ def _require_room(
     model: Model, index: Index, within: list[int], horizon: int | None, memory_limit: float
 ) -> None:
     """Refuse, as soon as it can be told, a problem with more states than there is room for."""
+    if horizon is None and len(index) > MOST_CLOSED:
+        raise TooLarge(
+            f"there is no end of new states: {len(index):,} were found and each leads to more, so "
+            "the problem cannot be planned without a horizon. Give it one, or a status with "
+            "finitely many values, such as Window."
+        )
     each = bytes_a_state(model, horizon)
     expected = estimate_states(within, horizon)
     if max(expected, len(index)) * each <= memory_limit:
@@ -236,22 +266,51 @@ def estimate_states(within: list[int], horizon: int | None) -> float:
 def _require_effects(table: Table) -> None:
     """Check on some states that pairs of noise and action declared alike are alike."""
     model = table.model
-    if model.environment.effects() is None or model.problem in _CHECKED:
+    if model.environment.effects() is None or not model.merge_effects:
         return
     rng = np.random.default_rng(0)
-    some = rng.integers(0, len(table.pay[0]), 32)
-    plain = model.without_effects()
-    everything, declared = plain.expand(table.rows[some], 0), model.expand(table.rows[some], 0)
-    for part, whole in zip(declared, everything, strict=True):
-        with np.errstate(invalid="ignore"):  # the worst so far may be ∞ on both sides
-            apart = part[:, model.effects.ravel()] - whole
-        if np.abs(np.nan_to_num(apart)).max() > 1e-9:
+    rows = table.rows[rng.integers(0, len(table.pay[0]), 8)]
+    noise_of, action_of = np.unravel_index(
+        rng.integers(0, model.effects.size, 256), model.effects.shape
+    )
+    pairs, declared = model.expand_pairs(rows, noise_of, action_of), model.expand(rows, 0)
+    for one, merged in zip(pairs, declared, strict=True):
+        if _apart(one, merged[:, model.effects[noise_of, action_of]]):
             raise CannotPlan(
                 f"{type(model.environment).__name__}.effects says that some pairs of noise and "
-                "action do the same, and they do not: correct it, or return None."
+                "action do the same, and they do not: correct it, or return None. (A status, "
+                "filter or memory that looks at the action itself has the same effect.)"
             )
-    _CHECKED.add(model.problem)
 
 
-# Problems whose effects were looked at: they are immutable, and looking takes a second.
-_CHECKED: set[object] = set()
+def _depends_on_time(table: Table) -> bool:
+    """Whether what follows a state depends on the step number, beyond whether it is the last."""
+    horizon, model = table.horizon, table.model
+    if horizon is None or model.keep_time:
+        return False
+    rng = np.random.default_rng(0)
+    rows = table.rows[rng.integers(0, len(table.pay[0]), 16)]
+    first = model.expand(rows, 0)
+    times = range(1, horizon - 1)
+    for time in times if len(times) <= 64 else rng.choice(times, 64, replace=False):
+        if any(_apart(a, b) for a, b in zip(model.expand(rows, int(time)), first, strict=True)):
+            return True
+    last = model.expand(rows, horizon - 1)  # where pay may differ, but not where things go
+    return horizon > 1 and (_apart(last.rows, first.rows) or _apart(last[2], first[2]))
+
+
+def _apart(some: np.ndarray, others: np.ndarray) -> bool:
+    """Whether two arrays differ by more than rounding; no number is like no number."""
+    return not np.allclose(some, others, rtol=1e-9, atol=1e-9, equal_nan=True)
+
+
+def _require_defined(table: Table) -> None:
+    """Refuse a welfare that is undefined for some status that can come about."""
+    for pay in (table.pay, table.last_pay):
+        if np.isinf(pay).any():
+            _, state = np.argwhere(np.isinf(pay))[0]
+            welfare = table.model.problem.scheme.welfare
+            raise NegativeStatus(
+                f"{type(welfare).__name__} is undefined for a status that can follow "
+                f"{np.round(table.rows[state], 6).tolist()}: choose another welfare such as Rawls."
+            )
