@@ -14,11 +14,26 @@ __version__ = "0.1.0"
 if TYPE_CHECKING:
     from evenhand.aggregation import BalancedUnfairness, MatrixFunction, TimepointFirst
     from evenhand.assessment import Assessment
+    from evenhand.envs import Doughnuts, GaussianLending, Lending, Vaccines, WaitingList
     from evenhand.errors import EvenhandError
     from evenhand.filters import AfterEach, Always, Every, Final, When, WhenPrefix
     from evenhand.groups import Groups
     from evenhand.mdp import FiniteMDP
+    from evenhand.memory import (
+        Clock,
+        Full,
+        GroupDifference,
+        GroupFull,
+        LastWinner,
+        Memory,
+        Min,
+        Nothing,
+        OfStatus,
+        Product,
+        Reset,
+    )
     from evenhand.policy import HistoryPolicy, MarkovPolicy, MemoryPolicy, Stochastic
+    from evenhand.problem import Problem
     from evenhand.process import Transition, rollout
     from evenhand.scheme import (
         FairnessScheme,
@@ -31,12 +46,15 @@ if TYPE_CHECKING:
     from evenhand.scheme_file import from_toml, to_toml
     from evenhand.scoring import PolicyScore, policy_score
     from evenhand.status import (
+        Capped,
         Decayed,
         EnvyOfBest,
         GroupTotals,
+        Modulo,
         PairwiseEnvy,
         PerEntitlement,
         Returns,
+        StateStatus,
         TraceFunction,
         WaitingTime,
         Window,
@@ -66,10 +84,25 @@ _HOME = {
     "aggregation": ("BalancedUnfairness", "MatrixFunction", "TimepointFirst"),
     "assessment": ("Assessment",),
     "errors": ("EvenhandError",),
+    "envs": ("Doughnuts", "GaussianLending", "Lending", "Vaccines", "WaitingList"),
     "filters": ("AfterEach", "Always", "Every", "Final", "When", "WhenPrefix"),
     "groups": ("Groups",),
     "mdp": ("FiniteMDP",),
+    "memory": (
+        "Clock",
+        "Full",
+        "GroupDifference",
+        "GroupFull",
+        "LastWinner",
+        "Memory",
+        "Min",
+        "Nothing",
+        "OfStatus",
+        "Product",
+        "Reset",
+    ),
     "policy": ("HistoryPolicy", "MarkovPolicy", "MemoryPolicy", "Stochastic"),
+    "problem": ("Problem",),
     "process": ("Transition", "rollout"),
     "scheme": (
         "FairnessScheme",
@@ -82,12 +115,15 @@ _HOME = {
     "scheme_file": ("from_toml", "to_toml"),
     "scoring": ("PolicyScore", "policy_score"),
     "status": (
+        "Capped",
         "Decayed",
         "EnvyOfBest",
         "GroupTotals",
+        "Modulo",
         "PairwiseEnvy",
         "PerEntitlement",
         "Returns",
+        "StateStatus",
         "TraceFunction",
         "WaitingTime",
         "Window",

@@ -11,17 +11,21 @@ def list_parts(as_json: JsonOption = False) -> None:
     Example: evenhand list --json
     """
     from evenhand.envs.names import ENVIRONMENTS, METHODS
-    from evenhand.experiments.tabular import PROPOSALS
+    from evenhand.experiments.tabular import METHOD_LINES, PROPOSALS
     from evenhand.memory import MEMORIES
     from evenhand.registry import AGGREGATIONS, FILTERS, STATUSES, TEMPORALS, WELFARES
 
-    registries = (
-        *(ENVIRONMENTS, METHODS, MEMORIES, PROPOSALS),
-        *(STATUSES, WELFARES, TEMPORALS, AGGREGATIONS, FILTERS),
-    )
+    kinds = {
+        registry.kind: registry.lines()
+        for registry in (
+            *(ENVIRONMENTS, METHODS, MEMORIES, PROPOSALS),
+            *(STATUSES, WELFARES, TEMPORALS, AGGREGATIONS, FILTERS),
+        )
+    }
+    kinds[METHODS.kind] = METHOD_LINES | kinds[METHODS.kind]
     if as_json:
-        print_json({registry.kind: registry.lines() for registry in registries})
+        print_json(kinds)
         return
-    for registry in registries:
-        print_table(registry.kind, ("name", "what it is"), registry.lines().items(), numbers=False)
+    for kind, lines in kinds.items():
+        print_table(kind, ("name", "what it is"), lines.items(), numbers=False)
         print()

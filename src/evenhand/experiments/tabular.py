@@ -35,6 +35,12 @@ PROPOSALS = Registry(
 RECIPES = ("paper", "best")
 # Which memory each method sees. What FairQCM adds to Full is what it imagines.
 MEMORY_OF: dict[str, Memory] = {"fairqcm": Full(), "full": Full(), "min": Min(), "reset": Reset()}
+METHOD_LINES = {
+    "fairqcm": "Learns on Full memory, from imagined memories as well (Algorithm 1).",
+    "full": "Q-learning that remembers all that each stakeholder has received.",
+    "min": "Q-learning that remembers each one's lead over the one with least.",
+    "reset": "Q-learning that counts from zero again whenever all are equal.",
+}
 
 
 def tabular_learner(
