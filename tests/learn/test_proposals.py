@@ -65,22 +65,27 @@ def memories_of(table, rows):
 
 def test_imagined_rows_are_those_of_the_table_with_the_proposed_memory():
     problem = Problem(SHOP, SCHEME)
-    _, table = build_arena(problem, True, 4)
+    _, table = build_arena(problem, Above(2), 4)
     above = imagined_rows(table, Above(2))
     start = above[0][above[0] >= 0]
-    # From (0, 0): (1, 1), (1, 2), (2, 1) and (2, 2) are all reachable within 4 steps.
     assert memories_of(table, start) == [(1, 1), (1, 2), (2, 1), (2, 2)]
+    # Imagined from any memory within the horizon, even where itself it is beyond it.
+    within = above[: table.within[4]]
+    assert (within >= 0).all()
+    _, table = build_arena(problem, Everything(), 4)
     everything = imagined_rows(table, Everything())
-    assert everything.shape == (15, 14)  # 15 pairs of counts with a sum of at most 4
+    # 15 pairs of counts have a sum of at most 4; what follows the 5 with a sum of 4 is unknown.
+    assert everything.shape == (15, 14)
     for row, others in enumerate(everything):
+        others = others[others >= 0]
         assert row not in others
-        assert len(set(others.tolist())) == 14
+        assert len(set(others.tolist())) == (9 if row < 10 else 10)
     assert imagined_rows(table, Nobody()).shape == (15, 0)
 
 
 def test_proposals_never_move_a_clock():
     problem = Problem(SHOP, SCHEME, Product((Full(), Clock(5))))
-    _, table = build_arena(problem, True, 4)
+    _, table = build_arena(problem, Above(2), 4)
     _, books = table.model.from_rows(table.rows, 0)
     clock = books.status[1]
     for proposal in (Above(2), Everything()):
@@ -92,7 +97,7 @@ def test_proposals_never_move_a_clock():
 
 def test_what_can_be_reached_by_now():
     problem = Problem(SHOP, SCHEME)
-    arena, _ = build_arena(problem, True, 4)
+    arena, _ = build_arena(problem, Everything(), 4)
     # With waste, every pair with a sum of at most t can be reached at time t.
     assert arena.reachable.sum(axis=1).tolist() == [1, 3, 6, 10]
 

@@ -50,14 +50,16 @@ class Arena(NamedTuple):
         return int(self.seen.max()) + 1
 
 
-def build_arena(problem: Problem, imagines: bool, horizon: int | None) -> tuple[Arena, Table]:
-    """The arena of a problem.
+def build_arena(problem: Problem, proposal: Proposal, horizon: int | None) -> tuple[Arena, Table]:
+    """The arena of a problem: what is reachable within the horizon, and what is imagined from it.
 
     A learner that imagines memories walks on rows that hold its memory in place of the scheme's
     status, which that memory must determine (checked). Any other walks on rows that hold both.
     """
+    imagines = not isinstance(proposal, Nobody)
     model = Model(problem, use_memory=imagines, canonical=False, carry_memory=not imagines)
-    table = tabulate(model, horizon)
+    size = problem.environment.num_stakeholders
+    table = tabulate(model, horizon, beyond=proposal.steps_ahead(size))
     expanded = len(table.pay[0])
     rows = table.rows[:expanded]
     last = (horizon or 1) - 1
@@ -126,14 +128,16 @@ def _reachable(table: Table, horizon: int | None) -> Bool[np.ndarray, "time row"
 
 def imagined_rows(table: Table, proposal: Proposal) -> Int[np.ndarray, "row proposal"]:
     """For each row, the rows that differ from it in their memory as proposed; −1 for none."""
-    size = table.num_states
     if isinstance(proposal, Nobody | Visited):
-        return np.zeros((size, 0), dtype=np.int32)
+        return np.zeros((table.num_states, 0), dtype=np.int32)
     if isinstance(proposal, Everything | ReachableNow):
-        return _all_others(table)
-    if isinstance(proposal, Neighbours):
-        return _neighbours(table, proposal)
-    raise BadParameter(f"{type(proposal).__name__} is not a proposal for tables.")
+        rows = _all_others(table)
+    elif isinstance(proposal, Neighbours):
+        rows = _neighbours(table, proposal)
+    else:
+        raise BadParameter(f"{type(proposal).__name__} is not a proposal for tables.")
+    # What would follow the outermost rows is not in the table, so nothing can be imagined there.
+    return np.where(rows < table.pay.shape[1], rows, -1)
 
 
 def _groups(table: Table) -> Int[np.ndarray, " row"]:

@@ -23,6 +23,13 @@ if TYPE_CHECKING:
 class Proposal(ABC):
     """A set of imagined memories, of a fixed size with those that exist marked."""
 
+    def steps_ahead(self, num_stakeholders: int) -> int:
+        """How many steps it may take to get from the real memory to an imagined one, and past it.
+
+        A table must reach so much further for the imagined memories to be in it.
+        """
+        return 0
+
     @abstractmethod
     def describe(self) -> str:
         """A phrase that completes "it imagines …"."""
@@ -62,6 +69,9 @@ class Above(Neighbours):
         offsets = jnp.asarray(list(itertools.product(steps, repeat=memory.shape[0])))
         return memory + offsets, jnp.ones(len(offsets), dtype=bool)
 
+    def steps_ahead(self, num_stakeholders: int) -> int:
+        return self.reach * num_stakeholders + 1
+
     def describe(self) -> str:
         return f"every memory in which all have 1 to {self.reach} more"
 
@@ -85,6 +95,9 @@ class Around(Neighbours):
         leader = jnp.arange(memory.shape[0]) == jnp.argmax(memory)
         imagined = memory + offsets[:, None] * leader
         return imagined, jnp.min(imagined, axis=-1) >= 0
+
+    def steps_ahead(self, num_stakeholders: int) -> int:
+        return self.reach + 1
 
     def describe(self) -> str:
         return f"every lead within {self.reach} of the real one"

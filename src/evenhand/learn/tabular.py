@@ -91,7 +91,7 @@ class Tabular:
 
     @cached_property
     def _arena_and_table(self) -> tuple[Arena, Any]:
-        return build_arena(self.problem, self.imagines, self.steps_an_episode)
+        return build_arena(self.problem, self.proposal, self.steps_an_episode)
 
     @property
     def arena(self) -> Arena:

@@ -160,14 +160,16 @@ def tabulate(
     horizon: int | None,
     memory_limit: float = MEMORY_LIMIT,
     progress: Progress | None = None,
+    beyond: int = 0,
 ) -> Table:
-    """Every state reachable within the horizon, or until no new one is found."""
+    """Every state reachable within the horizon (and `beyond` steps more), or until none is new."""
     index = Index(model.start.shape[1])
     index.number(model.start)
     within, pieces = [1], []
     last = (horizon or 1) - 1
     done = 0
-    while done < len(index) and (horizon is None or len(within) <= horizon):
+    depth = None if horizon is None else horizon + beyond
+    while done < len(index) and (depth is None or len(within) <= depth):
         rows = index.rows[done:]
         after, pay, probability = model.expand(rows, 0 if last else last)
         last_pay = model.expand(rows, last).pay if horizon is not None and last else pay
@@ -190,8 +192,8 @@ def tabulate(
         within.append(len(index))
         if horizon is not None and progress:
             progress(len(within) - 1, horizon)
-        _require_room(model, index, within, horizon, memory_limit)
-    while horizon is not None and len(within) <= horizon:  # closed before the horizon
+        _require_room(model, index, within, depth, memory_limit)
+    while depth is not None and len(within) <= depth:  # closed before the horizon
         within.append(len(index))
     joined = [np.concatenate(part) for part in zip(*pieces, strict=True)]
     following, probability, pay, last_pay = (
@@ -199,7 +201,8 @@ def tabulate(
     )
     table = Table(model, horizon, index.rows, within, following, probability, pay, last_pay, index)
     if _depends_on_time(table):
-        return tabulate(replace(model, keep_time=True), horizon, memory_limit, progress)
+        model = replace(model, keep_time=True)
+        return tabulate(model, horizon, memory_limit, progress, beyond)
     _require_effects(table)
     _require_defined(table)
     return table
