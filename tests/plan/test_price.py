@@ -363,7 +363,7 @@ def test_it_prints_and_draws(four):
     assert plain["memories"][0]["name"] == "none"
     chart = four.chart().to_dict()
     marks = [layer["mark"]["type"] for layer in chart["layer"]]
-    assert marks == ["rule", "rule", "point", "text"]
+    assert marks == ["rule", "rule", "point"]
     assert chart["layer"][0]["data"]["values"] == [{"optimum": four.optimum}]
     assert chart["layer"][1]["encoding"]["y2"]["field"] == "upper"
     drawn = [row["memory_size"] for row in chart["layer"][2]["data"]["values"]]

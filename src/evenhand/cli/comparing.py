@@ -281,7 +281,7 @@ def _print(comparison: Comparison, title: str) -> None:
                 name,
                 f"{result['iqm']:.2f}",
                 f"{low:.2f} to {high:.2f}",
-                f"{result['regret']:.2f}",
+                f"{round(result['regret'], 2) + 0.0:.2f}",  # never −0.00
                 f"{result['not_wasted']:.2f}",
                 f"{reached}, by {max(steps):,}" if steps else reached,
                 f"{result['seconds']:.1f}",

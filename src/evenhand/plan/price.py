@@ -117,17 +117,22 @@ class PriceTable:
         ]
         base = alt.Chart(alt.Data(values=rows))
         lower = alt.Y("lower:Q", title="score", scale=scale)
-        found = base.mark_point(filled=True, size=70).encode(
-            size, lower, alt.Color("label:N", title=None), tooltip=shown
+        # Names beside the points would cover each other where memories are about as good.
+        found = base.mark_point(filled=True, size=110, opacity=0.9).encode(
+            size,
+            lower,
+            alt.Color("name:N", title="memory", sort=None, scale=alt.Scale(scheme="tableau10")),
+            alt.Shape("name:N", title="memory", sort=None),
+            tooltip=shown,
         )
         ranges = base.mark_rule(strokeWidth=2).encode(size, lower, alt.Y2("upper"), tooltip=shown)
-        names = base.mark_text(align="left", dx=7, dy=-5).encode(size, lower, text="name:N")
         optimum = (
             alt.Chart(alt.Data(values=[{"optimum": self.optimum}]))
             .mark_rule(strokeDash=[6, 4])
             .encode(alt.Y("optimum:Q", title="score", scale=scale), tooltip=["optimum:Q"])
         )
-        return (optimum + ranges + found + names).properties(title="The price of memory")
+        title = alt.Title("The price of memory", subtitle="The dashed line is the exact optimum.")
+        return (optimum + ranges + found).properties(title=title, width=560, height=320)
 
 
 def standard_memories(n: int, windows: tuple[int, ...] = (1, 2, 3)) -> dict[str, Memory]:
