@@ -21,7 +21,7 @@ SOURCE = ROOT / "src" / "evenhand"
 
 # A file imports only from its own layer or one with a smaller number (see CONTRIBUTING.md).
 LAYERS = {
-    0: ["errors", "arrays", "files"],
+    0: ["errors", "arrays", "files", "tensors"],
     1: [
         *("trace", "groups", "status", "welfare", "temporal", "aggregation", "filters", "scheme"),
         *("stream", "assessment", "unfairness", "registry", "scheme_file"),

@@ -16,14 +16,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import jax
+import jax.numpy as jnp
 import numpy as np
-from safetensors import SafetensorError, safe_open
-from safetensors.numpy import save as to_bytes
 
 from evenhand import __version__
 from evenhand.errors import BadFile
-from evenhand.files import write_whole
 from evenhand.learn.tabular import Learner, Tabular
+from evenhand.tensors import read_tensors, write_tensors
 
 if TYPE_CHECKING:
     from jaxtyping import Float
@@ -101,33 +100,23 @@ def save_run(run: Run, path: str | os.PathLike[str]) -> None:
     learners = run.learners._replace(key=jax.random.key_data(run.learners.key))
     arrays = {name: np.asarray(leaf) for name, leaf in learners._asdict().items()}
     header = {
-        "kind": "evenhand run",
         "config": run.config,
         "seconds": run.seconds,
         "compile_seconds": run.compile_seconds,
         "versions": run.versions,
     }
     arrays |= {"scores": run.scores, "kept": run.kept}
-    write_whole(path, to_bytes(arrays, metadata={"evenhand": json.dumps(header)}))
+    write_tensors(path, "run", header, arrays)
 
 
 def load_run(path: str | os.PathLike[str]) -> Run:
     """Read a run from a file; what is not one, or was cut, is refused."""
-    try:
-        with safe_open(Path(path), framework="numpy") as file:
-            header = json.loads((file.metadata() or {}).get("evenhand", "{}"))
-            arrays = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
-    except FileNotFoundError:
-        raise BadFile(f"there is no file {path}.") from None
-    except (SafetensorError, OSError, ValueError) as error:
-        raise BadFile(f"{path} is not a run, or was cut short: {error}.") from None
-    if header.get("kind") != "evenhand run" or not set(Learner._fields) < set(arrays):
-        raise BadFile(f"{path} is not a run that evenhand wrote.")
-    learners = Learner(**{name: arrays[name] for name in Learner._fields})
+    header, arrays = read_tensors(path, "run", (*Learner._fields, "scores", "kept"))
+    learners = Learner(*(jnp.asarray(arrays[name]) for name in Learner._fields))
     learners = learners._replace(key=jax.random.wrap_key_data(learners.key))
     return Run(
         header["config"],
-        jax.tree.map(jax.numpy.asarray, learners),
+        learners,
         arrays["scores"],
         arrays["kept"],
         header["seconds"],

@@ -1,27 +1,21 @@
-"""Plans as files: arrays and a header, in a format that cannot run code when it is loaded."""
+"""Plans as files: the problem in words, and the value of every state."""
 
 from __future__ import annotations
 
-import hashlib
-import json
 import os
-from pathlib import Path
 from typing import Any
 
 import numpy as np
-from safetensors import SafetensorError, safe_open
-from safetensors.numpy import save as to_bytes
 
 from evenhand import __version__
 from evenhand.envs.names import ENVIRONMENTS
-from evenhand.errors import BadFile
-from evenhand.files import write_whole
 from evenhand.memory import MEMORIES
 from evenhand.plan.model import Model
 from evenhand.plan.plan import Plan
 from evenhand.plan.table import Index, Table
 from evenhand.problem import Problem
 from evenhand.scheme_file import from_table, from_toml, to_table, to_toml
+from evenhand.tensors import read_tensors, write_tensors
 
 ARRAYS = ("rows", "within", "following", "probability", "pay", "last_pay", "values", "ends")
 
@@ -40,7 +34,6 @@ def save_plan(plan: Plan, path: str | os.PathLike[str]) -> None:
         "ends": np.cumsum([len(values) for values in plan.values]),
     }
     header = {
-        "kind": "evenhand plan",
         "version": __version__,
         "environment": to_table(problem.environment, ENVIRONMENTS),
         "scheme": to_toml(problem.scheme),
@@ -50,25 +43,13 @@ def save_plan(plan: Plan, path: str | os.PathLike[str]) -> None:
         "canonical": table.model.canonical,
         "horizon": table.horizon,
         "error": plan.error,
-        "digest": _digest(arrays),
     }
-    write_whole(path, to_bytes(arrays, metadata={"evenhand": json.dumps(header)}))
+    write_tensors(path, "plan", header, arrays)
 
 
 def load_plan(path: str | os.PathLike[str]) -> Plan:
     """Read a plan from a file; one that was changed or cut is refused."""
-    try:
-        with safe_open(Path(path), framework="numpy") as file:
-            header = json.loads((file.metadata() or {}).get("evenhand", "{}"))
-            arrays = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
-    except FileNotFoundError:
-        raise BadFile(f"there is no file {path}.") from None
-    except (SafetensorError, OSError, ValueError) as error:
-        raise BadFile(f"{path} is not a plan, or was cut short: {error}.") from None
-    if header.get("kind") != "evenhand plan" or set(arrays) != set(ARRAYS):
-        raise BadFile(f"{path} is not a plan that evenhand wrote.")
-    if header["digest"] != _digest(arrays):
-        raise BadFile(f"{path} was changed after it was written: make the plan anew.")
+    header, arrays = read_tensors(path, "plan", ARRAYS)
     problem = Problem(
         from_table(header["environment"], ENVIRONMENTS, "environment"),
         from_toml(header["scheme"]),
@@ -97,11 +78,3 @@ def _table(problem: Problem, header: dict[str, Any], arrays: dict[str, np.ndarra
 
 def _values(arrays: dict[str, np.ndarray]) -> list[np.ndarray]:
     return np.split(arrays["values"], arrays["ends"][:-1])
-
-
-def _digest(arrays: dict[str, np.ndarray]) -> str:
-    digest = hashlib.sha256()
-    for name in sorted(arrays):
-        digest.update(name.encode())
-        digest.update(np.ascontiguousarray(arrays[name]).tobytes())
-    return digest.hexdigest()
