@@ -19,6 +19,7 @@ from evenhand.experiments.compare import compare
 from evenhand.experiments.runs import load_run, train
 from evenhand.experiments.tabular import tabular_learner
 from evenhand.interval import interquartile_mean
+from evenhand.learn.proposals import Everything
 from evenhand.memory import Min
 
 SHOP = Doughnuts(num_stakeholders=2, horizon=4, presence=0.8)
@@ -104,6 +105,13 @@ def test_the_best_recipe_beats_the_papers(tmp_path):
     assert best.methods["fairqcm"].scores.min() > 0.99 * best.optimum
     assert best.methods["fairqcm"].scores.mean() > paper.methods["fairqcm"].scores.mean()
     assert None not in best.methods["fairqcm"].steps_to(0.9 * best.optimum)
+
+
+def test_another_proposal_is_fairqcms_alone():
+    plain = compare(SHOP, ["full"], seeds=2, steps=500)
+    varied = compare(SHOP, ["fairqcm", "full"], seeds=2, steps=500, proposal=Everything())
+    np.testing.assert_array_equal(plain.methods["full"].curve, varied.methods["full"].curve)
+    assert (varied.methods["fairqcm"].curve != varied.methods["full"].curve).any()
 
 
 def test_steps_to_counts_from_where_it_stays():

@@ -21,10 +21,11 @@ Seeds = Annotated[int, typer.Option(help="How many runs, side by side.", min=1)]
 Seed = Annotated[int, typer.Option(help="The first seed.", min=0)]
 Steps = Annotated[int, typer.Option(help="Environment steps of each run.", min=100)]
 MemoryOption = Annotated[
-    str | None, typer.Option(help="Another memory for the learners, such as full or min.")
+    str | None, typer.Option(help="Another memory for FairQCM, such as full or group_full.")
 ]
 ProposalOption = Annotated[
-    str | None, typer.Option(help="What is imagined: above, around, all, reachable, visited, none.")
+    str | None,
+    typer.Option(help="What FairQCM imagines: above, around, all, reachable, visited, none."),
 ]
 
 

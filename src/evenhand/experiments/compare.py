@@ -123,7 +123,10 @@ def compare(
     proposal: Proposal | None = None,
     progress: Progress | None = None,
 ) -> Comparison:
-    """Run every method with every seed, or finish what an earlier call left in `out`."""
+    """Run every method with every seed, or finish what an earlier call left in `out`.
+
+    `memory` and `proposal` are FairQCM's, in place of those of the recipe.
+    """
     if not isinstance(environment, Doughnuts):
         raise BadParameter(
             f"tabular methods are compared on doughnuts, and {type(environment).__name__} is no "
@@ -153,10 +156,15 @@ def compare(
         if method in HARD_CODED:
             results[method] = _hard_coded(environment, method, settings)
             continue
-        learner = tabular_learner(environment, method, recipe, memory, proposal)
+        # A baseline is its memory, and imagines nothing: only FairQCM can be varied.
+        varied = {"memory": memory, "proposal": proposal} if method == "fairqcm" else {}
+        config = {**settings, "method": method}
+        if not varied:
+            config |= {"memory": None, "proposal": None}
+        learner = tabular_learner(environment, method, recipe, **varied)  # type: ignore[arg-type]
         run = train(
             learner,
-            {**settings, "method": method},
+            config,
             None if folder is None else folder / f"{method}.{recipe}.run",
             None if progress is None else lambda *at, name=method: progress(name, *at),
         )
