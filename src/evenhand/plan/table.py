@@ -229,7 +229,9 @@ def bytes_a_state(model: Model, horizon: int | None) -> int:
     """The memory that one state takes in a table and in the values of every step."""
     outcomes = model.expand(model.start, 0).probability.shape[-1]
     columns = model.start.shape[1]
-    return model.num_effects * (12 * outcomes + 16) + 16 * columns + 16 + 8 * (horizon or 2)
+    # A state has a value at every step by which it can be reached: a third of them, or fewer.
+    values = 8 * (horizon or 6) // 3
+    return model.num_effects * (12 * outcomes + 16) + 16 * columns + 16 + values
 
 
 def _require_room(
