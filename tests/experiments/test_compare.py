@@ -44,6 +44,9 @@ def test_a_comparison_has_everything_asked_for(tmp_path):
     assert answer["methods"]["oracle"]["not_wasted"] == pytest.approx(4 * (1 - 0.2**2))
     rows = (tmp_path / "curves.csv").read_text().splitlines()
     assert len(rows) == 1 + 5 * 100 * 3
+    table = (tmp_path / "table.csv").read_text().splitlines()
+    assert table[0].startswith("method,iqm,interval_low,interval_high,regret")
+    assert [row.split(",")[0] for row in table[1:]] == methods
 
 
 def test_a_stopped_run_goes_on_to_the_same_numbers(tmp_path, monkeypatch):

@@ -6,7 +6,7 @@ import csv
 import io
 import json
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -97,17 +97,25 @@ class Comparison:
             },
         }
 
-    def to_csv(self) -> str:
-        """Every evaluation of every seed, a row each."""
-        text = io.StringIO()
-        writer = csv.writer(text)
-        writer.writerow(("method", "seed", "steps", "score", "not_wasted"))
-        for name, result in self.methods.items():
-            for k, steps in enumerate(result.steps):
-                for seed in range(result.curve.shape[1]):
-                    row = (name, seed, int(steps), result.curve[k, seed], result.kept[k, seed])
-                    writer.writerow(row)
-        return text.getvalue()
+    def curves(self) -> str:
+        """Every evaluation of every seed as CSV, a row each."""
+        rows = (
+            (name, seed, int(steps), result.curve[k, seed], result.kept[k, seed])
+            for name, result in self.methods.items()
+            for k, steps in enumerate(result.steps)
+            for seed in range(result.curve.shape[1])
+        )
+        return _csv(("method", "seed", "steps", "score", "not_wasted"), rows)
+
+    def table(self) -> str:
+        """The summary of each method as CSV, a row each."""
+        columns = ("iqm", "interval", "regret", "share_of_the_way", "not_wasted", "seconds")
+        rows = []
+        for name, summary in self.to_json()["methods"].items():
+            cells = [summary[column] for column in columns]
+            rows.append((name, cells[0], *cells[1], *cells[2:]))
+        heading = ("method", "iqm", "interval_low", "interval_high", *columns[2:])
+        return _csv(heading, rows)
 
 
 def compare(
@@ -172,8 +180,17 @@ def compare(
     comparison = Comparison(settings, found.value, found.random_value(), results)
     if folder is not None:
         write_whole(folder / "results.json", json.dumps(comparison.to_json(), indent=2).encode())
-        write_whole(folder / "curves.csv", comparison.to_csv().encode())
+        write_whole(folder / "curves.csv", comparison.curves().encode())
+        write_whole(folder / "table.csv", comparison.table().encode())
     return comparison
+
+
+def _csv(heading: Sequence[str], rows: Iterable[Sequence[Any]]) -> str:
+    text = io.StringIO()
+    writer = csv.writer(text)
+    writer.writerow(heading)
+    writer.writerows(rows)
+    return text.getvalue()
 
 
 def _folder(out: Path | None) -> Path | None:
