@@ -197,4 +197,7 @@ def _as_jax(leaf: Any) -> Array:
 def _along_episodes(problem: Problem, seed: int, episodes: int) -> Any:
     """Pays by claim and by the books along random episodes, once for each problem."""
     keys = jax.random.split(jax.random.key(seed), episodes)
-    return jax.device_get(jax.jit(jax.vmap(problem._paid_both_ways))(keys))
+    # It runs once, so that what it costs is compilation: not worth optimising.
+    quick = {"xla_backend_optimization_level": 0}
+    check = jax.jit(jax.vmap(problem._paid_both_ways), compiler_options=quick)
+    return jax.device_get(check(keys))

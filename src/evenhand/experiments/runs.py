@@ -92,7 +92,7 @@ def train(
 def _begin(learner: Tabular, config: dict[str, Any]) -> Run:
     keys = jax.vmap(jax.random.key)(np.asarray(config["seeds"], dtype=np.uint32))
     none = np.zeros((0, len(config["seeds"])))
-    return Run(config, jax.vmap(learner.start)(keys), none, none)
+    return Run(config, jax.jit(jax.vmap(learner.start))(keys), none, none)
 
 
 def save_run(run: Run, path: str | os.PathLike[str]) -> None:

@@ -49,6 +49,16 @@ class Arena(NamedTuple):
     def num_seen(self) -> int:
         return int(self.seen.max()) + 1
 
+    def first(self, count: int) -> Arena:
+        """The arena of the first rows alone; what leads out of them leads to the last of them."""
+        return self._replace(
+            following=self.following[..., :count].clip(max=count - 1),
+            chance=self.chance[..., :count],
+            pay=self.pay[..., :count],
+            kept=self.kept[..., :count],
+            seen=self.seen[:count],
+        )
+
 
 def build_arena(problem: Problem, proposal: Proposal, horizon: int | None) -> tuple[Arena, Table]:
     """The arena of a problem: what is reachable within the horizon, and what is imagined from it.

@@ -238,21 +238,23 @@ class Tabular:
         """The exact undiscounted score of each learner's greedy policy, ties broken at random."""
         if self.steps_an_episode is None:
             raise BadParameter("an episode needs a horizon to have a score.")
-        return self._evaluate_all(self.world, learners.q)
+        return self._evaluate_all(self.world.arena, learners.q)
 
     @cached_property
     def _evaluate_all(self) -> Any:
         return jax.jit(jax.vmap(self._evaluate, in_axes=(None, 0)))
 
-    def _evaluate(self, world: World, q: Float[Array, "seen noise action"]) -> Score:
-        """The value of acting greedily, by backward induction."""
-        arena = world.arena
+    def _evaluate(self, arena: Arena, q: Float[Array, "seen noise action"]) -> Score:
+        """The value of acting greedily, by backward induction over what an episode can reach."""
+        count = self._arena_and_table[1].within[self.steps_an_episode or 0]
+        arena = arena.first(count)
+        q = q[arena.seen]
         best = q == jnp.max(q, axis=-1, keepdims=True)
         policy = best / jnp.sum(best, axis=-1, keepdims=True)
         chance = jnp.diff(arena.noise, prepend=0.0)
         # How likely each effect is in each row, over the noise and the broken ties.
         one_hot = jax.nn.one_hot(arena.effects, arena.following.shape[0])
-        weight = jnp.einsum("xna,n,nae->ex", policy, chance, one_hot)[:, arena.seen]
+        weight = jnp.einsum("rna,n,nae->er", policy, chance, one_hot)
         outcome = jnp.diff(arena.chance, axis=1, prepend=0.0) * weight[:, None]
 
         def back(values: Any, last: Any) -> tuple[Any, None]:
