@@ -23,8 +23,8 @@ SOURCE = ROOT / "src" / "evenhand"
 LAYERS = {
     0: ["errors", "arrays", "files", "tensors"],
     1: [
-        *("trace", "groups", "status", "welfare", "temporal", "aggregation", "filters", "scheme"),
-        *("stream", "assessment", "unfairness", "registry", "scheme_file"),
+        *("trace", "groups", "attribute", "status", "welfare", "temporal", "aggregation", "filters", "scheme"),
+        *("stream", "presence", "assessment", "unfairness", "registry", "scheme_file"),
         *("process", "mdp", "policy", "interval", "scoring"),
     ],
     2: ["memory", "regular", "minimal", "pay", "problem"],

@@ -65,6 +65,16 @@ class Aggregation(ABC):
     @abstractmethod
     def value(self, state: State) -> Float[Array, ""]: ...
 
+    def scan(
+        self, state: State, contributions: Float[np.ndarray, "time ..."]
+    ) -> Float[np.ndarray, " time"]:
+        """The value after each of many contributions; must agree with `update` repeated."""
+        values = np.zeros(len(contributions))
+        for k, contribution in enumerate(contributions):
+            state = self.update(state, contribution)
+            values[k] = self.value(state)
+        return values
+
     @abstractmethod
     def describe(self) -> str:
         """One or two sentences."""
@@ -113,6 +123,11 @@ class TimepointFirst(Aggregation):
     def value(self, state: State) -> Float[Array, ""]:
         return self.temporal.value(state)
 
+    def scan(
+        self, state: State, contributions: Float[np.ndarray, " time"]
+    ) -> Float[np.ndarray, " time"]:
+        return self.temporal.scan(state, contributions)
+
     def describe(self) -> str:
         return (
             f"Fairness at a time point is {self.welfare.describe()}. "
@@ -140,7 +155,12 @@ class BalancedUnfairness(Aggregation):
         return state + contributions.sum(axis=0)
 
     def value(self, state: State) -> Float[Array, ""]:
-        return -namespace(state).sum(state**2)
+        return -namespace(state).sum(state**2, axis=-1)
+
+    def scan(
+        self, state: State, contributions: Float[np.ndarray, "time n"]
+    ) -> Float[np.ndarray, " time"]:
+        return self.value(state + np.cumsum(contributions, axis=0))
 
     def describe(self) -> str:
         return (

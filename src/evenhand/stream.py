@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from evenhand.arrays import as_float64
 from evenhand.errors import NothingAssessed, OverridesRefused, UnequalLengths, WelfareOverflow
+from evenhand.presence import of_those_present, stretches
 from evenhand.trace import Override, Step, Trace
 from evenhand.welfare import require_defined
 
@@ -26,6 +28,7 @@ class _Assessed(NamedTuple):
     assessed: Bool[np.ndarray, " step"]
     statuses: Float[np.ndarray, "time status"]
     override: Override | None
+    present: Bool[np.ndarray, "time status"] | None = None
 
     def time(self, row: int) -> int:
         """The time point, from 1, of a row of the statuses."""
@@ -35,6 +38,16 @@ class _Assessed(NamedTuple):
         """What a row of the statuses without an override is called in an error."""
         own = row if self.override is None else int(np.flatnonzero(~self.override.applies)[row])
         return f"the status of stakeholder {stakeholder} at time {self.time(own)}"
+
+
+class Block(NamedTuple):
+    """What a stream found in some steps on its way: the assessed statuses and what each adds."""
+
+    assessed: Bool[np.ndarray, " step"]
+    statuses: Float[np.ndarray, "assessment status"]
+    contributions: Float[np.ndarray, "assessment ..."]  # w_t, where the scheme is timepoint-first
+    present: Bool[np.ndarray, "assessment status"] | None
+    start: Any  # the aggregation's state before the block
 
 
 _THIS = np.ones(1, dtype=bool)  # one step, assessed
@@ -91,30 +104,62 @@ class Stream:
         self._fired += assessed
         self.steps += 1
 
-    @np.errstate(all="ignore")
-    def extend(self, trace: Trace) -> None:
-        """Take many steps into account; the same as pushing each, only faster."""
+    def extend(self, trace: Trace, present: Bool[np.ndarray, "time status"] | None = None) -> None:
+        """Take many steps into account; the same as pushing each, only faster.
+
+        `present` says who is there to be judged at each time point; without it everyone is.
+        """
+        for _ in self.blocks(trace, present):
+            pass
+
+    def blocks(
+        self, trace: Trace, present: Bool[np.ndarray, "time status"] | None = None
+    ) -> Iterator[Block]:
+        """Take many steps into account, and hand over what was found, a block at a time."""
         if trace.num_stakeholders != self.num_stakeholders:
             raise UnequalLengths(
                 f"the trace has {trace.num_stakeholders} stakeholders, the stream was begun with "
                 f"{self.num_stakeholders}: use the same for both."
             )
-        scheme = self.scheme
-        whole = scheme.status.keeps_history or scheme.filter.keeps_history
+        whole = self.scheme.status.keeps_history or self.scheme.filter.keeps_history
         length = max(1, len(trace) if whole else BLOCK_VALUES // trace.num_stakeholders)
         for start in range(0, len(trace), length):
-            block = trace.block(start, min(start + length, len(trace)))
-            status, statuses = scheme.status.scan(self._status, block)
-            filtered, fires = scheme.filter.scan(self._filter, block)
-            assessed, override = assessed_points(fires, block.overrides)
-            chosen = statuses if assessed.all() else statuses[assessed]
-            aggregation = self._begun(statuses.shape[-1])
-            contributions = self._contribute(_Assessed(self.steps, assessed, chosen, override))
-            self._aggregation = scheme.aggregation.extend(aggregation, contributions)
-            self._status, self._filter = status, filtered
-            self._end_is_assessed = bool(assessed[-1])
-            self._fired += len(contributions)
-            self.steps += len(block)
+            stop = min(start + length, len(trace))
+            here = None if present is None else present[start:stop]
+            yield self._take(trace.block(start, stop), here)
+
+    @np.errstate(all="ignore")
+    def _take(self, block: Trace, present: Bool[np.ndarray, "time status"] | None) -> Block:
+        scheme = self.scheme
+        status, statuses = scheme.status.scan(self._status, block)
+        filtered, fires = scheme.filter.scan(self._filter, block)
+        assessed, override = assessed_points(fires, block.overrides)
+        chosen = statuses if assessed.all() else statuses[assessed]
+        here = None if present is None else present[assessed]
+        start = self._begun(statuses.shape[-1])
+        contributions = self._contribute(_Assessed(self.steps, assessed, chosen, override, here))
+        self._aggregation = scheme.aggregation.extend(start, contributions)
+        self._status, self._filter = status, filtered
+        self._end_is_assessed = bool(assessed[-1])
+        self._fired += len(contributions)
+        self.steps += len(block)
+        return Block(assessed, chosen, contributions, here, start)
+
+    @np.errstate(all="ignore")
+    def end(self, present: Bool[np.ndarray, " status"] | None = None) -> Block | None:
+        """The assessment of the last time point because it is the last, where the filter asks."""
+        if not self._assesses_end():
+            return None
+        vector, here = self.status[None], None if present is None else present[None]
+        start = self._begun(vector.shape[-1])
+        contributions = self._contribute(_Assessed(self.steps - 1, _THIS, vector, None, here))
+        self._aggregation = self.scheme.aggregation.extend(start, contributions)
+        self._fired, self._end_is_assessed = self._fired + 1, True
+        return Block(_THIS, vector, contributions, here, start)
+
+    def running(self, block: Block) -> Float[np.ndarray, " assessment"]:
+        """The score as it stood after each assessment of a block."""
+        return self.scheme.aggregation.scan(block.start, block.contributions)
 
     @property
     def assessments(self) -> int:
@@ -157,7 +202,7 @@ class Stream:
 
     def _contribute(self, block: _Assessed) -> Float[np.ndarray, "time ..."]:
         """What each assessed time point adds, or a named error where it is undefined."""
-        _, _, statuses, override = block
+        statuses, override, present = block.statuses, block.override, block.present
         aggregation = self.scheme.aggregation
         if override is not None and override.applies.any() and not aggregation.takes_overrides:
             step = block.time(int(override.applies.argmax()))
@@ -168,8 +213,16 @@ class Stream:
             )
         if self.scheme.welfare is not None:
             judged = statuses[~override.applies] if override else statuses
+            if present is not None:  # whoever is not there cannot leave the welfare undefined
+                judged = np.where(present, judged, np.inf)
             require_defined(self.scheme.welfare, judged, block.status_at)
-        contributions = aggregation.contribute(statuses, override)
+        if present is None:
+            contributions = aggregation.contribute(statuses, override)
+        else:
+            self._require_presence(block)
+            contributions = of_those_present(
+                lambda part: aggregation.contribute(part, None), statuses, present, absent=0.0
+            )
         if not np.isfinite(contributions).all():
             row = int(np.argwhere(~np.isfinite(contributions))[0][0])
             raise WelfareOverflow(
@@ -177,6 +230,22 @@ class Stream:
                 "number can hold: use LogNash for products, or smaller units."
             )
         return contributions
+
+    def _require_presence(self, block: _Assessed) -> None:
+        """Stakeholders may come and go only where the scheme can judge those who are there."""
+        aggregation = self.scheme.aggregation
+        if block.override is not None or aggregation.keeps_history:
+            raise OverridesRefused(
+                "stakeholders who come and go cannot be judged together with overrides, or by a "
+                "function of all statuses at once: leave their dates out."
+            )
+        for rows, mask in stretches(block.present):  # type: ignore[arg-type]
+            if not mask.any():
+                raise NothingAssessed(
+                    f"nobody is there to be judged at time {block.time(rows.start)}: mend the "
+                    "dates at which stakeholders come and go."
+                )
+            aggregation.require_fit(int(mask.sum()))
 
     def _score_of_nothing(self) -> float:
         scheme = self.scheme

@@ -49,6 +49,14 @@ class Temporal(ABC):
     @abstractmethod
     def value(self, state: State) -> Float[Array, ""]: ...
 
+    def scan(self, state: State, values: Float[np.ndarray, " time"]) -> Float[np.ndarray, " time"]:
+        """The value after each of many; must agree with `update` repeated."""
+        scores = np.zeros(len(values))
+        for k, value in enumerate(values):
+            state = self.update(state, value)
+            scores[k] = self.value(state)
+        return scores
+
     @abstractmethod
     def describe(self) -> str:
         """A phrase that completes "over time, …"."""
@@ -69,6 +77,9 @@ class Last(Temporal):
 
     def value(self, state: State) -> Float[Array, ""]:
         return state
+
+    def scan(self, state: State, values: Float[np.ndarray, " time"]) -> Float[np.ndarray, " time"]:
+        return values
 
     def describe(self) -> str:
         return "only the last assessment counts"
@@ -94,6 +105,9 @@ class Total(Temporal):
     def value(self, state: State) -> Float[Array, ""]:
         return state
 
+    def scan(self, state: State, values: Float[np.ndarray, " time"]) -> Float[np.ndarray, " time"]:
+        return state + np.cumsum(values)
+
     def describe(self) -> str:
         return "the assessments are added up"
 
@@ -116,6 +130,10 @@ class Mean(Temporal):
     def value(self, state: State) -> Float[Array, ""]:
         total, count = state
         return total / namespace(count).maximum(count, 1.0)
+
+    def scan(self, state: State, values: Float[np.ndarray, " time"]) -> Float[np.ndarray, " time"]:
+        total, count = state
+        return (total + np.cumsum(values)) / (count + np.arange(1.0, len(values) + 1))
 
     def describe(self) -> str:
         return "the assessments are averaged"
@@ -146,6 +164,10 @@ class Discounted(Temporal):
     def value(self, state: State) -> Float[Array, ""]:
         return state[0]
 
+    def scan(self, state: State, values: Float[np.ndarray, " time"]) -> Float[np.ndarray, " time"]:
+        total, weight = state
+        return total + np.cumsum(weight * self.discount ** np.arange(len(values)) * values)
+
     def describe(self) -> str:
         return f"the assessments are added up, the j-th discounted by {self.discount:g}^(j−1)"
 
@@ -165,6 +187,9 @@ class Worst(Temporal):
 
     def value(self, state: State) -> Float[Array, ""]:
         return state
+
+    def scan(self, state: State, values: Float[np.ndarray, " time"]) -> Float[np.ndarray, " time"]:
+        return np.minimum(state, np.minimum.accumulate(values))
 
     def describe(self) -> str:
         return "only the worst assessment counts"
