@@ -23,7 +23,17 @@ SOURCE = ROOT / "src" / "evenhand"
 LAYERS = {
     0: ["errors", "arrays", "files", "tensors"],
     1: [
-        *("trace", "groups", "attribute", "status", "welfare", "temporal", "aggregation", "filters", "scheme"),
+        *(
+            "trace",
+            "groups",
+            "attribute",
+            "status",
+            "welfare",
+            "temporal",
+            "aggregation",
+            "filters",
+            "scheme",
+        ),
         *("stream", "presence", "assessment", "unfairness", "registry", "scheme_file"),
         *("process", "mdp", "policy", "interval", "scoring"),
     ],

@@ -221,7 +221,7 @@ def test_a_counterfactual_of_a_wasted_doughnut_pays_nothing_and_remembers_nothin
     following, step, pay = problem.step(jax.random.key(2), augmented, 0)
     assert (pay, following.memory.tolist()) == (0.0, [0, 0, 0])
     imagined = jnp.array([3.0, 1.0, 2.0])
-    memory, pay = problem.imagine(imagined, augmented.books, step, jnp.array(False))
+    memory, _, pay = problem.imagine(imagined, augmented.books, step, jnp.array(False))
     assert (pay, memory.tolist()) == (0.0, [3, 1, 2])
 
 
@@ -235,13 +235,13 @@ def test_an_imagined_memory_is_paid_what_the_environment_would_have_paid_it():
         imagined = jax.random.randint(memory_key, (3,), 0, 9).astype(float)
         action = jax.random.randint(action_key, (), 0, 3)
         following, step, _ = problem.step(step_key, augmented, action)
-        told = problem.imagine(
+        memory, _, told = problem.imagine(
             imagined, augmented.books, step, problem.environment.over(following.state)
         )
         status = augmented.books.status._replace(total=imagined)
         put_in = augmented._replace(memory=imagined, books=augmented.books._replace(status=status))
         replayed, _, pay = problem.step(step_key, put_in, action)
-        return told, (replayed.memory, pay)
+        return (memory, told), (replayed.memory, pay)
 
     told, replayed = jax.vmap(both)(jax.random.split(jax.random.key(0), 500))
     jax.tree.map(np.testing.assert_array_equal, told, replayed)

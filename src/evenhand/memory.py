@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from evenhand.arrays import Array, namespace
+from evenhand.attribute import Attribute
 from evenhand.errors import BadParameter
 from evenhand.groups import Groups
 from evenhand.registry import Registry
@@ -53,6 +54,10 @@ class Memory(ABC):
     def imagined(self, memory: Value, part: Value) -> Value:
         """The memory with that part replaced. Clocks and the like stay as they are."""
         return part
+
+    def attributes(self, memory: Value, horizon: int, size: int) -> tuple[Attribute, ...]:
+        """The memory in its parts, for those who code it, after at most `horizon` steps."""
+        return _received(memory, horizon)
 
     @abstractmethod
     def describe(self) -> str:
@@ -128,6 +133,9 @@ class GroupFull(Memory):
     def stands_for(self, memory: Value) -> Float[Array, " status"]:
         return memory
 
+    def attributes(self, memory: Value, horizon: int, size: int) -> tuple[Attribute, ...]:
+        return _received(memory, horizon, self.groups)
+
     def describe(self) -> str:
         return f"all that each group ({', '.join(self.groups.names)}) has received"
 
@@ -151,6 +159,9 @@ class GroupDifference(Memory):
     def stands_for(self, memory: Value) -> Float[Array, " status"]:
         return memory
 
+    def attributes(self, memory: Value, horizon: int, size: int) -> tuple[Attribute, ...]:
+        return _received(memory, horizon, self.groups)
+
     def describe(self) -> str:
         return f"each group's lead ({', '.join(self.groups.names)}) over the one with least"
 
@@ -166,6 +177,9 @@ class LastWinner(Memory):
         xp = namespace(step.rewards)
         served = xp.max(step.rewards) > 0
         return xp.where(served, xp.astype(xp.argmax(step.rewards), memory.dtype), memory)
+
+    def attributes(self, memory: Value, horizon: int, size: int) -> tuple[Attribute, ...]:
+        return (Attribute(memory == namespace(memory).arange(size), whole=True),)
 
     def describe(self) -> str:
         return "who received something last"
@@ -187,6 +201,9 @@ class Clock(Memory):
     def update(self, memory: Value, step: Step) -> Value:
         return (memory + 1) % self.period
 
+    def attributes(self, memory: Value, horizon: int, size: int) -> tuple[Attribute, ...]:
+        return (Attribute(memory, 0, self.period - 1, whole=True),)
+
     def describe(self) -> str:
         return f"the number of steps modulo {self.period}"
 
@@ -205,6 +222,9 @@ class OfStatus(Memory):
 
     def stands_for(self, memory: Value) -> Float[Array, " status"]:
         return self.status.value(memory)
+
+    def attributes(self, memory: Value, horizon: int, size: int) -> tuple[Attribute, ...]:
+        return tuple(Attribute(leaf, 0, horizon) for leaf in _leaves(memory))
 
     def describe(self) -> str:
         return f"for each stakeholder {self.status.describe()}"
@@ -229,6 +249,9 @@ class Nothing(Memory):
 
     def update(self, memory: Value, step: Step) -> Value:
         return memory
+
+    def attributes(self, memory: Value, horizon: int, size: int) -> tuple[Attribute, ...]:
+        return ()
 
     def describe(self) -> str:
         return "nothing"
@@ -265,6 +288,10 @@ class Product(Memory):
         changed = self.parts[claim].imagined(memory[claim], part)
         return (*memory[:claim], changed, *memory[claim + 1 :])
 
+    def attributes(self, memory: Value, horizon: int, size: int) -> tuple[Attribute, ...]:
+        pairs = zip(self.parts, memory, strict=True)
+        return tuple(a for part, value in pairs for a in part.attributes(value, horizon, size))
+
     def _claim(self, memory: Value) -> int | None:
         """Which part claims to know a status."""
         pairs = zip(self.parts, memory, strict=True)
@@ -273,6 +300,19 @@ class Product(Memory):
 
     def describe(self) -> str:
         return ", and ".join(part.describe() for part in self.parts) or "nothing"
+
+
+def _received(
+    counts: Float[Array, " n"], horizon: int, groups: Groups | None = None
+) -> tuple[Attribute, ...]:
+    return (Attribute(counts, 0, horizon, whole=True, counts=True, groups=groups),)
+
+
+def _leaves(value: Value) -> list[Any]:
+    """The arrays of a nested tuple of them."""
+    if isinstance(value, tuple):
+        return [leaf for part in value for leaf in _leaves(part)]
+    return [value]
 
 
 def _minus_least(received: Float[Array, " n"]) -> Float[Array, " n"]:

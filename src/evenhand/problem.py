@@ -117,21 +117,28 @@ class Problem:
         state, step = self.environment.step(key, augmented.state, action)
         if not self.environment.may_override:
             step = step._replace(override=None)
+        following, pay = self.after(augmented, step, state, self.environment.over(state))
+        return following, step, pay
+
+    def after(
+        self, augmented: Augmented, step: Step, state: Any, over: Bool[Array, ""]
+    ) -> tuple[Augmented, Float[Array, ""]]:
+        """What a step that happened makes of memory and books, and its pay."""
         memory = self.memory.update(augmented.memory, step)
-        books, pay = self.pay.update(augmented.books, step, self.environment.over(state))
-        return Augmented(state, memory, books), step, pay
+        books, pay = self.pay.update(augmented.books, step, over)
+        return Augmented(state, memory, books), pay
 
     def imagine(
         self, memory: Any, books: Books, step: Step, over: Bool[Array, ""]
-    ) -> tuple[Any, Float[Array, ""]]:
-        """Equation 2: the memory and the pay that a step would have brought from another memory.
+    ) -> tuple[Any, Books, Float[Array, ""]]:
+        """Equation 2: the memory, books and pay that a step would have brought from another memory.
 
         Asks the same μ and the same pay as real experience. The books are those of before the
-        step: clocks and running scores are not imagined.
+        step: the clocks and running scores it started with are not imagined.
         """
         following = self.memory.update(memory, step)
-        _, pay = self.pay.settle(books, self.memory.stands_for(following), step, over)
-        return following, pay
+        after, pay = self.pay.settle(books, self.memory.stands_for(following), step, over)
+        return following, after, pay
 
     def require_memory_pays(self, seed: int = 0, episodes: int = 64) -> None:
         """Refuse imagined memories unless the memory determines the pay (W∘U is Markovian).
@@ -177,7 +184,7 @@ class Problem:
             action = jax.random.randint(act_key, (), 0, self.environment.num_actions)
             following, step, true = self.step(step_key, augmented, action)
             over = self.environment.over(following.state)
-            memory, claimed = self.imagine(augmented.memory, augmented.books, step, over)
+            memory, _, claimed = self.imagine(augmented.memory, augmented.books, step, over)
             status = self.scheme.status.value(following.books.status)
             return following, (claimed, true, (memory, status, action))
 

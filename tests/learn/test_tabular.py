@@ -35,7 +35,7 @@ def test_imagined_experience_is_what_the_problem_itself_imagines():
             override = Override(jnp.asarray(effect == 2), jnp.asarray(0.0))
             step = Step(effect, jnp.asarray(rewards), None, override)
             one = jax.tree.map(lambda leaf, row=row: jnp.asarray(leaf[row]), books)
-            memory, pay = PROBLEM.imagine(one.status, one, step, jnp.asarray(False))
+            memory, _, pay = PROBLEM.imagine(one.status, one, step, jnp.asarray(False))
             assert arena.pay[0, effect, 0, row] == pytest.approx(float(pay), abs=1e-6)
             after = table.model.from_rows(table.rows[[arena.following[effect, 0, row]]], 0)[1]
             assert after.status[0].tolist() == memory.tolist()

@@ -20,6 +20,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from evenhand.arrays import as_float64
+from evenhand.attribute import Attribute
 from evenhand.errors import BadParameter, EvenhandError, UnequalLengths
 from evenhand.scheme import FairnessScheme, anytime
 from evenhand.temporal import Total
@@ -112,6 +113,14 @@ class Environment(ABC):
     def may_override(self) -> bool:
         """Whether some step may have an override."""
         return type(self).override is not Environment.override
+
+    def attributes(self, state: State) -> tuple[Attribute, ...]:
+        """The observation in its parts, for those who code it: see `learn.encoders`."""
+        return (Attribute(self.observation(state)),)
+
+    def achieved(self, world: World) -> Bool[Array, ""]:
+        """Whether an episode that ends in this world reached what is asked besides fairness."""
+        return jnp.ones((), dtype=bool)
 
     def initial(self, key: PRNGKeyArray) -> State:
         return State(self.start(), self.draw(key))

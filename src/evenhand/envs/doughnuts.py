@@ -10,6 +10,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from evenhand.arrays import as_float64
+from evenhand.attribute import Attribute
 from evenhand.envs.base import (
     Environment,
     Noise,
@@ -102,6 +103,9 @@ class Doughnuts(Environment):
 
     def observation(self, state: State) -> Float[Array, " feature"]:
         return state.noise.astype(float)
+
+    def attributes(self, state: State) -> tuple[Attribute, ...]:
+        return (Attribute(state.noise, whole=True),)
 
     def default_scheme(self) -> FairnessScheme:
         return self.nash_scheme()

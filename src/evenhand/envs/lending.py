@@ -12,6 +12,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from evenhand.arrays import as_float64
+from evenhand.attribute import Attribute
 from evenhand.envs.base import (
     Environment,
     Noise,
@@ -104,6 +105,9 @@ class Bank(Environment):
     def credit(self, world: World) -> Float[Array, " applicant"]:
         """Each applicant's credit score: the probability that they repay."""
 
+    @abstractmethod
+    def _credit(self, world: World) -> Attribute: ...
+
     @property
     def num_stakeholders(self) -> int:
         return len(self.start_credit)
@@ -146,6 +150,15 @@ class Bank(Environment):
         return jnp.concatenate(
             (state.noise.astype(float), self.credit(world), self.profit(world)[None])
         )
+
+    def attributes(self, state: State) -> tuple[Attribute, ...]:
+        """Who applies, each one's credit, and the loans repaid minus those defaulted."""
+        net = Attribute(state.world.net, -self.horizon, self.horizon, whole=True)
+        return Attribute(state.noise, whole=True), self._credit(state.world), net
+
+    def achieved(self, world: World) -> Bool[Array, ""]:
+        """The profit margin."""
+        return world.net >= self.least_net
 
     def default_scheme(self) -> FairnessScheme:
         return self.parity_scheme()
@@ -207,6 +220,9 @@ class Lending(Bank):
     def credit(self, world: World) -> Float[Array, " applicant"]:
         return self.credit_range[0] + self.credit_step * world.level
 
+    def _credit(self, world: World) -> Attribute:
+        return Attribute(world.level, 0, self.top_level, whole=True)
+
     def start(self) -> World:
         zero = jnp.zeros((), dtype=jnp.int32)
         return Ledger(jnp.asarray(self.start_levels, dtype=jnp.int32), zero, zero)
@@ -244,6 +260,9 @@ class GaussianLending(Bank):
 
     def credit(self, world: World) -> Float[Array, " applicant"]:
         return world.score
+
+    def _credit(self, world: World) -> Attribute:
+        return Attribute(world.score, *self.credit_range)
 
     def start(self) -> World:
         zero = jnp.zeros((), dtype=jnp.int32)

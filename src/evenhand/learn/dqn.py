@@ -1,0 +1,228 @@
+"""Section 5.2: deep FairQCM. With no proposal it is DQN, and nothing else differs."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import jax
+import jax.numpy as jnp
+
+from evenhand.errors import BadParameter
+from evenhand.learn import replay
+from evenhand.learn.deep import DeepAgent, Happened, Learner
+from evenhand.learn.proposals import Neighbours, Nobody, Proposal
+from evenhand.learn.replay import Replay
+from evenhand.learn.shaping import steps_left
+from evenhand.learn.targets import Copied
+from evenhand.pay import choose
+from evenhand.problem import Seen
+
+if TYPE_CHECKING:
+    from jaxtyping import Array, Bool, Float, Int, PRNGKeyArray
+
+
+class Experience(NamedTuple):
+    """All that an update needs: ⟨s, m⟩, a, the pay, ⟨s', m'⟩, and what that is worth beyond it."""
+
+    features: Float[Array, " feature"]
+    action: Int[Array, ""]
+    reward: Float[Array, ""]
+    bootstrap: Float[Array, ""]  # the discount of what follows; 0 where the episode terminated
+    following: Float[Array, " feature"]
+    ahead: Float[Array, ""]  # the target network's value of what follows, where it is stored
+
+
+class Pending(NamedTuple):
+    """Experiences that have begun and gather pay for some steps yet: [begun, real or imagined]."""
+
+    features: Float[Array, "begun memory feature"]
+    action: Int[Array, " begun"]
+    reward: Float[Array, "begun memory"]
+    memory: Any
+    books: Any
+    exist: Bool[Array, "begun memory"]
+    age: Int[Array, " begun"]  # steps so far; −1 where nothing has begun
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class DQN(DeepAgent):
+    """Deep Q-learning that imagines the memories of its proposal: FairQCM, or DQN with none.
+
+    An imagined experience has the state, action and next state that happened; μ and the pay are
+    asked again for the imagined memory. `lookahead` is how many steps' pay an experience gathers.
+    """
+
+    proposal: Proposal = Nobody()
+    lookahead: int = 1
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.lookahead < 1:
+            raise BadParameter(f"lookahead is {self.lookahead}: it must be at least 1.")
+        if not self.imagines:
+            return
+        if not isinstance(self.proposal, Neighbours):
+            raise BadParameter(
+                f"{type(self.proposal).__name__} needs a list of all memories, which a deep agent "
+                "does not have: use Above or Around."
+            )
+        self.problem.require_memory_pays()
+
+    @property
+    def imagines(self) -> bool:
+        return not isinstance(self.proposal, Nobody)
+
+    @property
+    def _stores_ahead(self) -> bool:
+        """Whether the target network changes so seldom that its values are stored with the items.
+
+        They are worked out once when an item is stored and again when the target is renewed,
+        instead of every time that the item is drawn: an update costs a third less.
+        """
+        return isinstance(self.target, Copied) and not self.double
+
+    def empty_replay(self) -> tuple[Replay, Any]:
+        key = jax.random.key(0)
+        first = self.problem.initial(key)
+        pending = jax.tree.map(
+            lambda leaf: jnp.zeros((self.lookahead, *leaf.shape), leaf.dtype), self._begin(first)
+        )
+        pending = pending._replace(age=jnp.full(self.lookahead, -1, dtype=jnp.int32))
+        number, blank = jnp.zeros(()), jnp.zeros(self.layout.size)
+        action = jnp.zeros((), dtype=jnp.int32)
+        item = Experience(blank, action, number, number, blank, number)
+        return replay.init(item, self.capacity), pending
+
+    def _begin(self, augmented: Any) -> Pending:
+        """An experience that begins here, with the memories imagined beside the real one."""
+        memory, exist = jax.tree.map(lambda leaf: leaf[None], augmented.memory), jnp.ones(1, bool)
+        if isinstance(self.proposal, Neighbours):
+            seen = self.problem.memory
+            parts, there = self.proposal.near(seen.imaginable(augmented.memory))
+            imagined = jax.vmap(lambda part: seen.imagined(augmented.memory, part))(parts)
+            memory = jax.tree.map(lambda *both: jnp.concatenate(both), memory, imagined)
+            exist = jnp.concatenate((exist, there))
+        books = jax.tree.map(
+            lambda leaf: jnp.broadcast_to(leaf, (exist.shape[0], *leaf.shape)), augmented.books
+        )
+        features = jax.vmap(self._encode_at, in_axes=(None, 0, 0))(augmented.state, memory, books)
+        zero = jnp.zeros((), dtype=jnp.int32)
+        return Pending(features, zero, jnp.zeros(exist.shape), memory, books, exist, zero)
+
+    def _encode_at(self, state: Any, memory: Any, books: Any) -> Float[Array, " feature"]:
+        return self.encoder(self.problem, state, Seen(memory, books.filter, books.fold))
+
+    def store(self, learner: Learner, happened: Happened) -> Learner:
+        """Begin an experience, real and imagined; go on with those begun; store those complete."""
+        fresh = self._begin(happened.before)._replace(action=happened.step.action)
+        slot = jnp.arange(self.lookahead) == happened.time % self.lookahead
+        pending = jax.tree.map(
+            lambda new, old: jnp.where(slot.reshape(-1, *(1,) * (old.ndim - 1)), new, old),
+            fresh,
+            learner.pending,
+        )
+        pending = jax.vmap(self._go_on, in_axes=(0, None))(pending, happened)
+        complete = (pending.age == self.lookahead) | (happened.over & (pending.age > 0))
+        items = jax.vmap(self._complete, in_axes=(0, None, None))(pending, happened, learner)
+        exist = (pending.exist & complete[:, None]).ravel()
+        items = jax.tree.map(lambda leaf: leaf.reshape(-1, *leaf.shape[2:]), items)
+        age = jnp.where(complete, -1, pending.age)
+        return learner._replace(
+            replay=replay.add(learner.replay, items, exist), pending=pending._replace(age=age)
+        )
+
+    def _go_on(self, pending: Pending, happened: Happened) -> Pending:
+        """Pay a step to an experience, real and imagined, and move its memories on."""
+        real = happened.after.memory, happened.after.books, happened.pay
+
+        def one(memory: Any, books: Any, imagined: Bool[Array, ""]) -> tuple[Any, Any, Array]:
+            if not self.imagines:
+                told = real
+            else:
+                told = self.problem.imagine(memory, books, happened.step, happened.over)
+                told = choose(imagined, told, real)
+            pay = told[2]
+            if self.shaping:
+                pay = pay + self._shaping((memory, books), told[:2], imagined, happened)
+            return *told[:2], self.scale * pay
+
+        imagined = jnp.arange(pending.exist.shape[0]) > 0
+        memory, books, pay = jax.vmap(one)(pending.memory, pending.books, imagined)
+        reward = pending.reward + self.discount**pending.age * pay
+        age = jnp.where(pending.age >= 0, pending.age + 1, -1)
+        return pending._replace(memory=memory, books=books, reward=reward, age=age)
+
+    def _shaping(
+        self, before: Any, after: Any, imagined: Bool[Array, ""], happened: Happened
+    ) -> Float[Array, ""]:
+        """γΦ(x') − Φ(x): see `learn.shaping`."""
+        left, next_left = (
+            steps_left(time, self.problem.environment.horizon, self.ends, self.discount)
+            for time in (happened.time, happened.time + 1)
+        )
+        now, then = (self._welfare(*at, imagined) for at in (before, after))
+        return self.discount * next_left * then - left * now
+
+    def _welfare(self, memory: Any, books: Any, imagined: Bool[Array, ""]) -> Float[Array, ""]:
+        """W(U): by the books for what is real, by the memory's claim for what is imagined."""
+        vector = self.problem.scheme.status.value(books.status)
+        if self.imagines:
+            claim = self.problem.memory.stands_for(memory)
+            vector = jnp.where(imagined, claim, vector)
+        return self.problem.scheme.aggregation.contribute(vector, None)
+
+    def _complete(self, pending: Pending, happened: Happened, learner: Learner) -> Experience:
+        """What is stored of an experience, for its real and its imagined memories."""
+        encode = jax.vmap(self._encode_at, in_axes=(None, 0, 0))
+        following = encode(happened.after.state, pending.memory, pending.books)
+        terminated = happened.over if self.ends else False
+        bootstrap = jnp.where(terminated, 0.0, self.discount**pending.age)
+        shape = pending.reward.shape
+        ahead = jnp.zeros(shape)
+        if self._stores_ahead:
+            ahead = jnp.max(self._values(learner.target, following), axis=-1)
+        return Experience(
+            pending.features,
+            jnp.broadcast_to(pending.action, shape),
+            pending.reward,
+            jnp.broadcast_to(bootstrap, shape),
+            following,
+            ahead,
+        )
+
+    def renew(self, learner: Learner) -> Learner:
+        learner = super().renew(learner)
+        if not self._stores_ahead:
+            return learner
+        items = learner.replay.items
+        ahead = jnp.max(self._values(learner.target, items.following), axis=-1)
+        kept = learner.replay._replace(items=items._replace(ahead=ahead))
+        return learner._replace(replay=kept)
+
+    def draw(self, learner: Learner, key: PRNGKeyArray) -> Experience:
+        return replay.sample(learner.replay, key, self.batch)
+
+    def loss_of(self, weights: Any, learner: Learner, batch: Experience) -> Float[Array, ""]:
+        ahead = batch.ahead if self._stores_ahead else self._ahead(learner, batch.following)
+        goal = batch.reward + batch.bootstrap * ahead
+        value = _of_action(self._values(weights, batch.features), batch.action)
+        return jnp.mean(self.loss(value - goal))
+
+    def _ahead(self, learner: Learner, following: Array) -> Float[Array, " item"]:
+        """What follows is worth, to the target network; double: of the network's own choice."""
+        values = self._values(learner.target, following)
+        if not self.double:
+            return jnp.max(values, axis=-1)
+        chosen = jnp.argmax(self._values(learner.weights, following), axis=-1)
+        return _of_action(values, chosen)
+
+    def _values(self, weights: Any, features: Array) -> Float[Array, "item action"]:
+        return jax.vmap(lambda one: self.network.apply(weights, (), one)[1])(features)
+
+
+def _of_action(
+    values: Float[Array, "item action"], action: Int[Array, " item"]
+) -> Float[Array, " item"]:
+    # Compared with every index: quicker under vmap, and in the gradient, than a look-up.
+    return jnp.sum(jnp.where(jnp.arange(values.shape[-1]) == action[:, None], values, 0.0), axis=-1)

@@ -1,0 +1,211 @@
+"""Appendix "Experimental Details": networks from features to the value of each action.
+
+A network is an init/apply pair for one vector of features; the caller maps it. `apply` takes and
+returns a carry, which is empty for all but recurrent networks.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import TYPE_CHECKING, Any
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from evenhand.errors import BadParameter
+from evenhand.groups import Groups
+from evenhand.learn.encoders import Layout
+from evenhand.registry import Registry
+
+if TYPE_CHECKING:
+    from jaxtyping import Array, Float, PRNGKeyArray
+
+Weights = Any
+Carry = Any
+
+
+class Network(ABC):
+    """What values an agent learns with."""
+
+    @abstractmethod
+    def init(self, key: PRNGKeyArray, layout: Layout, num_actions: int) -> Weights:
+        """Fresh weights."""
+
+    @abstractmethod
+    def apply(
+        self, weights: Weights, carry: Carry, features: Float[Array, " feature"]
+    ) -> tuple[Carry, Float[Array, " action"]]:
+        """The carry after the features, and the value of each action."""
+
+    def start(self) -> Carry:
+        """The carry at the start of an episode."""
+        return ()
+
+
+class Dense(eqx.Module):
+    """x ↦ Wx + b, with orthogonal W and b = 0 to begin with."""
+
+    weight: Float[Array, "out in"]
+    bias: Float[Array, " out"]
+
+    @classmethod
+    def init(cls, key: PRNGKeyArray, inputs: int, outputs: int) -> Dense:
+        weight = jax.nn.initializers.orthogonal()(key, (outputs, inputs), jnp.float32)
+        return cls(weight, jnp.zeros(outputs))
+
+    def __call__(self, x: Float[Array, " in"]) -> Float[Array, " out"]:
+        return self.weight @ x + self.bias
+
+
+@dataclass(frozen=True)
+class Layers(Network):
+    """Fully connected layers with ReLU between: 32-16-8 for doughnuts, 32-8 for lending."""
+
+    hidden: tuple[int, ...] = (32, 16, 8)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "hidden", _widths(self.hidden))
+
+    def init(self, key: PRNGKeyArray, layout: Layout, num_actions: int) -> Weights:
+        sizes = (layout.size, *self.hidden, num_actions)
+        keys = jax.random.split(key, len(sizes) - 1)
+        return tuple(Dense.init(k, *pair) for k, pair in zip(keys, pairwise(sizes), strict=True))
+
+    def apply(
+        self, weights: Weights, carry: Carry, features: Float[Array, " feature"]
+    ) -> tuple[Carry, Float[Array, " action"]]:
+        x = features
+        for layer in weights[:-1]:
+            x = jax.nn.relu(layer(x))
+        return carry, weights[-1](x)
+
+
+class Mix(eqx.Module):
+    """A layer for each stakeholder alike: of its own features, its group's mean and all's mean."""
+
+    own: Dense
+    group: Float[Array, "out in"] | None
+    everyone: Float[Array, "out in"]
+
+    @classmethod
+    def init(cls, key: PRNGKeyArray, inputs: int, outputs: int, grouped: bool) -> Mix:
+        keys = jax.random.split(key, 3)
+        own, group, everyone = (Dense.init(k, inputs, outputs) for k in keys)
+        return cls(own, group.weight if grouped else None, everyone.weight)
+
+    def __call__(
+        self, x: Float[Array, "stakeholder in"], means: Float[Array, "stakeholder stakeholder"]
+    ) -> Float[Array, "stakeholder out"]:
+        mixed = x @ self.own.weight.T + (self.everyone @ jnp.mean(x, axis=0) + self.own.bias)
+        return mixed if self.group is None else mixed + (means @ x) @ self.group.T
+
+
+class AlikeWeights(eqx.Module):
+    hidden: tuple[Mix, ...]
+    out: Dense
+    layout: Layout = eqx.field(static=True)
+
+
+@dataclass(frozen=True)
+class Alike(Network):
+    """One that treats exchangeable stakeholders alike (permutation equivariant).
+
+    Action i must be to serve stakeholder i. With groups, those within a group are exchangeable, and
+    groups are with each other; what tells them apart must be among the features.
+    """
+
+    hidden: tuple[int, ...] = (32, 32)
+    groups: Groups | None = None
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "hidden", _widths(self.hidden))
+        if self.groups is not None:
+            object.__setattr__(self, "groups", Groups.of(self.groups))
+
+    def init(self, key: PRNGKeyArray, layout: Layout, num_actions: int) -> Weights:
+        if num_actions != layout.stakeholders:
+            raise BadParameter(
+                f"there are {num_actions} actions for {layout.stakeholders} stakeholders: a network "
+                "that treats them alike needs an action for each. Use Layers."
+            )
+        if self.groups is not None:
+            self.groups.require_fit(layout.stakeholders)
+        sizes = (layout.each + layout.common, *self.hidden)
+        keys = jax.random.split(key, len(sizes))
+        grouped = self.groups is not None
+        pairs = zip(keys[1:], pairwise(sizes), strict=True)
+        hidden = tuple(Mix.init(k, *pair, grouped) for k, pair in pairs)
+        return AlikeWeights(hidden, Dense.init(keys[0], sizes[-1], 1), layout)
+
+    def apply(
+        self, weights: Weights, carry: Carry, features: Float[Array, " feature"]
+    ) -> tuple[Carry, Float[Array, " action"]]:
+        each, common = weights.layout.split(features)
+        size = each.shape[0]
+        x = jnp.concatenate((each, jnp.broadcast_to(common, (size, common.shape[0]))), axis=1)
+        means = self._group_means(size)
+        for layer in weights.hidden:
+            x = jax.nn.relu(layer(x, means))
+        return carry, x @ weights.out.weight[0] + weights.out.bias
+
+    def _group_means(self, size: int) -> Float[np.ndarray, "stakeholder stakeholder"]:
+        """The matrix that takes each one's features to the mean of its group's."""
+        means = np.zeros((size, size), dtype=np.float32)
+        for members in () if self.groups is None else self.groups.members:
+            means[np.ix_(members, members)] = 1.0 / len(members)
+        return means
+
+
+@dataclass(frozen=True)
+class Recurrent(Network):
+    """Two layers, a GRU and a last layer: 32, 16, GRU, actions.
+
+    The appendix has a GRU of 256 before a layer of 16 × actions, which do not fit together: here
+    the GRU is 16 wide, as that layer asks.
+    """
+
+    before: tuple[int, ...] = (32, 16)
+    width: int = 16
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "before", _widths(self.before))
+        _widths((self.width,))
+
+    def init(self, key: PRNGKeyArray, layout: Layout, num_actions: int) -> Weights:
+        sizes = (layout.size, *self.before)
+        last, cell, *keys = jax.random.split(key, len(sizes) + 1)
+        pairs = zip(keys, pairwise(sizes), strict=True)
+        return (
+            tuple(Dense.init(k, *pair) for k, pair in pairs),
+            eqx.nn.GRUCell(sizes[-1], self.width, key=cell),
+            Dense.init(last, self.width, num_actions),
+        )
+
+    def apply(
+        self, weights: Weights, carry: Carry, features: Float[Array, " feature"]
+    ) -> tuple[Carry, Float[Array, " action"]]:
+        before, cell, out = weights
+        x = features
+        for layer in before:
+            x = jax.nn.relu(layer(x))
+        carry = cell(x, carry)
+        return carry, out(carry)
+
+    def start(self) -> Carry:
+        return jnp.zeros(self.width)
+
+
+NETWORKS = Registry("network", {"layers": Layers, "alike": Alike, "recurrent": Recurrent})
+
+
+def _widths(widths: Any) -> tuple[int, ...]:
+    """Widths of layers as a tuple; refuses what is none."""
+    widths = tuple(widths)
+    for width in widths:
+        if isinstance(width, bool) or int(width) != width or width < 1:
+            raise BadParameter(f"{width!r} is not the width of a layer: use a whole number from 1.")
+    return tuple(int(width) for width in widths)

@@ -1,0 +1,34 @@
+"""Potential-based shaping: a step is paid by how much welfare it added, not by how much there is.
+
+Adding γΦ(x') − Φ(x) to the pay leaves every optimal policy optimal. Φ is the welfare now, times the
+(discounted) number of steps for which it will go on being paid if nothing changes.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import jax.numpy as jnp
+
+from evenhand.errors import BadParameter
+from evenhand.pay import reward_like
+from evenhand.problem import Problem
+
+if TYPE_CHECKING:
+    from jaxtyping import Array, Float
+
+
+def steps_left(time: Any, horizon: int, ends: bool, discount: float) -> Float[Array, ""]:
+    """1 + γ + γ² + … over the steps left: to the horizon where it ends an episode, or for ever."""
+    if not ends:
+        return jnp.asarray(1.0 / (1.0 - discount))
+    left = jnp.asarray(horizon - time, dtype=jnp.float32)
+    return left if discount == 1.0 else (1.0 - discount**left) / (1.0 - discount)
+
+
+def require_shaping(problem: Problem, ends: bool, discount: float) -> None:
+    """Refuse shaping where the pay is not the welfare of every step."""
+    if problem.remember_fold or not reward_like(problem.scheme).holds:
+        raise BadParameter("shaping is by welfare, for schemes that are sums of it at every step.")
+    if not ends and discount == 1.0:
+        raise BadParameter("shaping needs a discount below 1, or a horizon that ends.")

@@ -1,0 +1,63 @@
+"""Deep Q-learning's parts: how the target network follows, and what an error costs."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import jax.numpy as jnp
+
+from evenhand.errors import BadParameter
+
+if TYPE_CHECKING:
+    from jaxtyping import Array, Float
+
+
+@dataclass(frozen=True)
+class Copied:
+    """The target network is a copy of the network, made anew after every so many updates."""
+
+    every: int = 1000
+
+    def __post_init__(self) -> None:
+        if isinstance(self.every, bool) or int(self.every) != self.every or self.every < 1:
+            raise BadParameter(f"every is {self.every!r}: it must be a whole number from 1.")
+
+
+@dataclass(frozen=True)
+class Drifting:
+    """With every update the target network moves a small share of the way to the network."""
+
+    rate: float = 0.005
+
+    def __post_init__(self) -> None:
+        if not 0.0 < self.rate <= 1.0:
+            raise BadParameter(f"rate is {self.rate}: it must lie in (0, 1].")
+
+
+class Loss(ABC):
+    """What an error of the value costs."""
+
+    @abstractmethod
+    def __call__(self, error: Float[Array, ...]) -> Float[Array, ...]: ...
+
+
+@dataclass(frozen=True)
+class Squared(Loss):
+    """The square of the error."""
+
+    def __call__(self, error: Float[Array, ...]) -> Float[Array, ...]:
+        return error**2
+
+
+@dataclass(frozen=True)
+class Huber(Loss):
+    """Half the square up to the threshold, and from there on in proportion."""
+
+    threshold: float = 1.0
+
+    def __call__(self, error: Float[Array, ...]) -> Float[Array, ...]:
+        size = jnp.abs(error)
+        near = jnp.minimum(size, self.threshold)
+        return 0.5 * near**2 + self.threshold * (size - near)
