@@ -129,3 +129,19 @@ class CannotWrite(EvenhandError):
 
 class BadFile(EvenhandError):
     """A file that cannot be read, or is not what it should be."""
+
+
+class BadLog(EvenhandError):
+    """A log that cannot be judged as it is: empty, with times that are none, with no names."""
+
+
+class MissingColumn(EvenhandError):
+    """A column that a table does not have; the message offers the nearest."""
+
+
+class BadCondition(EvenhandError):
+    """A filter expression that cannot be read, or that does not fit the table's columns."""
+
+
+class BadRoster(EvenhandError):
+    """A roster, or a table of entitlements, that does not fit the log."""

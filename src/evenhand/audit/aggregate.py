@@ -1,0 +1,60 @@
+"""A row that is no stakeholder: "United States" beside its states, or one name in two spellings."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from evenhand.audit.history import History
+from evenhand.audit.notes import Notes, listed
+
+CLOSE = 0.02  # how near the sum of the others counts as equal to it
+# Real parts overlap and are reported apart, so a total that towers above the rest may be off by
+# more: in the United States' vaccine counts the parts come to 105 % of the whole, and once 116 %.
+LOOSE, TOWERS = 0.2, 3.0
+
+
+def find_aggregate(history: History) -> str | None:
+    """Whoever received what all others received together, in all and halfway through."""
+    size = len(history.names)
+    if size < 3:
+        return None
+    half = np.searchsorted(history.slot, len(history.slots) // 2)
+    early = np.bincount(history.who[:half], weights=history.amount[:half], minlength=size)
+    totals = history.totals()
+    place = int(np.argmax(totals))
+    second = np.delete(totals, place).max()
+    close = LOOSE if totals[place] >= TOWERS * second else CLOSE
+    # Chance makes one number the sum of the others; it seldom does so twice.
+    if _is_sum(totals, place, close) and (not early.any() or _is_sum(early, place, close)):
+        return history.names[place]
+    return None
+
+
+def _is_sum(amounts: np.ndarray, place: int, close: float) -> bool:
+    others = amounts.sum() - amounts[place]
+    return bool(amounts[place] > 0 and abs(amounts[place] - others) <= close * amounts[place])
+
+
+def note_aggregate(history: History, notes: Notes) -> None:
+    """Ask about a stakeholder that looks like the sum of the others."""
+    name = find_aggregate(history)
+    if name is not None:
+        notes.add(
+            f"Is {name!r} the sum of the others? Its amounts come to what theirs come to taken "
+            f"together. If it is no stakeholder of its own, leave it out: --exclude {name!r}."
+        )
+
+
+def note_alike(history: History, notes: Notes) -> None:
+    """Point at names that differ only in capitals and spaces."""
+    alike: dict[str, list[str]] = {}
+    for name in history.names:
+        alike.setdefault(" ".join(name.casefold().split()), []).append(name)
+    pairs = [
+        " and ".join(repr(name) for name in names) for names in alike.values() if len(names) > 1
+    ]
+    if pairs:
+        notes.add(
+            f"Names differ only in capitals or spaces: {listed(pairs, 3)}. They are judged as "
+            "different stakeholders."
+        )

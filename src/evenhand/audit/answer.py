@@ -1,0 +1,197 @@
+"""What an audit found, as one object: overall, by stakeholder, over time, and the questions."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from evenhand.audit.judging import Judged
+from evenhand.audit.tally import ranks
+from evenhand.audit.turns import Row
+from evenhand.scheme import FairnessScheme
+
+if TYPE_CHECKING:
+    from jaxtyping import Float
+
+
+@dataclass(frozen=True)
+class StakeholderAnswer:
+    """One stakeholder. Below 0 is unfair to it, above 0 in its favour (section 4.2.1)."""
+
+    name: str
+    group: str | None
+    entitlement: float | None
+    received: float | None  # the plain amount; None for a group of which it is the status
+    final: float  # its status at the end of the log
+    final_unfairness: float
+    overall_unfairness: float  # summed over the assessments
+    share_below: float  # of the assessments at which it was there
+    assessments: int  # at which it was there
+    longest_spell: int  # assessments below the mean in a row
+    longest_spell_from: str | None
+    longest_spell_until: str | None
+    first_unfairness: float | None  # at the first assessment
+    last_unfairness: float | None  # at the last assessment, which may be before the end
+    rank_final: int  # 1 is the most favoured
+    rank_overall: int
+    made_good: bool  # behind over all, not behind at the end
+    fell_behind: bool  # not behind over all, behind at the end
+
+
+@dataclass(frozen=True, eq=False)
+class OverTime:
+    """The assessments in order: when, the welfare, and the unfairness to each stakeholder."""
+
+    times: tuple[str, ...]
+    welfare: Float[np.ndarray, " assessment"] | None
+    unfairness: Float[np.ndarray, "assessment stakeholder"]  # NaN where somebody is not there
+    names: tuple[str, ...]
+    every: int  # 1, or k if only every k-th of very many assessments is kept here
+    unfinished: Unfinished | None = None
+
+
+@dataclass(frozen=True, eq=False)
+class Unfinished:
+    """How things stand in a last period that is not over: shown, flagged and not scored."""
+
+    time: str
+    welfare: float | None
+    unfairness: Float[np.ndarray, " stakeholder"]
+
+
+@dataclass(frozen=True)
+class Overall:
+    """The audit in a few numbers."""
+
+    score: float
+    even_score: float | None  # what the same amounts, evenly shared at each time, would score
+    assessments: int
+    unequal_assessments: int  # at which somebody was below the mean
+    unfinished: str | None  # a last period that is shown but not scored
+    worst_unfairness: float  # the lowest to anyone at any assessment
+    first: str
+    last: str
+
+
+@dataclass(frozen=True, eq=False)
+class Answer:
+    """What `audit` returns."""
+
+    label: str
+    question: str
+    scheme: FairnessScheme
+    overall: Overall
+    by_stakeholder: tuple[StakeholderAnswer, ...]
+    over_time: OverTime
+    questions: tuple[Row, ...]
+    notes: tuple[str, ...]
+    verdict: str
+    gaps: tuple[str, ...] = ()
+    corrections: tuple[tuple[str, str, float], ...] = ()  # when, who, how much was taken back
+    breaches: tuple[str, ...] = ()
+    origin: dict[str, Any] = field(default_factory=dict)  # version, input, fingerprint
+
+    @property
+    def score(self) -> float:
+        return self.overall.score
+
+    def stakeholder(self, name: str) -> StakeholderAnswer:
+        return next(one for one in self.by_stakeholder if one.name == name)
+
+    def to_json(self) -> dict[str, Any]:
+        """The answer as plain values, for --json and for other programs."""
+        overall = {k: _plain(v) for k, v in vars(self.overall).items() if k != "assessments"}
+        return {
+            "log": self.label,
+            "question": self.question,
+            "scheme": self.scheme.describe(),
+            "verdict": self.verdict,
+            "score": self.overall.score,
+            "assessments": self.overall.assessments,
+            "overall": overall,
+            "stakeholders": [
+                {k: _plain(v) for k, v in vars(one).items()} for one in self.by_stakeholder
+            ],
+            "over_time": self._over_time(),
+            "questions": [row.to_json() for row in self.questions],
+            "gaps": list(self.gaps),
+            "corrections": [
+                {"time": time, "stakeholder": who, "amount": amount}
+                for time, who, amount in self.corrections
+            ],
+            "breaches": list(self.breaches),
+            "notes": list(self.notes),
+            "origin": self.origin,
+        }
+
+    def _over_time(self) -> dict[str, Any]:
+        table = self.over_time
+        return {
+            "times": list(table.times),
+            "welfare": None if table.welfare is None else table.welfare.tolist(),
+            "unfairness": {
+                name: [_plain(value) for value in column]
+                for name, column in zip(table.names, table.unfairness.T.tolist(), strict=True)
+            },
+            "every": table.every,
+            "unfinished": None
+            if table.unfinished is None
+            else {
+                "time": table.unfinished.time,
+                "welfare": table.unfinished.welfare,
+                "unfairness": dict(
+                    zip(
+                        table.names,
+                        [_plain(value) for value in table.unfinished.unfairness.tolist()],
+                        strict=True,
+                    )
+                ),
+            },
+        }
+
+
+def _plain(value: Any) -> Any:
+    return None if isinstance(value, float) and not np.isfinite(value) else value
+
+
+def by_stakeholder(
+    judged: Judged,
+    names: tuple[str, ...],
+    received: np.ndarray | None,
+    entitlements: np.ndarray | None,
+    groups: dict[str, str],
+) -> tuple[StakeholderAnswer, ...]:
+    """The figures of each stakeholder, the worst treated over all first."""
+    tally = judged.tally
+    rank_final = ranks(np.nan_to_num(judged.final_unfairness, nan=-np.inf))
+    rank_overall = ranks(tally.overall)
+    behind, below = tally.overall_is_below, judged.final_below
+    answers = []
+    for i in np.argsort(tally.overall, kind="stable"):
+        spell = int(tally.longest[i])
+        end = int(tally.longest_end[i])
+        answers.append(
+            StakeholderAnswer(
+                name=names[i],
+                group=groups.get(names[i]),
+                entitlement=None if entitlements is None else float(entitlements[i]),
+                received=None if received is None else float(received[i]),
+                final=float(judged.final[i]),
+                final_unfairness=float(judged.final_unfairness[i]),
+                overall_unfairness=float(tally.overall[i]),
+                share_below=float(tally.share_below[i]),
+                assessments=int(tally.judged[i]),
+                longest_spell=spell,
+                longest_spell_from=judged.label(end - spell + 1) if spell else None,
+                longest_spell_until=judged.label(end) if spell else None,
+                first_unfairness=float(tally.first[i]),
+                last_unfairness=float(tally.last[i]),
+                rank_final=int(rank_final[i]),
+                rank_overall=int(rank_overall[i]),
+                made_good=bool(behind[i] and not below[i]),
+                fell_behind=bool(below[i] and not behind[i]),
+            )
+        )
+    return tuple(answers)

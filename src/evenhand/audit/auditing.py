@@ -1,0 +1,271 @@
+"""`audit(log, …)`: a decision log in, an answer out. The parts are put together here."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from evenhand.audit import entitlement as entitling
+from evenhand.audit.aggregate import note_aggregate, note_alike
+from evenhand.audit.answer import Answer, Overall, OverTime, Unfinished, by_stakeholder
+from evenhand.audit.asking import Ask
+from evenhand.audit.counting import count
+from evenhand.audit.groups import as_groups, read_groups
+from evenhand.audit.history import History
+from evenhand.audit.judging import Case, Judged, judge
+from evenhand.audit.notes import Notes, listed
+from evenhand.audit.opening import Table, open_table
+from evenhand.audit.question import moment_label
+from evenhand.audit.reading import Choice, Columns, read_events
+from evenhand.audit.roster import Roster, apply_roster, read_roster
+from evenhand.audit.sources import origin
+from evenhand.audit.turns import turn_table, welfare_schemes
+from evenhand.audit.until import cut, read_until
+from evenhand.audit.words import number, verdict
+from evenhand.errors import BadParameter, NothingAssessed
+from evenhand.groups import Groups
+from evenhand.scheme import FairnessScheme
+from evenhand.status import GroupTotals, PerEntitlement
+from evenhand.temporal import Temporal
+from evenhand.welfare import Welfare
+
+SHOWN_CORRECTIONS = 1000
+
+
+def audit(
+    log: Any,
+    *,
+    stakeholder: str,
+    time: str,
+    amount: str | None = None,
+    cumulative: bool = False,
+    group: str | None = None,
+    by: str = "stakeholder",
+    entitlement: Any = None,
+    roster: Any = None,
+    only: Sequence[str] = (),
+    exclude: Sequence[str] = (),
+    where: str | None = None,
+    time_format: str | None = None,
+    encoding: str = "utf-8",
+    each_event: bool = False,
+    every: str | int | None = None,
+    after_each: float | None = None,
+    when: str | None = None,
+    at_end: bool = False,
+    until: Any = None,
+    welfare: str | Welfare | None = None,
+    temporal: str | Temporal | None = None,
+    scheme: Any = None,
+    max_unfairness: float | None = None,
+    min_score: float | None = None,
+) -> Answer:
+    """Judge a decision log: was it fair all along, or only at the end, and to whom was it not?
+
+    `log` is a path, a glob, or any table that narwhals knows. The options are those of
+    `evenhand audit`, where each is explained. Without a question every time point is assessed.
+
+    >>> import pandas as pd
+    >>> log = pd.DataFrame({"month": [1, 2, 3, 4], "to": ["A", "A", "B", "B"], "doses": 20_000})
+    >>> answer = audit(log, stakeholder="to", time="month", amount="doses", welfare="parity")
+    >>> answer.score, answer.stakeholder("B").overall_unfairness
+    (-20000.0, -40000.0)
+    """
+    ask = Ask(each_event, every, after_each, when, at_end, welfare, temporal, scheme)
+    if by not in ("stakeholder", "group"):  # a column of groups, said at once
+        group, by = by, "group"
+    if by == "group" and group is None:
+        raise BadParameter("--by group needs to know the groups: add --group COLUMN.")
+    table = open_table(log, encoding)
+    per_row = entitling.is_column(entitlement, table) if entitlement is not None else False
+    columns = Columns(
+        stakeholder, time, amount, group, entitlement if per_row else None, cumulative, time_format
+    )
+    notes = Notes()
+    choice = Choice(where, when, tuple(only), tuple(exclude))
+    people = None
+    if roster is not None:
+        people = read_roster(roster, stakeholder, group, time_format, encoding).chosen(choice)
+    events = read_events(table, columns, choice, people.names if people else ())
+    history = count(
+        events, notes, ask.question().needs_every_time_point, people.names if people else None
+    )
+    until = read_until(until, history.plain_numbers)
+    history = cut(history, until, notes)
+    if people is None:
+        notes.add(
+            "No roster was given: whoever received nothing and is not in the log is not judged."
+        )
+    else:
+        history = apply_roster(history, people, notes)
+    note_aggregate(history, notes)
+    note_alike(history, notes)
+    group_of = read_groups(events, people.groups if people else {}) if group is not None else {}
+    shares = None
+    if entitlement is not None:
+        given = (
+            entitling.of_column(events, notes)
+            if per_row
+            else entitling.of_table(entitlement, stakeholder, encoding)
+        )
+        shares = entitling.in_order(given, history.names)
+    case = _case(
+        history,
+        ask,
+        people,
+        as_groups(group_of, history.names) if by == "group" else None,
+        shares,
+        until,
+    )
+    return _answered(case, table, ask, notes, group_of, shares, max_unfairness, min_score)
+
+
+def _case(
+    history: History,
+    ask: Ask,
+    roster: Roster | None,
+    groups: Groups | None,
+    shares: np.ndarray | None,
+    until: Any,
+) -> Case:
+    """The status: what each received, by group if asked, per entitlement if there is one."""
+    status = ask.status()
+    if groups is not None:
+        status = GroupTotals(groups, of=status)
+        if shares is not None:
+            shares = groups.totals(shares)
+    if shares is not None:
+        status = PerEntitlement(tuple(shares.tolist()), of=status)
+    return Case(history, status, roster, groups, until)
+
+
+def _answered(
+    case: Case,
+    table: Table,
+    ask: Ask,
+    notes: Notes,
+    group_of: dict[str, str],
+    shares: np.ndarray | None,
+    max_unfairness: float | None,
+    min_score: float | None,
+) -> Answer:
+    question, temporal = ask.question(), ask.temporal_part()
+    judged, scheme = _judged(case, ask, notes)
+    history, tally = case.history, judged.tally
+    received = history.totals()
+    if case.groups is not None:
+        received = case.groups.totals(received)
+        shares = None if shares is None else case.groups.totals(shares)
+    people = by_stakeholder(judged, case.names, received, shares, group_of)
+    overall = Overall(
+        score=judged.score,
+        even_score=judged.scorers[0].even_score,
+        assessments=tally.assessments,
+        unequal_assessments=tally.unequal,
+        unfinished=judged.unfinished,
+        worst_unfairness=tally.worst,
+        first=moment_label(history.slots[0]),
+        last=moment_label(history.slots[-1]),
+    )
+    if judged.unfinished is not None:
+        notes.add(
+            f"The last period ({judged.unfinished}) is not finished: it is shown and not scored. "
+            "If the log is whole up to a later date, say so with --until."
+        )
+    if judged.timeline.gaps:
+        notes.add(f"Nothing happened in {listed(judged.timeline.gaps)}: assessed all the same.")
+    return Answer(
+        label=table.label,
+        question=question.name,
+        scheme=scheme,
+        overall=overall,
+        by_stakeholder=people,
+        over_time=_over_time(case, judged),
+        questions=turn_table(case, judged, scheme, temporal),
+        notes=tuple(notes.sentences),
+        verdict=verdict(judged, people),
+        gaps=judged.timeline.gaps,
+        corrections=_corrections(history),
+        breaches=_breaches(overall, max_unfairness, min_score),
+        origin=origin(table, history),
+    )
+
+
+def _judged(case: Case, ask: Ask, notes: Notes) -> tuple[Judged, FairnessScheme]:
+    """The log under the question asked; by Rawls where log-Nash is undefined and none was asked."""
+    question = ask.question()
+    own, *fallback = ask.schemes(case.status, question)
+    judged = judge(case, question, welfare_schemes(case, own, question, ask.temporal_part()))
+    if judged.tally.assessments == 0:
+        raise NothingAssessed(
+            f"nothing was assessed: fairness is assessed {own.filter.describe()}, which never came "
+            f"between {moment_label(case.history.slots[0])} and "
+            f"{moment_label(case.history.slots[-1])}. Ask for something more frequent, or say with "
+            "--until up to when the log is whole."
+        )
+    undefined = judged.scorers[0].undefined
+    if undefined is None:
+        return judged, own
+    if not fallback:
+        raise type(undefined)(_named(str(undefined), case, judged))
+    notes.add(
+        "Some statuses are below 0, where log_nash is undefined: rawls (the status of the "
+        "worst-off) is used instead."
+    )
+    own = fallback[0]
+    return judge(case, question, welfare_schemes(case, own, question, ask.temporal_part())), own
+
+
+def _named(message: str, case: Case, judged: Judged) -> str:
+    """An error of the scoring with the names and dates of the log in it."""
+
+    def name(match: re.Match[str]) -> str:
+        who, step = int(match[1]), int(match[2])
+        return f"the status of {case.names[who]!r} at {judged.timeline.label(step - 1)}"
+
+    return re.sub(r"the status of stakeholder (\d+) at time (\d+)", name, message)
+
+
+def _over_time(case: Case, judged: Judged) -> OverTime:
+    kept, unfinished = judged.kept, None
+    if judged.unfinished is not None:
+        unfinished = Unfinished(
+            judged.unfinished, judged.unfinished_welfare, judged.final_unfairness
+        )
+    return OverTime(
+        times=tuple(judged.label(int(k)) for k in kept),
+        welfare=None if judged.welfare is None else judged.welfare[kept],
+        unfairness=judged.unfairness,
+        names=case.names,
+        every=int(kept[1] - kept[0]) if len(kept) > 1 else 1,
+        unfinished=unfinished,
+    )
+
+
+def _corrections(history: History) -> tuple[tuple[str, str, float], ...]:
+    places = np.flatnonzero(history.amount < 0)[:SHOWN_CORRECTIONS]
+    return tuple(
+        (
+            moment_label(history.slots[history.slot[place]]),
+            history.names[history.who[place]],
+            float(history.amount[place]),
+        )
+        for place in places
+    )
+
+
+def _breaches(
+    overall: Overall, max_unfairness: float | None, min_score: float | None
+) -> tuple[str, ...]:
+    found = []
+    if max_unfairness is not None and -overall.worst_unfairness > max_unfairness:
+        found.append(
+            f"somebody was {number(-overall.worst_unfairness)} below the mean at an assessment, "
+            f"more than --max-unfairness {number(max_unfairness)}"
+        )
+    if min_score is not None and overall.score < min_score:
+        found.append(f"the score is {number(overall.score)}, below --min-score {number(min_score)}")
+    return tuple(found)

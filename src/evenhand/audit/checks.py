@@ -1,0 +1,162 @@
+"""What may be wrong with a log: an error that names the rows, or a note that counts them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import narwhals as nw
+import numpy as np
+
+from evenhand.audit.fetch import fetch
+from evenhand.audit.notes import Notes, listed, several
+from evenhand.audit.opening import ROW, SAME, literal
+from evenhand.audit.reading import Events
+from evenhand.audit.values import ZONE
+from evenhand.errors import BadLog, NotFinite
+
+Cells = nw.LazyFrame[Any]
+
+
+def refuse_unreadable(events: Events, cells: Cells) -> None:
+    """What cannot be placed in time, has no name or is no number, with the rows that are so."""
+    wrong = (nw.col("at").is_null() & (nw.col("events") > 0)) | nw.col("who").is_null()
+    wrong = wrong | ~nw.col("amount").is_finite()
+    if events.text_amounts:
+        wrong = wrong | (nw.col("unread") > 0)
+    if not len(fetch(cells.filter(wrong).select("rows").head(1))["rows"]):
+        return
+    _refuse_nameless(events)
+    _refuse_no_numbers(events)
+    _refuse_timeless(events)
+
+
+def _refuse_nameless(events: Events) -> None:
+    nameless, column = nw.col("who").is_null(), events.columns.stakeholder
+    if _any(events, nameless):
+        raise BadLog(
+            f"{events.table.label} has no name in column {column!r} at "
+            f"{events.rows_where(nameless, 'at')}: fill it in, or leave such rows out with "
+            f"--where '\"{column}\" is not null'."
+        )
+
+
+def _refuse_no_numbers(events: Events) -> None:
+    amount, column, label = nw.col("amount"), events.columns.amount, events.table.label
+    if events.text_amounts:
+        unread = amount.is_null() & ~nw.col("amount_text").is_null()
+        if _any(events, unread):
+            raise BadLog(
+                f"column {column!r} of {label} holds what is no number at "
+                f"{events.rows_where(unread, 'amount_text')}: mend it, or leave such rows out "
+                "with --where."
+            )
+    infinite = ~amount.is_finite()
+    if _any(events, infinite):
+        raise NotFinite(
+            f"column {column!r} of {label} is infinite at {events.rows_where(infinite, 'amount')}: "
+            "mend it, or leave such rows out with --where."
+        )
+
+
+def _refuse_timeless(events: Events) -> None:
+    timeless, columns = nw.col("at").is_null() & ~nw.col("amount").is_null(), events.columns
+    if not _any(events, timeless):
+        return
+    place = events.rows_where(timeless, "at_text" if events.text_times else "who")
+    mend = f"--time-format (now {columns.time_format})" if columns.time_format else "--time-format"
+    raise BadLog(
+        f"column {columns.time!r} of {events.table.label} holds what is no date or time at "
+        f"{place}: mend it, or say how dates are written with {mend}, such as %d/%m/%Y."
+    )
+
+
+def refuse_two_readings(events: Events, cells: Cells) -> None:
+    """A running total has one value at a time; two different ones are two series."""
+    twice = (nw.col("amount") != nw.col("least")) & (nw.col("events") > 1)
+    found = fetch(cells.filter(twice).select("who", "at", "amount", "least").sort("at", "who"))
+    if len(found["who"]):
+        moment = found["at"][0] if events.plain_numbers else found["at"][0].astype("datetime64[s]")
+        raise BadLog(
+            f"{found['who'][0]!r} has two running totals at {moment} "
+            f"({found['least'][0]:,g} and {found['amount'][0]:,g}; "
+            f"{several(len(found['who']), 'such case')} in all): --cumulative needs one series a "
+            "stakeholder, so choose one with --where or add them up first."
+        )
+
+
+def note_rows(
+    events: Events, found: dict[str, np.ndarray], rows: int, notes: Notes, search: bool
+) -> None:
+    """Empty and negative amounts and falling totals; with `search`, also what needs every row."""
+    empty = int(found["rows"].sum() - found["events"].sum())
+    if empty:
+        notes.add(
+            f"{several(empty, 'row has', 'rows have')} an empty amount and are no events."
+            if empty > 1
+            else "1 row has an empty amount and is no event."
+        )
+    negative = int((found["least"] < 0).sum())
+    if negative and events.columns.cumulative:
+        notes.add(
+            f"A running total falls {several(negative, 'time')}: taken as "
+            f"{'a correction' if negative == 1 else 'corrections'} and applied."
+        )
+    elif negative:
+        notes.add(
+            f"Negative amounts occur at {several(negative, 'time point')} of a stakeholder: "
+            "taken as corrections and applied."
+        )
+    if not search:
+        notes.add(f"With {rows:,} rows, the log was not searched for duplicate or unsorted rows.")
+        return
+    _note_duplicates(events, notes)
+    _note_order(events, notes)
+    _note_zones(events, notes)
+
+
+def _note_duplicates(events: Events, notes: Notes) -> None:
+    keys = [SAME] if events.has(SAME) else ["who", "at", "amount"]
+    twice = events.frame.group_by(*keys).agg(copies=nw.len()).filter(nw.col("copies") > 1)
+    copies = fetch(twice.select("copies"))["copies"]
+    extra = int(copies.sum() - len(copies))
+    if extra:
+        notes.add(
+            f"{several(extra, 'row is', 'rows are')} an exact copy of another row: kept, since "
+            "two equal events may both have happened."
+            if extra == 1
+            else f"{extra:,} rows are exact copies of other rows: kept, since equal events may "
+            "both have happened."
+        )
+
+
+def _note_order(events: Events, notes: Notes) -> None:
+    if not events.has(ROW):
+        return
+    placed = events.frame.select("at", ROW).filter(~nw.col("at").is_null())
+    before = placed.with_columns(before=nw.col("at").shift(1).over(order_by=ROW))
+    found = fetch(before.filter(nw.col("at") < nw.col("before")).select(rows=nw.len()))
+    count = int(found["rows"][0])
+    if count:
+        notes.add(
+            f"{several(count, 'row is', 'rows are')} earlier than the row above: the log was put "
+            "in order of time."
+        )
+
+
+def _note_zones(events: Events, notes: Notes) -> None:
+    if not events.text_times or events.plain_numbers:
+        return
+    zone = f"regexp_extract(trim(at_text), {literal(ZONE)}, 1)"
+    zones = events.frame.to_native().aggregate(f"{zone} AS zone, count(*) AS rows", "zone")
+    found = zones.order("rows DESC, zone").fetchnumpy()
+    counts = {str(name): int(rows) for name, rows in zip(found["zone"], found["rows"], strict=True)}
+    if len(counts) > 1:
+        parts = [f"{name or 'none'} in {several(rows, 'row')}" for name, rows in counts.items()]
+        notes.add(
+            f"Times come in {len(counts)} zones ({listed(parts)}): all were put into UTC, and a "
+            "time without a zone was taken as UTC. Days are counted in UTC."
+        )
+
+
+def _any(events: Events, wrong: nw.Expr) -> bool:
+    return len(fetch(events.frame.filter(wrong).select("amount").head(1))["amount"]) > 0

@@ -1,0 +1,246 @@
+"""A history judged under one question: the package's own schemes, streamed over its steps."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from evenhand.audit.history import History
+from evenhand.audit.question import AtEnd, Question, Timeline
+from evenhand.audit.roster import Roster, presence
+from evenhand.audit.tally import Tally
+from evenhand.errors import EvenhandError, NegativeStatus, WelfareOverflow
+from evenhand.filters import Final
+from evenhand.groups import Groups
+from evenhand.presence import of_those_present
+from evenhand.scheme import FairnessScheme
+from evenhand.status import EnvyOfBest, GroupTotals, PairwiseEnvy, PerEntitlement, Returns, Status
+from evenhand.stream import Block, Stream
+from evenhand.trace import Trace
+from evenhand.unfairness import unfair_to, unfairness
+
+if TYPE_CHECKING:
+    from jaxtyping import Bool, Float, Int
+
+    Present = Bool[np.ndarray, "step status"] | None
+
+KEPT_VALUES = 2_000_000  # unfairness to each at each assessment, kept for the answer
+
+
+@dataclass(frozen=True, eq=False)
+class Case:
+    """What is judged, whatever the question: the history, the status, and who is there when."""
+
+    history: History
+    status: Status = Returns()
+    roster: Roster | None = None
+    groups: Groups | None = None  # where groups are the stakeholders
+    until: Any = None  # the moment up to which the log is known to be whole
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        return self.status.names(self.history.names)
+
+    def timeline(self, question: Question) -> Timeline:
+        if isinstance(question, AtEnd) and not is_sum(self.status):
+            return Question.timeline(question, self.history, self.until)
+        return question.timeline(self.history, self.until)
+
+    def present(self, moments: np.ndarray) -> Present:
+        here = presence(self.roster, self.history.names, moments)
+        if here is None or self.groups is None:
+            return here
+        return np.stack([here[:, list(part)].any(axis=1) for part in self.groups.members], axis=1)
+
+    def steps(self, timeline: Timeline) -> Iterator[tuple[Trace, Present]]:
+        """The steps in blocks: a part of the trace, and who is there at each step of it."""
+        start = 0
+        for trace in self.history.traces(timeline.step_of_slot, timeline.steps):
+            stop = start + len(trace)
+            if timeline.marks is not None:
+                trace = replace(trace, actions=timeline.marks[start:stop])  # type: ignore[arg-type]
+            yield trace, self.present(timeline.moments[start:stop])
+            start = stop
+
+
+def is_sum(status: Status) -> bool:
+    """Whether a status depends only on what each received in all, so that steps can be merged."""
+    while isinstance(status, GroupTotals | PerEntitlement | EnvyOfBest | PairwiseEnvy):
+        status = status.of
+    return status == Returns()
+
+
+class Scorer:
+    """One scheme at work on a history, and what it would have scored had all been even."""
+
+    def __init__(self, scheme: FairnessScheme, num_stakeholders: int) -> None:
+        self.stream = Stream(scheme, num_stakeholders)
+        self.undefined: EvenhandError | None = None
+        self._even: Any = None
+
+    def take(self, trace: Trace, present: Present) -> list[Block]:
+        if self.undefined is not None:
+            return []
+        try:
+            found = list(self.stream.blocks(trace, present))
+        except (NegativeStatus, WelfareOverflow) as error:
+            self.undefined = error
+            return []
+        for block in found:
+            self._take_even(block)
+        return found
+
+    def end(self, present: Present) -> list[Block]:
+        if self.undefined is not None:
+            return []
+        try:
+            block = self.stream.end(None if present is None else present[-1])
+        except (NegativeStatus, WelfareOverflow) as error:
+            self.undefined = error
+            return []
+        if block is not None:
+            self._take_even(block)
+        return [] if block is None else [block]
+
+    def _take_even(self, block: Block) -> None:
+        """The same amounts, with everyone who is there at the mean of those who are there."""
+        aggregation = self.stream.scheme.aggregation
+        if aggregation.keeps_history or not len(block.statuses):
+            return
+
+        def even(statuses: Float[np.ndarray, "time n"]) -> Float[np.ndarray, "time ..."]:
+            mean = np.broadcast_to(statuses.mean(axis=1, keepdims=True), statuses.shape)
+            return aggregation.contribute(mean, None)
+
+        if self._even is None:
+            self._even = aggregation.init(block.statuses.shape[-1])
+        with np.errstate(all="ignore"):
+            contributions = of_those_present(even, block.statuses, block.present, 0.0)
+            self._even = aggregation.extend(self._even, contributions)
+
+    @property
+    def score(self) -> float:
+        if self.undefined is not None:
+            raise self.undefined
+        return self.stream.score
+
+    @property
+    def even_score(self) -> float | None:
+        if self.undefined is not None or self._even is None:
+            return None
+        return float(self.stream.scheme.aggregation.value(self._even))
+
+
+@dataclass(frozen=True, eq=False)
+class Judged:
+    """What one question found, under each of some schemes; who was treated how is the same."""
+
+    question: Question
+    timeline: Timeline
+    tally: Tally
+    scorers: tuple[Scorer, ...]
+    assessed: Int[np.ndarray, " assessment"]  # steps, from 0
+    welfare: Float[np.ndarray, " assessment"] | None  # w_t under the first scheme
+    kept: Int[np.ndarray, " kept"]  # assessments, from 0, of which unfairness is kept
+    unfairness: Float[np.ndarray, "kept stakeholder"]  # NaN for those not there
+    final: Float[np.ndarray, " stakeholder"]
+    final_unfairness: Float[np.ndarray, " stakeholder"]
+    final_below: Bool[np.ndarray, " stakeholder"]
+    unfinished: str | None  # the name of a last step that is not scored
+    unfinished_welfare: float | None = None
+
+    @property
+    def score(self) -> float:
+        return self.scorers[0].score
+
+    def label(self, assessment: int) -> str:
+        return self.timeline.label(int(self.assessed[assessment]))
+
+
+def judge(case: Case, question: Question, schemes: Sequence[FairnessScheme]) -> Judged:
+    """Stream a history through schemes that share status and filter, and tally unfairness."""
+    timeline = case.timeline(question)
+    size = len(case.history.names)
+    scorers = tuple(Scorer(scheme, size) for scheme in schemes)
+    # Statuses and times do not depend on the welfare; this one is defined everywhere.
+    watch = Stream(_watching(schemes[0]), size)
+    tally = Tally(len(case.names))
+    stride = max(1, -(-timeline.steps * len(case.names) // KEPT_VALUES))
+    assessed, welfare, kept, apart = [], [], [], []
+    start, present = 0, None
+
+    def keep(block: Block) -> None:
+        rows = np.arange(-tally.assessments % stride, len(block.statuses), stride)
+        kept.append(tally.assessments + rows)
+        some = None if block.present is None else block.present[rows]
+        apart.append(of_those_present(unfairness, block.statuses[rows], some, np.nan))
+        tally.take(block)
+
+    for trace, present in case.steps(timeline):
+        for block in watch.blocks(trace, present):
+            assessed.append(start + np.flatnonzero(block.assessed))
+            start += len(block.assessed)
+            keep(block)
+        for k, scorer in enumerate(scorers):
+            found = scorer.take(trace, present)
+            welfare += [block.contributions for block in found] if k == 0 else []
+    end = watch.end(None if present is None else present[-1])
+    if end is not None:
+        assessed.append(np.array([timeline.steps - 1]))
+        keep(end)
+    for k, scorer in enumerate(scorers):
+        found = scorer.end(present)
+        welfare += [block.contributions for block in found] if k == 0 else []
+    here = np.ones(len(case.names), dtype=bool) if present is None else present[-1]
+    final = watch.status
+    last, below = np.full(len(final), np.nan), np.zeros(len(final), dtype=bool)
+    if here.any():
+        last = of_those_present(unfairness, final[None], here[None], np.nan)[0]
+        below = of_those_present(unfair_to, final[None], here[None], False)[0]
+    steps = np.concatenate(assessed)
+    waits = not len(steps) or steps[-1] != timeline.steps - 1
+    return Judged(
+        question=question,
+        timeline=timeline,
+        tally=tally,
+        scorers=scorers,
+        assessed=steps,
+        welfare=_joined(welfare) if schemes[0].welfare is not None else None,
+        kept=np.concatenate(kept),
+        unfairness=np.concatenate(apart),
+        final=final,
+        # Whoever has left is spoken of as of the last assessment at which they were there.
+        final_unfairness=np.where(here, last, tally.last),
+        final_below=np.where(here, below, tally.last_is_below),
+        unfinished=timeline.label(timeline.steps - 1) if waits else None,
+        unfinished_welfare=_welfare(schemes[0], final, here) if waits else None,
+    )
+
+
+def _welfare(
+    scheme: FairnessScheme, status: Float[np.ndarray, " n"], here: Bool[np.ndarray, " n"]
+) -> float | None:
+    """What an assessment would find now, where that is defined."""
+    try:
+        stream = Stream(replace(scheme, status=Returns(), filter=Final()), int(here.sum()))
+        stream.push(status[here])
+        end = stream.end()
+    except EvenhandError:
+        return None
+    if end is None or scheme.welfare is None:
+        return None
+    return float(end.contributions[0])
+
+
+def _watching(scheme: FairnessScheme) -> FairnessScheme:
+    from evenhand.aggregation import TimepointFirst
+    from evenhand.welfare import Average
+
+    return FairnessScheme(scheme.status, TimepointFirst(Average()), scheme.filter, empty=0.0)
+
+
+def _joined(parts: list[np.ndarray]) -> np.ndarray:
+    return np.concatenate(parts) if parts else np.zeros(0)

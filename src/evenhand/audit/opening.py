@@ -1,0 +1,219 @@
+"""Logs from anywhere, behind one interface: a narwhals lazy frame.
+
+Files (CSV, Parquet, JSON lines, globs of them) and tables in memory (pandas, Polars, Arrow) go
+through a DuckDB of our own. A DuckDB relation, a Spark or an Ibis table stays in its own engine,
+which does the heavy work there.
+"""
+
+from __future__ import annotations
+
+import atexit
+import functools
+import glob
+import sys
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import narwhals as nw
+
+from evenhand.errors import BadFile, BadLog, BadParameter
+
+if TYPE_CHECKING:
+    import duckdb
+
+# Columns we add. What stands in the log can hardly be called so.
+ROW = "evenhand: row"
+SAME = "evenhand: same"
+
+CSV = (".csv", ".tsv", ".txt", ".csv.gz", ".tsv.gz", ".txt.gz")
+JSON = (".jsonl", ".ndjson", ".json", ".jsonl.gz", ".ndjson.gz", ".json.gz")
+PARQUET = (".parquet", ".pq")
+
+
+@dataclass(frozen=True, eq=False)
+class Table:
+    """A table somewhere, before anything is read of it."""
+
+    label: str  # what it is called in messages
+    columns: tuple[str, ...]
+    frame: nw.LazyFrame[Any]
+    paths: tuple[str, ...] = ()
+    connection: Any = None  # our own DuckDB, where it is one
+    encoding: str = "utf-8"
+
+    def load(self, needed: Sequence[str], as_text: Sequence[str]) -> Table:
+        """The columns needed; of a text file held in memory, with some left as the text they are.
+
+        So a date or a number that cannot be read is met later, by us, and its row is named.
+        """
+        if self.connection is None:
+            return self
+        everything = ", ".join(quoted(name) for name in self.columns)
+        chosen = ", ".join(quoted(name) for name in dict.fromkeys(needed))
+        wanted = (
+            f"row_number() OVER () AS {quoted(ROW)}, hash({everything}) AS {quoted(SAME)}, {chosen}"
+        )
+        if not self.is_text:
+            frame: Any = nw.from_native(self.frame.to_native().project(wanted))
+        elif self.paths[0].lower().endswith(CSV):
+            text = [name for name in as_text if name in self.columns]
+            frame = _held_csv(self, wanted, text)
+        else:
+            relation = self.frame.to_native().project(wanted)
+            frame = _asked(self, lambda: hold(nw.from_native(relation)))
+        return Table(self.label, self.columns, frame, self.paths)
+
+    @property
+    def is_text(self) -> bool:
+        """Whether it is parsed anew at every look, so that it is better held in memory."""
+        return bool(self.paths) and not self.paths[0].lower().endswith(PARQUET)
+
+
+def open_table(source: Any, encoding: str = "utf-8") -> Table:
+    """A table from a path or several, a glob, or any data frame that narwhals knows."""
+    if isinstance(source, Table):
+        return source
+    if isinstance(source, str | Path):
+        return _open_files([str(source)], encoding)
+    if isinstance(source, list | tuple) and all(isinstance(one, str | Path) for one in source):
+        return _open_files([str(one) for one in source], encoding)
+    return _open_frame(source)
+
+
+def _open_files(patterns: list[str], encoding: str) -> Table:
+    paths = []
+    for pattern in patterns:
+        found = [pattern] if Path(pattern).exists() else sorted(glob.glob(pattern, recursive=True))
+        if not found:
+            raise BadFile(f"there is no file {pattern!r}: check the name and the folder.")
+        paths += found
+    label = patterns[0] if len(patterns) == 1 else f"{patterns[0]} and {len(patterns) - 1} more"
+    kinds = {kind for path in paths for kind in (CSV, JSON, PARQUET) if path.lower().endswith(kind)}
+    if len(kinds) != 1 or not all(path.lower().endswith(next(iter(kinds))) for path in paths):
+        raise BadFile(
+            f"{label} is not a log we know by its name: use files that all end in .csv, .tsv, "
+            ".parquet, .jsonl or .ndjson."
+        )
+    for path in paths:
+        if Path(path).is_dir():
+            raise BadFile(f"{path} is a folder: name the files in it, such as '{path}/*.csv'.")
+        if Path(path).stat().st_size == 0:
+            raise BadLog(f"{path} is empty: it has no header and no rows.")
+    connection = _connect()
+    table = Table(label, (), None, tuple(paths), connection, encoding)  # type: ignore[arg-type]
+    kind = next(iter(kinds))
+    if kind is CSV:
+        relation = _asked(table, lambda: _read_csv(table))
+    else:
+        relation = _asked(table, lambda: _read_other(connection, paths, kind))
+    frame: Any = nw.from_native(relation)
+    return Table(label, tuple(relation.columns), frame, tuple(paths), connection, encoding)
+
+
+def _read_csv(table: Table, **more: Any) -> Any:
+    return table.connection.read_csv(
+        list(table.paths), header=True, encoding=table.encoding, union_by_name=True, **more
+    )
+
+
+def _held_csv(table: Table, wanted: str, as_text: list[str]) -> nw.LazyFrame[Any]:
+    import duckdb
+
+    def read(**more: Any) -> Any:
+        return hold(nw.from_native(_read_csv(table, **more).project(wanted)))
+
+    try:
+        return _asked(table, lambda: read(dtype=dict.fromkeys(as_text, "VARCHAR")))
+    except duckdb.ConversionException:  # a value far down that the first rows did not foretell
+        return _asked(table, lambda: read(all_varchar=True))
+
+
+def _read_other(connection: Any, paths: list[str], kind: tuple[str, ...]) -> Any:
+    if kind is PARQUET:
+        return connection.from_parquet(paths, union_by_name=True)
+    lines = "newline_delimited" if not paths[0].lower().endswith((".json", ".json.gz")) else "auto"
+    return connection.read_json(paths, format=lines, sample_size=-1, union_by_name=True)
+
+
+def _asked(table: Table, read: Any) -> Any:
+    """What DuckDB answers, or one sentence in place of its page of advice."""
+    import duckdb
+
+    try:
+        return read()
+    except duckdb.ConversionException:
+        raise
+    except duckdb.Error as error:
+        text = str(error)
+        line = functools.reduce(lambda t, s: t.split(s)[-1], ("Line: ",), text).split("\n")[0]
+        if "utf-8" in text.lower() or "unicode" in text.lower():
+            where = f" (line {line})" if line.isdigit() else ""
+            raise BadFile(
+                f"{table.label} is not UTF-8 text{where}: save it as UTF-8, or say how it is "
+                "written with --encoding, such as --encoding latin-1."
+            ) from None
+        first = text.split("\n")[0].split("Error: ")[-1].rstrip(".")
+        where = f" at line {line}" if line.isdigit() and "ine" not in first else ""
+        raise BadFile(f"{table.label} cannot be read{where}: {first}.") from None
+
+
+def _open_frame(source: Any) -> Table:
+    try:
+        frame: Any = nw.from_native(source)
+    except TypeError:
+        raise BadParameter(
+            f"a log must be a path or a table (pandas, Polars, Arrow, DuckDB, Spark, Ibis), not a "
+            f"{type(source).__name__}."
+        ) from None
+    if isinstance(frame, nw.LazyFrame) and frame.implementation.is_polars():
+        frame = frame.collect()
+    if isinstance(frame, nw.LazyFrame):
+        _forget_types_at_exit()
+        return Table("the table", tuple(frame.collect_schema().names()), frame)
+    connection = _connect()
+    in_memory = frame.to_native()  # found by its name in this frame, and held by the relation
+    relation = connection.table("in_memory")
+    del in_memory
+    lazy: Any = nw.from_native(relation)
+    return Table("the table", tuple(relation.columns), lazy, (), connection)
+
+
+def _connect() -> duckdb.DuckDBPyConnection:
+    import duckdb
+
+    _forget_types_at_exit()
+    connection = duckdb.connect()
+    connection.execute("SET TimeZone = 'UTC'")
+    return connection
+
+
+def hold(frame: nw.LazyFrame[Any]) -> nw.LazyFrame[Any]:
+    """The same rows worked out once, where the engine is DuckDB; elsewhere the engine decides."""
+    if not frame.implementation.is_duckdb():
+        return frame
+    held: Any = nw.from_native(frame.to_native().materialize())
+    return held
+
+
+def quoted(name: str) -> str:
+    """A column's name as SQL writes it: the only way a name from a log enters a query."""
+    return '"' + name.replace('"', '""') + '"'
+
+
+def literal(text: str) -> str:
+    """A text as SQL writes it: the only way a value enters a query."""
+    return "'" + text.replace("'", "''") + "'"
+
+
+@functools.cache
+def _forget_types_at_exit() -> None:
+    # narwhals caches objects of DuckDB's, which complain on standard error when Python ends.
+    def forget() -> None:
+        for name, module in list(sys.modules.items()):
+            if name.startswith("narwhals."):
+                for value in list(vars(module).values()):
+                    getattr(value, "cache_clear", int)()
+
+    atexit.register(forget)

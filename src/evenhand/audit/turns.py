@@ -1,0 +1,158 @@
+"""Where the verdict turns: the same log under every other question.
+
+For one log the verdict of a question is whom it treated worst (the lowest overall unfairness over
+its assessments), or nobody, if no one was below the mean at any of them. A welfare function adds
+whether it can tell the log from an even one, in which everybody has the mean: "even" or "uneven".
+A verdict turns where it differs from that of the question that was asked.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from evenhand.aggregation import TimepointFirst
+from evenhand.audit.calendar import PERIODS
+from evenhand.audit.judging import Case, Judged, Scorer, judge
+from evenhand.audit.question import AtEnd, EachEvent, EveryN, EveryPeriod, Question
+from evenhand.registry import WELFARES
+from evenhand.scheme import FairnessScheme
+from evenhand.temporal import Temporal
+from evenhand.welfare import Equality, GiniWelfare, LogNash, Rawls, Utilitarian, Welfare
+
+OTHERS: tuple[Welfare, ...] = (LogNash(), Rawls(), GiniWelfare(), Equality(), Utilitarian())
+STEP_VALUES = 50_000_000  # a question of more statuses is asked only if it is the one asked
+EVEN = 1e-9  # a score this close to the even one, relative to it, is even
+
+
+@dataclass(frozen=True)
+class Reading:
+    """What one welfare function says under one question."""
+
+    welfare: str
+    score: float | None  # None where the welfare is undefined
+    even_score: float | None
+    even: bool | None
+    turns: bool = False
+
+
+@dataclass(frozen=True)
+class Row:
+    """One question, whom it finds treated worst, and what each welfare function says."""
+
+    question: str
+    asked: bool
+    assessments: int
+    unequal: int  # assessments at which somebody was below the mean
+    worst: str | None  # nobody, if no one was ever below
+    worst_unfairness: float  # its overall unfairness
+    turns: bool
+    readings: tuple[Reading, ...]
+
+    def to_json(self) -> dict[str, Any]:
+        return {
+            "question": self.question,
+            "asked": self.asked,
+            "assessments": self.assessments,
+            "unequal_assessments": self.unequal,
+            "treated_worst": self.worst,
+            "overall_unfairness": self.worst_unfairness,
+            "turns": self.turns,
+            "welfare": {
+                reading.welfare: {
+                    "score": reading.score,
+                    "even_score": reading.even_score,
+                    "verdict": {True: "even", False: "uneven", None: None}[reading.even],
+                    "turns": reading.turns,
+                }
+                for reading in self.readings
+            },
+        }
+
+
+def other_questions(case: Case) -> Iterator[Question]:
+    """At the end, by each calendar period that was finished twice, and at every time point."""
+    history = case.history
+    yield AtEnd()
+    if not history.plain_numbers:
+        for period in reversed(PERIODS.values()):
+            question = EveryPeriod(period)
+            timeline = case.timeline(question)
+            finished = int(np.sum(timeline.marks)) if timeline.marks is not None else 0
+            if finished >= 2 and timeline.steps * len(case.names) <= STEP_VALUES:
+                yield question
+    elif history.exact:
+        points = len(history.slots)
+        yield from (EveryN(n) for n in (1000, 100, 10, 5, 2) if 3 <= points // n <= 100_000)
+    if history.exact and len(history.slots) * len(case.names) <= STEP_VALUES:
+        yield EachEvent()
+
+
+def turn_table(
+    case: Case, asked: Judged, scheme: FairnessScheme, temporal: Temporal
+) -> tuple[Row, ...]:
+    """The rows of the table, the question that was asked first."""
+    rows = [_row(case, asked)]
+    base = rows[0]
+    for question in other_questions(case):
+        if question == asked.question:
+            continue
+        found = judge(case, question, welfare_schemes(case, scheme, question, temporal))
+        if found.tally.assessments:
+            rows.append(_row(case, found, base))
+    return tuple(rows)
+
+
+def welfare_schemes(
+    case: Case, scheme: FairnessScheme, question: Question, temporal: Temporal
+) -> list[FairnessScheme]:
+    """The scheme under another question, then the same with every other welfare function."""
+    own = scheme.welfare
+    welfares = [w for w in OTHERS if w != own]
+    first = FairnessScheme(case.status, scheme.aggregation, question.filter(), scheme.empty)
+    return [first] + [
+        FairnessScheme(case.status, TimepointFirst(welfare, temporal), question.filter())
+        for welfare in welfares
+    ]
+
+
+def name_of(scheme: FairnessScheme) -> str:
+    """What the column of a scheme is called."""
+    if scheme.welfare is None:
+        return type(scheme.aggregation).__name__
+    return WELFARES.name_of(scheme.welfare) or type(scheme.welfare).__name__
+
+
+def _row(case: Case, found: Judged, base: Row | None = None) -> Row:
+    tally = found.tally
+    place = int(np.argmin(tally.overall))
+    worst = case.names[place] if tally.unequal else None
+    asked = base.readings[0].even if base is not None else None
+    first = _reading(found.scorers[0], asked)
+    if base is None:
+        asked = first.even
+    readings = (first, *(_reading(scorer, asked) for scorer in found.scorers[1:]))
+    return Row(
+        question=found.question.name,
+        asked=base is None,
+        assessments=tally.assessments,
+        unequal=tally.unequal,
+        worst=worst,
+        worst_unfairness=float(tally.overall[place]) if worst is not None else 0.0,
+        turns=base is not None and worst != base.worst,
+        readings=readings,
+    )
+
+
+def _reading(scorer: Scorer, asked: bool | None = None) -> Reading:
+    name = name_of(scorer.stream.scheme)
+    if scorer.undefined is not None:
+        return Reading(name, None, None, None)
+    score, even_score = scorer.score, scorer.even_score
+    if even_score is None:
+        return Reading(name, score, None, None)
+    even = abs(score - even_score) <= EVEN * max(abs(even_score), abs(score))
+    return Reading(name, score, even_score, even, asked is not None and even != asked)

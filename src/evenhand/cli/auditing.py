@@ -1,0 +1,275 @@
+"""`evenhand audit`: a decision log in, an answer out."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from evenhand.cli.output import JsonOption, print_json, print_table
+
+if TYPE_CHECKING:
+    from evenhand.audit import Answer, Comparison
+
+COLUMNS, ROWS, WHEN, HOW, OUT = (
+    "The columns of the log",
+    "Which rows count, and who is judged",
+    "When to look (one of these; every time point unless told otherwise)",
+    "How to judge",
+    "What comes out",
+)
+
+
+def audit_command(
+    logs: Annotated[
+        list[str],
+        typer.Argument(
+            help="The log: a .csv, .parquet or .jsonl file, or a glob in quotes; or two logs to "
+            "compare.",
+            metavar="LOG [OTHER]",
+        ),
+    ],
+    stakeholder: Annotated[
+        str | None,
+        typer.Option(help="The column that says who received.", rich_help_panel=COLUMNS),
+    ] = None,
+    time: Annotated[
+        str | None,
+        typer.Option(
+            help="The column of dates, timestamps or plain numbers.", rich_help_panel=COLUMNS
+        ),
+    ] = None,
+    amount: Annotated[
+        str | None,
+        typer.Option(
+            help="The column that says how much; 1 a row without.", rich_help_panel=COLUMNS
+        ),
+    ] = None,
+    cumulative: Annotated[
+        bool,
+        typer.Option("--cumulative", help="Amounts are running totals.", rich_help_panel=COLUMNS),
+    ] = False,
+    group: Annotated[
+        str | None, typer.Option(help="The column of groups.", rich_help_panel=COLUMNS)
+    ] = None,
+    entitlement: Annotated[
+        str | None,
+        typer.Option(
+            help="What each is entitled to (population, need, share): a column, or a file of two "
+            "columns, name and number. Statuses are then per unit of it.",
+            rich_help_panel=COLUMNS,
+        ),
+    ] = None,
+    time_format: Annotated[
+        str | None,
+        typer.Option(help="How dates are written, such as %d/%m/%Y.", rich_help_panel=COLUMNS),
+    ] = None,
+    encoding: Annotated[
+        str, typer.Option(help="How text files are written.", rich_help_panel=COLUMNS)
+    ] = "utf-8",
+    roster: Annotated[
+        str | None,
+        typer.Option(
+            help="A file of all who should be served, a name a row, with columns from and until "
+            "if they come and go.",
+            rich_help_panel=ROWS,
+        ),
+    ] = None,
+    only: Annotated[
+        list[str] | None,
+        typer.Option(help="Judge only this stakeholder (may be repeated).", rich_help_panel=ROWS),
+    ] = None,
+    exclude: Annotated[
+        list[str] | None,
+        typer.Option(help="Leave this stakeholder out (may be repeated).", rich_help_panel=ROWS),
+    ] = None,
+    where: Annotated[
+        str | None,
+        typer.Option(
+            help="Count only rows of which this holds: \"region = 'North' and amount > 0\".",
+            rich_help_panel=ROWS,
+        ),
+    ] = None,
+    by: Annotated[
+        str,
+        typer.Option(help="Judge each stakeholder, or each group.", rich_help_panel=ROWS),
+    ] = "stakeholder",
+    until: Annotated[
+        str | None,
+        typer.Option(
+            help="The date up to which the log is whole; later rows are left out.",
+            rich_help_panel=WHEN,
+        ),
+    ] = None,
+    each_event: Annotated[
+        bool, typer.Option("--each-event", help="At every time point.", rich_help_panel=WHEN)
+    ] = False,
+    every: Annotated[
+        str | None,
+        typer.Option(
+            help="Every day, week (ISO), month, quarter or year, or every N time points.",
+            metavar="day|week|month|quarter|year|N",
+            rich_help_panel=WHEN,
+        ),
+    ] = None,
+    after_each: Annotated[
+        float | None,
+        typer.Option(
+            help="Whenever another AMOUNT has been given out.",
+            metavar="AMOUNT",
+            rich_help_panel=WHEN,
+        ),
+    ] = None,
+    when: Annotated[
+        str | None,
+        typer.Option(
+            help="At time points with an event of which this holds: \"kind = 'delivery'\".",
+            metavar="EXPRESSION",
+            rich_help_panel=WHEN,
+        ),
+    ] = None,
+    at_end: Annotated[
+        bool, typer.Option("--at-end", help="Once, at the end.", rich_help_panel=WHEN)
+    ] = False,
+    welfare: Annotated[
+        str | None,
+        typer.Option(
+            help="Fairness at a time point: see `evenhand list`. log_nash unless a status falls "
+            "below 0, then rawls.",
+            rich_help_panel=HOW,
+        ),
+    ] = None,
+    temporal: Annotated[
+        str | None,
+        typer.Option(help="Fairness over time; mean unless told.", rich_help_panel=HOW),
+    ] = None,
+    scheme: Annotated[
+        Path | None, typer.Option(help="A scheme file instead.", rich_help_panel=HOW)
+    ] = None,
+    max_unfairness: Annotated[
+        float | None,
+        typer.Option(
+            help="Exit with 1 if anybody is further below the mean than this at an assessment.",
+            rich_help_panel=HOW,
+        ),
+    ] = None,
+    min_score: Annotated[
+        float | None,
+        typer.Option(help="Exit with 1 if the score is below this.", rich_help_panel=HOW),
+    ] = None,
+    csv: Annotated[
+        Path | None,
+        typer.Option(help="Write the tables as CSV into this folder.", rich_help_panel=OUT),
+    ] = None,
+    out: Annotated[
+        Path | None, typer.Option(help="Write a report to this HTML file.", rich_help_panel=OUT)
+    ] = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Say whether a log was fair all along or only at the end, and to whom it was not.
+
+    Example: evenhand audit shipments.csv --stakeholder country --time date --amount doses
+    --every month
+
+    Two logs are compared side by side under the same options; a policy's rollouts, written as a
+    log, can be one of them.
+    """
+    from evenhand.audit import audit, compare
+    from evenhand.errors import BadParameter
+
+    if len(logs) > 2:
+        raise BadParameter(
+            f"{len(logs)} logs were given: audit one, or compare two. Many files of one log are a "
+            "glob in quotes, such as 'logs/*.csv'."
+        )
+    if stakeholder is None or time is None:
+        raise BadParameter(_which_columns(logs[0], encoding, stakeholder is None))
+    options: dict[str, Any] = {
+        "stakeholder": stakeholder,
+        "time": time,
+        "amount": amount,
+        "cumulative": cumulative,
+        "group": group,
+        "by": by,
+        "entitlement": entitlement,
+        "roster": roster,
+        "only": only or (),
+        "exclude": exclude or (),
+        "where": where,
+        "time_format": time_format,
+        "encoding": encoding,
+        "each_event": each_event,
+        "every": every,
+        "after_each": after_each,
+        "when": when,
+        "at_end": at_end,
+        "until": until,
+        "welfare": welfare,
+        "temporal": temporal,
+        "scheme": scheme,
+        "max_unfairness": max_unfairness,
+        "min_score": min_score,
+    }
+    found = compare(*logs, **options) if len(logs) == 2 else audit(logs[0], **options)
+    _write(found, csv, out)
+    if as_json:
+        print_json(found.to_json())
+    else:
+        _print(found)
+    if found.breaches:
+        raise typer.Exit(1)
+
+
+def _which_columns(log: str, encoding: str, no_stakeholder: bool) -> str:
+    from evenhand.audit.opening import open_table
+
+    columns = ", ".join(repr(name) for name in open_table(log, encoding).columns)
+    what = "who received (--stakeholder)" if no_stakeholder else "when (--time)"
+    return f"say which column of {log} holds {what}: it has {columns}."
+
+
+def _write(found: Answer | Comparison, csv: Path | None, out: Path | None) -> None:
+    from evenhand.audit.page import to_page
+    from evenhand.audit.sheets import write_sheets
+    from evenhand.files import write_whole
+
+    if csv is not None:
+        write_sheets(found, csv)
+    if out is not None:
+        write_whole(out, to_page(found))
+
+
+def _print(found: Answer | Comparison) -> None:
+    from evenhand.audit import Answer, terminal
+
+    answers = [found] if isinstance(found, Answer) else [found.first, found.second]
+    print(found.verdict)
+    if not isinstance(found, Answer):
+        _table(terminal.side_by_side(found))
+    for answer in answers:
+        overall = answer.overall
+        print(
+            f"\n{answer.label}: score {terminal.number(overall.score)} over "
+            f"{overall.assessments:,} assessments ({answer.question}), {overall.first} to "
+            f"{overall.last}.\n{answer.scheme.describe()}"
+        )
+        for table in terminal.tables(answer):
+            _table(table)
+        _print_notes(answer.notes)
+    if not isinstance(found, Answer):
+        _print_notes(found.notes)
+    for breach in found.breaches:
+        print(f"\nThreshold breached: {breach}.")
+
+
+def _table(table: Any) -> None:
+    print()
+    print_table(table.title, table.columns, table.rows)
+
+
+def _print_notes(notes: tuple[str, ...]) -> None:
+    if notes:
+        print("\nNotes on the data")
+        for note in notes:
+            print(f"- {note}")
