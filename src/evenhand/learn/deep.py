@@ -19,7 +19,6 @@ import optax
 from evenhand.errors import BadParameter
 from evenhand.learn.encoders import Encoder, Layout
 from evenhand.learn.networks import Network
-from evenhand.learn.parallel import side_by_side
 from evenhand.learn.replay import Replay
 from evenhand.learn.schedules import Exploration
 from evenhand.learn.shaping import require_shaping
@@ -248,7 +247,7 @@ class DeepAgent(ABC):
             once = lambda _, now: self.learn(jax.vmap(self.experience)(now))  # noqa: E731
             return jax.lax.fori_loop(0, steps, once, learners)
 
-        return side_by_side(walk, donate=True)
+        return jax.jit(walk, donate_argnums=0)
 
     def evaluate(self, learners: Learner, episodes: int = 100) -> Score:
         """Means over greedy episodes, for each learner."""
@@ -256,10 +255,11 @@ class DeepAgent(ABC):
 
     @cached_property
     def _evaluate_all(self) -> Any:
+        @partial(jax.jit, static_argnames="episodes")
         def evaluate(learners: Learner, episodes: int) -> Score:
             return jax.vmap(partial(self._evaluate, episodes=episodes))(learners)
 
-        return side_by_side(evaluate)
+        return evaluate
 
     def _evaluate(self, learner: Learner, episodes: int) -> Score:
         # Another stream than the one the run goes on with.

@@ -129,8 +129,8 @@ class Alike(Network):
     def init(self, key: PRNGKeyArray, layout: Layout, num_actions: int) -> Weights:
         if num_actions != layout.stakeholders:
             raise BadParameter(
-                f"there are {num_actions} actions for {layout.stakeholders} stakeholders: a network "
-                "that treats them alike needs an action for each. Use Layers."
+                f"there are {num_actions} actions for {layout.stakeholders} stakeholders: a "
+                "network that treats them alike needs an action for each. Use Layers."
             )
         if self.groups is not None:
             self.groups.require_fit(layout.stakeholders)
