@@ -161,6 +161,19 @@ class Stream:
         """The score as it stood after each assessment of a block."""
         return self.scheme.aggregation.scan(block.start, block.contributions)
 
+    def snapshot(self) -> tuple[Any, ...]:
+        """All that the stream knows, as nested tuples of arrays and numbers."""
+        begun = self._aggregation is not None
+        fold = self._aggregation if begun else ()
+        counts = (self.steps, self._fired, self._end_is_assessed, begun)
+        return (counts, self._status, self._filter, fold)
+
+    def resume(self, snapshot: tuple[Any, ...]) -> None:
+        """Go on from where another stream of the same scheme stood."""
+        counts, self._status, self._filter, fold = snapshot
+        self.steps, self._fired, self._end_is_assessed, begun = counts
+        self._aggregation = fold if begun else None
+
     @property
     def assessments(self) -> int:
         """How many time points have been assessed, the present one included if it is the end."""

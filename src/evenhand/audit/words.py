@@ -12,25 +12,25 @@ def number(value: float, signed: bool = False) -> str:
     """A number with as many digits as a reader can use."""
     if value != value:
         return "–"
-    size = abs(value)
-    digits = 0 if size >= 1000 or value == int(value) else 2 if size >= 1 else 4
-    text = f"{value:{'+' if signed else ''},.{digits}f}"
-    return "0" if text in ("+0", "-0", "0") else text.replace("-", "−")
+    size, sign = abs(value), "+" if signed else ""
+    if size >= 1000 or value == int(value):
+        text = f"{value:{sign},.0f}"
+    else:
+        text = f"{value:{sign}.2f}".rstrip("0").rstrip(".") if size >= 1 else f"{value:{sign}.3g}"
+    return "0" if text in ("+0", "-0") else text.replace("-", "−")
 
 
 def short(value: float, signed: bool = False) -> str:
     """A number that fits a narrow column: four digits and k, M, G or T."""
     if value != value:
         return "–"
-    size, unit = abs(value), ""
-    for unit, scale in (("T", 1e12), ("G", 1e9), ("M", 1e6), ("k", 1e4), ("", 1.0)):
-        if size >= scale:
-            break
-    if not unit:
-        return number(value, signed)
-    scaled = value / (1e3 if unit == "k" else scale)
-    digits = 0 if abs(scaled) >= 1000 else 1 if abs(scaled) >= 100 else 2
-    return f"{scaled:{'+' if signed else ''}.{digits}f}{unit}".replace("-", "−")
+    scales = (("T", 1e12, 1e12), ("G", 1e9, 1e9), ("M", 1e6, 1e6), ("k", 1e4, 1e3))
+    for unit, least, scale in scales:
+        if abs(value) >= least:
+            scaled = value / scale
+            digits = 0 if abs(scaled) >= 1000 else 1 if abs(scaled) >= 100 else 2
+            return f"{scaled:{'+' if signed else ''}.{digits}f}{unit}".replace("-", "−")
+    return number(value, signed)
 
 
 def verdict(judged: Judged, stakeholders: tuple[StakeholderAnswer, ...]) -> str:

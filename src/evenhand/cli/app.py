@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from evenhand import __version__
-from evenhand.cli import auditing, comparing, demo, listing, planning
+from evenhand.cli import auditing, comparing, demo, listing, monitoring, planning
 
 app = typer.Typer(
     name="evenhand",
@@ -18,6 +18,7 @@ app = typer.Typer(
 )
 app.command(name="demo")(demo.demo)
 app.command(name="audit")(auditing.audit_command)
+app.command(name="monitor")(monitoring.monitor_command)
 app.command(name="plan")(planning.plan_command)
 app.command(name="train")(comparing.train_command)
 app.command(name="evaluate")(comparing.evaluate_command)

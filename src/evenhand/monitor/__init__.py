@@ -1,0 +1,5 @@
+"""The monitor: a scheme that watches decisions as they happen, in memory that does not grow."""
+
+from evenhand.monitor.watching import Monitor
+
+__all__ = ["Monitor"]

@@ -1,0 +1,247 @@
+"""One scheme, its running state, and a line for each assessment.
+
+Events at one time are one time point, and a time point (or a calendar period) is judged once a
+later event shows that it is over. **Late**: an event earlier than one before it counts at the
+present time point, since what was assessed is not assessed again. **Repeated**: an event whose id
+was seen before does not count; without ids every event counts, as in `audit`.
+"""
+
+from __future__ import annotations
+
+from itertools import compress
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from evenhand.audit.calendar import Period
+from evenhand.audit.question import EveryPeriod, Question, moment_labels
+from evenhand.audit.roster import Roster, presence
+from evenhand.audit.tally import Tally
+from evenhand.audit.words import number
+from evenhand.errors import BadParameter
+from evenhand.monitor.lines import Batch
+from evenhand.presence import of_those_present
+from evenhand.scheme import FairnessScheme
+from evenhand.stream import Block
+from evenhand.trace import Trace
+from evenhand.unfairness import unfair_to, unfairness
+
+if TYPE_CHECKING:
+    from jaxtyping import Float
+
+STEPS = 4096  # periods taken at once, however long a gap in the events is
+
+Line = dict[str, Any]
+
+
+class Monitor:
+    """Takes events as they come, and says at each assessment how things stand.
+
+    >>> from evenhand import Rawls, anytime
+    >>> monitor = Monitor(anytime(Rawls()), ("A", "B"))
+    >>> lines = monitor.take(Batch(np.array([1.0, 2.0, 3.0]), np.array([0, 1, 0]), np.ones(3)))
+    >>> [(line["time"], line["score"], line["unfair_to"]) for line in lines]
+    [('1', 0.0, {'B': -0.5}), ('2', 0.5, {})]
+    """
+
+    def __init__(
+        self,
+        scheme: FairnessScheme,
+        names: tuple[str, ...],
+        question: Question | None = None,
+        roster: Roster | None = None,
+        max_unfairness: float | None = None,
+        min_score: float | None = None,
+    ) -> None:
+        self.names, self.roster = names, roster
+        self.judged_names = scheme.status.names(names)
+        if roster is not None and roster.dated and self.judged_names != names:
+            raise BadParameter("a roster with dates cannot be watched by group: leave one out.")
+        self.stream = scheme.stream(len(names))
+        self.tally = Tally(len(self.judged_names))
+        self.period: Period | None = question.period if isinstance(question, EveryPeriod) else None
+        self.max_unfairness, self.min_score = max_unfairness, min_score
+        self.plain_numbers = True  # until the first event says otherwise
+        self.last_at = -np.inf  # the latest event, and so the open time point
+        self.open = np.zeros(len(names))  # what was received at it, or in its period
+        self.late = 0
+        self.outside = 0  # events outside their stakeholder's stay
+        self.alerts = 0
+        self._alarmed = False
+
+    @property
+    def begun(self) -> bool:
+        return self.last_at > -np.inf
+
+    def take(self, batch: Batch) -> list[Line]:
+        """Take events into account; a line for each assessment that they complete."""
+        batch = self._inside(batch)
+        if not len(batch.at):
+            return []
+        self._refuse_numbers()
+        at = np.maximum(np.maximum.accumulate(batch.at), self.last_at)
+        self.late += int((batch.at < at).sum())
+        before = at[:1] if not self.begun else np.array([self.last_at])
+        keys = self._key(np.concatenate((before, at)))
+        steps = np.unique(keys)
+        place = np.searchsorted(steps, keys[1:]) * len(self.names) + batch.who
+        received = np.bincount(place, batch.amount, minlength=len(steps) * len(self.names))
+        received = received.reshape(len(steps), len(self.names))
+        received[0] += self.open
+        lines = self._closed(steps, received)
+        self.open, self.last_at = received[-1], float(at[-1])
+        return lines
+
+    def finish(self) -> list[Line]:
+        """The events are over: judge what is open, unless it is an unfinished period."""
+        if not self.begun:
+            return []
+        lines: list[Line] = []
+        key = self._key(np.array([self.last_at]))
+        if self.period is None or self.period.last_day(key)[0] <= self._days(self.last_at):
+            lines += self._judged(key, self.open[None])
+            self.open = np.zeros(len(self.names))
+        end = self.stream.end(self._present(key, last=True))
+        return lines + (self._lines(end, key) if end is not None else [])
+
+    def summary(self) -> Line:
+        """How things stand over all."""
+        tally = self.tally
+        final = self.stream.status if self.stream.steps else np.zeros(len(self.judged_names))
+        return {
+            "assessments": tally.assessments,
+            "score": self.stream.score if tally.assessments else None,
+            "alerts": self.alerts,
+            "late": self.late,
+            "outside_roster_dates": self.outside,
+            "stakeholders": [
+                {
+                    "name": name,
+                    "final": float(final[i]),
+                    "last_unfairness": None if np.isnan(tally.last[i]) else float(tally.last[i]),
+                    "overall_unfairness": float(tally.overall[i]),
+                    "share_below": float(tally.share_below[i]),
+                    "longest_spell": int(tally.longest[i]),
+                }
+                for i, name in enumerate(self.judged_names)
+            ],
+        }
+
+    def _closed(self, steps: np.ndarray, received: Float[np.ndarray, "step n"]) -> list[Line]:
+        """Judge every step but the last, which is still open, and the empty periods between."""
+        if self.period is None:
+            return self._judged(steps[:-1], received[:-1])
+        lines = []
+        for k in range(len(steps) - 1):
+            gap = np.arange(steps[k], steps[k + 1])
+            for start in range(0, len(gap), STEPS):
+                some = np.zeros((len(gap[start : start + STEPS]), len(self.names)))
+                if start == 0:
+                    some[0] = received[k]
+                lines += self._judged(gap[start : start + STEPS], some)
+        return lines
+
+    def _judged(self, keys: np.ndarray, received: Float[np.ndarray, "step n"]) -> list[Line]:
+        if not len(keys):
+            return []
+        # Every step is over, so each carries the mark of a finished period.
+        trace = Trace(rewards=received, actions=np.ones(len(keys), dtype=bool))  # type: ignore[arg-type]
+        lines, start = [], 0
+        for block in self.stream.blocks(trace, self._present(keys)):
+            here = keys[start : start + len(block.assessed)][block.assessed]
+            start += len(block.assessed)
+            lines += self._lines(block, here)
+        return lines
+
+    def _lines(self, block: Block, keys: np.ndarray) -> list[Line]:
+        if not len(block.statuses):
+            return []
+        apart = of_those_present(unfairness, block.statuses, block.present, np.nan)
+        below = of_those_present(unfair_to, block.statuses, block.present, False)
+        scores = self.stream.running(block)
+        number_before = self.tally.assessments
+        self.tally.take(block)
+        welfare = block.contributions if block.contributions.ndim == 1 else scores
+        names = self.judged_names
+        lines = [
+            {
+                "assessment": number_before + k,
+                "time": label,
+                "score": score,
+                "welfare": value,
+                "unfair_to": dict(zip(compress(names, mask), compress(row, mask), strict=True)),
+            }
+            for k, (label, score, value, row, mask) in enumerate(
+                zip(
+                    self._labels(keys),
+                    scores.tolist(),
+                    welfare.tolist(),
+                    apart.tolist(),
+                    below.tolist(),
+                    strict=True,
+                ),
+                1,
+            )
+        ]
+        self._raise_alerts(lines, apart, scores)
+        return lines
+
+    def _raise_alerts(
+        self, lines: list[Line], apart: Float[np.ndarray, "k n"], scores: Float[np.ndarray, " k"]
+    ) -> None:
+        """Mark each line past a threshold; `begins` is set where the line before was not."""
+        reasons: dict[int, list[str]] = {}
+        if self.max_unfairness is not None:
+            lowest = np.nanmin(apart, axis=1)
+            for k in np.flatnonzero(-lowest > self.max_unfairness).tolist():
+                name = self.judged_names[int(np.nanargmin(apart[k]))]
+                far = f"{name} is {number(-float(lowest[k]))} below the mean"
+                reasons.setdefault(k, []).append(f"{far}, more than {number(self.max_unfairness)}")
+        if self.min_score is not None:
+            for k in np.flatnonzero(scores < self.min_score).tolist():
+                low = f"the score is {number(float(scores[k]))}"
+                reasons.setdefault(k, []).append(f"{low}, below {number(self.min_score)}")
+        for k, line in enumerate(lines if reasons or self._alarmed else ()):
+            if k in reasons:
+                line["alert"] = reasons[k]
+                line["alert_begins"] = not self._alarmed
+            self._alarmed = k in reasons
+        self.alerts += len(reasons)
+
+    def _inside(self, batch: Batch) -> Batch:
+        """Without events outside their stakeholder's stay, which `audit` does not count either."""
+        if self.roster is None or not self.roster.dated or not len(batch.at):
+            return batch
+        first, last = self.roster.bounds(self.names, self.plain_numbers)
+        inside = (batch.at >= first[batch.who]) & (batch.at <= last[batch.who])
+        self.outside += int((~inside).sum())
+        return Batch(batch.at[inside], batch.who[inside], batch.amount[inside])
+
+    def _key(self, at: np.ndarray) -> np.ndarray:
+        """The step that each moment belongs to: itself, or the number of its period."""
+        return at if self.period is None else self.period.number(self._days(at))
+
+    def _days(self, at: Any) -> np.ndarray:
+        return np.asarray(at).astype(np.int64).astype("datetime64[us]").astype("datetime64[D]")
+
+    def _moments(self, keys: np.ndarray) -> np.ndarray:
+        """When each step is judged."""
+        if self.period is not None:
+            return (self.period.last_day(keys) + 1).astype("datetime64[us]") - 1
+        return keys if self.plain_numbers else keys.astype(np.int64).astype("datetime64[us]")
+
+    def _labels(self, keys: np.ndarray) -> list[str]:
+        if self.period is not None:
+            return [self.period.label(int(key)) for key in keys]
+        return moment_labels(self._moments(keys))
+
+    def _present(self, keys: np.ndarray, last: bool = False) -> Any:
+        here = presence(self.roster, self.names, self._moments(keys))
+        return here if here is None or not last else here[-1]
+
+    def _refuse_numbers(self) -> None:
+        if self.period is not None and self.plain_numbers:
+            raise BadParameter(
+                f"--every {self.period.name} needs dates, and the times are plain numbers: use "
+                "--every N for every N time points."
+            )
