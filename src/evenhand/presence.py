@@ -18,8 +18,8 @@ def stretches(
 ) -> Iterator[tuple[slice, Bool[np.ndarray, " status"]]]:
     """The longest runs of time points over which the same stakeholders are there."""
     changes = np.flatnonzero((present[1:] != present[:-1]).any(axis=1)) + 1
-    starts = [0, *changes.tolist()] if len(present) else []
-    for start, stop in zip(starts, [*starts[1:], len(present)], strict=True):
+    ends = [*changes.tolist(), len(present)] if len(present) else []
+    for start, stop in zip([0, *ends], ends, strict=False):
         yield slice(start, stop), present[start]
 
 

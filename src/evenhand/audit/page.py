@@ -64,14 +64,13 @@ def _answer(answer: Answer) -> Iterator[str]:
         f"({_text(answer.question)}), {_text(overall.first)} to {_text(overall.last)}. "
         f"{_text(answer.scheme.describe())}</p>"
     )
-    for table in tables(answer):
+    for table in tables(answer, number, len(answer.by_stakeholder)):
         yield _table(table)
     yield _list("Notes on the data", answer.notes)
     files = [f"{file['path']} (sha256 {file['sha256']})" for file in answer.origin.get("files", ())]
-    made = [f"evenhand {answer.origin.get('version')}", *files]
-    yield _list(
-        "How this page was made", (*made, f"fingerprint {answer.origin.get('fingerprint')}")
-    )
+    digest = f"fingerprint of what was judged: {answer.origin.get('fingerprint')}"
+    made = (f"evenhand {answer.origin.get('version')}", *files, digest)
+    yield _list("How this page was made", made)
 
 
 def _table(table: TextTable) -> str:
@@ -81,7 +80,8 @@ def _table(table: TextTable) -> str:
     )
     return (
         f"<h3>{_text(table.title)}</h3>\n"
-        f'<div class="wide"><table><thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table></div>'
+        f'<div class="wide"><table><thead><tr>{head}</tr></thead>\n'
+        f"<tbody>{rows}</tbody></table></div>"
     )
 
 

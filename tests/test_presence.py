@@ -1,0 +1,141 @@
+"""Who is there: schemes judge stakeholders who come and go while they are there, and only then."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from hypothesis.extra import numpy as hnp
+
+from evenhand import (
+    BalancedUnfairness,
+    Discounted,
+    Every,
+    FairnessScheme,
+    GeneralisedGini,
+    GiniWelfare,
+    Last,
+    LogNash,
+    MatrixFunction,
+    Mean,
+    OverTime,
+    Parity,
+    Rawls,
+    Stream,
+    TimepointFirst,
+    Total,
+    Trace,
+    Utilitarian,
+    Worst,
+    anytime,
+    long_term,
+)
+from evenhand import errors as e
+from evenhand.presence import of_those_present, stretches
+from evenhand.unfairness import unfairness
+
+amounts = st.floats(0, 100).map(lambda x: round(x, 2))
+
+
+@st.composite
+def histories(draw):
+    steps, n = draw(st.integers(1, 8)), draw(st.integers(1, 4))
+    rewards = draw(hnp.arrays(np.float64, (steps, n), elements=amounts))
+    present = draw(hnp.arrays(bool, (steps, n)))
+    present[:, 0] |= ~present.any(axis=1)
+    return rewards, present
+
+
+@given(histories())
+def test_the_score_is_that_of_the_welfare_of_those_there(history):
+    rewards, present = history
+    statuses = rewards.cumsum(axis=0)
+    for welfare in (LogNash(), Rawls(), GiniWelfare(), Parity()):
+        stream = Stream(anytime(welfare, Mean()), rewards.shape[1])
+        stream.extend(Trace(rewards=rewards), present)
+        each = [float(welfare(u[here])) for u, here in zip(statuses, present, strict=True)]
+        assert stream.score == pytest.approx(sum(each) / len(each), abs=1e-9)
+
+
+@given(histories())
+def test_balanced_unfairness_adds_up_what_happened_while_there(history):
+    rewards, present = history
+    stream = Stream(FairnessScheme(aggregation=BalancedUnfairness()), rewards.shape[1])
+    stream.extend(Trace(rewards=rewards), present)
+    overall = np.zeros(rewards.shape[1])
+    for u, here in zip(rewards.cumsum(axis=0), present, strict=True):
+        overall[here] += u[here] - u[here].mean()
+    assert stream.score == pytest.approx(-(overall**2).sum(), rel=1e-9, abs=1e-6)
+
+
+def test_everybody_there_is_as_if_nobody_had_asked():
+    rewards = np.arange(12.0).reshape(4, 3)
+    stream = Stream(anytime(), 3)
+    stream.extend(Trace(rewards=rewards), np.ones((4, 3), dtype=bool))
+    assert stream.score == anytime().score(Trace(rewards=rewards))
+
+
+def test_stretches_are_the_longest_runs():
+    present = np.array([[1, 1], [1, 1], [0, 1], [1, 1]], dtype=bool)
+    found = [(rows.start, rows.stop, mask.tolist()) for rows, mask in stretches(present)]
+    assert found == [(0, 2, [True, True]), (2, 3, [False, True]), (3, 4, [True, True])]
+    assert list(stretches(np.zeros((0, 2), dtype=bool))) == []
+
+
+def test_those_not_there_get_the_value_given():
+    apart = of_those_present(
+        unfairness, np.array([[1.0, 3.0, 99.0]]), np.array([[True, True, False]]), np.nan
+    )
+    assert apart[0, :2].tolist() == [-1.0, 1.0]
+    assert np.isnan(apart[0, 2])
+
+
+def test_what_cannot_be_judged_is_refused():
+    trace, nobody = Trace(rewards=[[1.0, 2.0]]), np.zeros((1, 2), dtype=bool)
+    with pytest.raises(e.NothingAssessed, match="nobody is there to be judged at time 1"):
+        Stream(anytime(), 2).extend(trace, nobody)
+    one = np.array([[True, False]])
+    with pytest.raises(e.WeightsDoNotFit):
+        Stream(anytime(GeneralisedGini((2.0, 1.0))), 2).extend(trace, one)
+    with pytest.raises(e.OverridesRefused, match="come and go"):
+        Stream(FairnessScheme(aggregation=MatrixFunction(np.sum)), 2).extend(trace, one)
+
+
+TEMPORALS = (Last(), Total(), Mean(), Worst(), Discounted(0.9), OverTime(LogNash()))
+
+
+@settings(deadline=None)
+@given(histories(), st.sampled_from(TEMPORALS), st.integers(1, 3))
+def test_the_running_score_is_the_score_of_each_prefix(history, temporal, period):
+    rewards, _ = history
+    for aggregation in (TimepointFirst(Utilitarian(), temporal), BalancedUnfairness()):
+        scheme = FairnessScheme(aggregation=aggregation, filter=Every(period))
+        stream = Stream(scheme, rewards.shape[1])
+        running = [
+            s for block in stream.blocks(Trace(rewards=rewards)) for s in stream.running(block)
+        ]
+        times = range(period, len(rewards) + 1, period)
+        scores = [scheme.score(Trace(rewards=rewards[:t])) for t in times]
+        assert running == pytest.approx(scores, rel=1e-9, abs=1e-9)
+
+
+@given(histories(), st.data())
+def test_a_stream_goes_on_from_a_snapshot(history, data):
+    rewards, _ = history
+    cut = data.draw(st.integers(0, len(rewards)))
+    first, second = Stream(anytime(), rewards.shape[1]), Stream(anytime(), rewards.shape[1])
+    first.extend(Trace(rewards=rewards[:cut]))
+    second.resume(first.snapshot())
+    second.extend(Trace(rewards=rewards[cut:]))
+    assert second.score == pytest.approx(anytime().score(Trace(rewards=rewards)))
+
+
+def test_the_end_is_assessed_once():
+    stream = Stream(long_term(Rawls()), 2)
+    stream.extend(Trace(rewards=[[1.0, 2.0], [3.0, 1.0]]))
+    block = stream.end()
+    assert block.statuses.tolist() == [[4.0, 3.0]]
+    assert stream.score == 3.0
+    assert stream.end() is None
+    assert Stream(anytime(), 2).end() is None
