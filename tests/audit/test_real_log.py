@@ -1,0 +1,92 @@
+"""The real vaccination log, against an independent computation in pandas."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from evenhand.audit import audit
+
+LOG = Path(__file__).parents[2].parent / "shared" / "data" / "us_state_vaccinations.csv"
+pytestmark = pytest.mark.skipif(not LOG.exists(), reason="the real log is not here")
+
+OPTIONS = {
+    "stakeholder": "location",
+    "time": "date",
+    "amount": "total_distributed",
+    "cumulative": True,
+    "exclude": ["United States"],
+}
+
+
+@pytest.fixture(scope="module")
+def running():
+    """The running totals by date and location, 0 before the first reading."""
+    frame = pd.read_csv(LOG, parse_dates=["date"])
+    frame = frame[frame.location != "United States"]
+    wide = frame.pivot(index="date", columns="location", values="total_distributed")
+    wide = wide.dropna(how="all")
+    return wide.ffill().fillna(0.0).sort_index(axis=1)
+
+
+def check(answer, statuses, final):
+    apart = statuses.sub(statuses.mean(axis=1), axis=0)
+    assert answer.overall.assessments == len(statuses)
+    assert answer.over_time.welfare == pytest.approx(np.log(statuses + 1).sum(axis=1).to_numpy())
+    assert answer.score == pytest.approx(np.log(statuses + 1).sum(axis=1).mean())
+    assert {one.name for one in answer.by_stakeholder} == set(statuses.columns)
+    for one in answer.by_stakeholder:
+        assert one.final == final[one.name]
+        assert one.final_unfairness == pytest.approx(final[one.name] - final.mean())
+        assert one.overall_unfairness == pytest.approx(apart[one.name].sum(), abs=1e-3)
+        assert one.share_below == pytest.approx((apart[one.name] < 0).mean())
+        below = (apart[one.name] < 0).to_numpy()
+        spells = "".join("x" if b else " " for b in below).split()
+        assert one.longest_spell == max(map(len, spells), default=0)
+
+
+def test_every_date(running):
+    answer = audit(str(LOG), **OPTIONS)
+    check(answer, running, running.iloc[-1])
+    rawls = next(r for r in answer.questions[0].readings if r.welfare == "rawls")
+    assert rawls.score == pytest.approx(running.min(axis=1).mean())
+
+
+@pytest.mark.parametrize(("every", "rule"), [("month", "ME"), ("week", "W-SUN"), ("day", "D")])
+def test_calendar_periods(running, every, rule):
+    answer = audit(str(LOG), **OPTIONS, every=every)
+    periods = running.resample(rule).last().ffill()
+    finished = periods[periods.index <= running.index[-1]]
+    check(answer, finished, running.iloc[-1])
+    assert (answer.overall.unfinished is None) == (len(finished) == len(periods))
+
+
+def test_what_is_untidy_is_noted(running):
+    answer = audit(str(LOG), **{**OPTIONS, "exclude": []}, every="month")
+    notes = " ".join(answer.notes)
+    assert "393 rows have an empty amount" in notes
+    assert "A running total falls 16 times" in notes
+    assert "Is 'United States' the sum of the others?" in notes
+    assert "--exclude 'United States'" in notes
+    assert "2021-05) is not finished" in notes
+    assert answer.overall.unfinished == "2021-05"
+    assert len(answer.corrections) == 16
+
+
+def test_per_capita_with_entitlements(running, tmp_path):
+    """Doses a head: the entitlement is the population, as distributed_per_hundred implies it."""
+    frame = pd.read_csv(LOG).dropna(subset=["total_distributed", "distributed_per_hundred"])
+    frame = frame[frame.location != "United States"]
+    last = frame.sort_values("date").groupby("location").last()
+    people = last.total_distributed / last.distributed_per_hundred * 100
+    people.rename("people").to_csv(tmp_path / "people.csv")
+    federal = sorted(set(running.columns) - set(people.index))
+    options = {**OPTIONS, "exclude": ["United States", *federal]}
+    answer = audit(str(LOG), **options, entitlement=str(tmp_path / "people.csv"), every="month")
+    months = running[people.index].resample("ME").last()
+    statuses = months[months.index <= running.index[-1]] / people
+    assert answer.over_time.welfare == pytest.approx(np.log(statuses + 1).sum(axis=1).to_numpy())
+    assert answer.score == pytest.approx(np.log(statuses + 1).sum(axis=1).mean())
