@@ -21,14 +21,18 @@ def write_tensors(
     path: str | os.PathLike[str], kind: str, header: dict[str, Any], arrays: dict[str, np.ndarray]
 ) -> None:
     """Write a file of some kind, whole, with a digest of its arrays."""
-    header = {**header, "kind": kind, "digest": _digest(arrays)}
+    header = {**header, "kind": kind}
+    header["digest"] = _digest(header, arrays)
     write_whole(path, to_bytes(arrays, metadata={"evenhand": json.dumps(header)}))
 
 
 def read_tensors(
-    path: str | os.PathLike[str], kind: str, names: Iterable[str]
+    path: str | os.PathLike[str], kind: str, names: Iterable[str] | None = None
 ) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
-    """The header and arrays of a file; one of another kind, changed or cut is refused."""
+    """The header and arrays of a file; one of another kind, changed or cut is refused.
+
+    `names` are those of its arrays, where they are the same for every file of the kind.
+    """
     try:
         with safe_open(Path(path), framework="numpy") as file:
             header = json.loads((file.metadata() or {}).get("evenhand", "{}"))
@@ -37,16 +41,60 @@ def read_tensors(
         raise BadFile(f"there is no file {path}.") from None
     except (SafetensorError, OSError, ValueError) as error:
         raise BadFile(f"{path} is not a {kind}, or was cut short: {error}.") from None
-    if header.get("kind") != kind or set(arrays) != set(names):
+    if header.get("kind") != kind or (names is not None and set(arrays) != set(names)):
         raise BadFile(f"{path} is not a {kind} that evenhand wrote.")
-    if header["digest"] != _digest(arrays):
+    if header.pop("digest", None) != _digest(header, arrays):
         raise BadFile(f"{path} was changed after it was written: make the {kind} anew.")
     return header, arrays
 
 
-def _digest(arrays: dict[str, np.ndarray]) -> str:
-    digest = hashlib.sha256()
+def _digest(header: dict[str, Any], arrays: dict[str, np.ndarray]) -> str:
+    digest = hashlib.sha256(json.dumps(header, sort_keys=True).encode())
     for name in sorted(arrays):
-        digest.update(name.encode())
-        digest.update(np.ascontiguousarray(arrays[name]).tobytes())
+        array = np.ascontiguousarray(arrays[name])
+        digest.update(f"{name} {array.dtype} {array.shape}".encode())
+        digest.update(array.tobytes())
     return digest.hexdigest()
+
+
+def kind_of(path: str | os.PathLike[str]) -> str | None:
+    """What kind of file this says it is, or None if it does not say."""
+    try:
+        with safe_open(Path(path), framework="numpy") as file:
+            kind = json.loads((file.metadata() or {}).get("evenhand", "{}")).get("kind")
+    except FileNotFoundError:
+        raise BadFile(f"there is no file {path}.") from None
+    except (SafetensorError, OSError, ValueError, AttributeError):
+        return None
+    return str(kind)
+
+
+def named_leaves(tree: Any) -> dict[str, np.ndarray]:
+    """The arrays of a pytree by where they are in it; random keys as their numbers."""
+    import jax
+
+    def plain(leaf: Any) -> np.ndarray:
+        if jax.dtypes.issubdtype(leaf.dtype, jax.dtypes.prng_key):
+            leaf = jax.random.key_data(leaf)
+        return np.asarray(leaf)
+
+    leaves, _ = jax.tree_util.tree_flatten_with_path(tree)
+    return {f"leaf{jax.tree_util.keystr(path)}": plain(leaf) for path, leaf in leaves}
+
+
+def with_leaves(like: Any, arrays: dict[str, np.ndarray], leading: int = 0) -> Any:
+    """A pytree like this one with the named arrays in it, that may have more leading axes."""
+    import jax
+
+    def find(path: Any, leaf: Any) -> Any:
+        name = f"leaf{jax.tree_util.keystr(path)}"
+        if name not in arrays:
+            raise BadFile(f"the array {name} is missing: make the file anew.")
+        array = arrays[name]
+        if jax.dtypes.issubdtype(leaf.dtype, jax.dtypes.prng_key):
+            return jax.random.wrap_key_data(array)
+        if array.shape[leading:] != leaf.shape or array.dtype != leaf.dtype:
+            raise BadFile(f"the array {name} has another shape than it should: make it anew.")
+        return array
+
+    return jax.tree_util.tree_map_with_path(find, like)

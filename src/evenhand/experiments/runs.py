@@ -1,7 +1,8 @@
 """Runs: what was learned, every evaluation, the configuration, seeds, versions and wall time.
 
 A run is saved as it goes. One that was killed goes on from where it was last saved, and ends with
-the same numbers as one that was not.
+the same numbers as one that was not. One that is interrupted from the keyboard ends with what
+there is.
 """
 
 from __future__ import annotations
@@ -10,10 +11,10 @@ import json
 import os
 import platform
 import time
-from collections.abc import Callable
-from dataclasses import dataclass, field
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 import jax
 import jax.numpy as jnp
@@ -21,15 +22,24 @@ import numpy as np
 
 from evenhand import __version__
 from evenhand.errors import BadFile
-from evenhand.learn.tabular import Learner, Tabular
-from evenhand.tensors import read_tensors, write_tensors
+from evenhand.tensors import named_leaves, read_tensors, with_leaves, write_tensors
 
 if TYPE_CHECKING:
-    from jaxtyping import Float
+    from jaxtyping import Float, PRNGKeyArray
 
 SAVE_EVERY = 2.0  # seconds: what a kill may cost
+SAVING_SHARE = 0.05  # of the time, at most: large runs are saved less often
+FINAL_EPISODES = 1000  # that a last evaluation is the mean of, where evaluations are sampled
 
 Progress = Callable[[int, int, float], None]  # steps done, of how many, the mean score
+
+
+class Agent(Protocol):
+    """What can be trained: tabular and deep agents alike. Learners have a leading axis of seeds."""
+
+    def start(self, key: PRNGKeyArray) -> Any: ...
+    def walk(self, learners: Any, steps: int) -> Any: ...
+    def evaluate(self, learners: Any, episodes: int = ...) -> Any: ...
 
 
 @dataclass(frozen=True, eq=False)
@@ -37,12 +47,19 @@ class Run:
     """One method with all its seeds, as far as it has come."""
 
     config: dict[str, Any]
-    learners: Learner
-    scores: Float[np.ndarray, "checkpoint seed"]
-    kept: Float[np.ndarray, "checkpoint seed"]
+    learners: Any  # as read from a file: its arrays by name, until `restore`
+    measures: dict[str, Float[np.ndarray, "checkpoint seed"]]
     seconds: float = 0.0
     compile_seconds: float = 0.0
     versions: dict[str, str] = field(default_factory=dict)
+
+    @property
+    def scores(self) -> Float[np.ndarray, "checkpoint seed"]:
+        return self.measures["score"]
+
+    @property
+    def kept(self) -> Float[np.ndarray, "checkpoint seed"]:
+        return self.measures["kept"]
 
     @property
     def steps(self) -> Float[np.ndarray, " checkpoint"]:
@@ -55,7 +72,7 @@ class Run:
 
 
 def train(
-    learner: Tabular,
+    learner: Agent,
     config: dict[str, Any],
     path: str | os.PathLike[str] | None = None,
     progress: Progress | None = None,
@@ -64,68 +81,98 @@ def train(
 
     Where the file at `path` holds an earlier part of the same run, that is continued.
     """
-    run = _resume(config, path) or _begin(learner, config)
-    saved, compiling = time.perf_counter(), True  # the first stretch includes compilation
-    while not run.finished:
-        started = time.perf_counter()
-        learners = learner.walk(run.learners, config["every"])
-        score, kept = jax.device_get(learner.evaluate(learners))
-        took = time.perf_counter() - started
-        run = Run(
-            config,
-            learners,
-            np.concatenate((run.scores, np.asarray(score, dtype=np.float64)[None])),
-            np.concatenate((run.kept, np.asarray(kept, dtype=np.float64)[None])),
-            run.seconds + (0.0 if compiling else took),
-            run.compile_seconds + (took if compiling else 0.0),
-            _versions(),
-        )
-        compiling = False
-        if progress:
-            progress(len(run.scores) * config["every"], config["steps"], float(score.mean()))
-        if path is not None and (run.finished or time.perf_counter() - saved > SAVE_EVERY):
+    run = _resume(learner, config, path) or _begin(learner, config)
+    saved, pause = time.perf_counter(), SAVE_EVERY
+    compiling = True  # the first stretch includes compilation
+    try:
+        while not run.finished:
+            run = _stretch(learner, run, compiling)
+            compiling = False
+            if progress:
+                done = len(run.scores) * config["every"]
+                progress(done, config["steps"], float(run.scores[-1].mean()))
+            now = time.perf_counter()
+            if path is not None and (run.finished or now - saved > pause):
+                save_run(run, path)
+                saved = time.perf_counter()
+                pause = max(SAVE_EVERY, (saved - now) / SAVING_SHARE)
+    except KeyboardInterrupt:
+        if not len(run.scores):
+            raise
+        if path is not None:
             save_run(run, path)
-            saved = time.perf_counter()
     return run
 
 
-def _begin(learner: Tabular, config: dict[str, Any]) -> Run:
-    keys = jax.vmap(jax.random.key)(np.asarray(config["seeds"], dtype=np.uint32))
-    none = np.zeros((0, len(config["seeds"])))
-    return Run(config, jax.jit(jax.vmap(learner.start))(keys), none, none)
+def _stretch(learner: Agent, run: Run, compiling: bool) -> Run:
+    """The run up to its next evaluation; the last one is of more episodes."""
+    started = time.perf_counter()
+    learners = learner.walk(run.learners, run.config["every"])
+    done = (len(run.scores) + 1) * run.config["every"]
+    more = {"episodes": FINAL_EPISODES} if done >= run.config["steps"] else {}
+    measured = jax.device_get(learner.evaluate(learners, **more))._asdict()
+    took = time.perf_counter() - started
+    return Run(
+        run.config,
+        learners,
+        {name: _with_row(run.measures.get(name), row) for name, row in measured.items()},
+        run.seconds + (0.0 if compiling else took),
+        run.compile_seconds + (took if compiling else 0.0),
+        versions(),
+    )
+
+
+def _with_row(rows: np.ndarray | None, row: Any) -> np.ndarray:
+    row = np.asarray(row, dtype=np.float64)[None]
+    return row if rows is None or not len(rows) else np.concatenate((rows, row))
+
+
+def _begin(learner: Agent, config: dict[str, Any]) -> Run:
+    keys = seed_keys(config["seeds"])
+    none = {"score": np.zeros((0, len(config["seeds"])))}
+    return Run(config, jax.jit(jax.vmap(learner.start))(keys), none)
+
+
+def seed_keys(seeds: Sequence[int]) -> PRNGKeyArray:
+    """The random key of each seed."""
+    return jax.vmap(jax.random.key)(np.asarray(seeds, dtype=np.uint32))
 
 
 def save_run(run: Run, path: str | os.PathLike[str]) -> None:
     """Write a run to a file, whole."""
-    learners = run.learners._replace(key=jax.random.key_data(run.learners.key))
-    arrays = {name: np.asarray(leaf) for name, leaf in learners._asdict().items()}
     header = {
         "config": run.config,
         "seconds": run.seconds,
         "compile_seconds": run.compile_seconds,
         "versions": run.versions,
     }
-    arrays |= {"scores": run.scores, "kept": run.kept}
+    arrays = named_leaves(run.learners)
+    arrays |= {f"measure.{name}": rows for name, rows in run.measures.items()}
     write_tensors(path, "run", header, arrays)
 
 
 def load_run(path: str | os.PathLike[str]) -> Run:
     """Read a run from a file; what is not one, or was cut, is refused."""
-    header, arrays = read_tensors(path, "run", (*Learner._fields, "scores", "kept"))
-    learners = Learner(*(jnp.asarray(arrays[name]) for name in Learner._fields))
-    learners = learners._replace(key=jax.random.wrap_key_data(learners.key))
-    return Run(
-        header["config"],
-        learners,
-        arrays["scores"],
-        arrays["kept"],
-        header["seconds"],
-        header["compile_seconds"],
-        header["versions"],
-    )
+    header, arrays = read_tensors(path, "run")
+    prefix = "measure."
+    measures = {
+        name.removeprefix(prefix): arrays.pop(name)
+        for name in sorted(arrays)
+        if name.startswith(prefix)
+    }
+    times = header["seconds"], header["compile_seconds"], header["versions"]
+    return Run(header["config"], arrays, measures, *times)
 
 
-def _resume(config: dict[str, Any], path: str | os.PathLike[str] | None) -> Run | None:
+def restore(learner: Agent, run: Run) -> Run:
+    """The run with its learners in place, ready to go on or to be evaluated."""
+    like = jax.eval_shape(jax.vmap(learner.start), seed_keys(run.config["seeds"]))
+    return replace(run, learners=jax.tree.map(jnp.asarray, with_leaves(like, run.learners)))
+
+
+def _resume(
+    learner: Agent, config: dict[str, Any], path: str | os.PathLike[str] | None
+) -> Run | None:
     """An earlier part of the same run, if there is one."""
     if path is None or not Path(path).exists():
         return None
@@ -134,8 +181,8 @@ def _resume(config: dict[str, Any], path: str | os.PathLike[str] | None) -> Run 
         raise BadFile(
             f"{path} holds a run with other settings: choose another --out, or remove the file."
         )
-    return run
+    return restore(learner, run)
 
 
-def _versions() -> dict[str, str]:
+def versions() -> dict[str, str]:
     return {"evenhand": __version__, "jax": jax.__version__, "python": platform.python_version()}

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
-from functools import cached_property, partial
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import jax
@@ -18,6 +18,7 @@ import optax
 
 from evenhand.errors import BadParameter
 from evenhand.learn.encoders import Encoder, Layout
+from evenhand.learn.greedy import Score, score_greedy
 from evenhand.learn.networks import Network
 from evenhand.learn.replay import Replay
 from evenhand.learn.schedules import Exploration
@@ -29,6 +30,9 @@ from evenhand.trace import Step
 
 if TYPE_CHECKING:
     from jaxtyping import Array, Bool, Float, Int, PRNGKeyArray
+
+
+EPISODES = 100  # that an evaluation is the mean of
 
 
 class Learner(NamedTuple):
@@ -59,14 +63,6 @@ class Happened(NamedTuple):
     over: Bool[Array, ""]
 
 
-class Score(NamedTuple):
-    """Means over greedy episodes."""
-
-    score: Float[Array, ""]
-    kept: Float[Array, ""]  # steps that the environment did not override
-    achieved: Float[Array, ""]  # share of episodes that reached what is asked besides fairness
-
-
 @dataclass(frozen=True, eq=False, kw_only=True)
 class DeepAgent(ABC):
     """Deep Q-learning, up to what is stored and learned from.
@@ -74,6 +70,7 @@ class DeepAgent(ABC):
     `ends` says whether the horizon terminates an episode (no bootstrap beyond it) or only truncates
     it, as in the paper's recipe. `warm_up` is how many items must be stored before learning starts;
     None: as many as there is room for. `scale` multiplies what is paid, for the network's sake.
+    The learning rate falls as 1 / (1 + k / `halved_after`) with the number k of updates, if told so.
     """
 
     problem: Problem
@@ -81,6 +78,7 @@ class DeepAgent(ABC):
     network: Network
     discount: float = 0.95
     learning_rate: float = 1e-4
+    halved_after: int | None = None
     batch: int = 64
     capacity: int = 400
     warm_up: int | None = None
@@ -131,7 +129,10 @@ class DeepAgent(ABC):
 
     @cached_property
     def _optimiser(self) -> optax.GradientTransformation:
-        return optax.adam(self.learning_rate)
+        rate, after = self.learning_rate, self.halved_after
+        if after is None:
+            return optax.adam(rate)
+        return optax.adam(lambda updates: rate / (1.0 + updates / after))
 
     @property
     def _enough(self) -> int:
@@ -249,43 +250,31 @@ class DeepAgent(ABC):
 
         return jax.jit(walk, donate_argnums=0)
 
-    def evaluate(self, learners: Learner, episodes: int = 100) -> Score:
+    def acting(self, learner: Learner) -> Any:
+        """The weights that greedy evaluation goes by."""
+        return learner.target if self.acts_with_target else learner.weights
+
+    def evaluate(self, learners: Learner, episodes: int = EPISODES) -> Score:
         """Means over greedy episodes, for each learner."""
-        return self._evaluate_all(learners, episodes)
-
-    @cached_property
-    def _evaluate_all(self) -> Any:
-        @partial(jax.jit, static_argnames="episodes")
-        def evaluate(learners: Learner, episodes: int) -> Score:
-            return jax.vmap(partial(self._evaluate, episodes=episodes))(learners)
-
-        return evaluate
-
-    def _evaluate(self, learner: Learner, episodes: int) -> Score:
-        # Another stream than the one the run goes on with.
-        keys = jax.random.split(jax.random.fold_in(learner.key, 1), episodes)
-        weights = learner.target if self.acts_with_target else learner.weights
-        return jax.tree.map(jnp.mean, jax.vmap(partial(self._episode, weights))(keys))
-
-    def _episode(self, weights: Any, key: PRNGKeyArray) -> Score:
-        """One greedy episode: its score, which is what its pays add up to."""
-        environment, discount = self.problem.environment, self.problem.discount
-
-        def decide(carried: Any, at: Any) -> tuple[Any, Any]:
-            augmented, carry = carried
-            time, key = at
-            carry, values = self.network.apply(weights, carry, self.encode(augmented))
-            after, step, pay = self.problem.step(key, augmented, jnp.argmax(values))
-            kept = 1.0 if step.override is None else 1.0 - step.override.applies
-            return (after, carry), (discount**time * pay, kept)
-
-        keys = jax.random.split(key, environment.horizon + 1)
-        first = self.problem.initial(keys[0]), self.network.start()
-        times = jnp.arange(environment.horizon)
-        (last, _), (paid, kept) = jax.lax.scan(decide, first, (times, keys[1:]))
-        reached = environment.achieved(last.state.world).astype(jnp.float32)
-        return Score(jnp.sum(paid), jnp.sum(kept * jnp.ones_like(paid)), reached)
+        rounds = -(-episodes // EPISODES)  # of the same size, so that they are compiled once
+        # Another stream of randomness than the one that the run goes on with.
+        keys = jax.vmap(lambda key: jax.random.split(jax.random.fold_in(key, 1), rounds))(
+            learners.key
+        )
+        of = self.problem, self.encoder, self.network, self.acting(learners)
+        parts = [
+            score_greedy(*of, keys[:, k], min(EPISODES, episodes)) for k in range(rounds)
+        ]
+        return jax.tree.map(lambda *part: sum(part) / len(part), *parts)
 
 
 def _as_is(learners: Learner, *_: Any) -> Learner:
     return learners
+
+
+def of_action(
+    values: Float[Array, "item action"], action: Int[Array, " item"]
+) -> Float[Array, " item"]:
+    """The value of the action taken."""
+    # Compared with every index: quicker under vmap, and in the gradient, than a look-up.
+    return jnp.sum(jnp.where(jnp.arange(values.shape[-1]) == action[:, None], values, 0.0), axis=-1)

@@ -10,10 +10,10 @@ import jax.numpy as jnp
 
 from evenhand.errors import BadParameter
 from evenhand.learn import replay
-from evenhand.learn.deep import DeepAgent, Happened, Learner
+from evenhand.learn.deep import DeepAgent, Happened, Learner, of_action
 from evenhand.learn.proposals import Neighbours, Nobody, Proposal
 from evenhand.learn.replay import Replay
-from evenhand.learn.shaping import steps_left
+from evenhand.learn.shaping import shaping
 from evenhand.learn.targets import Copied
 from evenhand.pay import choose
 from evenhand.problem import Seen
@@ -157,12 +157,9 @@ class DQN(DeepAgent):
         self, before: Any, after: Any, imagined: Bool[Array, ""], happened: Happened
     ) -> Float[Array, ""]:
         """γΦ(x') − Φ(x): see `learn.shaping`."""
-        left, next_left = (
-            steps_left(time, self.problem.environment.horizon, self.ends, self.discount)
-            for time in (happened.time, happened.time + 1)
-        )
         now, then = (self._welfare(*at, imagined) for at in (before, after))
-        return self.discount * next_left * then - left * now
+        horizon = self.problem.environment.horizon
+        return shaping(now, then, happened.time, horizon, self.ends, self.discount)
 
     def _welfare(self, memory: Any, books: Any, imagined: Bool[Array, ""]) -> Float[Array, ""]:
         """W(U): by the books for what is real, by the memory's claim for what is imagined."""
@@ -206,7 +203,7 @@ class DQN(DeepAgent):
     def loss_of(self, weights: Any, learner: Learner, batch: Experience) -> Float[Array, ""]:
         ahead = batch.ahead if self._stores_ahead else self._ahead(learner, batch.following)
         goal = batch.reward + batch.bootstrap * ahead
-        value = _of_action(self._values(weights, batch.features), batch.action)
+        value = of_action(self._values(weights, batch.features), batch.action)
         return jnp.mean(self.loss(value - goal))
 
     def _ahead(self, learner: Learner, following: Array) -> Float[Array, " item"]:
@@ -215,14 +212,7 @@ class DQN(DeepAgent):
         if not self.double:
             return jnp.max(values, axis=-1)
         chosen = jnp.argmax(self._values(learner.weights, following), axis=-1)
-        return _of_action(values, chosen)
+        return of_action(values, chosen)
 
     def _values(self, weights: Any, features: Array) -> Float[Array, "item action"]:
         return jax.vmap(lambda one: self.network.apply(weights, (), one)[1])(features)
-
-
-def _of_action(
-    values: Float[Array, "item action"], action: Int[Array, " item"]
-) -> Float[Array, " item"]:
-    # Compared with every index: quicker under vmap, and in the gradient, than a look-up.
-    return jnp.sum(jnp.where(jnp.arange(values.shape[-1]) == action[:, None], values, 0.0), axis=-1)

@@ -22,7 +22,7 @@ from evenhand.learn.encoders import Layout
 from evenhand.registry import Registry
 
 if TYPE_CHECKING:
-    from jaxtyping import Array, Float, PRNGKeyArray
+    from jaxtyping import Array, Bool, Float, PRNGKeyArray
 
 Weights = Any
 Carry = Any
@@ -115,14 +115,17 @@ class Alike(Network):
     """One that treats exchangeable stakeholders alike (permutation equivariant).
 
     Action i must be to serve stakeholder i. With groups, those within a group are exchangeable, and
-    groups are with each other; what tells them apart must be among the features.
+    groups are with each other; what tells them apart must be among the features. `kinds` has a
+    label for each stakeholder: only those of a kind are alike then.
     """
 
     hidden: tuple[int, ...] = (32, 32)
     groups: Groups | None = None
+    kinds: tuple[int, ...] = ()
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "hidden", _widths(self.hidden))
+        object.__setattr__(self, "kinds", tuple(int(kind) for kind in self.kinds))
         if self.groups is not None:
             object.__setattr__(self, "groups", Groups.of(self.groups))
 
@@ -134,7 +137,12 @@ class Alike(Network):
             )
         if self.groups is not None:
             self.groups.require_fit(layout.stakeholders)
-        sizes = (layout.each + layout.common, *self.hidden)
+        if self.kinds and len(self.kinds) != layout.stakeholders:
+            raise BadParameter(
+                f"there are {len(self.kinds)} kinds for {layout.stakeholders} stakeholders: give "
+                "one each."
+            )
+        sizes = (layout.each + layout.common + self._labels(0).shape[1], *self.hidden)
         keys = jax.random.split(key, len(sizes))
         grouped = self.groups is not None
         pairs = zip(keys[1:], pairwise(sizes), strict=True)
@@ -146,11 +154,17 @@ class Alike(Network):
     ) -> tuple[Carry, Float[Array, " action"]]:
         each, common = weights.layout.split(features)
         size = each.shape[0]
-        x = jnp.concatenate((each, jnp.broadcast_to(common, (size, common.shape[0]))), axis=1)
+        for_all = jnp.broadcast_to(common, (size, common.shape[0]))
+        x = jnp.concatenate((each, for_all, self._labels(size)), axis=1)
         means = self._group_means(size)
         for layer in weights.hidden:
             x = jax.nn.relu(layer(x, means))
         return carry, x @ weights.out.weight[0] + weights.out.bias
+
+    def _labels(self, size: int) -> Float[np.ndarray, "stakeholder kind"]:
+        """Which kind each one is, if there are several."""
+        several = len(set(self.kinds)) > 1
+        return np.eye(max(self.kinds) + 1)[list(self.kinds)] if several else np.zeros((size, 0))
 
     def _group_means(self, size: int) -> Float[np.ndarray, "stakeholder stakeholder"]:
         """The matrix that takes each one's features to the mean of its group's."""
@@ -188,12 +202,39 @@ class Recurrent(Network):
     def apply(
         self, weights: Weights, carry: Carry, features: Float[Array, " feature"]
     ) -> tuple[Carry, Float[Array, " action"]]:
-        before, cell, out = weights
-        x = features
-        for layer in before:
-            x = jax.nn.relu(layer(x))
-        carry = cell(x, carry)
+        _, cell, out = weights
+        carry = cell(self._embed(weights, features), carry)
         return carry, out(carry)
+
+    def unroll(
+        self,
+        weights: Weights,
+        carry: Carry,
+        features: Float[Array, "time feature"],
+        first: Bool[Array, " time"],
+    ) -> Float[Array, "time width"]:
+        """The carry after each step of a sequence, begun anew wherever an episode begins."""
+        _, cell, _ = weights
+
+        def once(carry: Carry, at: Any) -> tuple[Carry, Carry]:
+            x, begins = at
+            carry = cell(x, jnp.where(begins, self.start(), carry))
+            return carry, carry
+
+        # All that does not depend on the carry is done for the whole sequence at once.
+        embedded = jax.vmap(lambda x: self._embed(weights, x))(features)
+        return jax.lax.scan(once, carry, (embedded, first))[1]
+
+    def values(
+        self, weights: Weights, carries: Float[Array, "time width"]
+    ) -> Float[Array, "time action"]:
+        return jax.vmap(weights[2])(carries)
+
+    def _embed(self, weights: Weights, features: Float[Array, " feature"]) -> Float[Array, " x"]:
+        x = features
+        for layer in weights[0]:
+            x = jax.nn.relu(layer(x))
+        return x
 
     def start(self) -> Carry:
         return jnp.zeros(self.width)

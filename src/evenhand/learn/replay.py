@@ -62,3 +62,13 @@ def sample(replay: Replay, key: PRNGKeyArray, number: int) -> Items:
     drawn = jax.random.bits(key, (number,), jnp.uint32)
     chosen = (drawn % jnp.maximum(replay.stored, 1).astype(jnp.uint32)).astype(jnp.int32)
     return jax.tree.map(lambda leaf: leaf[chosen], replay.items)
+
+
+def sample_sequences(replay: Replay, key: PRNGKeyArray, number: int, length: int) -> Items:
+    """Stretches of items stored one after the other, which begin anywhere, with replacement."""
+    drawn = jax.random.bits(key, (number,), jnp.uint32)
+    choices = jnp.maximum(replay.stored - length + 1, 1).astype(jnp.uint32)
+    start = (drawn % choices).astype(jnp.int32)
+    oldest = replay.place - replay.stored
+    chosen = (oldest + start[:, None] + jnp.arange(length)) % replay.capacity
+    return jax.tree.map(lambda leaf: leaf[chosen], replay.items)

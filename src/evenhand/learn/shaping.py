@@ -26,6 +26,14 @@ def steps_left(time: Any, horizon: int, ends: bool, discount: float) -> Float[Ar
     return left if discount == 1.0 else (1.0 - discount**left) / (1.0 - discount)
 
 
+def shaping(
+    now: Any, then: Any, time: Any, horizon: int, ends: bool, discount: float
+) -> Float[Array, ""]:
+    """γΦ(x') − Φ(x), from the welfare before and after the step that is the `time`-th from 0."""
+    left, next_left = (steps_left(t, horizon, ends, discount) for t in (time, time + 1))
+    return discount * next_left * then - left * now
+
+
 def require_shaping(problem: Problem, ends: bool, discount: float) -> None:
     """Refuse shaping where the pay is not the welfare of every step."""
     if problem.remember_fold or not reward_like(problem.scheme).holds:

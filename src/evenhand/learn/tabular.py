@@ -14,6 +14,7 @@ from evenhand.errors import BadParameter
 from evenhand.learn.arena import Arena, build_arena, imagined_rows
 from evenhand.learn.proposals import Nobody, Proposal, ReachableNow, Visited
 from evenhand.learn.schedules import Constant, Exploration, Rate
+from evenhand.learn.shaping import require_shaping, shaping
 from evenhand.problem import Problem
 
 if TYPE_CHECKING:
@@ -71,10 +72,8 @@ class Tabular:
     def __post_init__(self) -> None:
         if not 0.0 < self.discount <= 1.0:
             raise BadParameter(f"discount is {self.discount}: it must lie in (0, 1].")
-        if self.shaping and (self.problem.scheme.welfare is None or self.problem.remember_fold):
-            raise BadParameter("shaping is by welfare, for schemes that are sums of it.")
-        if self.shaping and not self.ends and self.discount == 1.0:
-            raise BadParameter("shaping needs a discount below 1, or a horizon that ends.")
+        if self.shaping:
+            require_shaping(self.problem, self.ends, self.discount)
         if self.imagines:
             self.problem.require_memory_pays()
         _ = self.world  # built now, and not while something is being compiled
@@ -211,16 +210,10 @@ class Tabular:
     def _shaping(
         self, world: World, rows: Array, following: Array, time: Array
     ) -> Float[Array, " experience"]:
-        """γΦ' − Φ for the potential Φ = W(U) times the steps that it will go on being paid.
-
-        Instead of the welfare, a step is then paid by how much it changed it. Those steps are
-        T − t where the horizon ends the episode, so that Φ is 0 there, and 1/(1 − γ) otherwise.
-        """
-        welfare = world.welfare
-        if self.ends:
-            left = (self.steps_an_episode or 0) - time
-            return self.discount * welfare[following] * (left - 1) - welfare[rows] * left
-        return (self.discount * welfare[following] - welfare[rows]) / (1.0 - self.discount)
+        """γΦ(x') − Φ(x) of every experience: see `learn.shaping`."""
+        now, then = world.welfare[rows], world.welfare[following]
+        horizon = self.steps_an_episode or 0
+        return shaping(now, then, time, horizon, self.ends, self.discount)
 
     @cached_property
     def welfare(self) -> Float[np.ndarray, " row"]:

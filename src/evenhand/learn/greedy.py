@@ -1,0 +1,96 @@
+"""A learned policy on its own: greedy for the values of a network, and what it scores."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import partial
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import jax
+import jax.numpy as jnp
+
+from evenhand.errors import BadParameter
+from evenhand.learn.encoders import Encoder
+from evenhand.learn.networks import Network
+from evenhand.problem import Augmented, Problem, Seen
+
+if TYPE_CHECKING:
+    from jaxtyping import Array, Float, Int, PRNGKeyArray
+
+
+class Score(NamedTuple):
+    """What greedy episodes come to: one of them, or the mean over many."""
+
+    score: Float[Array, ""]
+    kept: Float[Array, ""]  # steps that the environment did not override
+    achieved: Float[Array, ""]  # share of episodes that reached what is asked besides fairness
+
+
+@dataclass(frozen=True, eq=False)
+class Greedy:
+    """The policy that takes the action of highest value, the first of them if there are several."""
+
+    problem: Problem
+    encoder: Encoder
+    network: Network
+    weights: Any
+
+    def act(self, key: PRNGKeyArray, state: Any, memory: Any) -> Int[Array, ""]:
+        """The action, for problems in which state and memory are all that is seen."""
+        if jax.tree.leaves(self.network.start()):
+            raise BadParameter(
+                "a recurrent policy carries something from step to step: use `decide`."
+            )
+        books = self.problem.pay.init(self.problem.environment.num_stakeholders)
+        if jax.tree.leaves((books.filter, books.fold)):
+            raise BadParameter(
+                "this policy also sees the scheme's counters or running score: use `decide`."
+            )
+        return self._look((), state, Seen(memory, books.filter, books.fold))[1]
+
+    def decide(self, carry: Any, augmented: Augmented) -> tuple[Any, Int[Array, ""]]:
+        """The carry for the next decision, and the action."""
+        return self._look(carry, augmented.state, augmented.seen)
+
+    def values(self, carry: Any, augmented: Augmented) -> Float[Array, " action"]:
+        """Why: the value of each action."""
+        features = self.encoder(self.problem, augmented.state, augmented.seen)
+        return self.network.apply(self.weights, carry, features)[1]
+
+    def _look(self, carry: Any, state: Any, seen: Seen) -> tuple[Any, Int[Array, ""]]:
+        features = self.encoder(self.problem, state, seen)
+        carry, values = self.network.apply(self.weights, carry, features)
+        return carry, jnp.argmax(values)
+
+    def episode(self, key: PRNGKeyArray) -> Score:
+        """One episode. Its score is what its pays add up to."""
+        problem = self.problem
+
+        def step(carried: Any, at: Any) -> tuple[Any, Any]:
+            augmented, carry = carried
+            time, key = at
+            carry, action = self.decide(carry, augmented)
+            after, happened, pay = problem.step(key, augmented, action)
+            override = happened.override
+            kept = jnp.ones(()) if override is None else 1.0 - override.applies
+            return (after, carry), (problem.discount**time * pay, kept)
+
+        horizon = problem.environment.horizon
+        keys = jax.random.split(key, horizon + 1)
+        first = problem.initial(keys[0]), self.network.start()
+        (last, _), (paid, kept) = jax.lax.scan(step, first, (jnp.arange(horizon), keys[1:]))
+        reached = problem.environment.achieved(last.state.world).astype(jnp.float32)
+        return Score(jnp.sum(paid), jnp.sum(kept), reached)
+
+    def mean_episode(self, key: PRNGKeyArray, episodes: int) -> Score:
+        """Means over that many independent episodes."""
+        return jax.tree.map(jnp.mean, jax.vmap(self.episode)(jax.random.split(key, episodes)))
+
+
+@partial(jax.jit, static_argnames=("problem", "encoder", "network", "episodes"))
+def score_greedy(
+    problem: Problem, encoder: Encoder, network: Network, weights: Any, key: Any, episodes: int
+) -> Score:
+    """Means over greedy episodes, for weights and keys with a leading axis of seeds."""
+    one = lambda w, k: Greedy(problem, encoder, network, w).mean_episode(k, episodes)  # noqa: E731
+    return jax.vmap(one)(weights, key)
