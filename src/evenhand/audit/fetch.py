@@ -27,5 +27,8 @@ def _filled(values: Any) -> np.ndarray:
         return np.asarray(values)
     if values.dtype.kind in "iub":
         values = values.astype(np.float64)
-    blank: Any = {"f": np.nan, "M": np.datetime64("NaT"), "m": np.timedelta64("NaT")}
-    return values.filled(blank.get(values.dtype.kind))
+    plain = np.array(values.data)
+    plain[np.ma.getmaskarray(values)] = {"f": np.nan, "M": np.datetime64("NaT")}.get(
+        values.dtype.kind
+    )
+    return plain

@@ -90,17 +90,17 @@ def _open_files(patterns: list[str], encoding: str) -> Table:
             raise BadFile(f"there is no file {pattern!r}: check the name and the folder.")
         paths += found
     label = patterns[0] if len(patterns) == 1 else f"{patterns[0]} and {len(patterns) - 1} more"
+    for path in paths:
+        if Path(path).is_dir():
+            raise BadFile(f"{path} is a folder: name the files in it, such as '{path}/*.csv'.")
+        if Path(path).stat().st_size == 0:
+            raise BadLog(f"{path} is empty: it has no header and no rows.")
     kinds = {kind for path in paths for kind in (CSV, JSON, PARQUET) if path.lower().endswith(kind)}
     if len(kinds) != 1 or not all(path.lower().endswith(next(iter(kinds))) for path in paths):
         raise BadFile(
             f"{label} is not a log we know by its name: use files that all end in .csv, .tsv, "
             ".parquet, .jsonl or .ndjson."
         )
-    for path in paths:
-        if Path(path).is_dir():
-            raise BadFile(f"{path} is a folder: name the files in it, such as '{path}/*.csv'.")
-        if Path(path).stat().st_size == 0:
-            raise BadLog(f"{path} is empty: it has no header and no rows.")
     connection = _connect()
     table = Table(label, (), None, tuple(paths), connection, encoding)  # type: ignore[arg-type]
     kind = next(iter(kinds))
@@ -147,16 +147,25 @@ def _asked(table: Table, read: Any) -> Any:
         raise
     except duckdb.Error as error:
         text = str(error)
-        line = functools.reduce(lambda t, s: t.split(s)[-1], ("Line: ",), text).split("\n")[0]
         if "utf-8" in text.lower() or "unicode" in text.lower():
-            where = f" (line {line})" if line.isdigit() else ""
             raise BadFile(
-                f"{table.label} is not UTF-8 text{where}: save it as UTF-8, or say how it is "
-                "written with --encoding, such as --encoding latin-1."
+                f"{table.label} is not UTF-8 text{_undecodable(table.paths)}: save it as UTF-8, or "
+                "say how it is written with --encoding, such as --encoding latin-1."
             ) from None
-        first = text.split("\n")[0].split("Error: ")[-1].rstrip(".")
-        where = f" at line {line}" if line.isdigit() and "ine" not in first else ""
-        raise BadFile(f"{table.label} cannot be read{where}: {first}.") from None
+        reason = text.split("\n")[0].split("Error: ")[-1].rstrip(".")
+        raise BadFile(f"{table.label} cannot be read: {reason}.") from None
+
+
+def _undecodable(paths: tuple[str, ...]) -> str:
+    """Where the first line is that is not UTF-8, such as " (line 17 of log.csv)"."""
+    for path in paths:
+        with open(path, "rb") as file:
+            for number, line in enumerate(file, 1):
+                try:
+                    line.decode("utf-8")
+                except UnicodeDecodeError:
+                    return f" (line {number:,}{f' of {path}' if len(paths) > 1 else ''})"
+    return ""
 
 
 def _open_frame(source: Any) -> Table:
