@@ -10,7 +10,9 @@ from __future__ import annotations
 import atexit
 import functools
 import glob
+import shutil
 import sys
+import tempfile
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -41,7 +43,7 @@ class Table:
     frame: nw.LazyFrame[Any]
     paths: tuple[str, ...] = ()
     connection: Any = None  # our own DuckDB, where it is one
-    encoding: str = "utf-8"
+    sources: tuple[str, ...] = ()  # the files as they were named
 
     def load(self, needed: Sequence[str], as_text: Sequence[str]) -> Table:
         """The columns needed; of a text file held in memory, with some left as the text they are.
@@ -101,21 +103,40 @@ def _open_files(patterns: list[str], encoding: str) -> Table:
             f"{label} is not a log we know by its name: use files that all end in .csv, .tsv, "
             ".parquet, .jsonl or .ndjson."
         )
-    connection = _connect()
-    table = Table(label, (), None, tuple(paths), connection, encoding)  # type: ignore[arg-type]
-    kind = next(iter(kinds))
+    connection, kind, sources = _connect(), next(iter(kinds)), tuple(paths)
+    if kind is not PARQUET and encoding.lower().replace("_", "-") not in ("utf-8", "utf8"):
+        paths = [_in_utf_8(path, encoding) for path in paths]
+    table = Table(label, (), None, tuple(paths), connection)  # type: ignore[arg-type]
     if kind is CSV:
         relation = _asked(table, lambda: _read_csv(table))
     else:
         relation = _asked(table, lambda: _read_other(connection, paths, kind))
     frame: Any = nw.from_native(relation)
-    return Table(label, tuple(relation.columns), frame, tuple(paths), connection, encoding)
+    return Table(label, tuple(relation.columns), frame, tuple(paths), connection, sources)
+
+
+def _in_utf_8(path: str, encoding: str) -> str:
+    """A copy of a text file in UTF-8, all that the engine reads, kept until the program ends."""
+    folder = tempfile.mkdtemp(prefix="evenhand-")
+    atexit.register(shutil.rmtree, folder, ignore_errors=True)
+    copy = Path(folder) / Path(path).name
+    try:
+        with (
+            open(path, encoding=encoding, newline="") as source,
+            open(copy, "w", encoding="utf-8", newline="") as target,
+        ):
+            shutil.copyfileobj(source, target, 1 << 20)
+    except LookupError:
+        raise BadParameter(
+            f"--encoding {encoding!r} is not known: it is a name such as latin-1, cp1252 or utf-16."
+        ) from None
+    except UnicodeError as error:
+        raise BadFile(f"{path} is not written in {encoding}: {error}.") from None
+    return str(copy)
 
 
 def _read_csv(table: Table, **more: Any) -> Any:
-    return table.connection.read_csv(
-        list(table.paths), header=True, encoding=table.encoding, union_by_name=True, **more
-    )
+    return table.connection.read_csv(list(table.paths), header=True, union_by_name=True, **more)
 
 
 def _held_csv(table: Table, wanted: str, as_text: list[str]) -> nw.LazyFrame[Any]:

@@ -17,7 +17,7 @@ def origin(table: Table, history: History) -> dict[str, Any]:
     """Version, files with size and sha256, and a digest of the history that was judged."""
     return {
         "version": __version__,
-        "files": [_file(path) for path in table.paths],
+        "files": [_file(path) for path in table.sources],
         "rows": history.rows,
         "events": history.events,
         "time_points": len(history.slots) if history.exact else None,
