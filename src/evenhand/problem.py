@@ -11,6 +11,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from evenhand.arrays import Array
+from evenhand.attribute import Attribute
 from evenhand.errors import BadParameter, MemoryDoesNotPay, OverridesRefused
 from evenhand.filters import Every
 from evenhand.memory import Full, Memory
@@ -39,6 +40,8 @@ class Environment(Protocol):
     def initial(self, key: PRNGKeyArray) -> Any: ...
     def step(self, key: PRNGKeyArray, state: Any, action: Any) -> tuple[Any, Step]: ...
     def over(self, state: Any) -> Bool[Array, ""]: ...
+    def attributes(self, state: Any) -> tuple[Attribute, ...]: ...
+    def achieved(self, world: Any) -> Bool[Array, ""]: ...
 
 
 class Seen(NamedTuple):

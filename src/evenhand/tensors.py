@@ -92,7 +92,7 @@ def with_leaves(like: Any, arrays: dict[str, np.ndarray], leading: int = 0) -> A
             raise BadFile(f"the array {name} is missing: make the file anew.")
         array = arrays[name]
         if jax.dtypes.issubdtype(leaf.dtype, jax.dtypes.prng_key):
-            return jax.random.wrap_key_data(array)
+            return jax.random.wrap_key_data(jax.numpy.asarray(array))
         if array.shape[leading:] != leaf.shape or array.dtype != leaf.dtype:
             raise BadFile(f"the array {name} has another shape than it should: make it anew.")
         return array

@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from evenhand import __version__
-from evenhand.cli import auditing, comparing, demo, listing, monitoring, planning
+from evenhand.cli import auditing, comparing, demo, listing, monitoring, planning, training
 
 app = typer.Typer(
     name="evenhand",
@@ -20,8 +20,8 @@ app.command(name="demo")(demo.demo)
 app.command(name="audit")(auditing.audit_command)
 app.command(name="monitor")(monitoring.monitor_command)
 app.command(name="plan")(planning.plan_command)
-app.command(name="train")(comparing.train_command)
-app.command(name="evaluate")(comparing.evaluate_command)
+app.command(name="train")(training.train_command)
+app.command(name="evaluate")(training.evaluate_command)
 app.command(name="compare")(comparing.compare_command)
 app.command(name="reproduce")(comparing.reproduce_command)
 app.command(name="list")(listing.list_parts)

@@ -11,7 +11,8 @@ def list_parts(as_json: JsonOption = False) -> None:
     Example: evenhand list --json
     """
     from evenhand.envs.names import ENVIRONMENTS, METHODS
-    from evenhand.experiments.tabular import METHOD_LINES, PROPOSALS
+    from evenhand.experiments.deep import DEEP_METHOD_LINES
+    from evenhand.experiments.tabular import PROPOSALS
     from evenhand.memory import MEMORIES
     from evenhand.registry import AGGREGATIONS, FILTERS, STATUSES, TEMPORALS, WELFARES
 
@@ -22,7 +23,7 @@ def list_parts(as_json: JsonOption = False) -> None:
             *(STATUSES, WELFARES, TEMPORALS, AGGREGATIONS, FILTERS),
         )
     }
-    kinds[METHODS.kind] = METHOD_LINES | kinds[METHODS.kind]
+    kinds[METHODS.kind] = DEEP_METHOD_LINES | kinds[METHODS.kind]
     if as_json:
         print_json(kinds)
         return

@@ -9,6 +9,7 @@ which core to use) and writes a JSON line to standard output after each evaluati
 from __future__ import annotations
 
 import contextlib
+import glob
 import json
 import os
 import subprocess
@@ -16,6 +17,7 @@ import sys
 import tempfile
 import threading
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 
@@ -41,19 +43,26 @@ def cores() -> list[int]:
 def build(config: dict[str, Any]) -> Any:
     """The agent that a configuration describes."""
     from evenhand.envs.names import ENVIRONMENTS
+    from evenhand.experiments.ablation import with_script_mistakes
     from evenhand.experiments.deep import deep_learner
     from evenhand.experiments.tabular import PROPOSALS, tabular_learner
     from evenhand.learn.saved import build_memory
     from evenhand.scheme_file import from_table
 
     environment = from_table(config["environment"], ENVIRONMENTS, "environment")
-    varied = {}
+    varied: dict[str, Any] = {}
     if config.get("memory") is not None:
         varied["memory"] = build_memory(config["memory"])
     if config.get("proposal") is not None:
         varied["proposal"] = from_table(config["proposal"], PROPOSALS, "proposal")
-    make = deep_learner if config.get("deep") else tabular_learner
-    return make(environment, config["method"], config["recipe"], **varied)
+    what = environment, config["method"], config["recipe"]
+    if not config.get("deep"):
+        return tabular_learner(*what, **varied)
+    agent = deep_learner(*what, **varied)
+    settings = dict(config.get("settings") or {})
+    if settings.pop("script_mistakes", False):
+        settings["problem"] = with_script_mistakes(agent.problem)
+    return replace(agent, **settings) if settings else agent
 
 
 def train_in_blocks(
@@ -65,14 +74,14 @@ def train_in_blocks(
 ) -> Run:
     """Train with the seeds spread over the cores; `meanwhile` is done while they are busy.
 
-    The blocks are saved beside `path`, as path.0, path.1, …, and go on from there.
+    The blocks are saved beside `path`, as path.block0, path.block1, …, and go on from there.
     """
     with contextlib.ExitStack() as stack:
         if path is None:
             path = Path(stack.enter_context(tempfile.TemporaryDirectory())) / "run"
         seeds = np.array_split(config["seeds"], _number(config, workers))
         blocks = [{**config, "seeds": block.tolist()} for block in seeds]
-        files = [Path(f"{path}.{k}") for k in range(len(blocks))]
+        files = [Path(f"{path}.block{k}") for k in range(len(blocks))]
         on = cores()
         processes = [
             _Block(block, file, on[k % len(on)])
@@ -85,6 +94,12 @@ def train_in_blocks(
                 process.stop()
             raise
         return merge(config, files)
+
+
+def block_files(path: str | os.PathLike[str]) -> list[Path]:
+    """The files in which blocks were saved on the way."""
+    path = Path(path)
+    return sorted(path.parent.glob(f"{glob.escape(path.name)}.block*"))
 
 
 def _number(config: dict[str, Any], workers: int | None) -> int:

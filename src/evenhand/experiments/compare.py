@@ -6,7 +6,7 @@ import csv
 import io
 import json
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -17,13 +17,17 @@ from evenhand import __version__
 from evenhand.envs import Doughnuts, Environment, Random, TurnTaking
 from evenhand.envs.names import ENVIRONMENTS
 from evenhand.errors import BadParameter, CannotWrite
-from evenhand.experiments.runs import Run, train
-from evenhand.experiments.tabular import MEMORY_OF, PROPOSALS, tabular_learner
+from evenhand.experiments.blocks import build, train_in_blocks
+from evenhand.experiments.deep import deep_methods
+from evenhand.experiments.runs import Run, train, versions
+from evenhand.experiments.tabular import MEMORY_OF, PROPOSALS
+from evenhand.experiments.yardstick import Yardstick, sampled, yardstick
 from evenhand.files import write_whole
 from evenhand.interval import bootstrap_interval, interquartile_mean
 from evenhand.learn.proposals import Proposal
-from evenhand.memory import MEMORIES, Memory
-from evenhand.plan import evaluate, plan, regret
+from evenhand.learn.saved import memory_table
+from evenhand.memory import Memory
+from evenhand.plan import evaluate, regret
 from evenhand.problem import Problem
 from evenhand.scheme import anytime
 from evenhand.scheme_file import to_table
@@ -32,41 +36,57 @@ from evenhand.welfare import WelfareFunction
 
 HARD_CODED = ("oracle", "random")
 EVALUATIONS = 100  # how many times a run is evaluated, at even distances
+LEVELS = (0.9, 0.95, 0.99)
 
 Progress = Callable[[str, int, int, float], None]  # method, steps done, of how many, mean score
 
 
 @dataclass(frozen=True, eq=False)
 class MethodResult:
-    """What one method reached: a score a seed, with how it got there."""
+    """What one method reached: every evaluation of every seed, and what it took."""
 
     method: str
-    scores: np.ndarray  # [seed]
-    curve: np.ndarray  # [checkpoint, seed]
-    kept: np.ndarray  # [checkpoint, seed]
+    measures: dict[str, np.ndarray]  # of [checkpoint, seed]: score, kept, achieved
     steps: np.ndarray  # [checkpoint]
     seconds: float
     compile_seconds: float
 
-    def summary(self, optimum: float, random: float) -> dict[str, Any]:
+    @property
+    def curve(self) -> np.ndarray:
+        return self.measures["score"]
+
+    @property
+    def kept(self) -> np.ndarray:
+        return self.measures["kept"]
+
+    @property
+    def scores(self) -> np.ndarray:
+        """The last evaluation of each seed."""
+        return self.curve[-1]
+
+    def summary(self, against: Yardstick) -> dict[str, Any]:
         iqm = float(interquartile_mean(self.scores))
-        lost, share = regret(iqm, optimum, random)
         rng = np.random.default_rng(0)
         many = len(self.scores) > 1
         interval = bootstrap_interval(self.scores, rng, interquartile_mean) if many else (iqm, iqm)
-        return {
+        answer: dict[str, Any] = {
             "scores": self.scores.tolist(),
+            "mean": float(self.scores.mean()),
             "iqm": iqm,
             "interval": list(interval),
-            "regret": lost,
-            "share_of_the_way": share,
             "not_wasted": float(self.kept[-1].mean()),
-            "steps_to": {
-                f"{level:.0%}": self.steps_to(level * optimum) for level in (0.9, 0.95, 0.99)
-            },
-            "seconds": round(self.seconds, 3),
-            "compile_seconds": round(self.compile_seconds, 3),
         }
+        if against.optimum is not None:
+            answer["regret"], answer["share_of_the_way"] = regret(
+                iqm, against.optimum, against.random
+            )
+            answer["steps_to"] = {
+                f"{share:.0%}": self.steps_to(against.level(share)) for share in LEVELS
+            }
+        if "achieved" in self.measures:
+            answer["achieved"] = float(self.measures["achieved"][-1].mean())
+        times = {"seconds": self.seconds, "compile_seconds": self.compile_seconds}
+        return answer | {name: round(value, 3) for name, value in times.items()}
 
     def steps_to(self, score: float) -> list[int | None]:
         """For each seed, the steps from which on every evaluation reaches the score."""
@@ -81,41 +101,62 @@ class Comparison:
     """Methods compared on one environment."""
 
     settings: dict[str, Any]
-    optimum: float
-    random: float
+    against: Yardstick
     methods: dict[str, MethodResult]
 
+    @property
+    def optimum(self) -> float | None:
+        return self.against.optimum
+
+    @property
+    def random(self) -> float:
+        return self.against.random
+
     def to_json(self) -> dict[str, Any]:
+        exact = "exact undiscounted score of the greedy policy, ties broken at random"
+        drawn = "mean undiscounted score of 100 greedy episodes, of 1,000 at the end"
         return {
             "settings": self.settings,
+            "versions": versions(),
             "optimum": self.optimum,
             "random": self.random,
-            "evaluation": "exact undiscounted score of the greedy policy, ties broken at random",
-            "methods": {
-                name: result.summary(self.optimum, self.random)
-                for name, result in self.methods.items()
-            },
+            "evaluation": drawn if self.settings["deep"] else exact,
+            "methods": {name: one.summary(self.against) for name, one in self.methods.items()},
         }
 
     def curves(self) -> str:
         """Every evaluation of every seed as CSV, a row each."""
+        names = list(next(iter(self.methods.values())).measures)
         rows = (
-            (name, seed, int(steps), result.curve[k, seed], result.kept[k, seed])
+            (name, seed, int(steps), *(result.measures[m][k, seed] for m in names))
             for name, result in self.methods.items()
             for k, steps in enumerate(result.steps)
             for seed in range(result.curve.shape[1])
         )
-        return _csv(("method", "seed", "steps", "score", "not_wasted"), rows)
+        return _csv(("method", "seed", "steps", *names), rows)
 
     def table(self) -> str:
         """The summary of each method as CSV, a row each."""
-        columns = ("iqm", "interval", "regret", "share_of_the_way", "not_wasted", "seconds")
+        columns = (
+            *("iqm", "interval", "mean", "regret", "share_of_the_way", "not_wasted", "achieved"),
+            *("seconds", "compile_seconds"),
+        )
         rows = []
         for name, summary in self.to_json()["methods"].items():
-            cells = [summary[column] for column in columns]
-            rows.append((name, cells[0], *cells[1], *cells[2:]))
-        heading = ("method", "iqm", "interval_low", "interval_high", *columns[2:])
+            cells = [summary.get(column) for column in columns]
+            reached = [_typical(summary, share) for share in LEVELS]
+            rows.append((name, cells[0], *cells[1], *cells[2:], *reached))
+        levels = (f"median_steps_to_{share:.0%}" for share in LEVELS)
+        heading = ("method", "iqm", "interval_low", "interval_high", *columns[2:], *levels)
         return _csv(heading, rows)
+
+
+def _typical(summary: Mapping[str, Any], share: float) -> float | None:
+    """The median over seeds of the steps to a level, where more than half of them stay there."""
+    steps = summary.get("steps_to", {}).get(f"{share:.0%}", [])
+    reached = np.array([np.inf if s is None else s for s in steps] or [np.inf])
+    middle = float(np.median(reached))
+    return middle if np.isfinite(middle) else None
 
 
 def compare(
@@ -126,63 +167,76 @@ def compare(
     seeds: int = 10,
     seed: int = 0,
     steps: int = 100_000,
+    deep: bool = False,
     out: Path | None = None,
     memory: Memory | None = None,
     proposal: Proposal | None = None,
+    settings: Mapping[str, Any] | None = None,
     progress: Progress | None = None,
+    workers: int | None = None,
 ) -> Comparison:
     """Run every method with every seed, or finish what an earlier call left in `out`.
 
-    `memory` and `proposal` are FairQCM's, in place of those of the recipe.
+    `memory` and `proposal` are FairQCM's, in place of those of the recipe. `settings` are those of
+    deep agents, in place of the recipe's.
     """
-    if not isinstance(environment, Doughnuts):
-        raise BadParameter(
-            f"tabular methods are compared on doughnuts, and {type(environment).__name__} is no "
-            "such world."
-        )
-    known = (*MEMORY_OF, *HARD_CODED)
-    for method in methods:
-        if method not in known:
-            raise BadParameter(f"there is no method {method!r}: there are {', '.join(known)}.")
+    _require_methods(environment, methods, deep)
     if steps < EVALUATIONS:
         raise BadParameter(f"steps is {steps}: at least {EVALUATIONS} are needed.")
     every = steps // EVALUATIONS
-    settings = {
+    shared: dict[str, Any] = {
         "version": __version__,
         "environment": to_table(environment, ENVIRONMENTS),
         "recipe": recipe,
         "seeds": list(range(seed, seed + seeds)),
         "steps": every * EVALUATIONS,
         "every": every,
-        "memory": None if memory is None else to_table(memory, MEMORIES),
+        "deep": deep,
+        "memory": None if memory is None else memory_table(memory),
         "proposal": None if proposal is None else to_table(proposal, PROPOSALS),
+        "settings": dict(settings or {}),
     }
     folder = _folder(out)
-    found = plan(Problem(environment, environment.default_scheme()))
     results = {}
     for method in methods:
         if method in HARD_CODED:
-            results[method] = _hard_coded(environment, method, settings)
+            results[method] = _hard_coded(environment, method, shared)
             continue
-        # A baseline is its memory, and imagines nothing: only FairQCM can be varied.
-        varied = {"memory": memory, "proposal": proposal} if method == "fairqcm" else {}
-        config = {**settings, "method": method}
-        if not varied:
+        config = {**shared, "method": method}
+        if method != "fairqcm":  # a baseline is its memory, and imagines nothing
             config |= {"memory": None, "proposal": None}
-        learner = tabular_learner(environment, method, recipe, **varied)  # type: ignore[arg-type]
-        run = train(
-            learner,
-            config,
-            None if folder is None else folder / f"{method}.{recipe}.run",
-            None if progress is None else lambda *at, name=method: progress(name, *at),
-        )
-        results[method] = _result(method, run)
-    comparison = Comparison(settings, found.value, found.random_value(), results)
+        path = None if folder is None else folder / f"{method}.{recipe}.run"
+        tell = None if progress is None else _named(progress, method)
+        build(config)  # what is wrong is found here, not in another process
+        if deep:
+            measure = lambda: yardstick(environment)  # noqa: E731  # while others are busy
+            run = train_in_blocks(config, path, tell, measure, workers)
+        else:
+            run = train(build(config), config, path, tell)
+        results[method] = result_of(method, run)
+    comparison = Comparison(shared, yardstick(environment), results)
     if folder is not None:
         write_whole(folder / "results.json", json.dumps(comparison.to_json(), indent=2).encode())
         write_whole(folder / "curves.csv", comparison.curves().encode())
         write_whole(folder / "table.csv", comparison.table().encode())
     return comparison
+
+
+def _named(progress: Progress, method: str) -> Callable[[int, int, float], None]:
+    return lambda done, of, score: progress(method, done, of, score)
+
+
+def _require_methods(environment: Environment, methods: Sequence[str], deep: bool) -> None:
+    if not deep and not isinstance(environment, Doughnuts):
+        raise BadParameter(
+            f"tabular methods are compared on doughnuts, and {type(environment).__name__} is no "
+            "such world: use deep ones."
+        )
+    hard_coded = HARD_CODED if isinstance(environment, Doughnuts) else ("random",)
+    known = (*(deep_methods(environment) if deep else MEMORY_OF), *hard_coded)
+    for method in methods:
+        if method not in known:
+            raise BadParameter(f"there is no method {method!r}: there are {', '.join(known)}.")
 
 
 def _csv(heading: Sequence[str], rows: Iterable[Sequence[Any]]) -> str:
@@ -203,24 +257,25 @@ def _folder(out: Path | None) -> Path | None:
     return out
 
 
-def _result(method: str, run: Run) -> MethodResult:
-    return MethodResult(
-        method, run.scores[-1], run.scores, run.kept, run.steps, run.seconds, run.compile_seconds
-    )
+def result_of(method: str, run: Run) -> MethodResult:
+    return MethodResult(method, run.measures, run.steps, run.seconds, run.compile_seconds)
 
 
 def _hard_coded(environment: Environment, method: str, settings: dict[str, Any]) -> MethodResult:
-    """A policy that does not learn has the same exact score for every seed and at every time."""
+    """A policy that does not learn has the same score for every seed and at every time."""
     started = time.perf_counter()
     policy = TurnTaking() if method == "oracle" else Random(environment.num_actions)
     problem = Problem(environment, environment.default_scheme())
-    score = evaluate(problem, policy).score
-    kept = evaluate(_counting(environment), policy).score
+    if settings["deep"]:
+        measures = {k: float(v) for k, v in sampled(problem, policy)._asdict().items()}
+    else:
+        score = evaluate(problem, policy).score
+        measures = {"score": score, "kept": evaluate(_counting(environment), policy).score}
     shape = (EVALUATIONS, len(settings["seeds"]))
     steps = (np.arange(EVALUATIONS) + 1) * settings["every"]
     took = time.perf_counter() - started
-    scores = np.full(shape, score)
-    return MethodResult(method, scores[-1], scores, np.full(shape, kept), steps, took, 0.0)
+    curves = {name: np.full(shape, value) for name, value in measures.items()}
+    return MethodResult(method, curves, steps, took, 0.0)
 
 
 def _counting(environment: Environment) -> Problem:

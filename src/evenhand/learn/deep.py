@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
-import optax
+import optax  # type: ignore[import-untyped]
 
 from evenhand.errors import BadParameter
 from evenhand.learn.encoders import Encoder, Layout
@@ -70,7 +70,7 @@ class DeepAgent(ABC):
     `ends` says whether the horizon terminates an episode (no bootstrap beyond it) or only truncates
     it, as in the paper's recipe. `warm_up` is how many items must be stored before learning starts;
     None: as many as there is room for. `scale` multiplies what is paid, for the network's sake.
-    The learning rate falls as 1 / (1 + k / `halved_after`) with the number k of updates, if told so.
+    The learning rate falls as 1 / (1 + k / `halved_after`) with the number k of updates.
     """
 
     problem: Problem
@@ -262,9 +262,7 @@ class DeepAgent(ABC):
             learners.key
         )
         of = self.problem, self.encoder, self.network, self.acting(learners)
-        parts = [
-            score_greedy(*of, keys[:, k], min(EPISODES, episodes)) for k in range(rounds)
-        ]
+        parts = [score_greedy(*of, keys[:, k], min(EPISODES, episodes)) for k in range(rounds)]
         return jax.tree.map(lambda *part: sum(part) / len(part), *parts)
 
 

@@ -157,7 +157,7 @@ class DQN(DeepAgent):
         self, before: Any, after: Any, imagined: Bool[Array, ""], happened: Happened
     ) -> Float[Array, ""]:
         """γΦ(x') − Φ(x): see `learn.shaping`."""
-        now, then = (self._welfare(*at, imagined) for at in (before, after))
+        now, then = (self._welfare(memory, books, imagined) for memory, books in (before, after))
         horizon = self.problem.environment.horizon
         return shaping(now, then, happened.time, horizon, self.ends, self.discount)
 
@@ -165,9 +165,13 @@ class DQN(DeepAgent):
         """W(U): by the books for what is real, by the memory's claim for what is imagined."""
         vector = self.problem.scheme.status.value(books.status)
         if self.imagines:
-            claim = self.problem.memory.stands_for(memory)
-            vector = jnp.where(imagined, claim, vector)
+            vector = jnp.where(imagined, self._claim(memory), vector)
         return self.problem.scheme.aggregation.contribute(vector, None)
+
+    def _claim(self, memory: Any) -> Float[Array, " status"]:
+        claim = self.problem.memory.stands_for(memory)
+        assert claim is not None  # it was asked whether it pays
+        return claim
 
     def _complete(self, pending: Pending, happened: Happened, learner: Learner) -> Experience:
         """What is stored of an experience, for its real and its imagined memories."""

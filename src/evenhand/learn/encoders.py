@@ -58,7 +58,8 @@ class Encoder(ABC):
             return self.features(problem, augmented.state, augmented.seen)
 
         shapes = jax.eval_shape(start, jax.random.key(0))
-        return Layout(*shapes.each.shape, shapes.common.shape[0])
+        stakeholders, each = shapes.each.shape
+        return Layout(stakeholders, each, shapes.common.shape[0])
 
     def features(self, problem: Problem, state: Any, seen: Seen) -> Features:
         size = problem.environment.num_stakeholders

@@ -103,7 +103,8 @@ class RecurrentDQN(DeepAgent):
 
     def _loss_of_one(self, weights: Any, learner: Learner, moments: Moment) -> Float[Array, ""]:
         start, cut = moments.carry[0], self.burn_in
-        warm, counted = (jax.tree.map(lambda leaf: leaf[s], moments) for s in _cut(cut))
+        warm = jax.tree.map(lambda leaf: leaf[:cut], moments)
+        counted = jax.tree.map(lambda leaf: leaf[cut:], moments)
         unroll, values = self.network.unroll, self.network.values
         carries = []
         for each in (weights, learner.target):
@@ -129,7 +130,3 @@ class RecurrentDQN(DeepAgent):
         return jax.vmap(lambda carry, x: self.network.apply(weights, carry, x)[1])(
             carries, features
         )
-
-
-def _cut(at: int) -> tuple[slice, slice]:
-    return slice(None, at), slice(at, None)

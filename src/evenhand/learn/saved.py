@@ -53,9 +53,7 @@ class Saved:
     def evaluate(self, seed: int = 0, episodes: int = 1000) -> Score:
         """Means over greedy episodes, for each seed."""
         keys = jax.random.split(jax.random.key(seed), self.num_policies)
-        return score_greedy(
-            self.problem, self.encoder, self.network, self.weights, keys, episodes
-        )
+        return score_greedy(self.problem, self.encoder, self.network, self.weights, keys, episodes)
 
 
 def save_policies(
@@ -118,4 +116,3 @@ def build_memory(table: Any) -> Memory:
     if isinstance(table, list):
         return Product(tuple(build_memory(part) for part in table))
     return from_table(table, MEMORIES, "memory")
-

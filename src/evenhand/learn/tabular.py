@@ -227,8 +227,11 @@ class Tabular:
         contributions = self.problem.scheme.aggregation.contribute(np.asarray(vectors), None)
         return np.asarray(contributions, dtype=np.float32)
 
-    def evaluate(self, learners: Learner) -> Score:
-        """The exact undiscounted score of each learner's greedy policy, ties broken at random."""
+    def evaluate(self, learners: Learner, episodes: int = 0) -> Score:
+        """The exact undiscounted score of each learner's greedy policy, ties broken at random.
+
+        It is no mean of episodes, however many are asked for.
+        """
         if self.steps_an_episode is None:
             raise BadParameter("an episode needs a horizon to have a score.")
         return self._evaluate_all(self.world.arena, learners.q)

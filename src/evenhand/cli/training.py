@@ -1,0 +1,275 @@
+"""`evenhand train` and `evenhand evaluate`: one method, its policy as a file, and its score."""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from evenhand.cli.learning import (
+    Deep,
+    EnvironmentArgument,
+    Episodes,
+    Horizon,
+    MemoryOption,
+    Presence,
+    ProposalOption,
+    Recipe,
+    Seed,
+    Seeds,
+    Stakeholders,
+    Steps,
+    learning_bar,
+    length,
+    variants,
+    world,
+)
+from evenhand.cli.output import JsonOption, print_json, print_table
+from evenhand.errors import BadFile
+
+if TYPE_CHECKING:
+    from evenhand.experiments.runs import Run
+    from evenhand.experiments.yardstick import Yardstick
+
+
+def train_command(
+    environment: EnvironmentArgument,
+    method: Annotated[str, typer.Option(help="fairqcm, full, min, reset or rnn.")] = "fairqcm",
+    stakeholders: Stakeholders = None,
+    horizon: Horizon = None,
+    presence: Presence = None,
+    recipe: Recipe = "best",
+    seeds: Seeds = 1,
+    seed: Seed = 0,
+    steps: Steps = None,
+    episodes: Episodes = None,
+    deep: Deep = None,
+    memory: MemoryOption = None,
+    proposal: ProposalOption = None,
+    out: Annotated[
+        Path | None, typer.Option(help="Write the policy to this file; it resumes there.")
+    ] = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Train one method; with --out it saves as it goes and, run again, goes on from there.
+
+    Example: evenhand train doughnuts --method fairqcm --episodes 100 --out fair.policy
+    """
+    started = time.perf_counter()
+    from evenhand.envs.names import ENVIRONMENTS
+    from evenhand.experiments.compare import EVALUATIONS
+    from evenhand.experiments.tabular import PROPOSALS
+    from evenhand.experiments.yardstick import yardstick
+    from evenhand.learn.saved import memory_table
+    from evenhand.scheme_file import to_table
+
+    env, networks = world(environment, deep, episodes, stakeholders, horizon, presence)
+    total = length(env, networks, steps, episodes, 10_000)
+    checkpoints = min(EVALUATIONS, max(1, total // env.horizon) if networks else EVALUATIONS)
+    varied = variants(memory, proposal)
+    config: dict[str, Any] = {
+        "environment": to_table(env, ENVIRONMENTS),
+        "method": method,
+        "recipe": recipe,
+        "deep": networks,
+        "memory": None if memory is None else memory_table(varied["memory"]),
+        "proposal": None if proposal is None else to_table(varied["proposal"], PROPOSALS),
+        "seeds": list(range(seed, seed + seeds)),
+        "steps": total // checkpoints * checkpoints,
+        "every": total // checkpoints,
+    }
+    run = _trained(config, out, as_json, lambda: yardstick(env), env.horizon)
+    against = yardstick(env)
+    answer = _answer(run, against, env.horizon)
+    answer["wall_seconds"] = round(time.perf_counter() - started, 3)
+    if out is not None and networks and run.finished:
+        _save(out, run, answer)
+    if as_json:
+        print_json(answer)
+    else:
+        _print(run, against, answer, out)
+    if not run.finished:
+        raise typer.Exit(130)
+
+
+def _trained(config: dict[str, Any], out: Path | None, quiet: bool, measure: Any, of: int) -> Run:
+    """The run, as far as it came; a policy that was finished before is not trained again."""
+    from evenhand.experiments.blocks import build, train_in_blocks
+    from evenhand.experiments.runs import train
+
+    agent = build(config)  # what is wrong is found here, not in another process
+    if out is not None and config["deep"] and out.exists():
+        return _finished(config, out)
+    known: dict[str, float | None] = {}
+    with learning_bar(quiet, of) as show:
+
+        def progress(done: int, steps: int, score: float) -> None:
+            best = known.get("optimum")
+            show(config["method"], done, steps, score, None if best is None else best - score)
+
+        if config["deep"]:
+            later = lambda: known.update(optimum=measure().optimum)  # noqa: E731
+            return train_in_blocks(config, out, progress, later)
+        return train(agent, config, out, progress)
+
+
+def _finished(config: dict[str, Any], path: Path) -> Run:
+    """The run that a policy file came from."""
+    import json
+
+    import numpy as np
+
+    from evenhand.experiments.runs import Run
+    from evenhand.learn.saved import load_policies
+
+    about = load_policies(path).header
+    if about.get("config") != json.loads(json.dumps(config)):
+        raise BadFile(
+            f"{path} holds a policy with other settings: choose another --out, or remove the file."
+        )
+    measures = {name: np.asarray(rows) for name, rows in about["measures"].items()}
+    times = about["seconds"], about["compile_seconds"], about["versions"]
+    return Run(config, None, measures, *times)
+
+
+def _save(out: Path, run: Run, answer: dict[str, Any]) -> None:
+    """The policies as a file, in place of the parts that were saved on the way."""
+    from evenhand.experiments.blocks import block_files, build
+    from evenhand.experiments.runs import restore
+    from evenhand.learn.saved import save_policies
+
+    if run.learners is None:  # it was there already
+        return
+    agent = build(run.config)
+    weights = agent.acting(restore(agent, run).learners)
+    about = {
+        "config": run.config,
+        "measures": {name: rows.tolist() for name, rows in run.measures.items()},
+        "optimum": answer["optimum"],
+        "seconds": run.seconds,
+        "compile_seconds": run.compile_seconds,
+        "versions": run.versions,
+    }
+    save_policies(out, agent, weights, about)
+    for file in block_files(out):
+        file.unlink()
+
+
+def _answer(run: Run, against: Yardstick, horizon: int) -> dict[str, Any]:
+    scores = run.scores[-1]
+    best = against.optimum
+    return {
+        "final_scores": scores.tolist(),
+        "optimum": best,
+        "random": against.random,
+        "regret": None if best is None else (best - scores).tolist(),
+        "final": {name: rows[-1].tolist() for name, rows in run.measures.items()},
+        "curve": {
+            "steps": run.steps.tolist(),
+            "episodes": (run.steps / horizon).tolist(),
+            "scores": run.scores.tolist(),
+        },
+        "finished": run.finished,
+        "seconds": round(run.seconds, 3),
+        "compile_seconds": round(run.compile_seconds, 3),
+        "config": run.config,
+        "versions": run.versions,
+    }
+
+
+def _print(run: Run, against: Yardstick, answer: dict[str, Any], out: Path | None) -> None:
+    config, best = run.config, against.optimum
+    rows = [
+        (f"seed {name}", f"{score:,.3f}", "" if best is None else f"{best - score:,.3f}")
+        for name, score in zip(config["seeds"], run.scores[-1], strict=True)
+    ]
+    title = f"{config['method']}, {config['recipe']} recipe, after {int(run.steps[-1]):,} steps"
+    print_table(title, ("", "score", "regret"), rows)
+    how = (
+        "means of 1,000 greedy episodes" if config["deep"] else "exact values of the greedy policy"
+    )
+    known = f"The exact optimum is {best:,.3f}; acting" if best is not None else "Acting"
+    print(f"\n{known} at random scores {against.random:,.3f}. Scores are {how}.")
+    if not run.finished:
+        print("Stopped before the end." + (" Run it again to go on." if out else ""))
+    elif out is not None:
+        print(f"The policy is in {out}: score it with `evenhand evaluate {out}`.")
+
+
+def evaluate_command(
+    file: Annotated[
+        Path, typer.Argument(help="A policy or run that `evenhand train` or `compare` wrote.")
+    ],
+    episodes: Annotated[
+        int, typer.Option(help="Greedy episodes that a score is the mean of (deep).", min=1)
+    ] = 1000,
+    seed: Seed = 0,
+    as_json: JsonOption = False,
+) -> None:
+    """Score what was learned, and how far that is from the optimum.
+
+    Example: evenhand evaluate fair.policy
+    """
+    from evenhand.plan import regret
+    from evenhand.tensors import kind_of
+
+    scored = _score_policy if kind_of(file) == "policy" else _score_run
+    answer, against = scored(file, seed, episodes)
+    best = against.optimum
+    answer |= {"optimum": best, "random": against.random}
+    if best is not None:
+        pairs = [regret(score, best, against.random) for score in answer["scores"]]
+        answer |= {"regret": [p[0] for p in pairs], "share_of_the_way": [p[1] for p in pairs]}
+    if as_json:
+        print_json(answer)
+        return
+    columns = {"score": [f"{s:,.3f}" for s in answer["scores"]]}
+    if best is not None:
+        columns["regret"] = [f"{lost:,.3f}" for lost in answer["regret"]]
+        columns["share of the way"] = [f"{share:.1%}" for share in answer["share_of_the_way"]]
+    if "achieved" in answer:
+        columns["reached its goal"] = [f"{share:.1%}" for share in answer["achieved"]]
+    names = [f"seed {name}" for name in answer["seeds"]]
+    title = f"{answer['method']}, {answer['recipe']} recipe, after {answer['steps']:,} steps"
+    print_table(title, ("", *columns), zip(names, *columns.values(), strict=True))
+    known = "No exact optimum is known" if best is None else f"Optimum {best:,.3f}"
+    print(f"\n{known}, acting at random {against.random:,.3f}.")
+
+
+def _score_policy(file: Path, seed: int, episodes: int) -> tuple[dict[str, Any], Yardstick]:
+    import jax
+
+    from evenhand.experiments.yardstick import yardstick
+    from evenhand.learn.saved import load_policies
+
+    saved = load_policies(file)
+    config = saved.header["config"]
+    found = jax.device_get(saved.evaluate(seed, episodes))
+    answer = _about(config, config["steps"])
+    answer |= {"scores": found.score.tolist(), "episodes": episodes, "kept": found.kept.tolist()}
+    answer["achieved"] = found.achieved.tolist()
+    return answer, yardstick(saved.problem.environment)  # type: ignore[arg-type]
+
+
+def _score_run(file: Path, seed: int, episodes: int) -> tuple[dict[str, Any], Yardstick]:
+    import jax
+    import numpy as np
+
+    from evenhand.experiments.blocks import build
+    from evenhand.experiments.runs import load_run, restore
+    from evenhand.experiments.yardstick import yardstick
+
+    run = load_run(file)
+    agent = build(run.config)
+    more = {"episodes": episodes} if run.config["deep"] else {}
+    found = jax.device_get(agent.evaluate(restore(agent, run).learners, **more))
+    answer = _about(run.config, len(run.scores) * run.config["every"])
+    answer["scores"] = np.asarray(found.score, dtype=float).tolist()
+    return answer, yardstick(agent.problem.environment)
+
+
+def _about(config: dict[str, Any], steps: int) -> dict[str, Any]:
+    named = {name: config[name] for name in ("method", "recipe", "seeds")}
+    return {**named, "steps": steps}

@@ -1,0 +1,101 @@
+"""Section 6 and the appendix: the paper's learning figures, as comparisons of methods."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from evenhand.envs import Doughnuts, Environment, GaussianLending, Lending
+
+SHOP = Doughnuts(num_stakeholders=5, horizon=100, presence=0.8)
+SMALL_SHOP = Doughnuts(num_stakeholders=3, horizon=12, presence=0.8)
+
+
+@dataclass(frozen=True)
+class Part:
+    """Methods under one recipe, for as many steps each."""
+
+    recipe: str
+    methods: tuple[str, ...]
+    steps: int
+    settings: Mapping[str, Any] = field(default_factory=dict)
+    drawn: bool = True  # whether its curves are in the chart, or in the tables alone
+
+
+@dataclass(frozen=True)
+class Figure:
+    """A figure of the paper, made anew."""
+
+    title: str
+    environment: Environment
+    deep: bool
+    parts: Mapping[str, Part]
+
+
+def _deep(environment: Environment, paper: tuple[str, ...], best: tuple[str, ...]) -> dict:
+    steps = 1000 * environment.horizon
+    return {"paper": Part("paper", paper, steps), "best": Part("best", best, steps)}
+
+
+def _ablation(environment: Environment, batch: int, plain: dict[str, int]) -> dict[str, Part]:
+    """FairQCM as it is, with the scripts' mistakes, with a small batch; Full with a large one."""
+    steps, fair = 1000 * environment.horizon, ("fairqcm",)
+    rival = "full" if isinstance(environment, Doughnuts) else "min"
+    return {
+        "as in the paper": Part("paper", (*fair, rival), steps),
+        "with the scripts' mistakes": Part("paper", fair, steps, {"script_mistakes": True}),
+        "small batch": Part("paper", fair, steps, {"batch": batch}),
+        "large batch, nothing imagined": Part("paper", (rival,), steps, plain),
+    }
+
+
+FIGURES: dict[str, Figure] = {
+    "tabular": Figure(
+        "Tabular Q-learning for resource allocation",
+        SMALL_SHOP,
+        False,
+        {
+            "paper": Part(
+                "paper", ("fairqcm", "full", "min", "reset", "oracle", "random"), 100_000
+            ),
+            "best": Part("best", ("fairqcm", "full"), 100_000),
+            # Imagined memories buy updates, 9 a step for FairQCM: Full needs 9 times the steps.
+            "as many updates": Part("paper", ("full",), 900_000, drawn=False),
+        },
+    ),
+    "doughnuts": Figure(
+        "Resource allocation",
+        SHOP,
+        True,
+        _deep(
+            SHOP,
+            ("fairqcm", "full", "min", "reset", "rnn", "oracle", "random"),
+            ("fairqcm", "full"),
+        ),
+    ),
+    "lending": Figure(
+        "Simulated lending",
+        Lending(),
+        True,
+        _deep(Lending(), ("fairqcm", "full", "min", "rnn"), ("fairqcm", "min")),
+    ),
+    "lending-gaussian": Figure(
+        "Simulated lending with Gaussian changes of credit",
+        GaussianLending(),
+        True,
+        _deep(GaussianLending(), ("fairqcm", "full", "min"), ("fairqcm", "min")),
+    ),
+    "doughnuts-ablation": Figure(
+        "Resource allocation: what FairQCM owes to what",
+        SHOP,
+        True,
+        _ablation(SHOP, 64, {"batch": 2048, "capacity": 6400}),
+    ),
+    "lending-ablation": Figure(
+        "Simulated lending: what FairQCM owes to what",
+        Lending(),
+        True,
+        _ablation(Lending(), 64, {"batch": 512, "capacity": 8000}),
+    ),
+}
