@@ -223,8 +223,8 @@ def _named(message: str, case: Case, judged: Judged) -> str:
     """An error of the scoring with the names and dates of the log in it."""
 
     def name(match: re.Match[str]) -> str:
-        who, step = int(match[1]), int(match[2])
-        return f"the status of {case.names[who]!r} at {judged.timeline.label(step - 1)}"
+        who, assessment = int(match[1]), int(match[2])
+        return f"the status of {case.names[who]!r} at {judged.label(assessment - 1)}"
 
     return re.sub(r"the status of stakeholder (\d+) at time (\d+)", name, message)
 

@@ -8,19 +8,21 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from evenhand.aggregation import TimepointFirst
 from evenhand.audit.history import History
-from evenhand.audit.question import AtEnd, Question, Timeline
+from evenhand.audit.question import Question, Timeline
 from evenhand.audit.roster import Roster, presence
 from evenhand.audit.tally import Tally
 from evenhand.errors import EvenhandError, NegativeStatus, WelfareOverflow
-from evenhand.filters import Final
+from evenhand.filters import Always, Filter, Final
 from evenhand.groups import Groups
 from evenhand.presence import of_those_present
 from evenhand.scheme import FairnessScheme
 from evenhand.status import EnvyOfBest, GroupTotals, PairwiseEnvy, PerEntitlement, Returns, Status
 from evenhand.stream import Block, Stream
-from evenhand.trace import Trace
+from evenhand.trace import Step, Trace
 from evenhand.unfairness import unfair_to, unfairness
+from evenhand.welfare import Average
 
 if TYPE_CHECKING:
     from jaxtyping import Bool, Float, Int
@@ -45,8 +47,8 @@ class Case:
         return self.status.names(self.history.names)
 
     def timeline(self, question: Question) -> Timeline:
-        if isinstance(question, AtEnd) and not is_sum(self.status):
-            return Question.timeline(question, self.history, self.until)
+        if is_sum(self.status):
+            return question.merged(self.history, self.until)
         return question.timeline(self.history, self.until)
 
     def present(self, moments: np.ndarray) -> Present:
@@ -73,53 +75,57 @@ def is_sum(status: Status) -> bool:
     return status == Returns()
 
 
+@dataclass(frozen=True)
+class Given(Status):
+    """Statuses that are known already: those of an assessment stand in the place of rewards."""
+
+    size: int
+
+    def init(self, num_stakeholders: int) -> Any:
+        return np.zeros(self.size)
+
+    def update(self, state: Any, step: Step) -> Any:
+        return step.rewards
+
+    def value(self, state: Any) -> Any:
+        return state
+
+    def scan(self, state: Any, steps: Trace) -> tuple[Any, Float[np.ndarray, "time status"]]:
+        return state, steps.rewards
+
+    def describe(self) -> str:
+        return "known"
+
+
 class Scorer:
-    """One scheme at work on a history, and what it would have scored had all been even."""
+    """One scheme at work on assessed statuses, and on those statuses made even.
 
-    def __init__(self, scheme: FairnessScheme, num_stakeholders: int) -> None:
-        self.stream = Stream(scheme, num_stakeholders)
+    Many schemes look at one history at the same times, and its statuses are worked out once.
+    """
+
+    def __init__(self, scheme: FairnessScheme, size: int) -> None:
+        self.scheme = scheme
+        known = replace(scheme, status=Given(size), filter=Always())
+        self.stream, self._even = Stream(known, size), Stream(known, size)
+        self.size = size
         self.undefined: EvenhandError | None = None
-        self._even: Any = None
 
-    def take(self, trace: Trace, present: Present) -> list[Block]:
-        if self.undefined is not None:
-            return []
+    def take(self, block: Block) -> Float[np.ndarray, "assessment ..."] | None:
+        """What each assessment of a block adds, where that is defined."""
+        if self.undefined is not None or not len(block.statuses):
+            return None
         try:
-            found = list(self.stream.blocks(trace, present))
+            parts = [
+                part.contributions
+                for part in self.stream.blocks(_as_trace(block.statuses), block.present)
+            ]
+            if not self.scheme.aggregation.keeps_history:
+                even = of_those_present(_evened, block.statuses, block.present, 0.0)
+                self._even.extend(_as_trace(even), block.present)
         except (NegativeStatus, WelfareOverflow) as error:
             self.undefined = error
-            return []
-        for block in found:
-            self._take_even(block)
-        return found
-
-    def end(self, present: Present) -> list[Block]:
-        if self.undefined is not None:
-            return []
-        try:
-            block = self.stream.end(None if present is None else present[-1])
-        except (NegativeStatus, WelfareOverflow) as error:
-            self.undefined = error
-            return []
-        if block is not None:
-            self._take_even(block)
-        return [] if block is None else [block]
-
-    def _take_even(self, block: Block) -> None:
-        """The same amounts, with everyone who is there at the mean of those who are there."""
-        aggregation = self.stream.scheme.aggregation
-        if aggregation.keeps_history or not len(block.statuses):
-            return
-
-        def even(statuses: Float[np.ndarray, "time n"]) -> Float[np.ndarray, "time ..."]:
-            mean = np.broadcast_to(statuses.mean(axis=1, keepdims=True), statuses.shape)
-            return aggregation.contribute(mean, None)
-
-        if self._even is None:
-            self._even = aggregation.init(block.statuses.shape[-1])
-        with np.errstate(all="ignore"):
-            contributions = of_those_present(even, block.statuses, block.present, 0.0)
-            self._even = aggregation.extend(self._even, contributions)
+            return None
+        return np.concatenate(parts)
 
     @property
     def score(self) -> float:
@@ -129,9 +135,18 @@ class Scorer:
 
     @property
     def even_score(self) -> float | None:
-        if self.undefined is not None or self._even is None:
+        """The score had everyone who was there had the mean of those who were there."""
+        if self.undefined is not None or not self._even.assessments:
             return None
-        return float(self.stream.scheme.aggregation.value(self._even))
+        return self._even.score
+
+
+def _evened(statuses: Float[np.ndarray, "time n"]) -> Float[np.ndarray, "time n"]:
+    return np.repeat(statuses.mean(axis=1, keepdims=True), statuses.shape[1], axis=1)
+
+
+def _as_trace(statuses: Float[np.ndarray, "time n"]) -> Trace:
+    return Trace(rewards=statuses)
 
 
 @dataclass(frozen=True, eq=False)
@@ -163,38 +178,36 @@ class Judged:
 def judge(case: Case, question: Question, schemes: Sequence[FairnessScheme]) -> Judged:
     """Stream a history through schemes that share status and filter, and tally unfairness."""
     timeline = case.timeline(question)
-    size = len(case.history.names)
-    scorers = tuple(Scorer(scheme, size) for scheme in schemes)
+    size, names = len(case.history.names), case.names
     # Statuses and times do not depend on the welfare; this one is defined everywhere.
-    watch = Stream(_watching(schemes[0]), size)
-    tally = Tally(len(case.names))
-    stride = max(1, -(-timeline.steps * len(case.names) // KEPT_VALUES))
+    watching = FairnessScheme(case.status, TimepointFirst(Average()), _filter(question, timeline))
+    watch = Stream(watching, size)
+    scorers = tuple(Scorer(scheme, len(names)) for scheme in schemes)
+    tally = Tally(len(names))
+    stride = max(1, -(-timeline.steps * len(names) // KEPT_VALUES))
     assessed, welfare, kept, apart = [], [], [], []
     start, present = 0, None
 
-    def keep(block: Block) -> None:
+    def take(block: Block) -> None:
         rows = np.arange(-tally.assessments % stride, len(block.statuses), stride)
         kept.append(tally.assessments + rows)
         some = None if block.present is None else block.present[rows]
         apart.append(of_those_present(unfairness, block.statuses[rows], some, np.nan))
         tally.take(block)
+        added = [scorer.take(block) for scorer in scorers]
+        if added[0] is not None:
+            welfare.append(added[0])
 
     for trace, present in case.steps(timeline):
         for block in watch.blocks(trace, present):
             assessed.append(start + np.flatnonzero(block.assessed))
             start += len(block.assessed)
-            keep(block)
-        for k, scorer in enumerate(scorers):
-            found = scorer.take(trace, present)
-            welfare += [block.contributions for block in found] if k == 0 else []
+            take(block)
     end = watch.end(None if present is None else present[-1])
     if end is not None:
         assessed.append(np.array([timeline.steps - 1]))
-        keep(end)
-    for k, scorer in enumerate(scorers):
-        found = scorer.end(present)
-        welfare += [block.contributions for block in found] if k == 0 else []
-    here = np.ones(len(case.names), dtype=bool) if present is None else present[-1]
+        take(end)
+    here = np.ones(len(names), dtype=bool) if present is None else present[-1]
     final = watch.status
     last, below = np.full(len(final), np.nan), np.zeros(len(final), dtype=bool)
     if here.any():
@@ -235,11 +248,8 @@ def _welfare(
     return float(end.contributions[0])
 
 
-def _watching(scheme: FairnessScheme) -> FairnessScheme:
-    from evenhand.aggregation import TimepointFirst
-    from evenhand.welfare import Average
-
-    return FairnessScheme(scheme.status, TimepointFirst(Average()), scheme.filter, empty=0.0)
+def _filter(question: Question, timeline: Timeline) -> Filter:
+    return question.filter() if timeline.filter is None else timeline.filter
 
 
 def _joined(parts: list[np.ndarray]) -> np.ndarray:

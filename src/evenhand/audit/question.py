@@ -55,6 +55,7 @@ class Timeline:
     label: Callable[[int], str]
     marks: Bool[np.ndarray, " step"] | None = None  # for a filter that needs them
     gaps: tuple[str, ...] = ()  # periods in which nothing happened
+    filter: Filter | None = None  # where merged steps need another filter than time points do
 
 
 class Question(ABC):
@@ -70,6 +71,10 @@ class Question(ABC):
     def timeline(self, history: History, until: Any) -> Timeline:
         slots = history.slots
         return Timeline(np.arange(len(slots)), len(slots), slots, lambda k: moment_label(slots[k]))
+
+    def merged(self, history: History, until: Any) -> Timeline:
+        """The same with time points merged that need not be told apart, where a status is a sum."""
+        return self.timeline(history, until)
 
     @abstractmethod
     def adverb(self) -> str:
@@ -104,6 +109,18 @@ class EveryN(Question):
 
     def filter(self) -> Filter:
         return Every(self.number)
+
+    def merged(self, history: History, until: Any) -> Timeline:
+        slots, size = history.slots, self.number
+        ends = np.minimum(np.arange(size, len(slots) + size, size), len(slots)) - 1
+        return Timeline(
+            step_of_slot=np.arange(len(slots)) // size,
+            steps=len(ends),
+            moments=slots[ends],
+            label=lambda k: moment_label(slots[ends[k]]),
+            marks=np.arange(1, len(ends) + 1) * size <= len(slots),
+            filter=Marked(self.filter().describe()),
+        )
 
     def adverb(self) -> str:
         return f"looked at every {self.number} time points"
@@ -203,7 +220,7 @@ class AtEnd(Question):
     def adverb(self) -> str:
         return "at the end"
 
-    def timeline(self, history: History, until: Any) -> Timeline:
+    def merged(self, history: History, until: Any) -> Timeline:
         last = history.slots[-1:]
         return Timeline(
             np.zeros(len(history.slots), dtype=np.int64), 1, last, lambda k: moment_label(last[k])

@@ -24,6 +24,7 @@ from evenhand.temporal import Temporal
 from evenhand.welfare import Equality, GiniWelfare, LogNash, Rawls, Utilitarian, Welfare
 
 OTHERS: tuple[Welfare, ...] = (LogNash(), Rawls(), GiniWelfare(), Equality(), Utilitarian())
+QUICK: tuple[Welfare, ...] = (Rawls(), Utilitarian())  # for very many statuses
 STEP_VALUES = 50_000_000  # a question of more statuses is asked only if it is the one asked
 EVEN = 1e-9  # a score this close to the even one, relative to it, is even
 
@@ -86,7 +87,8 @@ def other_questions(case: Case) -> Iterator[Question]:
                 yield question
     elif history.exact:
         points = len(history.slots)
-        yield from (EveryN(n) for n in (1000, 100, 10, 5, 2) if 3 <= points // n <= 100_000)
+        least = points * len(case.names) / STEP_VALUES
+        yield from (EveryN(n) for n in (1000, 100, 10, 5, 2) if n >= least and points // n >= 3)
     if history.exact and len(history.slots) * len(case.names) <= STEP_VALUES:
         yield EachEvent()
 
@@ -110,8 +112,9 @@ def welfare_schemes(
     case: Case, scheme: FairnessScheme, question: Question, temporal: Temporal
 ) -> list[FairnessScheme]:
     """The scheme under another question, then the same with every other welfare function."""
-    own = scheme.welfare
-    welfares = [w for w in OTHERS if w != own]
+    steps = case.timeline(question).steps
+    others = OTHERS if steps * len(case.names) <= STEP_VALUES else QUICK
+    welfares = [welfare for welfare in others if welfare != scheme.welfare]
     first = FairnessScheme(case.status, scheme.aggregation, question.filter(), scheme.empty)
     return [first] + [
         FairnessScheme(case.status, TimepointFirst(welfare, temporal), question.filter())
@@ -148,7 +151,7 @@ def _row(case: Case, found: Judged, base: Row | None = None) -> Row:
 
 
 def _reading(scorer: Scorer, asked: bool | None = None) -> Reading:
-    name = name_of(scorer.stream.scheme)
+    name = name_of(scorer.scheme)
     if scorer.undefined is not None:
         return Reading(name, None, None, None)
     score, even_score = scorer.score, scorer.even_score

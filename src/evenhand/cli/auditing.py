@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -175,6 +176,8 @@ def audit_command(
     Two logs are compared side by side under the same options; a policy's rollouts, written as a
     log, can be one of them.
     """
+    # The products here are of 16 by 16 numbers: threads would only wait for each other.
+    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     from evenhand.audit import audit, compare
     from evenhand.errors import BadParameter
 

@@ -102,6 +102,8 @@ def monitor_command(
     Late: an event earlier than one before it counts at the present time point. Repeated: an event
     whose --id was among the last 100,000 does not count. Exits with 1 if there was an alert.
     """
+    # The products here are of 16 by 16 numbers: threads would only wait for each other.
+    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     from evenhand.monitor.making import make_monitor
     from evenhand.monitor.state import load_state, save_state
 
