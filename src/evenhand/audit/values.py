@@ -56,14 +56,14 @@ def _to_utc(frame: nw.LazyFrame[Any], column: str) -> nw.LazyFrame[Any]:
 
 
 def _times_of_text(frame: nw.LazyFrame[Any], column: str, time_format: str | None) -> Typed:
-    name = quoted(column)
-    text = f"trim(CAST({name} AS VARCHAR))"
+    text = f"trim(CAST({quoted(column)} AS VARCHAR))"
     kept = TEXT + column
     if time_format is not None:
         moment = f"CAST(try_strptime({text}, {literal(time_format)}) AS TIMESTAMP)"
         return Typed(_replaced(frame, column, moment, kept), kept)
-    numbers = f"count(TRY_CAST({text} AS DOUBLE)) = count({name}) AND count({name}) > 0"
-    if fetch_one(frame.to_native().aggregate(f"{numbers} AS found"), "found"):
+    # Filters apply first, so one bad row that they leave out must not decide what times are.
+    more = f"count(TRY_CAST({text} AS DOUBLE)) > count(TRY_CAST({text} AS TIMESTAMP))"
+    if fetch_one(frame.to_native().aggregate(f"{more} AS numbers"), "numbers"):
         return Typed(_replaced(frame, column, f"TRY_CAST({text} AS DOUBLE)", kept), kept, True)
     zoned = f"regexp_matches({text}, {literal(ZONE)})"
     moment = (

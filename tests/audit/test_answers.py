@@ -1,0 +1,247 @@
+"""Calendars, rosters, groups, entitlements and thresholds, worked out by hand."""
+
+from __future__ import annotations
+
+import json
+import math
+
+import numpy as np
+import pandas as pd
+import pytest
+from logs import MAPPED, OPTIONS, SIDE_BY_SIDE, write
+from typer.testing import CliRunner
+
+from evenhand.audit import audit, compare
+from evenhand.audit.calendar import PERIODS
+from evenhand.cli.app import app
+
+DAYS = [("2021-01-15", "A", 4), ("2021-01-20", "B", 2), ("2021-04-30", "B", 6)]
+
+
+def frame(rows, columns=("date", "country", "doses")):
+    return pd.DataFrame(rows, columns=list(columns))
+
+
+def test_empty_periods_are_assessed_and_named():
+    answer = audit(frame(DAYS), **MAPPED, every="month", welfare="rawls")
+    assert answer.over_time.times == ("2021-01", "2021-02", "2021-03", "2021-04")
+    assert answer.over_time.welfare.tolist() == [2, 2, 2, 4]
+    assert answer.score == 2.5
+    assert answer.gaps == ("2021-02", "2021-03")
+    assert "Nothing happened in 2021-02 and 2021-03: assessed all the same." in answer.notes
+
+
+def test_an_unfinished_period_is_shown_and_not_scored():
+    rows = [*DAYS, ("2021-05-30", "A", 100)]
+    answer = audit(frame(rows), **MAPPED, every="month", welfare="rawls")
+    assert answer.score == 2.5
+    assert answer.overall.unfinished == "2021-05"
+    last = answer.over_time.unfinished
+    assert (last.time, last.welfare, last.unfairness.tolist()) == ("2021-05", 8, [48, -48])
+    assert answer.stakeholder("A").final == 104  # the end of the log
+    assert answer.stakeholder("A").last_unfairness == -2  # the last assessment
+    until = audit(frame(rows), **MAPPED, every="month", welfare="rawls", until="2021-05-31")
+    assert until.overall.unfinished is None
+    assert until.score == (2 + 2 + 2 + 4 + 8) / 5
+    assert audit(frame(rows), **MAPPED, every="month", until="2021-06-15").over_time.times[-1] == (
+        "2021-05"
+    )
+
+
+def test_until_cuts_the_log_and_counts_what_it_cut():
+    answer = audit(frame(DAYS), **MAPPED, until="2021-02-28", every="month")
+    assert answer.over_time.times == ("2021-01", "2021-02")
+    assert any("1 time point after --until" in note for note in answer.notes)
+
+
+@pytest.mark.parametrize(
+    ("name", "day", "label", "last"),
+    [
+        ("day", "2020-02-29", "2020-02-29", "2020-02-29"),
+        ("week", "2021-01-03", "2020-W53", "2021-01-03"),
+        ("week", "2021-01-04", "2021-W01", "2021-01-10"),
+        ("week", "1969-12-29", "1970-W01", "1970-01-04"),
+        ("month", "2020-02-01", "2020-02", "2020-02-29"),
+        ("quarter", "2021-11-30", "2021-Q4", "2021-12-31"),
+        ("year", "1968-06-01", "1968", "1968-12-31"),
+    ],
+)
+def test_calendar(name, day, label, last):
+    period = PERIODS[name]
+    number = period.number(np.array([day], dtype="M8[D]"))
+    assert period.label(int(number[0])) == label
+    assert str(period.last_day(number)[0]) == last
+    assert period.first_day(number)[0] <= np.datetime64(day) <= period.last_day(number)[0]
+
+
+def test_a_roster_brings_in_those_who_got_nothing(tmp_path):
+    roster = write(tmp_path / "roster.csv", [("A",), ("B",), ("C",)], ("country",))
+    answer = audit(frame(DAYS), **MAPPED, at_end=True, roster=roster)
+    assert answer.stakeholder("C").final == 0
+    assert answer.stakeholder("C").final_unfairness == -4
+    assert not any("No roster" in note for note in answer.notes)
+    assert audit(frame(DAYS), **MAPPED, at_end=True, roster=["A", "B", "C"]).score == answer.score
+
+
+def test_whoever_comes_and_goes_is_judged_while_there(tmp_path):
+    rows = [("A", None, "2021-02-28"), ("B", None, None), ("C", "2021-03-10", None)]
+    roster = write(tmp_path / "roster.csv", rows, ("country", "from", "until"))
+    events = [*DAYS, ("2021-01-31", "C", 50), ("2021-03-31", "C", 1)]
+    answer = audit(frame(events), **MAPPED, every="month", welfare="average", roster=roster)
+    # January and February: A 4, B 2. March: B 2, C 1. April: B 8, C 1.
+    assert answer.over_time.welfare.tolist() == [3, 3, 1.5, 4.5]
+    a, b, c = (answer.stakeholder(name) for name in "ABC")
+    assert (a.assessments, a.overall_unfairness, a.final_unfairness) == (2, 2, 1)
+    assert (c.assessments, c.overall_unfairness, c.final) == (2, -0.5 - 3.5, 1)
+    assert b.overall_unfairness == -1 - 1 + 0.5 + 3.5
+    assert any("before coming or after leaving" in note and "50" in note for note in answer.notes)
+    assert math.isnan(answer.over_time.unfairness[0, 2])
+    found = answer.to_json()["over_time"]["unfairness"]["C"]
+    assert found == [None, None, -0.5, -3.5]
+
+
+def test_groups_are_added_up_and_judged():
+    rows = [(1, "a1", 1, "A"), (1, "a2", 2, "A"), (2, "b1", 9, "B")]
+    table = frame(rows, ("date", "country", "doses", "side"))
+    answer = audit(table, **MAPPED, group="side", by="group", welfare="parity", at_end=True)
+    assert {one.name: one.final for one in answer.by_stakeholder} == {"A": 3, "B": 9}
+    assert answer.score == -6
+    people = {"a1": 1.0, "a2": 2.0, "b1": 9.0}
+    even = audit(table, **MAPPED, by="side", entitlement=people, welfare="parity", at_end=True)
+    assert {one.name: one.final for one in even.by_stakeholder} == {"A": 1, "B": 1}
+    plain = audit(table, **MAPPED, group="side")
+    assert plain.stakeholder("a2").group == "A"
+
+
+def test_entitlement_as_a_column_takes_the_latest():
+    rows = [(1, "A", 10, 1), (2, "A", 10, 2), (2, "B", 30, 3)]
+    table = frame(rows, ("date", "country", "doses", "people"))
+    answer = audit(table, **MAPPED, entitlement="people", at_end=True)
+    assert {one.name: one.final for one in answer.by_stakeholder} == {"A": 10, "B": 10}
+    assert any("entitlement of 1 stakeholder changes" in note for note in answer.notes)
+    assert answer.stakeholder("A").received == 20
+    assert answer.stakeholder("A").entitlement == 2
+
+
+def test_after_each_amount():
+    answer = audit(frame(DAYS), **MAPPED, after_each=5, welfare="rawls")
+    assert answer.over_time.times == ("2021-01-20", "2021-04-30")
+    assert answer.score == (2 + 4) / 2
+
+
+def test_plain_numbers_and_every_n():
+    rows = [(k / 2, "AB"[k % 2], 1) for k in range(7)]
+    answer = audit(frame(rows), **MAPPED, every=3, welfare="rawls")
+    assert answer.over_time.times == ("1", "2.5")
+    assert answer.overall.unfinished == "3"
+    assert answer.score == (1 + 3) / 2
+
+
+def test_a_scheme_file(tmp_path):
+    scheme = tmp_path / "scheme.toml"
+    scheme.write_text(
+        'welfare = "rawls"\ntemporal = "worst"\nfilter = { name = "every", period = 2 }'
+    )
+    answer = audit(frame(DAYS), **MAPPED, scheme=scheme)
+    assert answer.over_time.times == ("2021-01-20",)
+    assert answer.score == 2
+    scheme.write_text('aggregation = "balanced_unfairness"')
+    answer = audit(frame(DAYS), **MAPPED, scheme=scheme, every="month")
+    assert answer.score == -((1 + 1 + 1 - 2) ** 2) * 2
+    assert answer.over_time.welfare is None
+
+
+def test_fell_behind_is_the_reverse_of_made_good():
+    rows = [(1, "A", 9), (2, "A", 0), (3, "B", 12)]
+    answer = audit(frame(rows), **MAPPED)
+    assert answer.stakeholder("A").fell_behind
+    assert answer.stakeholder("B").made_good
+    assert "Not behind over all, but behind at the end: A." in answer.verdict
+
+
+def test_thresholds_decide_the_exit_code(tmp_path):
+    path = write(tmp_path / "log.csv", DAYS)
+    command = ["audit", path, *OPTIONS, "--every", "month", "--welfare", "rawls"]
+
+    def code(*more):
+        return CliRunner().invoke(app, [*command, *more]).exit_code
+
+    assert code("--max-unfairness", "2", "--min-score", "2.5") == 0
+    assert code("--max-unfairness", "1.9") == 1
+    assert code("--min-score", "2.6") == 1
+    words = CliRunner().invoke(app, [*command, "--max-unfairness", "1.9"]).output
+    assert "Threshold breached: somebody was 2 below the mean" in words
+    found = json.loads(CliRunner().invoke(app, [*command, "--min-score", "3", "--json"]).output)
+    assert found["breaches"] == ["the score is 2.5, below --min-score 3"]
+
+
+def test_json_has_what_a_pipeline_needs(tmp_path):
+    path = write(tmp_path / "log.csv", DAYS)
+    found = json.loads(CliRunner().invoke(app, ["audit", path, *OPTIONS, "--json"]).output)
+    assert {"score", "assessments", "stakeholders", "questions", "notes", "verdict"} <= found.keys()
+    assert found["assessments"] == 3
+    for one in found["stakeholders"]:
+        assert {
+            "name",
+            "final",
+            "final_unfairness",
+            "overall_unfairness",
+            "share_below",
+        } <= one.keys()
+    assert found["origin"]["files"][0]["path"] == path
+    assert len(found["origin"]["files"][0]["sha256"]) == 64
+    assert found["origin"]["version"]
+
+
+def test_csv_and_page(tmp_path):
+    name = "<script>alert(1)</script>"
+    rows = [
+        ("2021-01-15", name, 4),
+        ("2021-01-20", "=cmd()", 2),
+        ("2021-01-31", '"><img src=x>', 3),
+    ]
+    path = write(tmp_path / "log.csv", rows)
+    out, sheets = tmp_path / "report.html", tmp_path / "sheets" / "deep"
+    command = ["audit", path, *OPTIONS, "--every", "day", "--out", str(out), "--csv", str(sheets)]
+    assert CliRunner().invoke(app, command).exit_code == 0
+    page = out.read_text()
+    assert "&lt;script&gt;alert(1)&lt;/script&gt;" in page
+    assert "<script" not in page
+    assert "<img" not in page
+    assert "default-src 'none'" in page
+    people = pd.read_csv(sheets / "stakeholders.csv")
+    assert set(people.name) == {name, "'=cmd()", '"><img src=x>'}
+    times = pd.read_csv(sheets / "over_time.csv")
+    assert len(times) == 17
+    assert {"questions.csv", "notes.csv"} <= {file.name for file in sheets.iterdir()}
+    both = ["audit", path, path, *OPTIONS, "--out", str(out), "--csv", str(sheets)]
+    assert CliRunner().invoke(app, both).exit_code == 0
+    assert (sheets / "first" / "stakeholders.csv").exists()
+    assert "Side by side" in out.read_text()
+
+
+def test_a_log_against_a_policys_rollouts(tmp_path):
+    """A rollout is written as a log of events, and compared like any other."""
+    rollout = [(k // 2, "AB"[k % 2], 10_000) for k in range(8)]
+    log = write(
+        tmp_path / "log.csv",
+        [(0, "A", 20_000), (1, "A", 20_000), (2, "B", 20_000), (3, "B", 20_000)],
+    )
+    frame(rollout).to_parquet(tmp_path / "policy.parquet")
+    found = compare(log, str(tmp_path / "policy.parquet"), **MAPPED, welfare="parity")
+    assert found.questions[0].scores == (-20_000, 0)
+    assert found.questions[0].fairer.endswith("policy.parquet")
+    lonely = compare(frame(SIDE_BY_SIDE), frame(SIDE_BY_SIDE[::2]), **MAPPED)
+    assert any("Only in" in note and "B" in note for note in lonely.notes)
+
+
+def test_an_audit_loads_no_jax():
+    import subprocess
+    import sys
+
+    code = (
+        "import sys, evenhand.audit, evenhand.monitor, evenhand.monitor.state\n"
+        "import evenhand.audit.page, evenhand.audit.sheets\n"
+        "assert 'jax' not in sys.modules, 'jax was loaded'\n"
+    )
+    subprocess.run([sys.executable, "-c", code], check=True)
