@@ -94,11 +94,11 @@ class Reader:
             place = self._place(event[keys.stakeholder])
         amount = 1.0
         if keys.amount is not None:
-            given = event.get(keys.amount)
+            given = event[keys.amount]
             if given is None:
                 self.counts.empty += 1
                 return None
-            if type(given) is not float and (type(given) is not int):
+            if type(given) is not float and type(given) is not int:
                 raise ValueError(f"the amount {given!r} is no number")
             amount = float(given)
             if not math.isfinite(amount):

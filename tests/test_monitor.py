@@ -1,0 +1,278 @@
+"""The monitor: events in, a line for each assessment out; it stops, goes on, agrees with audit."""
+
+from __future__ import annotations
+
+import json
+import signal
+import subprocess
+import sys
+import time
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from evenhand import (
+    Decayed,
+    GiniWelfare,
+    Mean,
+    Rawls,
+    WaitingTime,
+    Window,
+    anytime,
+    over_time,
+    periodic,
+)
+from evenhand.audit import audit
+from evenhand.errors import BadFile, BadLog, BadParameter, CannotStream
+from evenhand.monitor import Monitor
+from evenhand.monitor.lines import REMEMBERED_IDS, Keys, Reader, microseconds
+from evenhand.monitor.making import make_monitor
+from evenhand.monitor.state import load_state, save_state
+
+NAMES = ("--name", "A", "--name", "B")
+
+
+def lines_of(events, keys=("time", "stakeholder", "amount")):
+    return "".join(json.dumps(dict(zip(keys, event, strict=True))) + "\n" for event in events)
+
+
+def run(text, *arguments, code=0):
+    """`evenhand monitor` as the shell runs it: its lines, its summary, and what it says."""
+    command = [sys.executable, "-m", "evenhand", "monitor", *arguments]
+    done = subprocess.run(command, input=text, capture_output=True, text=True, check=False)
+    assert done.returncode == code, done.stderr
+    assert "Traceback" not in done.stderr
+    found = [json.loads(line) for line in done.stdout.splitlines()]
+    return found[:-1], found[-1] if found else None, done.stderr
+
+
+EVENTS = [
+    ("2021-01-10", "A", 3),
+    ("2021-01-31", "B", 1),
+    ("2021-03-01", "B", 4),
+    ("2021-03-31", "A", 1),
+]
+
+
+def test_a_line_for_each_assessment_and_a_summary():
+    lines, summary, _ = run(lines_of(EVENTS), *NAMES, "--amount", "amount", "--welfare", "rawls")
+    assert [line["time"] for line in lines] == [event[0] for event in EVENTS]
+    assert [line["welfare"] for line in lines] == [0, 1, 3, 4]
+    assert [line["score"] for line in lines] == [0, 0.5, 4 / 3, 2]
+    assert lines[0]["unfair_to"] == {"B": -1.5}
+    assert lines[2]["unfair_to"] == {"A": -1.0}
+    assert summary["events"] == 4
+    assert summary["score"] == 2
+
+
+def test_months_with_an_empty_one_agree_with_audit(tmp_path):
+    lines, summary, _ = run(lines_of(EVENTS), *NAMES, "--amount", "amount", "--every", "month")
+    frame = pd.DataFrame(EVENTS, columns=["time", "stakeholder", "amount"])
+    answer = audit(frame, stakeholder="stakeholder", time="time", amount="amount", every="month")
+    assert [line["time"] for line in lines] == ["2021-01", "2021-02", "2021-03"]
+    assert lines[-1]["score"] == pytest.approx(answer.score)
+    for one in summary["stakeholders"]:
+        theirs = answer.stakeholder(one["name"])
+        assert one["overall_unfairness"] == pytest.approx(theirs.overall_unfairness)
+        assert one["final"] == theirs.final
+
+
+def test_an_unfinished_period_is_not_assessed():
+    lines, summary, _ = run(lines_of(EVENTS[:3]), *NAMES, "--every", "month")
+    assert [line["time"] for line in lines] == ["2021-01", "2021-02"]
+    assert summary["assessments"] == 2
+
+
+def test_alerts_and_the_exit_code():
+    options = (*NAMES, "--amount", "amount", "--max-unfairness", "1")
+    lines, summary, said = run(lines_of(EVENTS), *options, code=1)
+    assert lines[0]["alert"] == ["B is 1.5 below the mean, more than 1"]
+    assert lines[0]["alert_begins"]
+    assert "alert" not in lines[1]
+    assert summary["alerts"] == 1
+    assert said == "evenhand: alert at 2021-01-10: B is 1.5 below the mean, more than 1.\n"
+    only, _, _ = run(lines_of(EVENTS), *options, "--alerts-only", code=1)
+    assert only == lines[:1]
+    run(lines_of(EVENTS), *NAMES, "--welfare", "rawls", "--min-score", "9", code=1)
+    run(lines_of(EVENTS), *NAMES, "--welfare", "rawls", "--min-score", "-9")
+
+
+def test_a_late_event_counts_now_and_is_counted():
+    events = [(1, "A", 1), (3, "A", 1), (2, "B", 5), (4, "B", 1)]
+    lines, summary, _ = run(lines_of(events), *NAMES, "--amount", "amount", "--welfare", "rawls")
+    assert [(line["time"], line["welfare"]) for line in lines] == [("1", 0), ("3", 2), ("4", 2)]
+    assert summary["late"] == 1
+    assert summary["stakeholders"][1]["final"] == 6
+
+
+def test_repeated_events_are_known_by_their_id():
+    events = [(1, "A", 1, "x"), (1, "A", 1, "y"), (2, "A", 1, "x"), (2, "B", 1, "z")]
+    text = lines_of(events, ("time", "stakeholder", "amount", "key"))
+    _, summary, _ = run(text, *NAMES, "--id", "key")
+    assert (summary["repeated"], summary["events"]) == (1, 3)
+    _, summary, _ = run(text, *NAMES)
+    assert summary["events"] == 4
+
+
+def test_bad_lines_are_counted_and_named():
+    bad = [
+        "{",
+        "[1]",
+        '"x"',
+        '{"time": 1, "amount": 1}',
+        '{"stakeholder": "A", "amount": 1}',
+        '{"time": "2021-01-01", "stakeholder": "A", "amount": 1}',
+        '{"time": 1, "stakeholder": "Z", "amount": 1}',
+        '{"time": 1, "stakeholder": ["A"], "amount": 1}',
+        '{"time": 1, "stakeholder": "A", "amount": "many"}',
+        '{"time": 1, "stakeholder": "A", "amount": true}',
+        '{"time": 1, "stakeholder": "A"}',
+    ]
+    good = '{"time": 1, "stakeholder": "A", "amount": 2}'
+    empty = '{"time": 1, "stakeholder": "A", "amount": null}'
+    text = "\n".join([good, *bad, empty, "", good])
+    _, summary, said = run(text, *NAMES, "--amount", "amount")
+    assert (summary["bad"], summary["events"], summary["empty"]) == (len(bad), 2, 1)
+    assert "line 2 was left out: it is no JSON object." in said
+    assert "line 5 was left out: 'stakeholder' is missing." in said
+    assert "line 8 was left out: 'Z' is not among the stakeholders watched." in said
+    assert said.count("\n") == 10  # the first ten are named, all are counted
+    done = run(text, *NAMES, "--amount", "amount", "--strict", code=2)
+    assert done[2] == "evenhand: line 2 cannot be taken: it is no JSON object.\n"
+
+
+def test_whom_to_watch_must_be_said(tmp_path):
+    assert "say whom to watch over" in run("", code=2)[2]
+    (tmp_path / "roster.csv").write_text("name,from\nA,\nB,2021-02-10\n")
+    text = lines_of([("2021-01-05", "A", 2), ("2021-03-01", "B", 2), ("2021-03-31", "A", 2)])
+    options = ("--roster", str(tmp_path / "roster.csv"), "--amount", "amount", "--every", "month")
+    lines, _, _ = run(text, *options, "--welfare", "average")
+    assert [line["welfare"] for line in lines] == [2, 1, 3]
+    answer = audit(
+        pd.DataFrame([json.loads(line) for line in text.splitlines()]),
+        stakeholder="stakeholder",
+        time="time",
+        amount="amount",
+        every="month",
+        welfare="average",
+        roster=str(tmp_path / "roster.csv"),
+    )
+    assert answer.over_time.welfare.tolist() == [2, 1, 3]
+
+
+def test_it_stops_and_goes_on(tmp_path):
+    state = str(tmp_path / "state.json")
+    whole, summary, _ = run(lines_of(EVENTS), *NAMES, "--amount", "amount")
+    found = []
+    for part in (EVENTS[:1], EVENTS[1:3], EVENTS[3:]):
+        over = ("--over",) if part[-1] == EVENTS[-1] else ()
+        lines, last, _ = run(lines_of(part), *NAMES, "--amount", "amount", "--state", state, *over)
+        found += lines
+    assert found == whole
+    assert last == summary
+
+
+def test_a_signal_saves_the_state_first(tmp_path):
+    state = tmp_path / "state.json"
+    command = [sys.executable, "-m", "evenhand", "monitor", *NAMES, "--state", str(state)]
+    process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+    process.stdin.write(lines_of([(1, "A", 1), (2, "B", 1)]))
+    process.stdin.flush()
+    assert json.loads(process.stdout.readline())["time"] == "1"
+    process.send_signal(signal.SIGTERM)
+    started = time.perf_counter()
+    out, _ = process.communicate(timeout=20)
+    assert process.returncode == 0
+    assert time.perf_counter() - started < 15
+    assert json.loads(out)["events"] == 2
+    assert json.loads(state.read_text())["counts"]["lines"] == 2
+
+
+SCHEMES = (
+    anytime(),
+    periodic(3, Rawls(), Mean(), Window(2)),
+    anytime(Rawls(), Mean(), Decayed(3.0)),
+    anytime(Rawls(), Mean(), WaitingTime()),
+)
+events = st.lists(st.tuples(st.integers(0, 9), st.integers(0, 2), st.integers(0, 5)), max_size=30)
+
+
+@settings(max_examples=40, deadline=None)
+@given(events, st.sampled_from(SCHEMES), st.data())
+def test_any_scheme_goes_on_from_any_place(tmp_path_factory, log, scheme, data):
+    path = tmp_path_factory.mktemp("state") / "state.json"
+    log = [{"time": t, "stakeholder": "abc"[w], "amount": a} for t, w, a in sorted(log)]
+    lines = [json.dumps(event).encode() for event in log]
+    keys = Keys(amount="amount")
+
+    def start():
+        return Monitor(scheme, ("a", "b", "c")), Reader(keys, "abc")
+
+    whole, reader = start()
+    expected = whole.take(reader.read(lines)) + whole.finish()
+    cut = data.draw(st.integers(0, len(lines)))
+    first, reader = start()
+    found = first.take(reader.read(lines[:cut]))
+    save_state(first, reader, path)
+    second, reader = start()
+    assert load_state(second, reader, path)
+    found += second.take(reader.read(lines[cut:])) + second.finish()
+    assert len(found) == len(expected)
+    for line, other in zip(found, expected, strict=True):
+        assert line.pop("unfair_to") == pytest.approx(other.pop("unfair_to"))
+        assert line == pytest.approx(other)
+    assert second.summary() == whole.summary()
+    assert reader.counts.lines == len(lines)
+
+
+def test_a_state_that_does_not_fit_is_refused(tmp_path):
+    path = tmp_path / "state.json"
+    monitor, reader = Monitor(anytime(), ("A", "B")), Reader(Keys(), ("A", "B"))
+    save_state(monitor, reader, path)
+    with pytest.raises(BadFile, match="watched something else"):
+        load_state(Monitor(anytime(Rawls()), ("A", "B")), reader, path)
+    with pytest.raises(BadFile, match="watched something else"):
+        load_state(Monitor(anytime(), ("A", "C")), reader, path)
+    path.write_text("{}")
+    with pytest.raises(BadFile, match="not the saved state"):
+        load_state(monitor, reader, path)
+    assert not load_state(monitor, reader, tmp_path / "none.json")
+
+
+def test_memory_does_not_grow():
+    """Ids and texts of times are remembered up to a number; all else has a fixed size."""
+    reader = Reader(Keys(id="id"), ("A", "B"))
+    monitor = Monitor(anytime(), ("A", "B"))
+    for start in range(0, 3 * REMEMBERED_IDS, 50_000):
+        numbers = range(start, start + 50_000)
+        lines = [b'{"time": %d, "stakeholder": "A", "id": %d}' % (k, k) for k in numbers]
+        monitor.take(reader.read(lines))
+    assert len(reader.ids) == REMEMBERED_IDS
+    state = monitor.stream.snapshot()
+    assert sum(np.asarray(part).size for part in state[1]) == 3
+    assert len(reader._times) == 0
+
+
+def test_what_cannot_be_watched_is_refused():
+    with pytest.raises(CannotStream):
+        Monitor(anytime(Rawls(), over_time(GiniWelfare())), ("A", "B"))
+    options = {"names": ("A", "B"), "roster": None, "keys": ("s", "t", None, None)}
+    options |= {"entitlement": None, "thresholds": (None, None), "strict": False}
+    monitor, reader = make_monitor(**options, ask={"every": "month"})
+    with pytest.raises(BadParameter, match="plain numbers"):
+        monitor.take(reader.read([b'{"s": "A", "t": 1}']))
+    with pytest.raises(BadParameter, match="ask different questions"):
+        make_monitor(**options, ask={"every": "month", "at_end": True})
+
+
+def test_moments():
+    assert microseconds("1970-01-02") == 86_400e6
+    assert microseconds("1970-01-01T02:00:00+02:00") == 0
+    with pytest.raises(ValueError, match="no ISO date"):
+        microseconds("soon")
+    reader = Reader(Keys(), ("A",), strict=True)
+    with pytest.raises(BadLog, match="line 1 cannot be taken: the time 'soon'"):
+        reader.read([b'{"time": "soon", "stakeholder": "A"}'])
