@@ -16,7 +16,8 @@ Array: TypeAlias = Any
 
 def namespace(array: Array) -> Any:
     """The module (NumPy, or JAX's) whose functions apply to this array."""
-    if type(array) is np.ndarray:  # the streaming path asks often, and this answer is quick
+    # The streaming path asks often, and this answer is quick; a scalar is what sums end in.
+    if type(array) is np.ndarray or isinstance(array, np.generic):
         return np
     return array_api_compat.array_namespace(array)
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import narwhals as nw
@@ -57,6 +57,11 @@ class Events:
 
     def has(self, name: str) -> bool:
         return name in self.frame.collect_schema().names()
+
+    def without_nan(self) -> Events:
+        """The same with NaN as what it means in a table: an empty place."""
+        number = nw.when(~nw.col("amount").is_nan()).then(nw.col("amount"))
+        return replace(self, frame=self.frame.with_columns(number.alias("amount")))
 
     def rows_where(self, wrong: nw.Expr, show: str) -> str:
         """Such as "rows 4 and 17 ('31/31/2021', …)" for the rows of which something is wrong."""

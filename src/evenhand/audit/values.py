@@ -74,11 +74,9 @@ def _times_of_text(frame: nw.LazyFrame[Any], column: str, time_format: str | Non
 
 
 def read_numbers(frame: nw.LazyFrame[Any], column: str) -> Typed:
-    """The column as float64; NaN is no number but an empty place."""
+    """The column as float64. Text that means "not a number" becomes an empty place."""
     dtype = frame.collect_schema()[column]
     value = nw.col(column).cast(nw.Float64)
-    if dtype.is_float():
-        return Typed(frame.with_columns(nw.when(~value.is_nan()).then(value).alias(column)))
     if dtype.is_numeric() or dtype == nw.Boolean:
         return Typed(frame.with_columns(value))
     if not frame.implementation.is_duckdb():
