@@ -151,7 +151,7 @@ class DeepAgent(ABC):
         zero = jnp.zeros((), dtype=jnp.int32)
         return Learner(
             weights=weights,
-            target=weights,
+            target=jax.tree.map(jnp.copy, weights),  # of its own: a loop may reuse either
             optimiser=self._optimiser.init(weights),
             replay=replay,
             pending=pending,

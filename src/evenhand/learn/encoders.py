@@ -132,9 +132,17 @@ ENCODERS = Registry("encoder", {"raw": Raw, "binary": Binary, "relative": Relati
 def observed(problem: Problem, state: Any, seen: Seen) -> tuple[Attribute, ...]:
     """All that the agent may see: the state, its memory, and the scheme's counters and folds."""
     env = problem.environment
-    carried = jax.tree.leaves((seen.filter, seen.fold))
     return (
         *env.attributes(state),
         *problem.memory.attributes(seen.memory, env.horizon, env.num_stakeholders),
-        *(Attribute(leaf) for leaf in carried),
+        *(part for leaf in jax.tree.leaves((seen.filter, seen.fold)) for part in _finite(leaf)),
     )
+
+
+def _finite(leaf: Any) -> tuple[Attribute, ...]:
+    """A number that is carried; of a running least or most, which starts infinite, also whether."""
+    number = jnp.asarray(leaf)
+    if not jnp.issubdtype(number.dtype, jnp.floating):
+        return (Attribute(number),)
+    known = jnp.isfinite(number)
+    return Attribute(jnp.where(known, number, 0.0)), Attribute(known)

@@ -1,0 +1,130 @@
+"""Codes and networks, by hand and by the symmetries they promise."""
+
+from __future__ import annotations
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+from evenhand.envs import Doughnuts, GaussianLending, Lending, State
+from evenhand.envs.doughnuts import Shop
+from evenhand.errors import BadParameter
+from evenhand.learn.encoders import Binary, Layout, Raw, Relative
+from evenhand.learn.networks import Alike, Layers, Recurrent
+from evenhand.memory import Clock, Full, GroupDifference, LastWinner, Nothing, Product
+from evenhand.problem import Problem, Seen
+
+SHOP = Doughnuts(3, 12, 0.8)
+AT_COUNTER = State(Shop(jnp.array(4)), jnp.array([True, False, True]))
+
+
+def coded(encoder, memory, value, environment=SHOP, state=AT_COUNTER):
+    problem = Problem(environment, environment.default_scheme(), memory)
+    return encoder.features(problem, state, Seen(value, (), ()))
+
+
+def test_counts_in_binary():
+    each, common = coded(Binary(), Full(), jnp.array([5.0, 0.0, 12.0]))
+    # Who is there, then four bits (0 … 12), the lowest first.
+    assert each.tolist() == [[1, 1, 0, 1, 0], [0, 0, 0, 0, 0], [1, 0, 0, 1, 1]]
+    assert common.shape == (0,)
+
+
+def test_raw_and_relative_codes():
+    counts = jnp.array([5.0, 2.0, 3.0])
+    both = Product((Full(), Clock(5)))
+    each, common = coded(Raw(), both, (counts, jnp.array(4)))
+    assert each.tolist() == [[1, 5], [0, 2], [1, 3]]
+    assert common.tolist() == [4]
+    each, common = coded(Relative(), both, (counts, jnp.array(4)))
+    np.testing.assert_allclose(each[:, 1], [3, 0, 1])
+    np.testing.assert_allclose(each[:, 2], np.log([6, 3, 4]), rtol=1e-6)
+    assert common.tolist() == [2]  # 4 of a range of 4, scaled by its root
+    each, _ = coded(Raw(), LastWinner(), jnp.array(2))
+    assert each[:, 1].tolist() == [0, 0, 1]
+    assert coded(Raw(), LastWinner(), jnp.array(3)).each[:, 1].tolist() == [0, 0, 0]  # nobody yet
+
+
+@pytest.mark.parametrize(
+    ("environment", "memory", "size"),
+    [
+        (Doughnuts(5, 100), Full(), 5 + 5 * 7),
+        (Doughnuts(5, 100), Nothing(), 5),
+        # Who applies, three bits of credit, 7 of profit, two groups of 6 bits.
+        (Lending(), GroupDifference(Lending().groups), 4 + 4 * 3 + 7 + 2 * 6),
+        (GaussianLending(), GroupDifference(Lending().groups), 4 + 4 + 7 + 2 * 6),
+    ],
+)
+def test_the_scripts_code_has_as_many_bits_as_rules_say(environment, memory, size):
+    problem = Problem(environment, environment.default_scheme(), memory)
+    layout = Binary().layout(problem)
+    assert layout.size == size
+    first = problem.initial(jax.random.key(0))
+    flat = Binary()(problem, first.state, first.seen)
+    assert flat.shape == (size,)
+    if isinstance(environment, Lending):
+        assert layout.split(flat).each[:, 1:].tolist() == [[1, 1, 0]] * 2 + [[1, 1, 1]] * 2
+        assert layout.split(flat).common[:7].tolist() == [0, 0, 0, 1, 0, 1, 0]  # 0 + 40
+
+
+def test_members_are_told_what_their_group_has():
+    env = Lending()
+    problem = Problem(env, env.default_scheme(), GroupDifference(env.groups))
+    first = problem.initial(jax.random.key(0))
+    each, _ = Relative().features(problem, first.state, Seen(jnp.array([3.0, 0.0]), (), ()))
+    assert each[:, 2].tolist() == [3, 3, 0, 0]
+
+
+@pytest.mark.parametrize("order", [[1, 0, 2, 3], [0, 1, 3, 2], [2, 3, 0, 1], [3, 2, 1, 0]])
+def test_a_network_that_treats_stakeholders_alike(order):
+    layout = Layout(4, 3, 2)
+    network = Alike((8, 8), {"A": [0, 1], "B": [2, 3]})
+    weights = network.init(jax.random.key(0), layout, 4)
+    each, common = jax.random.normal(jax.random.key(1), (4, 3)), jnp.array([0.3, -1.0])
+    flat = lambda rows: jnp.concatenate((rows.ravel(), common))  # noqa: E731
+    values = network.apply(weights, (), flat(each))[1]
+    changed = network.apply(weights, (), flat(each[jnp.array(order)]))[1]
+    np.testing.assert_allclose(changed, values[jnp.array(order)], rtol=1e-5, atol=1e-6)
+    assert np.unique(np.round(values, 5)).size == 4
+
+
+def test_groups_and_kinds_are_told_apart():
+    layout = Layout(4, 3, 0)
+    flat = jax.random.normal(jax.random.key(1), (4, 3))
+    swapped = flat[jnp.array([2, 1, 0, 3])]  # across groups, or across kinds
+    for network in (Alike((8,), {"A": [0, 1], "B": [2, 3]}), Alike((8,), kinds=(0, 0, 1, 1))):
+        weights = network.init(jax.random.key(0), layout, 4)
+        values = network.apply(weights, (), flat.ravel())[1]
+        other = network.apply(weights, (), swapped.ravel())[1]
+        assert not np.allclose(other, values[jnp.array([2, 1, 0, 3])], atol=1e-4)
+    with pytest.raises(BadParameter, match="2 kinds for 4"):
+        Alike((8,), kinds=(0, 1)).init(jax.random.key(0), layout, 4)
+    with pytest.raises(BadParameter, match="3 actions for 4 stakeholders"):
+        Alike((8,)).init(jax.random.key(0), layout, 3)
+
+
+def test_the_papers_layers():
+    weights = Layers((32, 16, 8)).init(jax.random.key(0), Layout(5, 8, 0), 5)
+    assert [w.weight.shape for w in weights] == [(32, 40), (16, 32), (8, 16), (5, 8)]
+    rows = weights[1].weight
+    np.testing.assert_allclose(rows @ rows.T, np.eye(16), atol=1e-5)  # orthogonal
+    assert all((w.bias == 0).all() for w in weights)
+    with pytest.raises(BadParameter, match="width of a layer"):
+        Layers((0,))
+
+
+def test_a_sequence_is_unrolled_as_it_was_lived():
+    network = Recurrent((8,), 6)
+    weights = network.init(jax.random.key(0), Layout(1, 3, 0), 2)
+    features = jax.random.normal(jax.random.key(1), (7, 3))
+    first = jnp.array([False, False, False, True, False, False, False])
+    start = jnp.ones(6)
+    carries = network.unroll(weights, start, features, first)
+    values = network.values(weights, carries)
+    carry = start
+    for t in range(7):
+        carry = network.start() if first[t] else carry
+        carry, value = network.apply(weights, carry, features[t])
+        np.testing.assert_allclose(carries[t], carry, rtol=1e-5, atol=1e-6)
+        np.testing.assert_allclose(values[t], value, rtol=1e-5, atol=1e-6)
