@@ -191,9 +191,7 @@ def judge(case: Case, question: Question, schemes: Sequence[FairnessScheme]) -> 
     def take(block: Block) -> None:
         rows = np.arange(-tally.assessments % stride, len(block.statuses), stride)
         kept.append(tally.assessments + rows)
-        some = None if block.present is None else block.present[rows]
-        apart.append(of_those_present(unfairness, block.statuses[rows], some, np.nan))
-        tally.take(block)
+        apart.append(tally.take(block)[0][rows])
         added = [scorer.take(block) for scorer in scorers]
         if added[0] is not None:
             welfare.append(added[0])

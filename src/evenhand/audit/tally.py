@@ -32,12 +32,17 @@ class Tally:
         self.worst = 0.0  # the lowest unfairness to anyone at any assessment
         self._scale = 0.0
 
-    def take(self, block: Block) -> None:
-        """Take the assessments of a block into account."""
-        if not len(block.statuses):
-            return
+    def take(
+        self, block: Block
+    ) -> tuple[Float[np.ndarray, "assessment n"], Bool[np.ndarray, "assessment n"]]:
+        """Take the assessments of a block into account; the unfairness to each, and who is below.
+
+        Whoever is not there has an unfairness of NaN.
+        """
         apart = of_those_present(unfairness, block.statuses, block.present, np.nan)
         below = of_those_present(unfair_to, block.statuses, block.present, False)
+        if not len(apart):
+            return apart, below
         here = np.ones_like(below) if block.present is None else block.present
         self.judged += here.sum(axis=0)
         self.below += below.sum(axis=0)
@@ -48,6 +53,7 @@ class Tally:
         self.worst = min(self.worst, float(np.nanmin(apart)))
         self._scale += float(np.abs(block.statuses).max(axis=1).sum())
         self.assessments += len(apart)
+        return apart, below
 
     def _ends(
         self,

@@ -28,13 +28,13 @@ def save_state(monitor: Monitor, reader: Reader, path: str | os.PathLike[str]) -
         "format": FORMAT,
         "watches": _watches(monitor),
         "monitor": {name: getattr(monitor, name) for name in KEPT} | {"begun": monitor.begun},
-        "open": monitor.open,
+        "open": monitor.open.tolist(),
         "stream": _flat(monitor.stream.snapshot()),
-        "tally": vars(monitor.tally),
+        "tally": {name: _flat(value) for name, value in vars(monitor.tally).items()},
         "counts": vars(reader.counts),
         "ids": list(reader.ids),
     }
-    write_whole(path, orjson.dumps(state, option=orjson.OPT_SERIALIZE_NUMPY))
+    write_whole(path, orjson.dumps(state))
 
 
 def load_state(monitor: Monitor, reader: Reader, path: str | os.PathLike[str]) -> bool:

@@ -8,7 +8,6 @@ was seen before does not count; without ids every event counts, as in `audit`.
 
 from __future__ import annotations
 
-from itertools import compress
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -20,11 +19,9 @@ from evenhand.audit.tally import Tally
 from evenhand.audit.words import number
 from evenhand.errors import BadParameter
 from evenhand.monitor.lines import Batch
-from evenhand.presence import of_those_present
 from evenhand.scheme import FairnessScheme
 from evenhand.stream import Block
 from evenhand.trace import Trace
-from evenhand.unfairness import unfair_to, unfairness
 
 if TYPE_CHECKING:
     from jaxtyping import Float
@@ -55,6 +52,7 @@ class Monitor:
     ) -> None:
         self.names, self.roster = names, roster
         self.judged_names = scheme.status.names(names)
+        self._name_array = np.array(self.judged_names, dtype=object)
         if roster is not None and roster.dated and self.judged_names != names:
             raise BadParameter("a roster with dates cannot be watched by group: leave one out.")
         self.stream = scheme.stream(len(names))
@@ -156,28 +154,27 @@ class Monitor:
     def _lines(self, block: Block, keys: np.ndarray) -> list[Line]:
         if not len(block.statuses):
             return []
-        apart = of_those_present(unfairness, block.statuses, block.present, np.nan)
-        below = of_those_present(unfair_to, block.statuses, block.present, False)
-        scores = self.stream.running(block)
-        number_before = self.tally.assessments
-        self.tally.take(block)
+        scores, number_before = self.stream.running(block), self.tally.assessments
+        apart, below = self.tally.take(block)
         welfare = block.contributions if block.contributions.ndim == 1 else scores
-        names = self.judged_names
+        rows, places = np.nonzero(below)
+        who, far = self._name_array[places].tolist(), apart[rows, places].tolist()
+        ends = np.cumsum(below.sum(axis=1)).tolist()
         lines = [
             {
                 "assessment": number_before + k,
                 "time": label,
                 "score": score,
                 "welfare": value,
-                "unfair_to": dict(zip(compress(names, mask), compress(row, mask), strict=True)),
+                "unfair_to": dict(zip(who[start:stop], far[start:stop], strict=True)),
             }
-            for k, (label, score, value, row, mask) in enumerate(
+            for k, (label, score, value, start, stop) in enumerate(
                 zip(
                     self._labels(keys),
                     scores.tolist(),
                     welfare.tolist(),
-                    apart.tolist(),
-                    below.tolist(),
+                    [0, *ends[:-1]],
+                    ends,
                     strict=True,
                 ),
                 1,
