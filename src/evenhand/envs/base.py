@@ -64,6 +64,10 @@ class Environment(ABC):
     def num_actions(self) -> int: ...
 
     @property
+    def compiled(self) -> bool:
+        return True
+
+    @property
     @abstractmethod
     def horizon(self) -> int:
         """T: the number of decisions."""

@@ -60,7 +60,8 @@ class Happened(NamedTuple):
     step: Step
     after: Augmented
     pay: Float[Array, ""]
-    over: Bool[Array, ""]
+    over: Bool[Array, ""]  # whether the episode stops here
+    terminated: Bool[Array, ""]  # whether it ended; cut off, it would have gone on
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -198,7 +199,8 @@ class DeepAgent(ABC):
         carry, action = self.choose(learner, before, act_key)
         after, step, pay = self.problem.step(step_key, before, action)
         over = self.problem.environment.over(after.state)
-        happened = Happened(before, learner.carry, learner.time, step, after, pay, over)
+        ended = over & self.ends
+        happened = Happened(before, learner.carry, learner.time, step, after, pay, over, ended)
         learner = self.take_in(learner, happened, carry, self.problem.initial(first_key))
         return learner._replace(key=key)
 

@@ -177,8 +177,7 @@ class DQN(DeepAgent):
         """What is stored of an experience, for its real and its imagined memories."""
         encode = jax.vmap(self._encode_at, in_axes=(None, 0, 0))
         following = encode(happened.after.state, pending.memory, pending.books)
-        terminated = happened.over if self.ends else False
-        bootstrap = jnp.where(terminated, 0.0, self.discount**pending.age)
+        bootstrap = jnp.where(happened.terminated, 0.0, self.discount**pending.age)
         shape = pending.reward.shape
         ahead = jnp.zeros(shape)
         if self._stores_ahead:

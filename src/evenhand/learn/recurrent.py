@@ -79,14 +79,13 @@ class RecurrentDQN(DeepAgent):
             )
             horizon = self.problem.environment.horizon
             pay = pay + shaping(now, then, happened.time, horizon, self.ends, self.discount)
-        terminated = happened.over if self.ends else False
         moment = Moment(
             self.encode(before),
             happened.carry,
             happened.time == 0,
             happened.step.action,
             self.scale * pay,
-            jnp.where(terminated, 0.0, self.discount),
+            jnp.where(happened.terminated, 0.0, self.discount),
             self.encode(after),
         )
         item = jax.tree.map(lambda leaf: jnp.asarray(leaf)[None], moment)

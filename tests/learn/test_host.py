@@ -1,0 +1,84 @@
+"""Agents in an environment that is not JAX: a shop in plain NumPy."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from evenhand.envs import Doughnuts
+from evenhand.errors import BadParameter, MemoryDoesNotPay, UnequalLengths
+from evenhand.learn.dqn import DQN
+from evenhand.learn.encoders import Relative
+from evenhand.learn.host import HostLoop, HostWorld
+from evenhand.learn.networks import Alike
+from evenhand.learn.proposals import Above
+from evenhand.learn.schedules import Exploration
+from evenhand.learn.targets import Drifting
+from evenhand.memory import Full, Min
+from evenhand.plan import plan
+from evenhand.problem import Problem
+from evenhand.process import Transition
+from evenhand.trace import Override
+
+JAX_SHOP = Doughnuts(2, 6, 0.7)
+
+
+class Shop:
+    """The doughnut shop again, written with NumPy alone."""
+
+    num_stakeholders = 2
+
+    def __init__(self, rewards=2):
+        self.rewards = rewards
+
+    def initial(self, rng):
+        return rng.random(2) < 0.7
+
+    def step(self, state, action, rng):
+        rewards = np.zeros(self.rewards)
+        rewards[action] = state[action]
+        return Transition(rng.random(2) < 0.7, rewards, Override(not state[action], 0.0))
+
+
+def agent(process, memory=Full(), size=2, **settings):
+    world = HostWorld(process, 2, 6, lambda state: state, size, may_override=True)
+    parts = {
+        "encoder": Relative(),
+        "network": Alike((16,)),
+        "discount": 0.7,
+        "learning_rate": 3e-3,
+        "capacity": 4000,
+        "warm_up": 100,
+        "exploration": Exploration(1.0, 0.95, 0.1),
+        "target": Drifting(0.02),
+    }
+    return DQN(problem=Problem(world, JAX_SHOP.nash_scheme(), memory), **parts | settings)
+
+
+def test_it_learns_from_the_host_what_the_planner_knows():
+    loop = HostLoop(agent(Shop(), proposal=Above(1), shaping=True), np.random.default_rng(0))
+    loop.walk(900)
+    learner = loop.learners
+    # Two items a step, a real and an imagined one: a hundred are there after fifty steps.
+    assert int(learner.updates[0]) == 900 - 49
+    rng = np.random.default_rng(1)
+    scores = [loop.episode(rng) for _ in range(300)]
+    best = plan(Problem(JAX_SHOP, JAX_SHOP.nash_scheme())).value
+    assert np.mean(scores) > 0.96 * best
+    assert np.mean(scores) < best + 4 * np.std(scores) / np.sqrt(300)
+
+
+def test_what_is_wrong_is_said():
+    with pytest.raises(MemoryDoesNotPay, match="does not determine the pay"):
+        HostLoop(agent(Shop(), memory=Min(), proposal=Above(1)), np.random.default_rng(0))
+    with pytest.raises(UnequalLengths, match="2 numbers where 3 were announced"):
+        HostLoop(agent(Shop(), size=3), np.random.default_rng(0))
+    loop = HostLoop(agent(Shop(rewards=3)), np.random.default_rng(0))
+    with pytest.raises(UnequalLengths, match=r"shape \(3,\) to 2 stakeholders"):
+        loop.walk(1)
+    jax_problem = Problem(JAX_SHOP, JAX_SHOP.nash_scheme())
+    with pytest.raises(BadParameter, match="own `walk`"):
+        HostLoop(
+            DQN(problem=jax_problem, encoder=Relative(), network=Alike((4,))),
+            np.random.default_rng(0),
+        )
