@@ -14,6 +14,7 @@ __version__ = "0.1.0"
 if TYPE_CHECKING:
     from evenhand.aggregation import BalancedUnfairness, MatrixFunction, TimepointFirst
     from evenhand.assessment import Assessment
+    from evenhand.audit import Answer
     from evenhand.envs import Doughnuts, GaussianLending, Lending, Vaccines, WaitingList
     from evenhand.errors import EvenhandError
     from evenhand.filters import AfterEach, Always, Every, Final, When, WhenPrefix
@@ -32,6 +33,7 @@ if TYPE_CHECKING:
         Product,
         Reset,
     )
+    from evenhand.monitor import Monitor
     from evenhand.policy import HistoryPolicy, MarkovPolicy, MemoryPolicy, Stochastic
     from evenhand.problem import Problem
     from evenhand.process import Transition, rollout
@@ -83,6 +85,7 @@ if TYPE_CHECKING:
 _HOME = {
     "aggregation": ("BalancedUnfairness", "MatrixFunction", "TimepointFirst"),
     "assessment": ("Assessment",),
+    "audit": ("Answer",),
     "errors": ("EvenhandError",),
     "envs": ("Doughnuts", "GaussianLending", "Lending", "Vaccines", "WaitingList"),
     "filters": ("AfterEach", "Always", "Every", "Final", "When", "WhenPrefix"),
@@ -101,6 +104,7 @@ _HOME = {
         "Product",
         "Reset",
     ),
+    "monitor": ("Monitor",),
     "policy": ("HistoryPolicy", "MarkovPolicy", "MemoryPolicy", "Stochastic"),
     "problem": ("Problem",),
     "process": ("Transition", "rollout"),
