@@ -14,6 +14,7 @@ from typer.testing import CliRunner
 from evenhand.audit import audit, compare
 from evenhand.audit.calendar import PERIODS
 from evenhand.cli.app import app
+from evenhand.errors import BadLog
 
 DAYS = [("2021-01-15", "A", 4), ("2021-01-20", "B", 2), ("2021-04-30", "B", 6)]
 
@@ -233,6 +234,61 @@ def test_a_log_against_a_policys_rollouts(tmp_path):
     assert found.questions[0].fairer.endswith("policy.parquet")
     lonely = compare(frame(SIDE_BY_SIDE), frame(SIDE_BY_SIDE[::2]), **MAPPED)
     assert any("Only in" in note and "B" in note for note in lonely.notes)
+
+
+def test_many_runs_are_averaged(tmp_path):
+    rows = [
+        (run, k, who, 10)
+        for run, order in enumerate(("AABB", "ABAB", "BABA", "BBAA"))
+        for k, who in enumerate(order)
+    ]
+    runs = tmp_path / "policy.csv"
+    frame(rows, ("run", "date", "country", "doses")).to_csv(runs, index=False)
+    log = write(tmp_path / "log.csv", [(k, who, 10) for k, who in enumerate("AABB")])
+    answer = audit(str(runs), **MAPPED, run="run", welfare="parity")
+    assert answer.score == (-10 - 5 - 5 - 10) / 4
+    assert {one.overall_unfairness for one in answer.by_stakeholder} == {0.0}
+    assert any("mean over 4 runs" in note and "95 % interval" in note for note in answer.notes)
+    found = compare(log, str(runs), **MAPPED, run="run", welfare="parity")
+    assert found.questions[0].scores == (-10, -7.5)
+    assert found.questions[0].fairer == str(runs)
+    uneven = frame(
+        [(0, 1, "A", 1), (0, 1, "B", 1), (1, 1, "A", 1)], ("run", "date", "country", "doses")
+    )
+    with pytest.raises(BadLog, match="do not have the same stakeholders"):
+        audit(uneven, **MAPPED, run="run")
+    assert audit(uneven, **MAPPED, run="run", roster=["A", "B"], welfare="rawls").score == 0.5
+
+
+def test_a_long_log_is_grouped_by_day_with_the_same_answer(monkeypatch):
+    """Where no question needs every time point, only the sums of each day come back."""
+    moments = pd.date_range("2021-01-01", periods=300, freq="7h")
+    log = pd.DataFrame(
+        {"date": moments, "country": list("ABC") * 100, "doses": np.arange(300) % 7 - 1.0}
+    )
+    for cumulative in (False, True):
+        exact = audit(log, **MAPPED, every="week", cumulative=cumulative)
+        monkeypatch.setattr("evenhand.audit.counting.EXACT_ROWS", 0)
+        monkeypatch.setattr("evenhand.audit.counting.CHECKED_ROWS", 0)
+        coarse = audit(log, **MAPPED, every="week", cumulative=cumulative)
+        monkeypatch.undo()
+        assert coarse.score == pytest.approx(exact.score)
+        assert coarse.over_time.times == exact.over_time.times
+        assert coarse.over_time.unfairness == pytest.approx(exact.over_time.unfairness)
+        assert any("not searched for duplicate" in note for note in coarse.notes)
+        assert "each event" not in [row.question for row in coarse.questions]
+
+
+def test_very_many_assessments_are_thinned_but_counted_in_full(monkeypatch):
+    log = frame([(k, "AB"[k % 2], 1) for k in range(1000)])
+    whole = audit(log, **MAPPED)
+    monkeypatch.setattr("evenhand.audit.judging.KEPT_VALUES", 100)
+    thin = audit(log, **MAPPED)
+    assert thin.over_time.every == 20
+    assert len(thin.over_time.times) == 50
+    assert thin.score == whole.score
+    assert thin.by_stakeholder == whole.by_stakeholder
+    assert thin.over_time.unfairness == pytest.approx(whole.over_time.unfairness[::20])
 
 
 def test_an_audit_loads_no_jax():

@@ -21,6 +21,7 @@ from evenhand.audit.opening import Table, open_table
 from evenhand.audit.question import moment_label
 from evenhand.audit.reading import Choice, Columns, read_events
 from evenhand.audit.roster import Roster, apply_roster, read_roster
+from evenhand.audit.runs import averaged, split_runs
 from evenhand.audit.sources import origin
 from evenhand.audit.turns import turn_table, welfare_schemes
 from evenhand.audit.until import cut, read_until
@@ -60,6 +61,7 @@ def audit(
     welfare: str | Welfare | None = None,
     temporal: str | Temporal | None = None,
     scheme: Any = None,
+    run: str | None = None,
     max_unfairness: float | None = None,
     min_score: float | None = None,
 ) -> Answer:
@@ -74,6 +76,10 @@ def audit(
     >>> answer.score, answer.stakeholder("B").overall_unfairness
     (-20000.0, -40000.0)
     """
+    if run is not None:
+        options = {name: value for name, value in locals().items() if name not in ("log", "run")}
+        parts = split_runs(log, run, encoding)
+        return averaged([audit(part, **options) for part in parts], len(parts))
     ask = Ask(each_event, every, after_each, when, at_end, welfare, temporal, scheme)
     if by not in ("stakeholder", "group"):  # a column of groups, said at once
         group, by = by, "group"

@@ -12,6 +12,7 @@ from typing import Any
 from evenhand.audit.answer import Answer
 from evenhand.audit.auditing import audit
 from evenhand.audit.notes import listed
+from evenhand.audit.opening import open_table
 from evenhand.audit.turns import EVEN
 from evenhand.audit.words import number
 
@@ -60,7 +61,7 @@ class Comparison:
 
 def compare(first: Any, second: Any, **options: Any) -> Comparison:
     """Audit two logs with the same options, and say which is fairer under which question."""
-    one, two = audit(first, **options), audit(second, **options)
+    one, two = (_audited(log, options) for log in (first, second))
     matches = _matches(one, two)
     notes = []
     for answer, other in ((one, two), (two, one)):
@@ -72,6 +73,12 @@ def compare(first: Any, second: Any, **options: Any) -> Comparison:
                 "over the same stakeholders."
             )
     return Comparison(one, two, matches, _verdict(one, two, matches), tuple(notes))
+
+
+def _audited(log: Any, options: dict[str, Any]) -> Answer:
+    """A log of one history has no column of runs, and is judged as it is."""
+    run, table = options.get("run"), open_table(log, options.get("encoding", "utf-8"))
+    return audit(table, **{**options, "run": run if run in table.columns else None})
 
 
 def _matches(one: Answer, two: Answer) -> tuple[Match, ...]:

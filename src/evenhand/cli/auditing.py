@@ -69,6 +69,13 @@ def audit_command(
     encoding: Annotated[
         str, typer.Option(help="How text files are written.", rich_help_panel=COLUMNS)
     ] = "utf-8",
+    run: Annotated[
+        str | None,
+        typer.Option(
+            help="The column that tells apart many runs of a policy; they are averaged.",
+            rich_help_panel=COLUMNS,
+        ),
+    ] = None,
     roster: Annotated[
         str | None,
         typer.Option(
@@ -211,6 +218,7 @@ def audit_command(
         "welfare": welfare,
         "temporal": temporal,
         "scheme": scheme,
+        "run": run,
         "max_unfairness": max_unfairness,
         "min_score": min_score,
     }
