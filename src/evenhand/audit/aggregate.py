@@ -11,6 +11,7 @@ CLOSE = 0.02  # how near the sum of the others counts as equal to it
 # Real parts overlap and are reported apart, so a total that towers above the rest may be off by
 # more: in the United States' vaccine counts the parts come to 105 % of the whole, and once 116 %.
 LOOSE, TOWERS = 0.2, 3.0
+FAR_APART = 20  # times
 
 
 def find_aggregate(history: History) -> str | None:
@@ -39,7 +40,7 @@ def note_aggregate(history: History, notes: Notes) -> None:
     """Ask about a stakeholder that looks like the sum of the others."""
     name = find_aggregate(history)
     if name is not None:
-        notes.add(
+        notes.ask(
             f"Is {name!r} the sum of the others? Its amounts come to what theirs come to taken "
             f"together. If it is no stakeholder of its own, leave it out: --exclude {name!r}."
         )
@@ -54,7 +55,17 @@ def note_alike(history: History, notes: Notes) -> None:
         " and ".join(repr(name) for name in names) for names in alike.values() if len(names) > 1
     ]
     if pairs:
+        notes.ask(
+            f"Are these the same? {listed(pairs, 3)} differ only in capitals or spaces, and are "
+            "judged as different stakeholders. If they are one, mend the names in the log."
+        )
+
+
+def note_sizes(final: np.ndarray, notes: Notes) -> None:
+    """Where statuses lie far apart and no entitlement is known, size may be the reason."""
+    positive = final[final > 0]
+    if len(positive) > 1 and positive.max() > FAR_APART * positive.min():
         notes.add(
-            f"Names differ only in capitals or spaces: {listed(pairs, 3)}. They are judged as "
-            "different stakeholders."
+            f"The largest status is {positive.max() / positive.min():,.0f} times the smallest. If "
+            "stakeholders differ in size or need, compare them with --entitlement."
         )

@@ -88,6 +88,7 @@ class Answer:
     questions: tuple[Row, ...]
     notes: tuple[str, ...]
     verdict: str
+    asks: tuple[str, ...] = ()  # the notes that the reader should answer
     gaps: tuple[str, ...] = ()
     corrections: tuple[tuple[str, str, float], ...] = ()  # when, who, how much was taken back
     breaches: tuple[str, ...] = ()
@@ -123,6 +124,7 @@ class Answer:
             ],
             "breaches": list(self.breaches),
             "notes": list(self.notes),
+            "asks": list(self.asks),
             "origin": self.origin,
         }
 

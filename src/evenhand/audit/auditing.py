@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from evenhand.audit import entitlement as entitling
-from evenhand.audit.aggregate import note_aggregate, note_alike
+from evenhand.audit.aggregate import note_aggregate, note_alike, note_sizes
 from evenhand.audit.answer import Answer, Overall, OverTime, Unfinished, by_stakeholder
 from evenhand.audit.asking import Ask
 from evenhand.audit.counting import count
@@ -166,6 +166,8 @@ def _answered(
         received = case.groups.totals(received)
         shares = None if shares is None else case.groups.totals(shares)
     people = by_stakeholder(judged, case.names, received, shares, group_of)
+    if shares is None:
+        note_sizes(judged.final, notes)
     overall = Overall(
         score=judged.score,
         even_score=judged.scorers[0].even_score,
@@ -192,6 +194,7 @@ def _answered(
         over_time=_over_time(case, judged),
         questions=turn_table(case, judged, scheme, temporal),
         notes=tuple(notes.sentences),
+        asks=tuple(notes.questions),
         verdict=verdict(judged, people),
         gaps=judged.timeline.gaps,
         corrections=_corrections(history),

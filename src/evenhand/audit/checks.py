@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import datetime
+import shlex
 from typing import Any
 
 import narwhals as nw
@@ -15,6 +17,10 @@ from evenhand.audit.values import ZONE
 from evenhand.errors import BadLog, NotFinite
 
 Cells = nw.LazyFrame[Any]
+
+# Ways to write a day and a time of day that are not ISO 8601.
+DAYS = ("%d.%m.%Y", "%d/%m/%Y", "%m/%d/%Y", "%d-%m-%Y", "%Y/%m/%d", "%d %B %Y", "%d %b %Y")
+TIMES = ("", " %H:%M", " %H:%M:%S", " %I:%M %p")
 
 
 def refuse_unreadable(events: Events, cells: Cells) -> None:
@@ -63,11 +69,31 @@ def _refuse_timeless(events: Events) -> None:
     if not _any(events, timeless):
         return
     place = events.rows_where(timeless, "at_text" if events.text_times else "who")
-    mend = f"--time-format (now {columns.time_format})" if columns.time_format else "--time-format"
+    mend = "with --time-format, such as %d/%m/%Y"
+    if columns.time_format is not None:
+        mend = f"with another --time-format than {columns.time_format}"
+    elif formats := _formats_that_fit(events, timeless):
+        mend = " or ".join(f"--time-format {shlex.quote(found)}" for found in formats)
     raise BadLog(
         f"column {columns.time!r} of {events.table.label} holds what is no date or time at "
-        f"{place}: mend it, or say how dates are written with {mend}, such as %d/%m/%Y."
+        f"{place}: mend it, or say how dates are written: {mend}."
     )
+
+
+def _formats_that_fit(events: Events, timeless: nw.Expr) -> list[str]:
+    """The common ways to write a date that all of the texts we could not read follow."""
+    if not events.text_times:
+        return []
+    texts = fetch(events.frame.filter(timeless).select("at_text").head(1000))["at_text"]
+    fitting = []
+    for found in (day + time for time in TIMES for day in DAYS):
+        try:
+            for text in texts:
+                datetime.datetime.strptime(str(text).strip(), found)
+        except ValueError:
+            continue
+        fitting.append(found)
+    return fitting[:2]
 
 
 def refuse_two_readings(events: Events, cells: Cells) -> None:

@@ -11,10 +11,16 @@ class Notes:
     """Sentences for the reader, in the order in which they were found."""
 
     sentences: list[str] = field(default_factory=list)
+    questions: list[str] = field(default_factory=list)  # those that the reader should answer
 
     def add(self, sentence: str) -> None:
         if sentence not in self.sentences:
             self.sentences.append(sentence)
+
+    def ask(self, sentence: str) -> None:
+        """A note that is a question: it is shown first, since the answer may change everything."""
+        self.questions.append(sentence)
+        self.add(sentence)
 
 
 def several(count: int, one: str, many: str | None = None) -> str:

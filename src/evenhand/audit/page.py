@@ -45,6 +45,9 @@ def to_page(found: Answer | Comparison) -> bytes:
 
 def _body(found: Answer | Comparison) -> Iterator[str]:
     yield f'<p class="verdict">{_text(found.verdict)}</p>'
+    answers = (found,) if isinstance(found, Answer) else (found.first, found.second)
+    for ask in dict.fromkeys(ask for answer in answers for ask in answer.asks):
+        yield f"<p>Before you read on: {_text(ask)}</p>"
     for breach in found.breaches:
         yield f'<p class="breach">Threshold breached: {_text(breach)}.</p>'
     if isinstance(found, Comparison):

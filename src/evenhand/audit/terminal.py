@@ -97,14 +97,14 @@ def turns(questions: tuple[Row, ...], write: Write = short) -> TextTable:
         readings = {reading.welfare: reading for reading in row.readings}
         cells = [_reading(readings[name], write) if name in readings else "" for name in names]
         worst = f"{'≠ ' if row.turns else ''}{row.worst or 'nobody'}"
-        asked = f"{row.question} (asked)" if row.asked else row.question
+        asked = f"→ {row.question}" if row.asked else row.question
         rows.append((asked, f"{row.unequal:,} of {row.assessments:,}", worst, *cells))
     title = (
         "Where the verdict turns. Whom each question finds treated worst, the score by each "
-        "welfare, and whether it is that of an even log (=) or not (<); ≠ marks a verdict that is "
-        "not as in the question asked."
+        "welfare, and whether it is that of an even log (=) or not (<). → is the question asked; ≠ "
+        "marks a verdict that is not as in it."
     )
-    return TextTable(title, ("question", "unequal at", "treated worst", *names), rows)
+    return TextTable(title, ("question", "unequal", "treated worst", *names), rows)
 
 
 def _reading(reading: Reading, write: Write) -> str:
@@ -120,8 +120,8 @@ def side_by_side(comparison: Comparison, write: Write = number) -> TextTable:
     for match in comparison.questions:
         scores = ("undefined" if s is None else write(s) for s in match.scores)
         fairer = f"{'≠ ' if match.turns else ''}{match.fairer or 'equal'}"
-        asked = f"{match.question} (asked)" if match.asked else match.question
+        asked = f"→ {match.question}" if match.asked else match.question
         rows.append((asked, match.welfare, *scores, fairer))
     labels = (comparison.first.label, comparison.second.label)
-    title = "Side by side; ≠ marks where the verdict is not as in the question asked"
+    title = "Side by side. → is the question asked; ≠ marks where the verdict is not as in it"
     return TextTable(title, ("question", "welfare", *labels, "fairer"), rows)

@@ -21,9 +21,9 @@ from evenhand.audit.question import AtEnd, EachEvent, EveryN, EveryPeriod, Quest
 from evenhand.registry import WELFARES
 from evenhand.scheme import FairnessScheme
 from evenhand.temporal import Temporal
-from evenhand.welfare import Equality, GiniWelfare, LogNash, Rawls, Utilitarian, Welfare
+from evenhand.welfare import GiniWelfare, LogNash, Rawls, Utilitarian, Welfare
 
-OTHERS: tuple[Welfare, ...] = (LogNash(), Rawls(), GiniWelfare(), Equality(), Utilitarian())
+OTHERS: tuple[Welfare, ...] = (LogNash(), Rawls(), GiniWelfare(), Utilitarian())
 QUICK: tuple[Welfare, ...] = (Rawls(), Utilitarian())  # for very many statuses
 STEP_VALUES = 50_000_000  # a question of more statuses is asked only if it is the one asked
 EVEN = 1e-9  # a score this close to the even one, relative to it, is even

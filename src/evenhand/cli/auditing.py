@@ -256,6 +256,8 @@ def _print(found: Answer | Comparison) -> None:
 
     answers = [found] if isinstance(found, Answer) else [found.first, found.second]
     print(found.verdict)
+    for ask in dict.fromkeys(ask for answer in answers for ask in answer.asks):
+        print(f"\nBefore you read on: {ask}")
     if not isinstance(found, Answer):
         _table(terminal.side_by_side(found))
     for answer in answers:
@@ -267,7 +269,7 @@ def _print(found: Answer | Comparison) -> None:
         )
         for table in terminal.tables(answer):
             _table(table)
-        _print_notes(answer.notes)
+        _print_notes(tuple(note for note in answer.notes if note not in answer.asks))
     if not isinstance(found, Answer):
         _print_notes(found.notes)
     for breach in found.breaches:

@@ -1,0 +1,116 @@
+"""Filter expressions: what they mean, and that they can do nothing else."""
+
+from __future__ import annotations
+
+import pandas as pd
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from evenhand.audit import audit
+from evenhand.audit.condition import parse
+from evenhand.audit.opening import open_table
+from evenhand.errors import BadCondition
+
+FRAME = pd.DataFrame(
+    {
+        "n": [1.0, 2.0, 3.0, None],
+        "text": ["it's", "a%b", "AB", None],
+        "day": pd.to_datetime(
+            ["2021-01-01", "2021-01-02 10:00", "2022-03-05", None], format="ISO8601"
+        ),
+        "two words": ["x", "y", "z", "w"],
+        "ok": [True, False, True, False],
+    }
+)
+
+
+def rows(text: str) -> list[int]:
+    frame = open_table(FRAME.assign(row=range(4))).frame
+    found = frame.filter(parse(text, frame.collect_schema())).select("row").to_native().fetchall()
+    return sorted(row for (row,) in found)
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("n = 2", [1]),
+        ("n == 2 OR n <> 2", [0, 1, 2]),
+        ("n != 1 and n <= 3", [1, 2]),
+        ("not n > 1", [0]),
+        ("n + 1 * 2 = 4", [1]),
+        ("(n + 1) * 2 = 4", [0]),
+        ("-n < -2", [2]),
+        ("n % 2 = 1 and n / 2 > 1", [2]),
+        ("n is null", [3]),
+        ("n is not null", [0, 1, 2]),
+        ("n in (1, 3, 99)", [0, 2]),
+        ("n not in (1, 3)", [1]),
+        ("n between 2 and 3", [1, 2]),
+        ("n not between 2 and 3", [0]),
+        ("text = 'it''s'", [0]),
+        ("text like 'a%'", [1]),
+        ("text not like 'a%'", [0, 2]),
+        ("text like '_%_' and lower(text) = 'ab'", [2]),
+        ("length(text) = 4", [0]),
+        ("trim(upper(text)) = 'AB'", [2]),
+        ("day >= '2021-01-02'", [1, 2]),
+        ("day = '2021-01-02T10:00'", [1]),
+        ("'2021-06-01' < day", [2]),
+        ("year(day) = 2021 and day(day) = 2", [1]),
+        ("weekday(day) in (5, 6) and month(day) = 1", [0, 1]),
+        ("\"two words\" = 'y'", [1]),
+        ("ok and n > 1", [2]),
+        ("ok = false", [1, 3]),
+        ("abs(0 - n) > 2.5e0", [2]),
+    ],
+)
+def test_meaning(text, expected):
+    assert rows(text) == expected
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("", "ends too early"),
+        ("n >", "ends too early"),
+        ("n = 1; drop table log", "makes no sense"),
+        ("n = 1 -- comment", "'comment', which is no column"),
+        ("(select 1) = 1", "no column"),
+        ("read_text('/etc/passwd') = 'x'", "no function 'read_text'"),
+        ("getenv('HOME') = 'x'", "no function"),
+        ("n = 'x'", "a number is compared with a text"),
+        ("text > 3", "a text is compared with a number"),
+        ("day = 'soon'", "no date"),
+        ("tex = 'x'", "did you mean 'text'"),
+        ("North = 1", "Text goes in single quotes"),
+        ("n", "must be a condition"),
+        ("n and ok", "beside 'and'"),
+        ("n like 'x'", "before 'like'"),
+        ("text like n", "pattern in quotes"),
+        ("n not 3", "followed by in, between or like"),
+        ("lower(n) = 'x'", "must be a text"),
+        ("n = 1 n = 2", "not expected"),
+        ("n in 1", "'(' is missing"),
+        ("text = 'open", "makes no sense"),
+    ],
+)
+def test_what_cannot_be_read(text, words):
+    with pytest.raises(BadCondition) as caught:
+        rows(text)
+    assert words in str(caught.value)
+    assert "\n" not in str(caught.value)
+
+
+@settings(max_examples=150, deadline=None)
+@given(st.text(alphabet="n text'\"()=<>andor12.5%*+-,;in", max_size=25))
+def test_whatever_is_typed_is_a_condition_or_a_sentence(text):
+    try:
+        parse(text, open_table(FRAME).frame.collect_schema())
+    except BadCondition as error:
+        assert str(error).endswith((".", "?"))  # noqa: PT017
+
+
+def test_a_condition_that_is_not_one_is_refused_by_audit():
+    with pytest.raises(BadCondition, match="--when"):
+        audit(FRAME, stakeholder="text", time="n", when="n = ")
