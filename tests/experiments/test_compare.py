@@ -45,7 +45,7 @@ def test_a_comparison_has_everything_asked_for(tmp_path):
     rows = (tmp_path / "curves.csv").read_text().splitlines()
     assert len(rows) == 1 + 5 * 100 * 3
     table = (tmp_path / "table.csv").read_text().splitlines()
-    assert table[0].startswith("method,iqm,interval_low,interval_high,regret")
+    assert table[0].startswith("method,iqm,interval_low,interval_high,mean,regret")
     assert [row.split(",")[0] for row in table[1:]] == methods
 
 
@@ -121,7 +121,7 @@ def test_steps_to_counts_from_where_it_stays():
     from evenhand.experiments.compare import MethodResult
 
     curve = np.array([[1.0, 9.0], [9.0, 1.0], [1.0, 9.0], [9.0, 2.0]])
-    result = MethodResult("m", curve[-1], curve, curve, np.array([10, 20, 30, 40]), 0.0, 0.0)
+    result = MethodResult("m", {"score": curve}, np.array([10, 20, 30, 40]), 0.0, 0.0)
     assert result.steps_to(5.0) == [40, None]
 
 

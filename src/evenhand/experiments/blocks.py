@@ -19,7 +19,7 @@ import threading
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -125,9 +125,16 @@ class _Block:
 
     def read(self, heard: Callable[[], None]) -> None:
         assert self.process.stdout is not None
-        for line in self.process.stdout:
-            self.latest = tuple(json.loads(line))
-            heard()
+        with self.process.stdout as lines:
+            for line in lines:
+                self.latest = tuple(json.loads(line))
+                heard()
+
+    def last_words(self) -> list[str]:
+        """What the process said of its own end."""
+        assert self.process.stderr is not None
+        with self.process.stderr as pipe:
+            return pipe.read().strip().splitlines()
 
     def stop(self) -> None:
         self.process.terminate()
@@ -164,13 +171,13 @@ def _follow(
                 block.process.wait()
             except KeyboardInterrupt:
                 interrupted = True
-    for block in blocks:
-        if block.process.returncode and not interrupted:
-            raise BlockFailed(_last_words(block.process.stderr, block.process.returncode))
+    ends = [(block.process.returncode, block.last_words()) for block in blocks]
+    for code, words in ends:
+        if code and not interrupted:
+            raise BlockFailed(_why(code, words))
 
 
-def _last_words(pipe: IO[str] | None, code: int) -> str:
-    said = (pipe.read() if pipe else "").strip().splitlines()
+def _why(code: int, said: Sequence[str]) -> str:
     if code == 2 and said:
         return said[-1].removeprefix("evenhand: ")
     return (

@@ -31,6 +31,8 @@ SAVE_EVERY = 2.0  # seconds: what a kill may cost
 SAVING_SHARE = 0.05  # of the time, at most: large runs are saved less often
 FINAL_EPISODES = 1000  # that a last evaluation is the mean of, where evaluations are sampled
 
+MEASURES = ("score", "kept", "achieved")  # what an evaluation may say, in this order
+
 Progress = Callable[[int, int, float], None]  # steps done, of how many, the mean score
 
 
@@ -154,11 +156,8 @@ def save_run(run: Run, path: str | os.PathLike[str]) -> None:
 def load_run(path: str | os.PathLike[str]) -> Run:
     """Read a run from a file; what is not one, or was cut, is refused."""
     header, arrays = read_tensors(path, "run")
-    prefix = "measure."
     measures = {
-        name.removeprefix(prefix): arrays.pop(name)
-        for name in sorted(arrays)
-        if name.startswith(prefix)
+        name: arrays.pop(f"measure.{name}") for name in MEASURES if f"measure.{name}" in arrays
     }
     times = header["seconds"], header["compile_seconds"], header["versions"]
     return Run(header["config"], arrays, measures, *times)
