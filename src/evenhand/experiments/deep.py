@@ -141,6 +141,8 @@ def _best(env: Environment, method: str, memory: Memory, proposal: Proposal) -> 
             "scale": 1.0 / env.horizon,
             "capacity": 50_000,
             "batch": 128,
+            "updates_a_step": 2,
+            "halved_after": 40_000,
             "exploration": Exploration(start=1.0, factor=0.98, floor=0.1),
         }
         assert isinstance(env, Bank)
