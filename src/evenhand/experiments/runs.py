@@ -112,6 +112,8 @@ def _stretch(learner: Agent, run: Run, compiling: bool) -> Run:
     learners = learner.walk(run.learners, run.config["every"])
     done = (len(run.scores) + 1) * run.config["every"]
     more = {"episodes": FINAL_EPISODES} if done >= run.config["steps"] else {}
+    if "evaluation" in run.config:  # how many episodes an evaluation is the mean of
+        more = {"episodes": run.config["evaluation"]}
     measured = jax.device_get(learner.evaluate(learners, **more))._asdict()
     took = time.perf_counter() - started
     return Run(
