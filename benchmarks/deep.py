@@ -7,6 +7,7 @@ is counted once, the rest five times.
 
 from __future__ import annotations
 
+import itertools
 import time
 
 SEEDS, EPISODES, MEASURED = 10, 1000, 200
@@ -69,7 +70,7 @@ def arithmetic(environment: str, method: str) -> float:
 
     agent = deep_learner(ENVIRONMENTS.get(environment)(), method, "paper")
     sizes = [agent.layout.size, *agent.network.hidden, agent.problem.environment.num_actions]
-    layers = [a * b for a, b in zip(sizes, sizes[1:], strict=False)]
+    layers = [a * b for a, b in itertools.pairwise(sizes)]
     # Back: every layer's weights, and every layer's inputs but the first's.
     return 2 * agent.batch * (2 * sum(layers) + sum(layers[1:]))
 
