@@ -125,10 +125,13 @@ def _best(env: Environment, method: str, memory: Memory, proposal: Proposal) -> 
     }
     if isinstance(env, Doughnuts):
         settings |= {
-            "discount": 0.7,
+            "discount": 0.5,
             "shaping": True,
-            "scale": 0.3,
+            "scale": 0.5,
             "capacity": 20_000,
+            "batch": 128,
+            "halved_after": 5_000,
+            "target": Drifting(0.003),
             "exploration": Exploration(start=1.0, factor=0.9, floor=0.05),
         }
         labels = alike(env, env.num_stakeholders)
