@@ -8,26 +8,22 @@ from typing import Any
 
 import numpy as np
 
-from evenhand.audit import entitlement as entitling
-from evenhand.audit.aggregate import note_aggregate, note_alike, note_sizes
+from evenhand.audit.aggregate import note_sizes
 from evenhand.audit.answer import Answer, Overall, OverTime, Unfinished, by_stakeholder
 from evenhand.audit.asking import Ask
-from evenhand.audit.counting import count
-from evenhand.audit.groups import as_groups, read_groups
+from evenhand.audit.groups import as_groups
 from evenhand.audit.history import History
 from evenhand.audit.judging import Case, Judged, judge
 from evenhand.audit.notes import Notes, listed
 from evenhand.audit.opening import Table, open_table
+from evenhand.audit.preparing import Prepared, Wanted, prepare
 from evenhand.audit.question import moment_label
-from evenhand.audit.reading import Choice, Columns, read_events
-from evenhand.audit.roster import Roster, apply_roster, read_roster
+from evenhand.audit.reading import Choice, Columns
 from evenhand.audit.runs import averaged, split_runs
 from evenhand.audit.sources import origin
 from evenhand.audit.turns import turn_table, welfare_schemes
-from evenhand.audit.until import cut, read_until
 from evenhand.audit.words import number, verdict
 from evenhand.errors import BadParameter, NothingAssessed
-from evenhand.groups import Groups
 from evenhand.scheme import FairnessScheme
 from evenhand.status import GroupTotals, PerEntitlement
 from evenhand.temporal import Temporal
@@ -85,87 +81,51 @@ def audit(
         group, by = by, "group"
     if by == "group" and group is None:
         raise BadParameter("--by group needs to know the groups: add --group COLUMN.")
-    table = open_table(log, encoding)
-    per_row = entitling.is_column(entitlement, table) if entitlement is not None else False
-    columns = Columns(
-        stakeholder, time, amount, group, entitlement if per_row else None, cumulative, time_format
+    source = open_table(log, encoding)
+    wanted = Wanted(
+        columns=Columns(stakeholder, time, amount, group, None, cumulative, time_format),
+        choice=Choice(where, when, tuple(only), tuple(exclude)),
+        entitlement=entitlement,
+        roster=roster,
+        until=until,
+        encoding=encoding,
     )
     notes = Notes()
-    choice = Choice(where, when, tuple(only), tuple(exclude))
-    people = None
-    if roster is not None:
-        people = read_roster(roster, stakeholder, group, time_format, encoding).chosen(choice)
-    events = read_events(table, columns, choice, people.names if people else ())
-    history = count(
-        events, notes, ask.question().needs_every_time_point, people.names if people else None
-    )
-    until = read_until(until, history.plain_numbers)
-    history = cut(history, until, notes)
-    if people is None:
-        notes.add(
-            "No roster was given: whoever received nothing and is not in the log is not judged."
-        )
-    else:
-        history = apply_roster(history, people, notes)
-    note_aggregate(history, notes)
-    note_alike(history, notes)
-    group_of = read_groups(events, people.groups if people else {}) if group is not None else {}
-    shares = None
-    if entitlement is not None:
-        given = (
-            entitling.of_column(events, notes)
-            if per_row
-            else entitling.of_table(entitlement, stakeholder, encoding)
-        )
-        shares = entitling.in_order(given, history.names)
-    case = _case(
-        history,
-        ask,
-        people,
-        as_groups(group_of, history.names) if by == "group" else None,
-        shares,
-        until,
-    )
-    return _answered(case, table, ask, notes, group_of, shares, max_unfairness, min_score)
+    ready = prepare(source, wanted, ask.question().needs_every_time_point, notes)
+    case = _case(ready, ask, by_group=by == "group")
+    return _answered(case, ready, source, ask, notes, max_unfairness, min_score)
 
 
-def _case(
-    history: History,
-    ask: Ask,
-    roster: Roster | None,
-    groups: Groups | None,
-    shares: np.ndarray | None,
-    until: Any,
-) -> Case:
+def _case(ready: Prepared, ask: Ask, by_group: bool) -> Case:
     """The status: what each received, by group if asked, per entitlement if there is one."""
-    status = ask.status()
+    status, shares = ask.status(), ready.shares
+    groups = as_groups(ready.group_of, ready.history.names) if by_group else None
     if groups is not None:
         status = GroupTotals(groups, of=status)
         if shares is not None:
             shares = groups.totals(shares)
     if shares is not None:
         status = PerEntitlement(tuple(shares.tolist()), of=status)
-    return Case(history, status, roster, groups, until)
+    return Case(ready.history, status, ready.roster, groups, ready.until)
 
 
 def _answered(
     case: Case,
-    table: Table,
+    ready: Prepared,
+    source: Table,
     ask: Ask,
     notes: Notes,
-    group_of: dict[str, str],
-    shares: np.ndarray | None,
     max_unfairness: float | None,
     min_score: float | None,
 ) -> Answer:
-    question, temporal = ask.question(), ask.temporal_part()
+    question, temporal, shares = ask.question(), ask.temporal_part(), ready.shares
     judged, scheme = _judged(case, ask, notes)
     history, tally = case.history, judged.tally
     received = history.totals()
     if case.groups is not None:
         received = case.groups.totals(received)
         shares = None if shares is None else case.groups.totals(shares)
-    people = by_stakeholder(judged, case.names, received, shares, group_of)
+    people = by_stakeholder(judged, case.names, received, shares, ready.group_of)
     if shares is None:
         note_sizes(judged.final, notes)
     overall = Overall(
@@ -186,7 +146,7 @@ def _answered(
     if judged.timeline.gaps:
         notes.add(f"Nothing happened in {listed(judged.timeline.gaps)}: assessed all the same.")
     return Answer(
-        label=table.label,
+        label=source.label,
         question=question.name,
         scheme=scheme,
         overall=overall,
@@ -199,7 +159,7 @@ def _answered(
         gaps=judged.timeline.gaps,
         corrections=_corrections(history),
         breaches=_breaches(overall, max_unfairness, min_score),
-        origin=origin(table, history),
+        origin=origin(source, history),
     )
 
 

@@ -23,9 +23,7 @@ EXACT_ROWS = 5_000_000  # a longer log is grouped by day where no question needs
 CHECKED_ROWS = 5_000_000  # a longer log is not searched for rows that are duplicates or unsorted
 
 
-def count(
-    events: Events, notes: Notes, exact: bool, names: tuple[str, ...] | None = None
-) -> History:
+def count(events: Events, notes: Notes, exact: bool, names: tuple[str, ...] = ()) -> History:
     """The history of a log; `names` are those on a roster, if there is one."""
     rows = int(fetch(events.frame.select(rows=nw.len()))["rows"][0])
     if rows == 0:
@@ -42,7 +40,7 @@ def count(
         cells = _cells(events, exact)
     checks.refuse_unreadable(events, cells)
     who = fetch(cells.select("who").unique().sort("who"))["who"]
-    everyone = tuple(sorted({*map(str, who), *(names or ())}))
+    everyone = tuple(sorted({*map(str, who), *names}))
     if events.columns.cumulative:
         checks.refuse_two_readings(events, cells)
         cells = _differences(cells, exact, events.plain_numbers)

@@ -66,13 +66,10 @@ class Events:
     def rows_where(self, wrong: nw.Expr, show: str) -> str:
         """Such as "rows 4 and 17 ('31/31/2021', …)" for the rows of which something is wrong."""
         bad = self.frame.filter(wrong)
+        count = int(fetch(bad.select(rows=nw.len()))["rows"][0])
         columns = [name for name in (ROW, show) if name in bad.collect_schema().names()]
-        found = fetch(
-            bad.select(columns).head(1000)
-            if ROW not in columns
-            else bad.select(columns).sort(ROW).head(1000)
-        )
-        count = len(found[columns[-1]])
+        some = bad.select(columns)
+        found = fetch((some.sort(ROW) if ROW in columns else some).head(SHOWN))
         what = repr(found[show][0]) if show in found and found[show][0] is not None else ""
         if ROW not in found:
             return f"{count:,} rows" + (f" ({what} is one)" if what else "")

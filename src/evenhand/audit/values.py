@@ -42,7 +42,9 @@ def read_times(frame: nw.LazyFrame[Any], column: str, time_format: str | None) -
             return Typed(frame.with_columns(col.cast(nw.Datetime("us"))))
         return Typed(_to_utc(frame, column))
     if dtype.is_numeric() and time_format is None:
-        return Typed(frame.with_columns(col.cast(nw.Float64)), plain_numbers=True)
+        number = col.cast(nw.Float64)
+        known = nw.when(~number.is_nan()).then(number).alias(column)  # NaN is no moment
+        return Typed(frame.with_columns(known), plain_numbers=True)
     if not frame.implementation.is_duckdb():
         raise BadLog(f"the times in {column!r} are text: make them timestamps in their engine.")
     return _times_of_text(frame, column, time_format)

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import os
+import shlex
+import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from evenhand.cli.output import JsonOption, print_json, print_table
+from evenhand.cli.output import JsonOption, print_json, print_table, working
 
 if TYPE_CHECKING:
     from evenhand.audit import Answer, Comparison
@@ -222,7 +224,10 @@ def audit_command(
         "max_unfairness": max_unfairness,
         "min_score": min_score,
     }
-    found = compare(*logs, **options) if len(logs) == 2 else audit(logs[0], **options)
+    with working(f"judging {' and '.join(logs)}", hidden=as_json):
+        found = compare(*logs, **options) if len(logs) == 2 else audit(logs[0], **options)
+    for answer in _answers(found):
+        answer.origin["command"] = shlex.join(["evenhand", *sys.argv[1:]])
     _write(found, csv, out)
     if as_json:
         print_json(found.to_json())
@@ -230,6 +235,12 @@ def audit_command(
         _print(found)
     if found.breaches:
         raise typer.Exit(1)
+
+
+def _answers(found: Answer | Comparison) -> tuple[Answer, ...]:
+    from evenhand.audit import Answer
+
+    return (found,) if isinstance(found, Answer) else (found.first, found.second)
 
 
 def _which_columns(log: str, encoding: str, no_stakeholder: bool) -> str:
@@ -254,7 +265,7 @@ def _write(found: Answer | Comparison, csv: Path | None, out: Path | None) -> No
 def _print(found: Answer | Comparison) -> None:
     from evenhand.audit import Answer, terminal
 
-    answers = [found] if isinstance(found, Answer) else [found.first, found.second]
+    answers = _answers(found)
     print(found.verdict)
     for ask in dict.fromkeys(ask for answer in answers for ask in answer.asks):
         print(f"\nBefore you read on: {ask}")

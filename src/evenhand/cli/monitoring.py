@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import gc
 import os
 import select
 import signal
@@ -16,6 +17,7 @@ import typer
 
 if TYPE_CHECKING:
     from evenhand.monitor import Monitor
+    from evenhand.monitor.findings import Findings
     from evenhand.monitor.lines import Reader
 
 SAVED_EVERY = 5.0  # seconds
@@ -126,16 +128,17 @@ def monitor_command(
     )
     if state is not None:
         load_state(watcher, reader, state)
+    gc.freeze()  # what is loaded stays: to look through it for rubbish again and again is waste
     saved = time.monotonic()
     with _stoppable() as stopped:
         for lines in _chunks(stopped):
-            _write(watcher, watcher.take(_events(watcher, reader, lines)), quiet)
+            _write(watcher.found(_events(watcher, reader, lines)), quiet)
             _say_bad(reader)
             if state is not None and time.monotonic() - saved > SAVED_EVERY:
                 save_state(watcher, reader, state)
                 saved = time.monotonic()
         if (state is None or over) and not stopped:
-            _write(watcher, watcher.finish(), quiet)
+            _write(watcher.found_at_end(), quiet)
     if state is not None:
         save_state(watcher, reader, state)
     _summarise(watcher, reader)
@@ -165,7 +168,7 @@ def _chunks(stopped: list[int]) -> Iterator[list[bytes]]:
         ready, _, _ = select.select([source], [], [], 0.2)
         if not ready:
             continue
-        chunk = os.read(source, 1 << 16)
+        chunk = os.read(source, 1 << 18)
         if not chunk:
             break
         *lines, rest = (rest + chunk).split(b"\n")
@@ -184,18 +187,14 @@ def _events(watcher: Monitor, reader: Reader, lines: list[bytes]) -> Any:
     return batch
 
 
-def _write(watcher: Monitor, lines: list[dict[str, Any]], quiet: bool) -> None:
-    import orjson
-
-    if not lines:
-        return
-    shown = [line for line in lines if "alert" in line] if quiet else lines
-    sys.stdout.buffer.write(b"".join(orjson.dumps(line) + b"\n" for line in shown))
+def _write(found: list[Findings], only_alerts: bool) -> None:
+    for findings in found:
+        sys.stdout.buffer.write(findings.encoded(only_alerts))
+        for k, alert in findings.alerts.items():
+            if alert["alert_begins"]:
+                reasons = "; ".join(alert["alert"])
+                print(f"evenhand: alert at {findings.times[k]}: {reasons}.", file=sys.stderr)
     sys.stdout.buffer.flush()
-    for line in lines if watcher.alerts else ():
-        if line.get("alert_begins"):
-            reasons = "; ".join(line["alert"])
-            print(f"evenhand: alert at {line['time']}: {reasons}.", file=sys.stderr)
 
 
 def _say_bad(reader: Reader) -> None:

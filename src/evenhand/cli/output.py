@@ -43,3 +43,17 @@ def progress_bar(what: str, hidden: bool = False) -> Iterator[Callable[[int, int
     with Progress(console=Console(stderr=True), disable=hidden, transient=True) as bar:
         task = bar.add_task(what)
         yield lambda done, total: bar.update(task, completed=done, total=total)
+
+
+@contextlib.contextmanager
+def working(what: str, hidden: bool = False) -> Iterator[None]:
+    """A sign of life on standard error, where a person looks on, for work of unknown length."""
+    from rich.console import Console
+    from rich.text import Text
+
+    console = Console(stderr=True)
+    if hidden or not console.is_terminal:
+        yield
+        return
+    with console.status(Text(f"{what} …")):
+        yield

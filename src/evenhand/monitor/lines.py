@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import datetime
 import math
+from collections import OrderedDict
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
@@ -18,7 +19,6 @@ import orjson
 from evenhand.errors import BadLog
 
 REMEMBERED_IDS = 100_000  # the latest, so that memory does not grow
-REMEMBERED_TIMES = 10_000
 EPOCH = datetime.datetime(1970, 1, 1)
 
 
@@ -62,8 +62,8 @@ class Reader:
         self.strict = strict
         self.plain_numbers: bool | None = None  # known with the first event
         self.counts = Counts()
-        self.ids: dict[Any, None] = {}
-        self._times: dict[str, float] = {}
+        self.ids: OrderedDict[Any, None] = OrderedDict()  # a dict is slow to forget its first
+        self._last_text, self._last_moment = "", 0.0
 
     def read(self, lines: list[bytes]) -> Batch:
         """The events of some lines."""
@@ -123,18 +123,15 @@ class Reader:
             raise ValueError(f"the time {value!r} is not of the kind of those before it")
         if is_number:
             return float(value)
-        moment = self._times.get(value)
-        if moment is None:
-            if len(self._times) >= REMEMBERED_TIMES:
-                self._times.clear()
-            moment = self._times[value] = microseconds(value)
-        return moment
+        if value != self._last_text:  # events at one time often come together
+            self._last_text, self._last_moment = value, microseconds(value)
+        return self._last_moment
 
     def _seen(self, name: Any) -> bool:
         if name in self.ids:
             return True
         if len(self.ids) >= REMEMBERED_IDS:
-            del self.ids[next(iter(self.ids))]
+            self.ids.popitem(last=False)
         self.ids[name] = None
         return False
 

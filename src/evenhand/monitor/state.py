@@ -6,6 +6,7 @@ The file is JSON: numbers keep every digit, and nothing in it can run.
 from __future__ import annotations
 
 import os
+from collections import OrderedDict
 from pathlib import Path
 from typing import Any
 
@@ -72,7 +73,7 @@ def load_state(monitor: Monitor, reader: Reader, path: str | os.PathLike[str]) -
             value = np.array(numbers, dtype=present.dtype)
         setattr(monitor.tally, name, value)
     reader.counts = counts_from(state["counts"])
-    reader.ids = dict.fromkeys(state["ids"])
+    reader.ids = OrderedDict.fromkeys(state["ids"])
     reader.plain_numbers = monitor.plain_numbers if monitor.begun else None
     return True
 

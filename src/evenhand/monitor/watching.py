@@ -18,6 +18,7 @@ from evenhand.audit.roster import Roster, presence
 from evenhand.audit.tally import Tally
 from evenhand.audit.words import number
 from evenhand.errors import BadParameter
+from evenhand.monitor.findings import Findings, Line, key_of
 from evenhand.monitor.lines import Batch
 from evenhand.scheme import FairnessScheme
 from evenhand.stream import Block
@@ -27,8 +28,6 @@ if TYPE_CHECKING:
     from jaxtyping import Float
 
 STEPS = 4096  # periods taken at once, however long a gap in the events is
-
-Line = dict[str, Any]
 
 
 class Monitor:
@@ -53,6 +52,7 @@ class Monitor:
         self.names, self.roster = names, roster
         self.judged_names = scheme.status.names(names)
         self._name_array = np.array(self.judged_names, dtype=object)
+        self._key_array = np.array([key_of(name) for name in self.judged_names], dtype=object)
         if roster is not None and roster.dated and self.judged_names != names:
             raise BadParameter("a roster with dates cannot be watched by group: leave one out.")
         self.stream = scheme.stream(len(names))
@@ -73,6 +73,14 @@ class Monitor:
 
     def take(self, batch: Batch) -> list[Line]:
         """Take events into account; a line for each assessment that they complete."""
+        return [line for findings in self.found(batch) for line in findings.lines()]
+
+    def finish(self) -> list[Line]:
+        """The events are over: judge what is open, unless it is an unfinished period."""
+        return [line for findings in self.found_at_end() for line in findings.lines()]
+
+    def found(self, batch: Batch) -> list[Findings]:
+        """The same as `take`, with the assessments still together."""
         batch = self._inside(batch)
         if not len(batch.at):
             return []
@@ -86,21 +94,21 @@ class Monitor:
         received = np.bincount(place, batch.amount, minlength=len(steps) * len(self.names))
         received = received.reshape(len(steps), len(self.names))
         received[0] += self.open
-        lines = self._closed(steps, received)
+        found = self._closed(steps, received)
         self.open, self.last_at = received[-1], float(at[-1])
-        return lines
+        return found
 
-    def finish(self) -> list[Line]:
-        """The events are over: judge what is open, unless it is an unfinished period."""
+    def found_at_end(self) -> list[Findings]:
+        """The same as `finish`, with the assessments still together."""
         if not self.begun:
             return []
-        lines: list[Line] = []
+        found: list[Findings] = []
         key = self._key(np.array([self.last_at]))
         if self.period is None or self.period.last_day(key)[0] <= self._days(self.last_at):
-            lines += self._judged(key, self.open[None])
+            found += self._judged(key, self.open[None])
             self.open = np.zeros(len(self.names))
         end = self.stream.end(self._present(key, last=True))
-        return lines + (self._lines(end, key) if end is not None else [])
+        return found + (self._findings(end, key) if end is not None else [])
 
     def summary(self) -> Line:
         """How things stand over all."""
@@ -125,68 +133,57 @@ class Monitor:
             ],
         }
 
-    def _closed(self, steps: np.ndarray, received: Float[np.ndarray, "step n"]) -> list[Line]:
+    def _closed(self, steps: np.ndarray, received: Float[np.ndarray, "step n"]) -> list[Findings]:
         """Judge every step but the last, which is still open, and the empty periods between."""
         if self.period is None:
             return self._judged(steps[:-1], received[:-1])
-        lines = []
+        found = []
         for k in range(len(steps) - 1):
             gap = np.arange(steps[k], steps[k + 1])
             for start in range(0, len(gap), STEPS):
                 some = np.zeros((len(gap[start : start + STEPS]), len(self.names)))
                 if start == 0:
                     some[0] = received[k]
-                lines += self._judged(gap[start : start + STEPS], some)
-        return lines
+                found += self._judged(gap[start : start + STEPS], some)
+        return found
 
-    def _judged(self, keys: np.ndarray, received: Float[np.ndarray, "step n"]) -> list[Line]:
+    def _judged(self, keys: np.ndarray, received: Float[np.ndarray, "step n"]) -> list[Findings]:
         if not len(keys):
             return []
         # Every step is over, so each carries the mark of a finished period.
         trace = Trace(rewards=received, actions=np.ones(len(keys), dtype=bool))  # type: ignore[arg-type]
-        lines, start = [], 0
+        found, start = [], 0
         for block in self.stream.blocks(trace, self._present(keys)):
             here = keys[start : start + len(block.assessed)][block.assessed]
             start += len(block.assessed)
-            lines += self._lines(block, here)
-        return lines
+            found += self._findings(block, here)
+        return found
 
-    def _lines(self, block: Block, keys: np.ndarray) -> list[Line]:
+    def _findings(self, block: Block, keys: np.ndarray) -> list[Findings]:
         if not len(block.statuses):
             return []
-        scores, number_before = self.stream.running(block), self.tally.assessments
+        scores, before = self.stream.running(block), self.tally.assessments
         apart, below = self.tally.take(block)
-        welfare = block.contributions if block.contributions.ndim == 1 else scores
         rows, places = np.nonzero(below)
-        who, far = self._name_array[places].tolist(), apart[rows, places].tolist()
-        ends = np.cumsum(below.sum(axis=1)).tolist()
-        lines = [
-            {
-                "assessment": number_before + k,
-                "time": label,
-                "score": score,
-                "welfare": value,
-                "unfair_to": dict(zip(who[start:stop], far[start:stop], strict=True)),
-            }
-            for k, (label, score, value, start, stop) in enumerate(
-                zip(
-                    self._labels(keys),
-                    scores.tolist(),
-                    welfare.tolist(),
-                    [0, *ends[:-1]],
-                    ends,
-                    strict=True,
-                ),
-                1,
+        return [
+            Findings(
+                number=before,
+                times=self._labels(keys),
+                scores=scores,
+                welfare=block.contributions if block.contributions.ndim == 1 else scores,
+                who=places,
+                far=apart[rows, places],
+                ends=np.cumsum(below.sum(axis=1)),
+                names=self._name_array,
+                keys=self._key_array,
+                alerts=self._alerts(apart, scores),
             )
         ]
-        self._raise_alerts(lines, apart, scores)
-        return lines
 
-    def _raise_alerts(
-        self, lines: list[Line], apart: Float[np.ndarray, "k n"], scores: Float[np.ndarray, " k"]
-    ) -> None:
-        """Mark each line past a threshold; `begins` is set where the line before was not."""
+    def _alerts(
+        self, apart: Float[np.ndarray, "k n"], scores: Float[np.ndarray, " k"]
+    ) -> dict[int, Line]:
+        """What is past a threshold; an alert begins where the assessment before had none."""
         reasons: dict[int, list[str]] = {}
         if self.max_unfairness is not None:
             lowest = np.nanmin(apart, axis=1)
@@ -198,12 +195,13 @@ class Monitor:
             for k in np.flatnonzero(scores < self.min_score).tolist():
                 low = f"the score is {number(float(scores[k]))}"
                 reasons.setdefault(k, []).append(f"{low}, below {number(self.min_score)}")
-        for k, line in enumerate(lines if reasons or self._alarmed else ()):
-            if k in reasons:
-                line["alert"] = reasons[k]
-                line["alert_begins"] = not self._alarmed
-            self._alarmed = k in reasons
+        found: dict[int, Line] = {}
+        for k in sorted(reasons):
+            begins = k - 1 not in reasons if k else not self._alarmed
+            found[k] = {"alert": reasons[k], "alert_begins": begins}
+        self._alarmed = len(scores) - 1 in reasons
         self.alerts += len(reasons)
+        return found
 
     def _inside(self, batch: Batch) -> Batch:
         """Without events outside their stakeholder's stay, which `audit` does not count either."""
