@@ -48,6 +48,7 @@ class OverTime:
     welfare: Float[np.ndarray, " assessment"] | None
     unfairness: Float[np.ndarray, "assessment stakeholder"]  # NaN where somebody is not there
     names: tuple[str, ...]
+    mean: Float[np.ndarray, " assessment"]  # the mean status of those there
     every: int  # 1, or k if only every k-th of very many assessments is kept here
     unfinished: Unfinished | None = None
 
@@ -59,6 +60,16 @@ class Unfinished:
     time: str
     welfare: float | None
     unfairness: Float[np.ndarray, " stakeholder"]
+
+
+@dataclass(frozen=True)
+class Limit:
+    """A threshold that was set, what was found, and in words how it was broken, if it was."""
+
+    option: str
+    limit: float
+    found: float
+    breach: str | None
 
 
 @dataclass(frozen=True)
@@ -91,12 +102,16 @@ class Answer:
     asks: tuple[str, ...] = ()  # the notes that the reader should answer
     gaps: tuple[str, ...] = ()
     corrections: tuple[tuple[str, str, float], ...] = ()  # when, who, how much was taken back
-    breaches: tuple[str, ...] = ()
+    limits: tuple[Limit, ...] = ()  # the thresholds that were set
     origin: dict[str, Any] = field(default_factory=dict)  # version, input, fingerprint
 
     @property
     def score(self) -> float:
         return self.overall.score
+
+    @property
+    def breaches(self) -> tuple[str, ...]:
+        return tuple(limit.breach for limit in self.limits if limit.breach is not None)
 
     def stakeholder(self, name: str) -> StakeholderAnswer:
         return next(one for one in self.by_stakeholder if one.name == name)
@@ -122,6 +137,7 @@ class Answer:
                 {"time": time, "stakeholder": who, "amount": amount}
                 for time, who, amount in self.corrections
             ],
+            "limits": [vars(limit) for limit in self.limits],
             "breaches": list(self.breaches),
             "notes": list(self.notes),
             "asks": list(self.asks),
@@ -133,6 +149,7 @@ class Answer:
         return {
             "times": list(table.times),
             "welfare": None if table.welfare is None else table.welfare.tolist(),
+            "mean": [_plain(value) for value in table.mean.tolist()],
             "unfairness": {
                 name: [_plain(value) for value in column]
                 for name, column in zip(table.names, table.unfairness.T.tolist(), strict=True)

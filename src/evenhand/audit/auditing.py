@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from evenhand.audit.aggregate import note_sizes
-from evenhand.audit.answer import Answer, Overall, OverTime, Unfinished, by_stakeholder
+from evenhand.audit.answer import Answer, Limit, Overall, OverTime, Unfinished, by_stakeholder
 from evenhand.audit.asking import Ask
 from evenhand.audit.groups import as_groups
 from evenhand.audit.history import History
@@ -158,7 +158,7 @@ def _answered(
         verdict=verdict(judged, people),
         gaps=judged.timeline.gaps,
         corrections=_corrections(history),
-        breaches=_breaches(overall, max_unfairness, min_score),
+        limits=_limits(overall, max_unfairness, min_score),
         origin=origin(source, history),
     )
 
@@ -209,6 +209,7 @@ def _over_time(case: Case, judged: Judged) -> OverTime:
         welfare=None if judged.welfare is None else judged.welfare[kept],
         unfairness=judged.unfairness,
         names=case.names,
+        mean=judged.mean,
         every=int(kept[1] - kept[0]) if len(kept) > 1 else 1,
         unfinished=unfinished,
     )
@@ -226,15 +227,22 @@ def _corrections(history: History) -> tuple[tuple[str, str, float], ...]:
     )
 
 
-def _breaches(
+def _limits(
     overall: Overall, max_unfairness: float | None, min_score: float | None
-) -> tuple[str, ...]:
-    found = []
-    if max_unfairness is not None and -overall.worst_unfairness > max_unfairness:
-        found.append(
-            f"somebody was {number(-overall.worst_unfairness)} below the mean at an assessment, "
+) -> tuple[Limit, ...]:
+    limits = []
+    if max_unfairness is not None:
+        furthest = max(-overall.worst_unfairness, 0.0)
+        words = (
+            f"somebody was {number(furthest)} below the mean at an assessment, "
             f"more than --max-unfairness {number(max_unfairness)}"
         )
-    if min_score is not None and overall.score < min_score:
-        found.append(f"the score is {number(overall.score)}, below --min-score {number(min_score)}")
-    return tuple(found)
+        broken = furthest > max_unfairness
+        limits.append(
+            Limit("--max-unfairness", max_unfairness, furthest, words if broken else None)
+        )
+    if min_score is not None:
+        words = f"the score is {number(overall.score)}, below --min-score {number(min_score)}"
+        broken = overall.score < min_score
+        limits.append(Limit("--min-score", min_score, overall.score, words if broken else None))
+    return tuple(limits)

@@ -161,6 +161,7 @@ class Judged:
     welfare: Float[np.ndarray, " assessment"] | None  # w_t under the first scheme
     kept: Int[np.ndarray, " kept"]  # assessments, from 0, of which unfairness is kept
     unfairness: Float[np.ndarray, "kept stakeholder"]  # NaN for those not there
+    mean: Float[np.ndarray, " kept"]  # the mean status of those there
     final: Float[np.ndarray, " stakeholder"]
     final_unfairness: Float[np.ndarray, " stakeholder"]
     final_below: Bool[np.ndarray, " stakeholder"]
@@ -185,13 +186,15 @@ def judge(case: Case, question: Question, schemes: Sequence[FairnessScheme]) -> 
     scorers = tuple(Scorer(scheme, len(names)) for scheme in schemes)
     tally = Tally(len(names))
     stride = max(1, -(-timeline.steps * len(names) // KEPT_VALUES))
-    assessed, welfare, kept, apart = [], [], [], []
+    assessed, welfare, kept, apart, means = [], [], [], [], []
     start, present = 0, None
 
     def take(block: Block) -> None:
         rows = np.arange(-tally.assessments % stride, len(block.statuses), stride)
         kept.append(tally.assessments + rows)
         apart.append(tally.take(block)[0][rows])
+        here = True if block.present is None else block.present[rows]
+        means.append(np.mean(block.statuses[rows], axis=1, where=here))
         added = [scorer.take(block) for scorer in scorers]
         if added[0] is not None:
             welfare.append(added[0])
@@ -222,6 +225,7 @@ def judge(case: Case, question: Question, schemes: Sequence[FairnessScheme]) -> 
         welfare=_joined(welfare) if schemes[0].welfare is not None else None,
         kept=np.concatenate(kept),
         unfairness=np.concatenate(apart),
+        mean=np.concatenate(means),
         final=final,
         # Whoever has left is spoken of as of the last assessment at which they were there.
         final_unfairness=np.where(here, last, tally.last),
