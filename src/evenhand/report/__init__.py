@@ -1,0 +1,5 @@
+"""Reports: what was found, as one page that opens offline and can be sent on."""
+
+from evenhand.report.auditing import report
+
+__all__ = ["report"]

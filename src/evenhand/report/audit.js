@@ -1,0 +1,434 @@
+"use strict";
+/* An audit's page: charts from the embedded numbers, search, order, stories and downloads. */
+(async () => {
+  const data = JSON.parse(document.getElementById("data").textContent);
+  const MINUS = "\u2212";
+  const all = (selector) => [...document.querySelectorAll(selector)];
+
+  /* A number with as many digits as a reader can use: evenhand.audit.words.number, once more. */
+  function formatter(options) {
+    const given = { locale: "en-US", roundingMode: "halfEven", ...options };
+    const plain = new Intl.NumberFormat("en-US", given);
+    const signed = new Intl.NumberFormat("en-US", { ...given, signDisplay: "exceptZero" });
+    return (value, sign) => (sign ? signed : plain).format(value);
+  }
+  const whole = formatter({ maximumFractionDigits: 0 });
+  const cents = formatter({ maximumFractionDigits: 2, useGrouping: false });
+  const three = formatter({ maximumSignificantDigits: 3, useGrouping: false });
+  function number(value, sign = false) {
+    if (value === null || value === undefined || Number.isNaN(value)) return "–";
+    const size = Math.abs(value);
+    let text;
+    if (size >= 1000 || Number.isInteger(value)) text = whole(value, sign);
+    else if (size >= 1) text = cents(value, sign);
+    else if (size >= 1e-4) text = three(value, sign);
+    else {
+      const [digits, power] = value.toExponential(2).split("e");
+      const places = `${power[0]}${power.slice(1).padStart(2, "0")}`;
+      text = `${sign && value > 0 ? "+" : ""}${String(Number(digits))}e${places}`;
+    }
+    return /^[+-]0$/.test(text) ? "0" : text.replaceAll("-", MINUS);
+  }
+  function shown(value, sign = false) {
+    const element = document.createElement("data");
+    element.value = value === null ? "" : String(value);
+    element.textContent = number(value, sign);
+    return element;
+  }
+  const named = (name) => (name.trim() === "" ? `“${name}”` : name);
+  const side = (value) => (value < 0 ? "unfair to it" : value > 0 ? "in its favour" : "at the mean");
+
+  /* ---- the numbers, as they were judged ---- */
+  async function unpacked(matrix) {
+    if (matrix.rows) return matrix.rows;
+    const bytes = Uint8Array.from(atob(matrix.gzip), (letter) => letter.charCodeAt(0));
+    const stream = new Blob([bytes]).stream().pipeThrough(new DecompressionStream("gzip"));
+    const rows = JSON.parse(await new Response(stream).text());
+    for (const row of rows) {
+      let sum = 0;
+      for (let k = 0; k < row.length; k += 1) {
+        if (matrix.delta) { sum += row[k]; row[k] = sum; }
+        // By a division the decimal stays short: 3 / 10 is 0.3, and 3 × 0.1 is not.
+        if (row[k] !== null) row[k] = matrix.per > 1 ? row[k] / matrix.per : row[k] * matrix.unit;
+      }
+    }
+    return rows;
+  }
+  for (const log of data.logs) {
+    const { columns, rows } = log.stakeholders;
+    log.people = rows.map((row) => Object.fromEntries(columns.map((name, k) => [name, row[k]])));
+    log.names = log.over_time.unfairness.names;
+    log.series = await unpacked(log.over_time.unfairness);
+    log.place = new Map(log.names.map((name, k) => [name, k]));
+    log.seriesOf = (name) => log.series[log.place.get(name)];
+    const steps = log.over_time.times.length;
+    log.low = new Array(steps).fill(0);
+    log.high = new Array(steps).fill(0);
+    log.lowest = new Array(steps).fill(-1);
+    log.highest = new Array(steps).fill(-1);
+    log.series.forEach((row, who) => {
+      for (let k = 0; k < steps; k += 1) {
+        if (row[k] === null) continue;
+        if (row[k] < log.low[k]) { log.low[k] = row[k]; log.lowest[k] = who; }
+        if (row[k] > log.high[k]) { log.high[k] = row[k]; log.highest[k] = who; }
+      }
+    });
+    // Rounding in a mean of equal numbers is no unfairness.
+    const largest = Math.max(...log.high, ...log.low.map((v) => -v), ...log.over_time.mean.map(Math.abs));
+    log.noise = largest * 1e-13;
+  }
+  const below = (log, value) => value !== null && value < -log.noise;
+  const above = (log, value) => value !== null && value > log.noise;
+
+  /* ---- fairness over time ---- */
+  function course(logs) {
+    const sets = { assessments: [], open: [], levels: [], marks: [] };
+    const several = logs.length > 1;
+    for (const log of logs) {
+      const over = log.over_time;
+      if (over.welfare === null) continue;
+      const k = data.logs.indexOf(log);
+      const label = several ? `${named(log.log)}, ` : "";
+      const point = (i) => ({ x: log.axis.x[i], welfare: over.welfare[i], log: k,
+        words: `${label}${over.times[i]}: ${number(over.welfare[i])}` });
+      over.times.forEach((_, i) => sets.assessments.push(point(i)));
+      sets.levels.push({ welfare: log.score, log: k, words: `${label}score: ${number(log.score)}` });
+      if (over.unfinished && over.unfinished.welfare !== null) {
+        sets.open.push({ ...point(over.times.length - 1), last: false });
+        sets.open.push({ x: log.axis.open, welfare: over.unfinished.welfare, log: k, last: true,
+          words: `${label}${over.unfinished.time}: ${number(over.unfinished.welfare)}\nunfinished, not scored` });
+      }
+      for (const mark of log.axis.marks) sets.marks.push({ ...mark, words: label + mark.words });
+    }
+    return () => ({ data: sets });
+  }
+  function spread(log) {
+    const over = log.over_time;
+    const who = (place) => (place < 0 ? "nobody" : named(log.names[place]));
+    const rows = over.times.map((time, k) => ({
+      x: log.axis.x[k], low: log.low[k], high: log.high[k],
+      words: `${time}\nfurthest below: ${who(log.lowest[k])}, ${number(log.low[k], true)}\n`
+        + `furthest above: ${who(log.highest[k])}, ${number(log.high[k], true)}`,
+    }));
+    return () => ({ data: { spread: rows } });
+  }
+
+  /* ---- who, when ---- */
+  const ROWS = 80, HALF = 30;
+  const orders = {
+    overall: (a, b) => a.overall_unfairness - b.overall_unfairness,
+    final: (a, b) => (a.final_unfairness ?? 0) - (b.final_unfairness ?? 0),
+    name: (a, b) => a.name.localeCompare(b.name, "en", { numeric: true }),
+  };
+  function chosen(log, order) {
+    let people = [...log.people].sort(order === "final" ? orders.final : orders.overall);
+    if (people.length > ROWS) people = [...people.slice(0, HALF), ...people.slice(-HALF)];
+    return order === "name" ? people.sort(orders.name) : people;
+  }
+  function classOf(log, value) {
+    if (!below(log, value) && !above(log, value)) return 0;
+    const size = Math.abs(value);
+    const [small, large] = log.axis.classes;
+    return Math.sign(value) * (size < small ? 1 : size < large ? 2 : 3);
+  }
+  function heatmap(log, order) {
+    return (width) => {
+      const people = chosen(log, order());
+      const over = log.over_time;
+      const room = Math.max(6, Math.floor((width - 160) / 7));
+      const steps = over.times.length;
+      const size = Math.ceil(steps / Math.min(room, 120));
+      const cells = [];
+      const columns = [];
+      for (let from = 0; from < steps; from += size) columns.push(over.times[from]);
+      if (over.unfinished) columns.push(over.unfinished.time);
+      const rows = people.map((one, k) => `${k}`);
+      people.forEach((one, k) => {
+        const series = log.seriesOf(one.name);
+        const add = (column, value, time, more) => cells.push({
+          row: rows[k], column, class: classOf(log, value), name: one.name,
+          words: `${named(one.name)}\n${time}: ${number(value, true)} (${side(value)})${more}` });
+        for (let from = 0; from < steps; from += size) {
+          // Where a cell stands for several assessments, it shows the one furthest from the mean.
+          let best = -1;
+          for (let i = from; i < Math.min(from + size, steps); i += 1) {
+            if (series[i] !== null && (best < 0 || Math.abs(series[i]) > Math.abs(series[best]))) best = i;
+          }
+          if (best >= 0) {
+            const value = classOf(log, series[best]) === 0 ? 0 : series[best];
+            add(over.times[from], value, over.times[best], size > 1 ? `\nfurthest of ${size}` : "");
+          }
+        }
+        if (over.unfinished) {
+          const value = over.unfinished.unfairness[log.place.get(one.name)];
+          if (value !== null) add(over.unfinished.time, value, over.unfinished.time, "\nunfinished, not scored");
+        }
+      });
+      const names = people.map((one, k) => ({ row: rows[k], name: one.name,
+        label: named(one.name), words: named(one.name) }));
+      return {
+        data: { cells, names },
+        change: (spec) => {
+          spec.height = { step: people.length > 40 ? 14 : 20 };
+          spec.layer[0].encoding.x.scale = { domain: columns };
+          for (const layer of spec.layer) layer.encoding.y.scale = { domain: rows };
+          spec.layer[1].mark.limit = width < 500 ? 96 : 150;
+        },
+      };
+    };
+  }
+
+  /* ---- made good, or not ---- */
+  const POINTS = 2000, NAMED = 6;
+  function standing(log) {
+    return (width) => {
+      let people = log.people.filter((one) => one.final_unfairness !== null);
+      if (people.length > POINTS) {
+        const every = Math.ceil(people.length / POINTS);
+        people = people.filter((one, k) => one.made_good || one.fell_behind || k % every === 0
+          || k < 20 || k >= log.people.length - 20);
+      }
+      const labelled = new Set();
+      if (width > 480) {
+        const ends = [...people].sort(orders.overall);
+        for (const one of [...ends.slice(0, 1), ...ends.slice(-2)]) labelled.add(one);
+        const changed = people.filter((one) => one.made_good || one.fell_behind);
+        const size = (one) => Math.abs(one.overall_unfairness);
+        for (const one of changed.sort((a, b) => size(b) - size(a)).slice(0, NAMED)) labelled.add(one);
+      }
+      const rows = people.map((one) => {
+        const change = one.made_good ? "made good" : one.fell_behind ? "fell behind" : "as before";
+        return { name: one.name, overall: one.overall_unfairness, final: one.final_unfairness, change,
+          label: labelled.has(one) ? named(one.name) : "",
+          words: `${named(one.name)}\nover all: ${number(one.overall_unfairness, true)}\n`
+            + `at the end: ${number(one.final_unfairness, true)}${change === "as before" ? "" : `\n${change}`}` };
+      });
+      rows.sort((a, b) => (a.change !== "as before") - (b.change !== "as before"));
+      return { data: { people: rows } };
+    };
+  }
+
+  /* ---- one stakeholder's story ---- */
+  function spellsOf(log, series) {
+    const spells = [];
+    let open = null;
+    series.forEach((value, k) => {
+      if (below(log, value)) {
+        if (!open) open = { from: k, until: k, deepest: k };
+        open.until = k;
+        if (value < series[open.deepest]) open.deepest = k;
+      } else if (open && value !== null) { open.back = k; spells.push(open); open = null; }
+    });
+    if (open) spells.push(open);
+    return spells;
+  }
+  function storyRows(log, one) {
+    const over = log.over_time;
+    const series = log.seriesOf(one.name);
+    const spells = spellsOf(log, series);
+    const x = log.axis.x;
+    return (width) => {
+      const stroke = Math.max(1.5, Math.min(14, (width - 80) / (over.times.length + 1) * 0.6));
+      const rows = [];
+      over.times.forEach((time, k) => {
+        if (series[k] === null) return;
+        const mean = over.mean[k];
+        rows.push({ x: x[k], mean, status: mean + series[k], low: mean + log.low[k],
+          high: mean + log.high[k], apart: series[k], width: stroke,
+          side: below(log, series[k]) ? "below" : "above",
+          words: `${time}\nstatus ${number(mean + series[k])}, mean ${number(mean)}\n`
+            + `${number(series[k], true)} (${side(series[k])})` });
+      });
+      const returns = spells.filter((s) => s.back !== undefined).map((s) => ({
+        x: x[s.back], apart: series[s.back], words: `${over.times[s.back]}\nback at the mean or above it` }));
+      const shades = spells.map((s) => ({ x: x[s.from], until: x[Math.min(s.back ?? s.until, s.until)] }));
+      return { data: { story: rows, spells: shades, returns } };
+    };
+  }
+  function paragraph(...parts) {
+    const element = document.createElement("p");
+    element.append(...parts);
+    return element;
+  }
+  function storyWords(log, one) {
+    const over = log.over_time;
+    const series = log.seriesOf(one.name);
+    const spells = spellsOf(log, series);
+    const several = (count, word) => `${number(count)} ${word}${count === 1 ? "" : "s"}`;
+    const words = [paragraph("Status at the end ", shown(one.final), ", which is ",
+      shown(one.final_unfairness, true), ` from the mean (${side(one.final_unfairness)}): rank `,
+      shown(one.rank_final), " of ", shown(log.people.length), ". Over all ",
+      shown(one.overall_unfairness, true), " (", side(one.overall_unfairness), "): rank ",
+      shown(one.rank_overall), ". 1 is the most favoured.")];
+    const share = `${Math.round(one.share_below * 100)} %`;
+    if (one.longest_spell === 0) words.push(paragraph("At no assessment was it below the mean."));
+    else {
+      words.push(paragraph(`Below the mean at ${share} of `, shown(one.assessments),
+        " assessments; the longest spell was ", shown(one.longest_spell),
+        ` in a row, ${one.longest_spell_from} to ${one.longest_spell_until}.`));
+      const back = spells.filter((s) => s.back !== undefined);
+      const list = back.slice(0, 5).map((s) => over.times[s.back]).join(", ");
+      const more = back.length > 5 ? ` and ${several(back.length - 5, "other time")}` : "";
+      words.push(paragraph(back.length
+        ? `Compensated, so that it was back at the mean or above it: ${list}${more}.`
+        : "At no assessment was it compensated, so that it was back at the mean."));
+    }
+    if (one.made_good) words.push(paragraph("Behind over all, but made good by the end."));
+    if (one.fell_behind) words.push(paragraph("Not behind over all, but behind at the end."));
+    if (one.entitlement !== null) {
+      words.push(paragraph("Entitlement ", shown(one.entitlement), "; status is per unit of it."));
+    }
+    return words;
+  }
+  async function tell(log, one, look) {
+    const box = log.story;
+    box.querySelector(".who").textContent = named(one.name);
+    box.querySelector(".words").replaceChildren(...storyWords(log, one));
+    const rows = storyRows(log, one);
+    for (const place of box.querySelectorAll("[data-chart]")) await Charts.draw(place, rows);
+    if (look) {
+      const still = matchMedia("(prefers-reduced-motion: reduce)").matches;
+      box.scrollIntoView({ behavior: still ? "auto" : "smooth", block: "start" });
+      box.querySelector(".who").focus({ preventScroll: true });
+    }
+  }
+  function search(log) {
+    const box = log.story;
+    const input = box.querySelector("input");
+    const list = box.querySelector("[role=listbox]");
+    const count = box.querySelector("[role=status]");
+    const folded = log.people.map((one) => one.name.normalize("NFKC").toLowerCase());
+    let found = [], at = -1;
+    const close = () => { list.hidden = true; at = -1; input.setAttribute("aria-expanded", "false");
+      input.removeAttribute("aria-activedescendant"); };
+    const choose = (one) => { input.value = one.name; close(); tell(log, one, false); };
+    const mark = () => [...list.children].forEach((item, k) => {
+      item.setAttribute("aria-selected", String(k === at));
+      if (k === at) { input.setAttribute("aria-activedescendant", item.id); item.scrollIntoView({ block: "nearest" }); }
+    });
+    const look = () => {
+      const wanted = input.value.normalize("NFKC").toLowerCase();
+      const starts = [], within = [];
+      folded.forEach((name, k) => {
+        if (name.startsWith(wanted)) starts.push(k);
+        else if (name.includes(wanted)) within.push(k);
+      });
+      found = [...starts, ...within].map((k) => log.people[k]);
+      const many = found.length;
+      found = found.slice(0, 8);
+      list.replaceChildren(...found.map((one, k) => {
+        const item = document.createElement("li");
+        item.id = `${list.id}-${k}`;
+        item.setAttribute("role", "option");
+        item.setAttribute("aria-selected", "false");
+        item.textContent = named(one.name);
+        item.addEventListener("pointerdown", (event) => { event.preventDefault(); choose(one); });
+        return item;
+      }));
+      at = -1;
+      list.hidden = found.length === 0;
+      input.setAttribute("aria-expanded", String(!list.hidden));
+      input.removeAttribute("aria-activedescendant");
+      count.textContent = many === 0 ? "nobody of that name" : many > 8 ? `${number(many)} found, 8 shown` : "";
+    };
+    input.addEventListener("input", look);
+    input.addEventListener("focus", () => { input.select(); });
+    input.addEventListener("blur", close);
+    input.addEventListener("keydown", (event) => {
+      if (event.key === "Escape") { close(); return; }
+      if (event.key === "ArrowDown" || event.key === "ArrowUp") {
+        event.preventDefault();
+        if (list.hidden) look();
+        if (!found.length) return;
+        at = (at + (event.key === "ArrowDown" ? 1 : -1) + found.length) % found.length;
+        mark();
+      } else if (event.key === "Enter") {
+        event.preventDefault();
+        const exact = log.people.find((one) => one.name === input.value);
+        if (at >= 0) choose(found[at]);
+        else if (exact) choose(exact);
+        else if (!list.hidden && found.length) choose(found[0]);
+      }
+    });
+  }
+
+  /* ---- downloads ---- */
+  function asJson(log) {
+    const { people, names, series, place, seriesOf, low, high, lowest, highest, noise, story, axis, ...kept } = log;
+    const over = log.over_time;
+    const byName = (values) => Object.fromEntries(names.map((name, k) => [name, values[k]]));
+    const unfinished = over.unfinished && { ...over.unfinished, unfairness: byName(over.unfinished.unfairness) };
+    return { ...kept, stakeholders: people, over_time: { ...over, unfairness: byName(series), unfinished } };
+  }
+  function cell(value) {
+    if (value === null || value === undefined) return "";
+    let text = String(value);
+    // A spreadsheet must not run a name as a formula.
+    if (typeof value === "string" && /^[=+\-@\t\r]/.test(text)) text = `'${text}`;
+    return /[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
+  }
+  const sheet = (rows) => rows.map((row) => `${row.map(cell).join(",")}\n`).join("");
+  const sheets = {
+    stakeholders: (log) => sheet([log.stakeholders.columns, ...log.stakeholders.rows]),
+    over_time: (log) => sheet([["time", "welfare", "mean", ...log.names],
+      ...log.over_time.times.map((time, k) => [time, log.over_time.welfare ? log.over_time.welfare[k] : null,
+        log.over_time.mean[k], ...log.series.map((row) => row[k])])]),
+    questions: (log) => sheet([
+      ["question", "asked", "assessments", "unequal_assessments", "treated_worst", "overall_unfairness",
+        "turns", "welfare", "score", "even_score", "welfare_turns"],
+      ...log.questions.flatMap((row) => Object.entries(row.welfare).map(([welfare, reading]) => [
+        row.question, row.asked, row.assessments, row.unequal_assessments, row.treated_worst,
+        row.overall_unfairness, row.turns, welfare, reading.score, reading.even_score, reading.turns]))]),
+  };
+  function save(name, type, content) {
+    const link = document.createElement("a");
+    link.href = URL.createObjectURL(new Blob([content], { type }));
+    link.download = name;
+    link.click();
+    setTimeout(() => URL.revokeObjectURL(link.href), 10000);
+  }
+  for (const button of all("button[data-save]")) {
+    button.disabled = false;
+    button.addEventListener("click", () => {
+      const kind = button.dataset.save;
+      const log = data.logs[Number(button.dataset.log ?? 0)];
+      if (kind === "json") {
+        const both = data.logs.map(asJson);
+        const { logs, ...rest } = data;
+        const object = logs.length > 1 ? { logs: both, ...rest } : both[0];
+        save("audit.json", "application/json", JSON.stringify(object, null, 2));
+      } else save(`${kind}.csv`, "text/csv", sheets[kind](log));
+    });
+  }
+
+  /* ---- putting it together ---- */
+  for (const part of all("[data-script]")) part.hidden = false;
+  const nextFrame = () => new Promise((done) => { requestAnimationFrame(() => setTimeout(done, 0)); });
+  for (const [k, log] of data.logs.entries()) {
+    log.story = document.querySelector(`.story[data-log="${k}"]`);
+    search(log);
+    const person = (name) => log.people.find((one) => one.name === name);
+    const pick = (datum) => { const one = person(datum.name); if (one) tell(log, one, true); };
+    for (const link of all(`a.who[data-log="${k}"]`)) {
+      link.addEventListener("click", (event) => {
+        event.preventDefault();
+        tell(log, log.people[Number(link.dataset.who)], true);
+      });
+    }
+    for (const place of all(`[data-chart][data-log="${k}"]`)) {
+      const kind = place.dataset.kind;
+      if (kind === "spread") await Charts.draw(place, spread(log));
+      if (kind === "standing") await Charts.draw(place, standing(log), pick);
+      if (kind === "heatmap") {
+        const order = document.querySelector(`select[data-log="${k}"]`);
+        const rows = heatmap(log, () => order.value);
+        order.addEventListener("change", () => Charts.draw(place, rows, pick));
+        await Charts.draw(place, rows, pick);
+      }
+      await nextFrame();
+    }
+    if (log.people.length) await tell(log, log.people[0], false);
+  }
+  for (const place of all("[data-kind=course]")) await Charts.draw(place, course(data.logs));
+  document.documentElement.dataset.ready = String(Math.round(performance.now()));
+})();

@@ -1,0 +1,257 @@
+"""Charts as Altair specifications without data: what is drawn, for any page that has the rows.
+
+A page gives each chart its rows by the names of the data sets below. Colours are the page's CSS
+variables, so that one specification serves light, dark and print.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+LINES = ("var(--first)", "var(--second)")
+SHAPES = ("circle", "square")
+# From far below the mean to far above it. Below is hatched as well as coloured: the fills are
+# patterns that the page defines.
+CLASSES = (-3, -2, -1, 0, 1, 2, 3)
+FILLS = tuple(
+    f"url(#below{-k})" if k < 0 else f"var(--above{k})" if k else "var(--even)" for k in CLASSES
+)
+STANDING = ("as before", "made good", "fell behind")
+
+
+def as_spec(chart: Any) -> dict[str, Any]:
+    """A chart as a Vega-Lite specification that fits the width the page gives it."""
+    spec: dict[str, Any] = chart.properties(
+        autosize={"type": "fit-x", "contains": "padding"}
+    ).to_dict()
+    spec.pop("config", None)  # the page's own
+    return spec
+
+
+def course(kind: str, welfare: str) -> Any:
+    """Fairness over time: `assessments`, `levels` (scores), `open` (unfinished), `marks`.
+
+    `kind` is "temporal" or "quantitative", as times are dates or numbers.
+    """
+    import altair as alt
+
+    x = _time(kind)
+    y = alt.Y("welfare:Q", title=welfare, scale=alt.Scale(zero=False, nice=True, padding=8))
+    colour = alt.Color("log:N", legend=None, scale=alt.Scale(domain=[0, 1], range=list(LINES)))
+    shape = alt.Shape("log:N", legend=None, scale=alt.Scale(domain=[0, 1], range=list(SHAPES)))
+    tooltip = [alt.Tooltip("words:N")]
+    line = _rows("assessments").mark_line(strokeWidth=2).encode(x=x, y=y, color=colour)
+    points = (
+        _rows("assessments")
+        .mark_point(filled=True, size=36, opacity=1)
+        .encode(x=x, y=y, color=colour, shape=shape, tooltip=tooltip)
+    )
+    dotted = (
+        _rows("open").mark_line(strokeDash=[2, 4], strokeWidth=2).encode(x=x, y=y, color=colour)
+    )
+    hollow = (
+        _rows("open")
+        .transform_filter("datum.last")
+        .mark_point(filled=False, size=60, strokeWidth=2, opacity=1)
+        .encode(x=x, y=y, color=colour, shape=shape, tooltip=tooltip)
+    )
+    score = (
+        _rows("levels")
+        .mark_rule(strokeDash=[8, 4], strokeWidth=1.5)
+        .encode(y="welfare:Q", color=colour, tooltip=tooltip)
+    )
+    gaps = (
+        _rows("marks")
+        .transform_filter("datum.kind === 'gap'")
+        .mark_rule(strokeWidth=7, color="var(--gap)")
+        .encode(x=x, tooltip=tooltip)
+    )
+    corrections = (
+        _rows("marks")
+        .transform_filter("datum.kind === 'correction'")
+        .mark_point(shape="triangle-down", filled=True, size=70, color="var(--ink)", opacity=1)
+        .encode(x=x, y=alt.value(6), tooltip=tooltip)
+    )
+    return alt.layer(gaps, score, line, dotted, points, hollow, corrections).properties(height=260)
+
+
+def spread(kind: str) -> Any:
+    """How far the furthest were from the mean at each assessment: `spread`."""
+    import altair as alt
+
+    x = _time(kind)
+    rows = _rows("spread")
+    tooltip = [alt.Tooltip("words:N")]
+    y = alt.Y("low:Q", title="from the mean", axis=_short())
+    band = rows.mark_area(color="var(--range)").encode(x=x, y=y, y2="high:Q")
+    low = rows.mark_line(color="var(--below)", strokeDash=[6, 3], strokeWidth=2).encode(x=x, y=y)
+    high = rows.mark_line(color="var(--above)", strokeWidth=2).encode(x=x, y="high:Q")
+    low_points = rows.mark_point(
+        shape="triangle-down", filled=True, size=50, opacity=1, color="var(--below)"
+    ).encode(x=x, y="low:Q", tooltip=tooltip)
+    high_points = rows.mark_point(
+        shape="triangle-up", filled=True, size=50, opacity=1, color="var(--above)"
+    ).encode(x=x, y="high:Q", tooltip=tooltip)
+    return alt.layer(band, _mean(), low, high, low_points, high_points).properties(height=220)
+
+
+def heatmap() -> Any:
+    """Who, when: a row for each of `names`, a column a time, `cells` by how far from the mean."""
+    import altair as alt
+
+    y = alt.Y("row:N", sort=None, axis=None)
+    fill = alt.Fill(
+        "class:O", legend=None, scale=alt.Scale(domain=list(CLASSES), range=list(FILLS))
+    )
+    times = alt.Axis(
+        title=None,
+        labelAngle=0,
+        labelOverlap="greedy",
+        labelSeparation=8,
+        ticks=False,
+        domain=False,
+    )
+    cells = (
+        _rows("cells")
+        .mark_rect(stroke="var(--page)", strokeWidth=0.5, cursor="pointer")
+        .encode(
+            x=alt.X("column:O", sort=None, axis=times),
+            y=y,
+            fill=fill,
+            tooltip=[alt.Tooltip("words:N")],
+        )
+    )
+    names = (
+        _rows("names")
+        .mark_text(align="right", baseline="middle", color="var(--ink)", cursor="pointer")
+        .encode(x=alt.value(-6), y=y, text="label:N", tooltip=[alt.Tooltip("words:N")])
+    )
+    return alt.layer(cells, names)
+
+
+def standing() -> Any:
+    """Made good, or not: final against overall unfairness, a point a stakeholder (`people`)."""
+    import altair as alt
+
+    shape = alt.Shape(
+        "change:N",
+        legend=None,
+        scale=alt.Scale(domain=list(STANDING), range=["circle", "triangle-up", "triangle-down"]),
+    )
+    colour = alt.Color(
+        "change:N",
+        legend=None,
+        scale=alt.Scale(
+            domain=list(STANDING), range=["var(--faint)", "var(--above)", "var(--below)"]
+        ),
+    )
+    size = alt.Size(
+        "change:N", legend=None, scale=alt.Scale(domain=list(STANDING), range=[45, 130, 130])
+    )
+    x = alt.X("overall:Q", title="over all: unfair to it ← 0 → in its favour", axis=_short())
+    y = alt.Y("final:Q", title="at the end", axis=_short())
+    zero = alt.Chart(alt.InlineData(values=[{"zero": 0}]))
+    points = (
+        _rows("people")
+        .mark_point(filled=True, opacity=0.85, stroke="var(--page)", strokeWidth=0.5)
+        .encode(x=x, y=y, color=colour, shape=shape, size=size, tooltip=[alt.Tooltip("words:N")])
+    )
+    labels = (
+        _rows("people")
+        .transform_filter("datum.label !== ''")
+        .mark_text(align="left", baseline="middle", dx=8, limit=140, color="var(--ink)")
+        .encode(x=x, y=y, text="label:N")
+    )
+    return alt.layer(
+        zero.mark_rule(color="var(--rule)").encode(x="zero:Q"),
+        zero.mark_rule(color="var(--rule)").encode(y="zero:Q"),
+        points,
+        labels,
+    ).properties(height=340)
+
+
+def story(kind: str) -> Any:
+    """One stakeholder against the mean and the range: `story`; `spells` below are shaded."""
+    import altair as alt
+
+    x = _time(kind)
+    rows = _rows("story")
+    tooltip = [alt.Tooltip("words:N")]
+    y = alt.Y("status:Q", title="status", axis=_short())
+    spells = _rows("spells").mark_rect(color="var(--spell)").encode(x=_time(kind), x2="until:Q")
+    if kind == "temporal":
+        spells = _rows("spells").mark_rect(color="var(--spell)").encode(x=x, x2="until:T")
+    band = rows.mark_area(color="var(--range)").encode(x=x, y=alt.Y("low:Q"), y2="high:Q")
+    mean = rows.mark_line(color="var(--ink)", strokeDash=[6, 4], strokeWidth=1.5).encode(
+        x=x, y=alt.Y("mean:Q")
+    )
+    line = rows.mark_line(color="var(--first)", strokeWidth=2.5).encode(x=x, y=y)
+    points = rows.mark_point(color="var(--first)", filled=True, size=40, opacity=1).encode(
+        x=x, y=y, tooltip=tooltip
+    )
+    return alt.layer(spells, band, mean, line, points).properties(height=240)
+
+
+def apart(kind: str) -> Any:
+    """One stakeholder's distance from the mean: below hatched, above plain, returns marked."""
+    import altair as alt
+
+    x = _time(kind)
+    y = alt.Y("apart:Q", title="from the mean", axis=_short())
+    tooltip = [alt.Tooltip("words:N")]
+    bars = (
+        _rows("story")
+        .mark_rule()
+        .encode(
+            x=x,
+            y=y,
+            y2=alt.datum(0),
+            strokeWidth=alt.StrokeWidth("width:Q", scale=None),
+            color=alt.Color(
+                "side:N",
+                legend=None,
+                scale=alt.Scale(domain=["below", "above"], range=["var(--below)", "var(--above)"]),
+            ),
+            strokeDash=alt.StrokeDash(
+                "side:N",
+                legend=None,
+                scale=alt.Scale(domain=["below", "above"], range=[[3, 2], [1, 0]]),
+            ),
+            tooltip=tooltip,
+        )
+    )
+    returns = (
+        _rows("returns")
+        .mark_point(shape="triangle-up", filled=True, size=110, color="var(--ink)", opacity=1)
+        .encode(x=x, y=y, tooltip=tooltip)
+    )
+    return alt.layer(_mean(), bars, returns).properties(height=160)
+
+
+def _rows(name: str) -> Any:
+    import altair as alt
+
+    return alt.Chart(alt.NamedData(name=name))
+
+
+def _time(kind: str) -> Any:
+    import altair as alt
+
+    axis = alt.Axis(title=None, labelOverlap="greedy", labelSeparation=6, grid=False)
+    if kind == "temporal":
+        return alt.X("x:T", scale=alt.Scale(type="utc"), axis=axis)
+    return alt.X("x:Q", scale=alt.Scale(zero=False, nice=False), axis=axis)
+
+
+def _short() -> Any:
+    """Large numbers as 1.5M: an axis has no room for more, and the tooltip has it all."""
+    import altair as alt
+
+    return alt.Axis(format="~s", tickCount=5)
+
+
+def _mean() -> Any:
+    import altair as alt
+
+    rule = alt.Chart(alt.InlineData(values=[{"zero": 0}]))
+    return rule.mark_rule(color="var(--ink)", strokeWidth=1).encode(y="zero:Q")

@@ -1,0 +1,161 @@
+"""Fairness over time: the welfare at each assessment, the spread, corrections and gaps."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from evenhand.audit.answer import Answer
+from evenhand.audit.notes import several
+from evenhand.audit.turns import name_of as welfare_name
+from evenhand.audit.words import number
+from evenhand.report import figures
+from evenhand.report.element import Child, Markup, element, figure_of, joined, name_of, table
+
+SHOWN = 12  # assessments in the table; more are folded
+MOST = 400
+
+
+def course(answers: Sequence[Answer]) -> Markup:
+    """The welfare of one log, or of two in one chart."""
+    drawn = [answer for answer in answers if answer.over_time.welfare is not None]
+    if not drawn:
+        return element("p", None, "This scheme has no welfare at each assessment to show.")
+    caption = [
+        f"The welfare ({welfare_name(drawn[0].scheme)}) at each assessment, and the score, which "
+        "takes them all together. Higher is fairer."
+    ]
+    if any(answer.over_time.unfinished is not None for answer in drawn):
+        caption.append(" The last period is not over: it is shown and not scored.")
+    if any(answer.over_time.every > 1 for answer in drawn):
+        caption.append(" Not every assessment is drawn; all of them are scored.")
+    alternative = "Line chart of fairness over time. " + " ".join(map(_course_words, drawn))
+    return figures.plot("course", "course", None, alternative, caption, _legend(answers))
+
+
+def _legend(answers: Sequence[Answer]) -> Markup:
+    items: list[tuple[Markup, Child]] = []
+    if len(answers) > 1:
+        marks = (("●", "first"), ("■", "second"))
+        items += [
+            (figures.glyph(sign, colour), name_of(answer.label))
+            for answer, (sign, colour) in zip(answers, marks, strict=True)
+        ]
+    else:
+        items.append((figures.glyph("●", "first"), "welfare"))
+    items.append((figures.glyph("╌╌"), "score"))
+    if any(answer.over_time.unfinished is not None for answer in answers):
+        items.append((figures.glyph("┈○"), "unfinished, not scored"))
+    if any(answer.corrections for answer in answers):
+        items.append((figures.glyph("▼"), "a correction: an amount was taken back"))
+    if any(answer.gaps for answer in answers):
+        items.append((figures.glyph("█", "gap"), "nothing happened"))
+    return figures.legend(items)
+
+
+def _course_words(answer: Answer) -> str:
+    over = answer.over_time
+    assert over.welfare is not None
+    if not len(over.welfare):
+        return ""
+    low = int(np.argmin(over.welfare))
+    return (
+        f"{answer.label}: from {number(float(over.welfare[0]))} at {over.times[0]} to "
+        f"{number(float(over.welfare[-1]))} at {over.times[-1]}; lowest "
+        f"{number(float(over.welfare[low]))} at {over.times[low]}; score "
+        f"{number(answer.overall.score)}. The table below has the numbers."
+    )
+
+
+def spread(answer: Answer, log: int) -> Markup:
+    """How far apart stakeholders were, and the same as a table."""
+    legend = figures.legend(
+        (
+            (figures.glyph("▲", "above"), "furthest above the mean"),
+            (figures.glyph("▼", "below"), "furthest below it"),
+        )
+    )
+    caption = (
+        "How far the most favoured and the least favoured were from the mean at each assessment."
+    )
+    alternative = (
+        "Chart of the furthest above and below the mean at each assessment. Furthest below at any "
+        f"assessment: {number(answer.overall.worst_unfairness, True)}. The table below has the "
+        "numbers."
+    )
+    chart = None
+    if len(answer.over_time.times) > 1:
+        chart = figures.plot("spread", "spread", log, alternative, caption, legend)
+    return joined((chart, _assessments(answer), _events(answer)))
+
+
+def _assessments(answer: Answer) -> Markup:
+    over = answer.over_time
+    rows = [
+        _moment(
+            over.times[k],
+            None if over.welfare is None else float(over.welfare[k]),
+            over.unfairness[k],
+            over.names,
+        )
+        for k in _some(len(over.times))
+    ]
+    if over.unfinished is not None:
+        last = over.unfinished
+        label = (last.time, element("br"), element("small", None, "unfinished, not scored"))
+        rows.append(_moment(label, last.welfare, last.unfairness, over.names))
+    columns = ("when", "welfare", "furthest below", "by", "furthest above", "by")
+    caption = "The assessments"
+    if len(over.times) < answer.overall.assessments or len(over.times) > MOST:
+        caption = f"{len(rows):,} of {answer.overall.assessments:,} assessments, evenly chosen"
+    whole = table(caption, columns, rows, "words")
+    if len(rows) <= SHOWN:
+        return whole
+    summary = f"{several(len(rows), 'assessment')} in a table"
+    return element("details", None, element("summary", None, summary), whole)
+
+
+def _some(count: int) -> list[int]:
+    if count <= MOST:
+        return list(range(count))
+    return np.unique(np.linspace(0, count - 1, MOST).round().astype(int)).tolist()
+
+
+def _moment(
+    when: Child, welfare: float | None, apart: np.ndarray, names: Sequence[str]
+) -> tuple[Child, ...]:
+    if np.isnan(apart).all():
+        return (when, figure_of(welfare), "nobody", "", "nobody", "")
+    least, most = int(np.nanargmin(apart)), int(np.nanargmax(apart))
+    low, high = float(apart[least]), float(apart[most])
+    if low == high:
+        return (when, figure_of(welfare), "nobody", "", "nobody", "")
+    return (
+        when,
+        figure_of(welfare),
+        name_of(names[least]),
+        figure_of(low, True),
+        name_of(names[most]),
+        figure_of(high, True),
+    )
+
+
+def _events(answer: Answer) -> Markup:
+    parts: list[Child] = []
+    if answer.gaps:
+        gaps = ", ".join(answer.gaps)
+        parts.append(element("p", None, f"Nothing happened in {gaps}; assessed all the same."))
+    if answer.corrections:
+        count = len(answer.corrections)
+        rows = ((time, name_of(who), figure_of(amount)) for time, who, amount in answer.corrections)
+        caption = "Amounts that were taken back, as the log has them"
+        parts.append(
+            element(
+                "details",
+                None,
+                element("summary", None, several(count, "correction")),
+                table(caption, ("when", "from", "amount"), rows),
+            )
+        )
+    return joined(parts)

@@ -1,0 +1,265 @@
+"""To whom: the heatmap, the figures of each, those that changed sign, and one's story."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from evenhand.audit.answer import Answer, StakeholderAnswer
+from evenhand.audit.notes import several
+from evenhand.audit.words import number
+from evenhand.report import figures
+from evenhand.report.element import (
+    LONG_NAME,
+    Child,
+    Markup,
+    element,
+    figure_of,
+    joined,
+    name_of,
+    percent,
+    table,
+)
+from evenhand.report.packing import chosen, classes
+
+EXTREMES = 15  # at either end, where not everyone can be shown
+ALL = 40  # stakeholders that a page shows outright
+FOLDED = 500  # that it shows in a folded table; of more, the rest is in the data
+CHANGED = 50  # that changed sign, in a list
+
+ORDERS = (
+    ("overall", "over all, treated worst first"),
+    ("final", "at the end, treated worst first"),
+    ("name", "name"),
+)
+
+
+def who_when(answer: Answer, log: int) -> Markup:
+    """A heatmap of stakeholder by time around the mean, and the figures of each."""
+    people = answer.by_stakeholder
+    label = f"order{log}"
+    order = element(
+        "div",
+        {"class": "controls", "data-script": True, "hidden": True},
+        element("label", {"for": label}, "Order"),
+        element(
+            "select",
+            {"id": label, "data-log": log},
+            (element("option", {"value": value}, words) for value, words in ORDERS),
+        ),
+    )
+    return joined(
+        (
+            order,
+            figures.plot(
+                "heatmap",
+                "heatmap",
+                log,
+                _heat_words(answer),
+                _heat_caption(answer),
+                figures.heat_legend(classes(answer)),
+            ),
+            _figures(people, log),
+        )
+    )
+
+
+def _heat_words(answer: Answer) -> str:
+    worst = [one.name for one in answer.by_stakeholder[:3] if one.overall_unfairness < 0]
+    best = [one.name for one in answer.by_stakeholder[:-4:-1] if one.overall_unfairness > 0]
+    return (
+        "Heatmap of stakeholders by time: below the mean is hatched orange, above it plain blue. "
+        f"Treated worst over all: {', '.join(worst) or 'nobody'}. Most favoured: "
+        f"{', '.join(best) or 'nobody'}. The table below has the figures."
+    )
+
+
+def _heat_caption(answer: Answer) -> Child:
+    words = "Hatched is unfair to the stakeholder, plain is in its favour. "
+    if len(answer.by_stakeholder) > 80:
+        words += (
+            f"Of {len(answer.by_stakeholder):,} stakeholders the 30 at either end are drawn; "
+            "the search below finds the others. "
+        )
+    held, judged = len(chosen(answer)), answer.overall.assessments
+    if held < judged:
+        words += f"Of {judged:,} assessments {held:,} are here. "
+    words += (
+        "Where a cell stands for several assessments, it shows the one furthest from the mean. "
+        "A click on a row tells its story."
+    )
+    return words
+
+
+def _figures(people: Sequence[StakeholderAnswer], log: int) -> Markup:
+    count = len(people)
+    columns = (
+        *("stakeholder", "status", "at the end", "over all", "below", "longest spell"),
+        *("rank at the end", "rank over all", ""),
+    )
+    title = (
+        "To whom, treated worst first. At the end and over all: from the mean, below 0 is unfair "
+        "to it. Below: the share of its assessments. Rank 1 is the most favoured."
+    )
+    rows = [_person(one, k, log) for k, one in enumerate(people[:FOLDED])]
+    if count <= ALL:
+        return table(title, columns, rows)
+    ends = [*rows[:EXTREMES], (f"… {count - 2 * EXTREMES:,} more", *[""] * 8)]
+    ends += [_person(people[k], k, log) for k in range(count - EXTREMES, count)]
+    short = table(title, columns, ends)
+    if count > FOLDED:
+        rest = "The others are found by the search below, and are in the data for download."
+        return joined((short, element("p", {"class": "soft"}, rest)))
+    summary = element("summary", None, f"All {count:,} in a table")
+    return joined((short, element("details", None, summary, table(title, columns, rows))))
+
+
+def _person(one: StakeholderAnswer, place: int, log: int) -> tuple[Child, ...]:
+    return (
+        person(one, place, log),
+        figure_of(one.final),
+        figure_of(one.final_unfairness, True),
+        figure_of(one.overall_unfairness, True),
+        percent(one.share_below),
+        figure_of(one.longest_spell),
+        figure_of(one.rank_final),
+        figure_of(one.rank_overall),
+        "▲ made good" if one.made_good else "▼ fell behind" if one.fell_behind else "",
+    )
+
+
+def person(one: StakeholderAnswer, place: int, log: int) -> Markup:
+    """A name that leads to its story."""
+    if len(one.name) > LONG_NAME:
+        return name_of(one.name)
+    target = {"class": "who", "href": f"#story{log}", "data-log": log, "data-who": place}
+    return element("a", target, name_of(one.name))
+
+
+def made_good(answer: Answer, log: int) -> Markup:
+    """Final against overall unfairness, and the lists of those whose sign changed."""
+    places = {one.name: k for k, one in enumerate(answer.by_stakeholder)}
+    good = [one for one in answer.by_stakeholder if one.made_good]
+    fell = [one for one in answer.by_stakeholder if one.fell_behind]
+    alternative = (
+        "Scatter chart of unfairness at the end against unfairness over all, a point a "
+        f"stakeholder: {several(len(good), 'stakeholder')} made good, "
+        f"{several(len(fell), 'stakeholder')} fell behind. They are listed below."
+    )
+    caption = (
+        "Left of the line: behind over all. Under the line: behind at the end. Those whose sign "
+        "changed are marked, and listed below. A click on a point tells its story."
+    )
+    legend = figures.legend(
+        (
+            (figures.glyph("▲", "above"), "made good: behind over all, not at the end"),
+            (figures.glyph("▼", "below"), "fell behind: the reverse"),
+            (figures.glyph("●", "faint"), "the same at the end as over all"),
+        )
+    )
+    return joined(
+        (
+            figures.plot("standing", "standing", log, alternative, caption, legend),
+            _changed("Made good by the end", good, places, log),
+            _changed("Fell behind by the end", fell, places, log),
+            None if good or fell else element("p", None, "Nobody's sign changed."),
+        )
+    )
+
+
+def _changed(
+    title: str, people: Iterable[StakeholderAnswer], places: dict[str, int], log: int
+) -> Markup | None:
+    people = list(people)
+    if not people:
+        return None
+    rows: list[tuple[Child, ...]] = [
+        (
+            person(one, places[one.name], log),
+            figure_of(one.overall_unfairness, True),
+            figure_of(one.final_unfairness, True),
+        )
+        for one in people[:CHANGED]
+    ]
+    if len(people) > CHANGED:
+        rows.append((f"… {len(people) - CHANGED:,} more, in the data", "", ""))
+    return table(f"{title}: {len(people):,}", ("stakeholder", "over all", "at the end"), rows)
+
+
+def story(answer: Answer, log: int) -> Markup:
+    """Where the page's script tells one stakeholder's story."""
+    field, found = f"search{log}", f"found{log}"
+    search = element(
+        "div",
+        {"class": "controls"},
+        element(
+            "div",
+            {"class": "search"},
+            element("label", {"for": field}, "Search a name"),
+            element(
+                "input",
+                {
+                    "id": field,
+                    "type": "text",
+                    "role": "combobox",
+                    "autocomplete": "off",
+                    "spellcheck": "false",
+                    "aria-autocomplete": "list",
+                    "aria-expanded": "false",
+                    "aria-controls": found,
+                },
+            ),
+            element(
+                "ul", {"id": found, "role": "listbox", "aria-label": "Names found", "hidden": True}
+            ),
+        ),
+        element("span", {"class": "soft", "role": "status"}),
+    )
+    legend = figures.legend(
+        (
+            (figures.glyph("●", "first"), "its status"),
+            (figures.glyph("╌╌"), "the mean"),
+            (figures.glyph("█", "range"), "the range of all"),
+            (figures.glyph("█", "spell"), "below the mean"),
+        )
+    )
+    marks = figures.legend(
+        (
+            (figures.glyph("╎", "below"), "below the mean"),
+            (figures.glyph("│", "above"), "above it"),
+            (figures.glyph("▲"), "compensated: back at the mean or above it"),
+        )
+    )
+    words = "The sentences above say what it shows."
+    told = element(
+        "div",
+        {"class": "story", "id": f"story{log}", "data-log": log, "data-script": True},
+        search,
+        element("h3", {"class": "who", "tabindex": "-1"}, "…"),
+        element("div", {"class": "words", "aria-live": "polite"}),
+        figures.plot(
+            "story",
+            "story",
+            None,
+            f"Line chart of its status against the mean and the range. {words}",
+            "Its status at each assessment, the mean, and the range of everyone's.",
+            legend,
+        ),
+        figures.plot(
+            "apart",
+            "apart",
+            None,
+            f"Chart of its distance from the mean. {words}",
+            "How far it was from the mean at each assessment.",
+            marks,
+        ),
+    )
+    least = answer.by_stakeholder[0]
+    without = element(
+        "p",
+        None,
+        "Stories are told by this page's script, which does not run here. In the table under Who, "
+        "when, the one treated worst is ",
+        name_of(least.name),
+        f" ({number(least.overall_unfairness, True)} over all).",
+    )
+    return joined((element("noscript", None, without), told))

@@ -1,0 +1,132 @@
+"""The one page that every report is: a file that opens offline and asks nobody for anything.
+
+The content security policy names the scripts and the style by their digests, so that nothing else
+in the page can run, whatever the log holds. `data` and the charts' specifications are embedded as
+JSON in which no character can end the block.
+"""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from functools import cache
+from importlib.resources import files
+from typing import Any, NamedTuple
+
+from evenhand.report.element import Markup, element, joined
+
+UNSAFE = {"<": "\\u003c", ">": "\\u003e", "&": "\\u0026"}  # so that `</script>` ends nothing
+
+
+class Part(NamedTuple):
+    """A section of a page: where links lead, what the contents call it, and what it holds."""
+
+    anchor: str
+    title: str
+    body: Markup
+
+
+def page(
+    title: str,
+    head: Markup,
+    parts: Sequence[Part],
+    data: Any = None,
+    charts: Mapping[str, Any] | None = None,
+    scripts: Sequence[str] = (),
+) -> bytes:
+    """A whole page: what stands at its head, its parts, and the charts that its scripts draw.
+
+    `charts` are Vega-Lite specifications by name; `scripts` are files of this package that fill
+    them. The figures of a page say which chart they hold (see `figures.plot`).
+    """
+    style = asset("page.css")
+    programs = [asset("vega.js"), asset("charts.js"), *map(asset, scripts)] if charts else []
+    policy = "; ".join(
+        (
+            "default-src 'none'",
+            "script-src " + (" ".join(map(_digest, programs)) or "'none'"),
+            f"style-src {_digest(style)}",
+            "base-uri 'none'",
+            "form-action 'none'",
+        )
+    )
+    contents = element(
+        "nav",
+        {"aria-label": "Contents"},
+        element(
+            "ul",
+            None,
+            (
+                element("li", None, element("a", {"href": f"#{part.anchor}"}, part.title))
+                for part in parts
+            ),
+        ),
+    )
+    body = element(
+        "body",
+        None,
+        element("a", {"class": "skip", "href": "#verdict"}, "To the verdict"),
+        element("header", None, head),
+        contents,
+        element("main", None, (_section(part) for part in parts)),
+        _embedded("data", data),
+        _embedded("charts", dict(charts or {})),
+        (_raw("script", program) for program in programs),
+    )
+    meta = (
+        element("meta", {"charset": "utf-8"}),
+        element("meta", {"http-equiv": "Content-Security-Policy", "content": policy}),
+        element("meta", {"name": "viewport", "content": "width=device-width, initial-scale=1"}),
+        element("meta", {"name": "color-scheme", "content": "light dark"}),
+        element("title", None, title),
+        _raw("style", style),
+    )
+    whole = element("html", {"lang": "en"}, element("head", None, meta), body)
+    return f"<!doctype html>\n{whole}\n".encode("utf-8", "xmlcharrefreplace")
+
+
+def as_json(value: Any) -> Markup:
+    """JSON that can stand in a script block, whatever text it holds."""
+    text = json.dumps(value, separators=(",", ":"), allow_nan=False)
+    for character, escaped in UNSAFE.items():
+        text = text.replace(character, escaped)
+    return Markup(text)
+
+
+@cache
+def asset(name: str) -> str:
+    """A file of this package."""
+    return files("evenhand.report").joinpath(name).read_text(encoding="utf-8")
+
+
+def _section(part: Part) -> Markup:
+    heading = f"{part.anchor}-title"
+    return element(
+        "section",
+        {"id": part.anchor, "aria-labelledby": heading},
+        element("h2", {"id": heading}, part.title),
+        part.body,
+    )
+
+
+def _embedded(name: str, value: Any) -> Markup:
+    return element("script", {"type": "application/json", "id": name}, as_json(value))
+
+
+def _raw(tag: str, text: str) -> Markup:
+    """A script or a style of this package; it must not end its own element."""
+    if f"</{tag}" in text.lower() or "<!--" in text:
+        raise ValueError(f"a {tag} of this package would end its own element")
+    return joined((Markup(f"<{tag}>"), Markup(text), Markup(f"</{tag}>\n")))
+
+
+def _digest(text: str) -> str:
+    """How a content security policy names a script or a style."""
+    digest = hashlib.sha256(text.encode("utf-8")).digest()
+    return f"'sha256-{base64.b64encode(digest).decode()}'"
+
+
+def paragraphs(texts: Iterable[str]) -> Markup:
+    return joined(element("p", None, text) for text in texts)

@@ -1,0 +1,170 @@
+"""The verdict at the head of a page: sentences, thresholds, what it means and what it does not."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+from evenhand.audit.answer import Answer, Limit
+from evenhand.audit.side_by_side import Comparison
+from evenhand.report.element import Child, Markup, element, figure_of, joined, name_of
+
+CLOSE = 0.1  # a threshold kept by less than this share of it is amber
+
+
+def verdict(found: Answer | Comparison) -> Markup:
+    """What an answer comes down to."""
+    answers = (found,) if isinstance(found, Answer) else (found.first, found.second)
+    several = len(answers) > 1
+    asks = dict.fromkeys(ask for answer in answers for ask in answer.asks)
+    lights = (
+        light(limit, answer, answer.label if several else None)
+        for answer in answers
+        for limit in answer.limits
+    )
+    return joined(
+        (
+            element("p", {"class": "verdict"}, found.verdict),
+            lights,
+            (
+                element("p", {"class": "ask"}, element("b", None, "Before you read on: "), ask)
+                for ask in asks
+            ),
+            None if several else _tiles(answers[0]),
+            element(
+                "div",
+                {"class": "pair"},
+                _listed("What it means", _means(answers)),
+                _listed("What it does not mean", _means_not(found, answers)),
+            ),
+        )
+    )
+
+
+def light(limit: Limit, answer: Answer, label: str | None) -> Markup:
+    """Green, amber or red: only where somebody set a threshold, and never by colour alone."""
+    colour, word, more = "green", "Kept", ""
+    if limit.breach is not None:
+        colour, word = "red", "Broken"
+    elif _open(limit, answer):
+        colour, word = "amber", "Kept so far"
+        more = ", but the last, unfinished period would break it as it stands"
+    elif abs(limit.limit - limit.found) < CLOSE * abs(limit.limit):
+        colour, word, more = "amber", "Just kept", ", by less than a tenth"
+    where = None if label is None else (name_of(label), ": ")
+    return element(
+        "p",
+        {"class": f"light {colour}"},
+        element("b", None, f"{word}. "),
+        where,
+        "The threshold ",
+        element("code", None, limit.option),
+        " is ",
+        figure_of(limit.limit),
+        "; found was ",
+        figure_of(limit.found),
+        more,
+        ".",
+    )
+
+
+def _open(limit: Limit, answer: Answer) -> bool:
+    """Whether the unfinished period, which is not scored, would break the threshold."""
+    last = answer.over_time.unfinished
+    if last is None or limit.option != "--max-unfairness":
+        return False
+    return bool((last.unfairness < -limit.limit).any())
+
+
+def _tiles(answer: Answer) -> Markup:
+    overall = answer.overall
+    made_good = sum(one.made_good for one in answer.by_stakeholder)
+    fell_behind = sum(one.fell_behind for one in answer.by_stakeholder)
+    even = None
+    if overall.even_score is not None:
+        even = ("an even log scores ", figure_of(overall.even_score))
+    tiles: list[tuple[str, Child, Child]] = [
+        ("Score", figure_of(overall.score), even),
+        (
+            "Somebody was below the mean at",
+            (figure_of(overall.unequal_assessments), " of ", figure_of(overall.assessments)),
+            "assessments",
+        ),
+    ]
+    if overall.unequal_assessments:
+        worst = min(answer.by_stakeholder, key=lambda one: one.overall_unfairness)
+        words = (figure_of(worst.overall_unfairness, True), " from the mean, summed")
+        tiles.append(("Treated worst over all", name_of(worst.name), words))
+    tiles.append(
+        (
+            "Made good by the end",
+            figure_of(made_good),
+            (figure_of(fell_behind), " fell behind, of ", figure_of(len(answer.by_stakeholder))),
+        )
+    )
+    return element(
+        "dl",
+        {"class": "tiles"},
+        (
+            element(
+                "div",
+                None,
+                element("dt", None, title),
+                element("dd", None, value),
+                None if more is None else element("dd", {"class": "more"}, more),
+            )
+            for title, value, more in tiles
+        ),
+    )
+
+
+def _means(answers: tuple[Answer, ...]) -> Iterator[Child]:
+    first = answers[0]
+    yield first.scheme.describe()
+    yield (
+        "At an assessment, a stakeholder below the mean is treated unfairly, and one above it is "
+        "favoured; over all, what each was below or above it is added up."
+    )
+    for answer in answers:
+        overall = answer.overall
+        which = (name_of(answer.label), ": ") if len(answers) > 1 else None
+        if overall.even_score is not None:
+            yield (
+                which,
+                "The score is ",
+                figure_of(overall.score),
+                "; the same amounts, shared evenly at each of the ",
+                figure_of(overall.assessments),
+                " assessments, would score ",
+                figure_of(overall.even_score),
+                ".",
+            )
+
+
+def _means_not(found: Answer | Comparison, answers: tuple[Answer, ...]) -> Iterator[Child]:
+    yield "It does not say why anybody was below the mean, or whether there was a good reason."
+    if all(one.entitlement is None for answer in answers for one in answer.by_stakeholder):
+        yield (
+            "It does not weigh size or need: everyone is measured against the same mean, as no "
+            "entitlement was given."
+        )
+    rows = [row for row in found.questions if not row.asked]
+    turned = sum(row.turns for row in rows)
+    if turned:
+        yield (
+            "It is not the answer to every question: ",
+            figure_of(turned),
+            " of ",
+            figure_of(len(rows)),
+            " other ones have another answer, in the table of where the verdict turns.",
+        )
+    if any("No roster was given" in note for answer in answers for note in answer.notes):
+        yield "It does not speak of anyone who is not in the log: no roster was given."
+
+
+def _listed(title: str, items: Iterable[Child]) -> Markup:
+    return element(
+        "div",
+        None,
+        element("h3", None, title),
+        element("ul", None, (element("li", None, item) for item in items)),
+    )
