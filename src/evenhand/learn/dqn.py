@@ -78,7 +78,7 @@ class DQN(DeepAgent):
         """Whether the target network changes so seldom that its values are stored with the items.
 
         They are worked out once when an item is stored and again when the target is renewed,
-        instead of every time that the item is drawn: an update costs a third less.
+        instead of every time that the item is drawn.
         """
         return isinstance(self.target, Copied) and not self.double
 
