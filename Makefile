@@ -21,7 +21,7 @@ format: $(VENV)/.dev
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
 
-# Tests that need more than Python: a browser for now. What cannot be had is skipped and counted.
+# Tests that need more than Python: a browser, torch. What cannot be had is skipped and counted.
 test-system: $(VENV)/.system
 	@sh tests/system/install.sh
 	$(BIN)/python -m pytest -m system -rs
@@ -51,5 +51,5 @@ $(VENV)/.dev: pyproject.toml constraints.txt | $(VENV)/bin/python
 
 $(VENV)/.system: $(VENV)/.dev
 	@echo "Installing what the system tests need …"
-	@$(PIP) -e '.[dev,system]'
+	@$(PIP) -e '.[dev,system,sb3,mo]'
 	@touch $@

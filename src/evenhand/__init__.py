@@ -9,6 +9,8 @@ from __future__ import annotations
 import importlib
 from typing import TYPE_CHECKING, Any
 
+from evenhand.interop.registering import register_when_loaded as _register_with_gymnasium
+
 __version__ = "0.1.0"
 
 if TYPE_CHECKING:
@@ -167,3 +169,6 @@ def __getattr__(name: str) -> Any:
 
 def __dir__() -> list[str]:
     return __all__
+
+
+_register_with_gymnasium()

@@ -139,15 +139,20 @@ class HostLoop:
         acting = self.agent.acting(self.learners)
         return jax.tree.map(lambda leaf: leaf[0], acting)
 
-    def episode(self, rng: np.random.Generator) -> float:
-        """The score of one greedy episode, without learning from it."""
+    def episode(self, rng: np.random.Generator, process: Process | None = None) -> float:
+        """The score of one greedy episode, without learning from it.
+
+        It is played in `process`, where given: an environment that holds its own state cannot play
+        it in the midst of the episode that is being learned from.
+        """
         problem, weights = self.agent.problem, self.weights
-        state = self.world.process.initial(rng)
+        process = self.world.process if process is None else process
+        state = process.initial(rng)
         augmented, carry = self._first(state), self.agent.network.start()
         score = 0.0
         for time in range(self.world.horizon):
             carry, action = self._greedy(weights, carry, augmented)
-            answer = self.world.process.step(state, int(action), rng)
+            answer = process.step(state, int(action), rng)
             state = answer.next_state
             over = answer.terminated or answer.truncated or time == self.world.horizon - 1
             paid = np.asarray(answer.rewards, dtype=np.float32), _override(self.world, answer)

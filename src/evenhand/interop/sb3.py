@@ -1,0 +1,172 @@
+"""Section 5.2 for Stable-Baselines3: a replay buffer that imagines other memories (FairQCM).
+
+    model = DQN("MlpPolicy", env, replay_buffer_class=CounterfactualReplayBuffer,
+                replay_buffer_kwargs={"fairness": fairness_of(env), "proposal": Above(2)})
+
+`env` is in a `FairnessWrapper`, or is a vector environment of such. Experiences are stored as they
+happened and imagined anew whenever they are drawn, all of a batch in one compiled call: an imagined
+one has the state, action and next state that happened, and asks the problem's own μ and pay again.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from gymnasium import spaces
+
+from evenhand.errors import BadParameter, MemoryDoesNotPay
+from evenhand.interop.errors import CannotCarry, MissingExtra
+from evenhand.interop.fairness import Fairness, Lived
+from evenhand.learn.proposals import Neighbours, Proposal
+from evenhand.problem import Seen
+
+try:
+    from stable_baselines3.common.buffers import ReplayBuffer
+    from stable_baselines3.common.type_aliases import ReplayBufferSamples
+except ImportError:  # said when a buffer is made: whoever lists our modules need not have it
+    ReplayBuffer = object
+
+if TYPE_CHECKING:
+    from jaxtyping import Array, Float, UInt32
+
+CHECKED = 500  # experiences of which the memory's claim is compared with what was paid
+
+
+class CounterfactualReplayBuffer(ReplayBuffer):
+    """Replay in which `imagined` of 1 + `imagined` experiences have a memory that was proposed.
+
+    A batch is as large as it was asked for. Works with vector environments; saved with
+    `save_replay_buffer`, loaded with `load_replay_buffer`.
+    """
+
+    def __init__(
+        self, *args: Any, fairness: Fairness, proposal: Proposal, imagined: int = 4, **kwargs: Any
+    ) -> None:
+        if ReplayBuffer is object:
+            raise MissingExtra(
+                "Stable-Baselines3 is not installed: pip install 'evenhand[sb3]' brings it."
+            )
+        super().__init__(*args, **kwargs)
+        if not isinstance(proposal, Neighbours):
+            raise BadParameter(
+                f"{type(proposal).__name__} does not say which memories are near a real one: use "
+                "Above or Around, or SB3's own buffer to imagine none."
+            )
+        if isinstance(imagined, bool) or imagined != int(imagined) or imagined < 1:
+            raise BadParameter(f"imagined is {imagined!r}: it must be a whole number from 1.")
+        if not isinstance(self.observation_space, spaces.Box) or len(self.obs_shape) != 1:
+            raise CannotCarry(
+                "imagined memories take the place of the real one at the end of a flat "
+                "observation, and this one is not flat: wrap the environment with join=Flat()."
+            )
+        fairness.problem.require_memory_pays()
+        self.fairness, self.proposal, self.imagined = fairness, proposal, int(imagined)
+        self._lived: list[np.ndarray] | None = None  # a leaf of `Lived` each: [place, env, …]
+        self._form: Any = None
+        self._checked = 0
+
+    def add(
+        self,
+        obs: np.ndarray,
+        next_obs: np.ndarray,
+        action: np.ndarray,
+        reward: np.ndarray,
+        done: np.ndarray,
+        infos: list[dict[str, Any]],
+    ) -> None:
+        """Store what happened, with all that it takes to imagine it otherwise."""
+        lived = [_lived(info) for info in infos]
+        for one, paid in zip(lived, reward, strict=True):
+            if self._checked < CHECKED:
+                self._require_memory_pays(one, float(paid))
+        rows = [jax.tree.leaves(one) for one in lived]
+        if self._lived is None:
+            self._form = jax.tree.structure(lived[0])
+            room = self.buffer_size, self.n_envs
+            self._lived = [np.zeros((*room, *np.shape(leaf)), _type(leaf)) for leaf in rows[0]]
+        for i, leaves in enumerate(rows):
+            for stored, leaf in zip(self._lived, leaves, strict=True):
+                stored[self.pos, i] = leaf
+        super().add(obs, next_obs, action, reward, done, infos)
+
+    def _get_samples(self, batch_inds: np.ndarray, env: Any = None) -> ReplayBufferSamples:
+        # SB3's own randomness, so that its seed decides this too.
+        at = batch_inds, np.random.randint(0, high=self.n_envs, size=len(batch_inds))  # noqa: NPY002
+        dice = np.random.randint(0, 2**32, size=(2, len(batch_inds)), dtype=np.uint32)  # noqa: NPY002
+        obs, following = self.observations[at], self.next_observations[at]
+        reward = self.rewards[at]
+        if self._lived is not None:
+            leaves = [stored[at] for stored in self._lived]
+            changed, before, after, pay = (np.asarray(x) for x in self._imagine(leaves, dice))
+            cut = obs.shape[-1] - self.fairness.size
+            obs[changed, cut:], following[changed, cut:] = before[changed], after[changed]
+            reward = np.where(changed, pay, reward)
+        ended = self.dones[at] * (1 - self.timeouts[at])
+        data = (
+            self._normalize_obs(obs, env),
+            self.actions[at],
+            self._normalize_obs(following, env),
+            ended.reshape(-1, 1),
+            self._normalize_reward(reward.astype(np.float32).reshape(-1, 1), env),
+        )
+        return ReplayBufferSamples(*map(self.to_torch, data))
+
+    @property
+    def _imagine(self) -> Any:
+        compiled = self.__dict__.get("_compiled")
+        if compiled is None:
+            compiled = self._compiled = jax.jit(jax.vmap(self._imagine_one))
+        return lambda leaves, dice: compiled(leaves, *dice)
+
+    def _imagine_one(self, leaves: list[Array], which: UInt32[Array, ""], how: Any) -> Any:
+        """Equation 2 for one experience: whether it is imagined, ⟨m⟩ and ⟨m'⟩ as shown, its pay."""
+        problem, lived = self.fairness.problem, jax.tree.unflatten(self._form, leaves)
+        real, memory = lived.memory, problem.memory
+        assert isinstance(self.proposal, Neighbours)
+        parts, exist = self.proposal.near(memory.imaginable(real))
+        chosen = _drawn(exist, which)
+        proposed = memory.imagined(real, parts[chosen])
+        after, books, pay = problem.imagine(proposed, lived.books, lived.step, lived.over)
+        changed = (how % (1 + self.imagined) > 0) & exist[chosen]
+        shown = self.fairness.code(Seen(proposed, lived.books.filter, lived.books.fold))
+        then = self.fairness.code(Seen(after, books.filter, books.fold))
+        return changed, shown, then, pay
+
+    def _require_memory_pays(self, lived: Lived, paid: float) -> None:
+        """Compare what the memory claims to be paid with what was paid, for some experiences."""
+        problem = self.fairness.problem
+        memory, _, claimed = problem.imagine(*lived)
+        self._checked += 1
+        if not np.isclose(float(claimed), paid, rtol=1e-4, atol=1e-4, equal_nan=True):
+            raise MemoryDoesNotPay(
+                f"the memory ({problem.memory.describe()}) does not determine the pay: experience "
+                f"{self._checked} leaves it at {jax.tree.map(np.ndarray.tolist, memory)} and it "
+                f"would be paid {float(claimed):g}, but {paid:g} was paid. Use a memory that does, "
+                "such as Full, and wrap the environment in nothing that changes the reward."
+            )
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {name: value for name, value in self.__dict__.items() if name != "_compiled"}
+
+
+def _lived(info: dict[str, Any]) -> Lived:
+    if "lived" not in info:
+        raise BadParameter(
+            "the environment does not tell what imagining takes: put a FairnessWrapper around it."
+        )
+    return info["lived"]
+
+
+def _type(leaf: Any) -> Any:
+    kind = np.asarray(leaf).dtype
+    return np.float32 if kind == np.float64 else kind  # as JAX carries it
+
+
+def _drawn(exist: Float[Array, " proposal"], dice: UInt32[Array, ""]) -> Array:
+    """One of those that exist, each as likely."""
+    number = jnp.maximum(jnp.sum(exist), 1).astype(jnp.uint32)
+    place = (dice % number).astype(jnp.int32)
+    return jnp.argmax(jnp.cumsum(exist) == place + 1)

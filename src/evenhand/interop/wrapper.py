@@ -1,0 +1,164 @@
+"""Section 5 around any Gymnasium environment: memory joins what is seen, fairness is what is paid.
+
+env = FairnessWrapper(gymnasium.make("evenhand/Doughnuts-v0"), scheme, Full())
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import gymnasium
+import jax
+import numpy as np
+from gymnasium import spaces
+from gymnasium.utils import RecordConstructorArgs
+
+from evenhand.errors import BadParameter
+from evenhand.interop.errors import NotReset
+from evenhand.interop.fairness import Elsewhere, Fairness, Lived
+from evenhand.interop.observing import Flat, Join
+from evenhand.interop.rewarding import (
+    StakeholderRewards,
+    Told,
+    attribute,
+    checked,
+    horizon_of,
+    num_stakeholders_of,
+    stakeholder_rewards_of,
+)
+from evenhand.interop.worlds import WorldEnv
+from evenhand.learn.encoders import Encoder, Raw
+from evenhand.memory import Full, Memory
+from evenhand.problem import Augmented, Problem
+from evenhand.scheme import FairnessScheme
+from evenhand.trace import Override, Step
+
+if TYPE_CHECKING:
+    from jaxtyping import Float
+
+UNKNOWN_HORIZON = 2**30  # decisions, where nothing says after how many an episode ends
+
+
+class FairnessWrapper(gymnasium.Wrapper, RecordConstructorArgs):
+    """The augmented problem: observations ⟨s, m⟩, and as reward what the scheme pays for a step.
+
+    `stakeholder_rewards` says what each received (see `rewarding`); without it the environment
+    must. `join` says where the memory goes (`Flat` or `Beside`), `encoder` how it is coded. Put it
+    outside of a time limit, so that it sees how episodes end. `info` gains `status`, `raw_reward`,
+    `stakeholder_rewards`, `score` (so far) and, for those who imagine, `lived`.
+    """
+
+    def __init__(
+        self,
+        env: gymnasium.Env,
+        scheme: FairnessScheme | None = None,
+        memory: Memory = Full(),
+        stakeholder_rewards: StakeholderRewards | None = None,
+        *,
+        num_stakeholders: int | None = None,
+        horizon: int | None = None,
+        remember_fold: bool = False,
+        join: Join = Flat(),
+        encoder: Encoder = Raw(),
+    ) -> None:
+        RecordConstructorArgs.__init__(
+            self,
+            scheme=scheme,
+            memory=memory,
+            stakeholder_rewards=stakeholder_rewards,
+            num_stakeholders=num_stakeholders,
+            horizon=horizon,
+            remember_fold=remember_fold,
+            join=join,
+            encoder=encoder,
+            _disable_deepcopy=True,
+        )
+        gymnasium.Wrapper.__init__(self, env)
+        if scheme is None and isinstance(env.unwrapped, WorldEnv):
+            scheme = env.unwrapped.world.default_scheme()
+        if scheme is None:
+            raise BadParameter("this environment has no scheme of its own: give one.")
+        self.stakeholder_rewards = stakeholder_rewards or stakeholder_rewards_of(env)
+        actions = env.action_space
+        elsewhere = Elsewhere(
+            num_stakeholders_of(env, num_stakeholders),
+            int(actions.n) if isinstance(actions, spaces.Discrete) else 0,
+            horizon_of(env, horizon, UNKNOWN_HORIZON),
+            bool(attribute(env, "may_override", False)),
+        )
+        self.fairness = Fairness(Problem(elsewhere, scheme, memory, remember_fold), encoder)
+        self.join = join
+        self.observation_space = join.space(env.observation_space, self.fairness.size)
+        self._at: Augmented | None = None
+
+    def reset(
+        self, *, seed: int | None = None, options: dict[str, Any] | None = None
+    ) -> tuple[Any, dict[str, Any]]:
+        observation, info = self.env.reset(seed=seed, options=options)
+        self._at, self._observation = self.fairness.first(), observation
+        self._score, self._weight = 0.0, 1.0
+        info = {**info, "status": np.array(self.fairness.status(self._at)), "score": 0.0}
+        return self._joined(), info
+
+    def step(self, action: Any) -> tuple[Any, float, bool, bool, dict[str, Any]]:
+        if self._at is None:
+            raise NotReset("the episode has not begun, or is over: call reset() before step().")
+        fairness, before = self.fairness, self._at
+        observation, reward, terminated, truncated, info = self.env.step(action)
+        told = Told(self._observation, action, observation, reward, info)
+        rewards = checked(self.stakeholder_rewards(told), fairness.num_stakeholders)
+        ours = self.env.unwrapped
+        state = ours.state if isinstance(ours, WorldEnv) else observation
+        step = Step(action, rewards, state, self._override(info))
+        over = bool(terminated or truncated)
+        after, pay = fairness.after(before, step, over)
+        self._score += self._weight * pay
+        self._weight *= fairness.problem.discount
+        self._observation, self._at = observation, after
+        joined = self._joined()
+        info = {
+            **info,
+            "status": np.array(fairness.status(after)),
+            "raw_reward": reward,
+            "stakeholder_rewards": rewards.copy(),
+            "score": self._score,
+            # Copied, as an info must not share what a later one holds.
+            "lived": Lived(*jax.tree.map(np.array, before[1:]), step, np.asarray(over)),
+        }
+        if over:
+            self._at = None
+        return joined, pay, bool(terminated), bool(truncated), info
+
+    def _joined(self) -> Any:
+        assert self._at is not None
+        return self.join.join(
+            self.env.observation_space, self._observation, self.fairness.shown(self._at)
+        )
+
+    def _override(self, info: dict[str, Any]) -> Override | None:
+        if not self.fairness.problem.environment.may_override:
+            return None
+        value = info.get("override")
+        applies = np.asarray(value is not None)
+        return Override(applies, np.asarray(0.0 if value is None else value, dtype=np.float64))
+
+    @property
+    def memory(self) -> Any:
+        """What is remembered now: m."""
+        if self._at is None:
+            raise NotReset("nothing is remembered between episodes: call reset() first.")
+        return self._at.memory
+
+
+def fairness_of(env: Any) -> Fairness:
+    """The augmented problem of a wrapped environment, or of a vector environment of them."""
+    if hasattr(env, "get_attr"):  # Stable-Baselines3's, and Gymnasium's, vector environments
+        return env.get_attr("fairness")[0]
+    if isinstance(env, gymnasium.Env) and env.has_wrapper_attr("fairness"):
+        return env.get_wrapper_attr("fairness")
+    raise BadParameter("this environment is not fair yet: put a FairnessWrapper around it.")
+
+
+def memory_in(observation: Float[np.ndarray, " feature"], fairness: Fairness) -> np.ndarray:
+    """The part of a flat observation that is remembered."""
+    return observation[..., observation.shape[-1] - fairness.size :]
