@@ -40,7 +40,7 @@ LAYERS = {
     2: ["memory", "regular", "minimal", "pay", "problem"],
     3: ["envs"],
     4: ["plan", "learn"],
-    5: ["audit", "monitor", "interop", "experiments", "cli", "__main__"],
+    5: ["audit", "report", "monitor", "interop", "experiments", "cli", "__main__"],
 }
 LAYER_OF = {name: number for number, names in LAYERS.items() for name in names}
 

@@ -120,5 +120,5 @@ def _verdict(one: Answer, two: Answer, matches: tuple[Match, ...]) -> str:
         words.append(f"{which} {asked.question} by {asked.welfare} ({scores}).")
         turned = [f"{match.question} by {match.welfare}" for match in matches if match.turns]
         if turned:
-            words.append(f"The verdict turns {listed(turned, 4)}.")
+            words.append(f"The verdict turns if asked {listed(turned, 4)}.")
     return " ".join(words)

@@ -252,14 +252,17 @@ def _which_columns(log: str, encoding: str, no_stakeholder: bool) -> str:
 
 
 def _write(found: Answer | Comparison, csv: Path | None, out: Path | None) -> None:
-    from evenhand.audit.page import to_page
     from evenhand.audit.sheets import write_sheets
     from evenhand.files import write_whole
 
     if csv is not None:
         write_sheets(found, csv)
     if out is not None:
-        write_whole(out, to_page(found))
+        import datetime
+
+        from evenhand.report import report
+
+        write_whole(out, report(found, datetime.datetime.now(datetime.UTC)))
 
 
 def _print(found: Answer | Comparison) -> None:

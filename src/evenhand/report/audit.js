@@ -80,6 +80,27 @@
   const below = (log, value) => value !== null && value < -log.noise;
   const above = (log, value) => value !== null && value > log.noise;
 
+  /* Of more assessments than a screen can show, the lowest and the highest of each stretch. */
+  const DRAWN = 240;
+  function places(...series) {
+    const steps = series[0].length;
+    if (steps <= DRAWN) return series[0].map((_, k) => k);
+    const kept = new Set([0, steps - 1]);
+    const size = Math.ceil(steps / (DRAWN / (2 * series.length)));
+    for (let from = 0; from < steps; from += size) {
+      for (const values of series) {
+        let low = from, high = from;
+        for (let k = from; k < Math.min(from + size, steps); k += 1) {
+          if (values[k] === null) continue;
+          if (values[low] === null || values[k] < values[low]) low = k;
+          if (values[high] === null || values[k] > values[high]) high = k;
+        }
+        kept.add(low).add(high);
+      }
+    }
+    return [...kept].sort((a, b) => a - b);
+  }
+
   /* ---- fairness over time ---- */
   function course(logs) {
     const sets = { assessments: [], open: [], levels: [], marks: [] };
@@ -91,7 +112,7 @@
       const label = several ? `${named(log.log)}, ` : "";
       const point = (i) => ({ x: log.axis.x[i], welfare: over.welfare[i], log: k,
         words: `${label}${over.times[i]}: ${number(over.welfare[i])}` });
-      over.times.forEach((_, i) => sets.assessments.push(point(i)));
+      for (const i of places(over.welfare)) sets.assessments.push(point(i));
       sets.levels.push({ welfare: log.score, log: k, words: `${label}score: ${number(log.score)}` });
       if (over.unfinished && over.unfinished.welfare !== null) {
         sets.open.push({ ...point(over.times.length - 1), last: false });
@@ -105,9 +126,9 @@
   function spread(log) {
     const over = log.over_time;
     const who = (place) => (place < 0 ? "nobody" : named(log.names[place]));
-    const rows = over.times.map((time, k) => ({
+    const rows = places(log.low, log.high).map((k) => ({
       x: log.axis.x[k], low: log.low[k], high: log.high[k],
-      words: `${time}\nfurthest below: ${who(log.lowest[k])}, ${number(log.low[k], true)}\n`
+      words: `${over.times[k]}\nfurthest below: ${who(log.lowest[k])}, ${number(log.low[k], true)}\n`
         + `furthest above: ${who(log.highest[k])}, ${number(log.high[k], true)}`,
     }));
     return () => ({ data: { spread: rows } });
@@ -137,7 +158,7 @@
       const over = log.over_time;
       const room = Math.max(6, Math.floor((width - 160) / 7));
       const steps = over.times.length;
-      const size = Math.ceil(steps / Math.min(room, 120));
+      const size = Math.ceil(steps / Math.min(room, 100));
       const cells = [];
       const columns = [];
       for (let from = 0; from < steps; from += size) columns.push(over.times[from]);
@@ -169,7 +190,7 @@
       return {
         data: { cells, names },
         change: (spec) => {
-          spec.height = { step: people.length > 40 ? 14 : 20 };
+          spec.height = people.length * (people.length > 40 ? 14 : 20);
           spec.layer[0].encoding.x.scale = { domain: columns };
           for (const layer of spec.layer) layer.encoding.y.scale = { domain: rows };
           spec.layer[1].mark.limit = width < 500 ? 96 : 150;
@@ -196,9 +217,11 @@
         const size = (one) => Math.abs(one.overall_unfairness);
         for (const one of changed.sort((a, b) => size(b) - size(a)).slice(0, NAMED)) labelled.add(one);
       }
+      const places = people.map((one) => one.overall_unfairness);
+      const middle = Math.min(...places) * 0.4 + Math.max(...places) * 0.6;
       const rows = people.map((one) => {
         const change = one.made_good ? "made good" : one.fell_behind ? "fell behind" : "as before";
-        return { name: one.name, overall: one.overall_unfairness, final: one.final_unfairness, change,
+        return { name: one.name, left: one.overall_unfairness > middle, overall: one.overall_unfairness, final: one.final_unfairness, change,
           label: labelled.has(one) ? named(one.name) : "",
           words: `${named(one.name)}\nover all: ${number(one.overall_unfairness, true)}\n`
             + `at the end: ${number(one.final_unfairness, true)}${change === "as before" ? "" : `\n${change}`}` };
@@ -227,23 +250,31 @@
     const series = log.seriesOf(one.name);
     const spells = spellsOf(log, series);
     const x = log.axis.x;
-    return (width) => {
-      const stroke = Math.max(1.5, Math.min(14, (width - 80) / (over.times.length + 1) * 0.6));
-      const rows = [];
-      over.times.forEach((time, k) => {
-        if (series[k] === null) return;
-        const mean = over.mean[k];
-        rows.push({ x: x[k], mean, status: mean + series[k], low: mean + log.low[k],
-          high: mean + log.high[k], apart: series[k], width: stroke,
-          side: below(log, series[k]) ? "below" : "above",
-          words: `${time}\nstatus ${number(mean + series[k])}, mean ${number(mean)}\n`
-            + `${number(series[k], true)} (${side(series[k])})` });
-      });
-      const returns = spells.filter((s) => s.back !== undefined).map((s) => ({
-        x: x[s.back], apart: series[s.back], words: `${over.times[s.back]}\nback at the mean or above it` }));
-      const shades = spells.map((s) => ({ x: x[s.from], until: x[Math.min(s.back ?? s.until, s.until)] }));
-      return { data: { story: rows, spells: shades, returns } };
+    // Each assessment has a place of its own on the axis, half way to its neighbours.
+    const drawn = places(series);
+    const gaps = drawn.slice(1).map((k, i) => x[k] - x[drawn[i]]).filter((gap) => gap > 0);
+    const half = gaps.length ? Math.min(...gaps) * 0.5 : 0.5;
+    const reach = (from, until, share) => ({ x: x[from] - half * share, until: x[until] + half * share });
+    const domain = [x[0] - half * 0.7, x[x.length - 1] + half * 0.7];
+    const rows = [];
+    for (const k of drawn) {
+      if (series[k] === null) continue;
+      const mean = over.mean[k];
+      const { x: from, until } = reach(k, k, 0.7);
+      rows.push({ x: x[k], from, until, mean, status: mean + series[k], low: mean + log.low[k],
+        high: mean + log.high[k], apart: series[k], side: below(log, series[k]) ? "below" : "above",
+        words: `${over.times[k]}\nstatus ${number(mean + series[k])}, mean ${number(mean)}\n`
+          + `${number(series[k], true)} (${side(series[k])})` });
+    }
+    const returns = spells.filter((s) => s.back !== undefined).map((s) => ({
+      x: x[s.back], apart: series[s.back], words: `${over.times[s.back]}\nback at the mean or above it` }));
+    const strips = spells.map((s) => ({ ...reach(s.from, s.until, 1),
+      words: `below the mean\n${over.times[s.from]} to ${over.times[s.until]}` }));
+    const change = (spec) => {
+      const first = spec.layer.find((layer) => layer.encoding.x);
+      first.encoding.x.scale = { ...first.encoding.x.scale, domain };
     };
+    return () => ({ data: { story: rows, spells: strips, returns }, change });
   }
   function paragraph(...parts) {
     const element = document.createElement("p");
@@ -260,7 +291,7 @@
       shown(one.rank_final), " of ", shown(log.people.length), ". Over all ",
       shown(one.overall_unfairness, true), " (", side(one.overall_unfairness), "): rank ",
       shown(one.rank_overall), ". 1 is the most favoured.")];
-    const share = `${Math.round(one.share_below * 100)} %`;
+    const share = `${Math.round(one.share_below * 100)}%`;
     if (one.longest_spell === 0) words.push(paragraph("At no assessment was it below the mean."));
     else {
       words.push(paragraph(`Below the mean at ${share} of `, shown(one.assessments),

@@ -11,6 +11,7 @@ from evenhand.audit.side_by_side import Comparison
 from evenhand.audit.turns import name_of as welfare_name
 from evenhand.report import charts, over_time, people, questions
 from evenhand.report.element import Child, Markup, element, joined, name_of
+from evenhand.report.moments import TimeAxis
 from evenhand.report.origin import how_made
 from evenhand.report.packing import packed
 from evenhand.report.reading import how_to_read
@@ -103,13 +104,17 @@ def _notes(found: Answer | Comparison, answers: Sequence[Answer]) -> Markup:
 
 
 def _charts(answers: Sequence[Answer], logs: Sequence[dict[str, Any]]) -> dict[str, Any]:
-    kind = logs[0]["axis"]["kind"]
+    axis = TimeAxis.of(
+        [time for log in logs for time in log["over_time"]["times"]],
+        all(log["axis"]["dates"] for log in logs),
+        [x for log in logs for x in log["axis"]["x"]],
+    )
     drawn = {
-        "course": charts.course(kind, f"welfare ({welfare_name(answers[0].scheme)})"),
-        "spread": charts.spread(kind),
+        "course": charts.course(axis, f"welfare ({welfare_name(answers[0].scheme)})"),
+        "spread": charts.spread(axis),
         "heatmap": charts.heatmap(),
         "standing": charts.standing(),
-        "story": charts.story(kind),
-        "apart": charts.apart(kind),
+        "story": charts.story(axis),
+        "apart": charts.apart(axis),
     }
     return {name: charts.as_spec(chart) for name, chart in drawn.items()}

@@ -8,6 +8,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from evenhand.report.moments import TimeAxis
+
 LINES = ("var(--first)", "var(--second)")
 SHAPES = ("circle", "square")
 # From far below the mean to far above it. Below is hatched as well as coloured: the fills are
@@ -16,6 +18,7 @@ CLASSES = (-3, -2, -1, 0, 1, 2, 3)
 FILLS = tuple(
     f"url(#below{-k})" if k < 0 else f"var(--above{k})" if k else "var(--even)" for k in CLASSES
 )
+STORY = 240  # the height of a story's chart
 STANDING = ("as before", "made good", "fell behind")
 
 
@@ -28,14 +31,11 @@ def as_spec(chart: Any) -> dict[str, Any]:
     return spec
 
 
-def course(kind: str, welfare: str) -> Any:
-    """Fairness over time: `assessments`, `levels` (scores), `open` (unfinished), `marks`.
-
-    `kind` is "temporal" or "quantitative", as times are dates or numbers.
-    """
+def course(axis: TimeAxis, welfare: str) -> Any:
+    """Fairness over time: `assessments`, `levels` (scores), `open` (unfinished), `marks`."""
     import altair as alt
 
-    x = _time(kind)
+    x = _time(axis)
     y = alt.Y("welfare:Q", title=welfare, scale=alt.Scale(zero=False, nice=True, padding=8))
     colour = alt.Color("log:N", legend=None, scale=alt.Scale(domain=[0, 1], range=list(LINES)))
     shape = alt.Shape("log:N", legend=None, scale=alt.Scale(domain=[0, 1], range=list(SHAPES)))
@@ -75,11 +75,11 @@ def course(kind: str, welfare: str) -> Any:
     return alt.layer(gaps, score, line, dotted, points, hollow, corrections).properties(height=260)
 
 
-def spread(kind: str) -> Any:
+def spread(axis: TimeAxis) -> Any:
     """How far the furthest were from the mean at each assessment: `spread`."""
     import altair as alt
 
-    x = _time(kind)
+    x = _time(axis)
     rows = _rows("spread")
     tooltip = [alt.Tooltip("words:N")]
     y = alt.Y("low:Q", title="from the mean", axis=_short())
@@ -146,41 +146,60 @@ def standing() -> Any:
         ),
     )
     size = alt.Size(
-        "change:N", legend=None, scale=alt.Scale(domain=list(STANDING), range=[45, 130, 130])
+        "change:O", legend=None, scale=alt.Scale(domain=list(STANDING), range=[45, 130, 130])
     )
-    x = alt.X("overall:Q", title="over all: unfair to it ← 0 → in its favour", axis=_short())
-    y = alt.Y("final:Q", title="at the end", axis=_short())
+    room = alt.Scale(padding=14)
+    x = alt.X(
+        "overall:Q", title="over all: unfair to it ← 0 → in its favour", axis=_short(), scale=room
+    )
+    y = alt.Y("final:Q", title="at the end", axis=_short(), scale=room)
     zero = alt.Chart(alt.InlineData(values=[{"zero": 0}]))
     points = (
         _rows("people")
         .mark_point(filled=True, opacity=0.85, stroke="var(--page)", strokeWidth=0.5)
         .encode(x=x, y=y, color=colour, shape=shape, size=size, tooltip=[alt.Tooltip("words:N")])
     )
-    labels = (
-        _rows("people")
-        .transform_filter("datum.label !== ''")
-        .mark_text(align="left", baseline="middle", dx=8, limit=140, color="var(--ink)")
-        .encode(x=x, y=y, text="label:N")
+    # Names keep within the chart, and stand on a halo, so that points do not run into them.
+    side = {
+        "align": {"expr": "datum.left ? 'right' : 'left'"},
+        "dx": {"expr": "datum.left ? -9 : 9"},
+    }
+    label = {"x": x, "y": y, "text": "label:N"}
+    named = _rows("people").transform_filter("datum.label !== ''")
+    halo = named.mark_text(
+        **side,
+        baseline="middle",
+        limit=160,
+        stroke="var(--page)",
+        strokeWidth=4,
+        strokeJoin="round",
+    ).encode(**label)
+    labels = named.mark_text(**side, baseline="middle", limit=160, color="var(--ink)").encode(
+        **label
     )
     return alt.layer(
         zero.mark_rule(color="var(--rule)").encode(x="zero:Q"),
         zero.mark_rule(color="var(--rule)").encode(y="zero:Q"),
         points,
+        halo,
         labels,
     ).properties(height=340)
 
 
-def story(kind: str) -> Any:
-    """One stakeholder against the mean and the range: `story`; `spells` below are shaded."""
+def story(axis: TimeAxis) -> Any:
+    """One stakeholder against the mean and the range: `story`; `spells` below it as a strip."""
     import altair as alt
 
-    x = _time(kind)
+    x = _time(axis)
     rows = _rows("story")
     tooltip = [alt.Tooltip("words:N")]
     y = alt.Y("status:Q", title="status", axis=_short())
-    spells = _rows("spells").mark_rect(color="var(--spell)").encode(x=_time(kind), x2="until:Q")
-    if kind == "temporal":
-        spells = _rows("spells").mark_rect(color="var(--spell)").encode(x=x, x2="until:T")
+    strip = {"y": alt.value(STORY - 9), "y2": alt.value(STORY)}
+    spells = (
+        _rows("spells")
+        .mark_rect(fill="url(#below2)")
+        .encode(x=x, x2="until", **strip, tooltip=tooltip)
+    )
     band = rows.mark_area(color="var(--range)").encode(x=x, y=alt.Y("low:Q"), y2="high:Q")
     mean = rows.mark_line(color="var(--ink)", strokeDash=[6, 4], strokeWidth=1.5).encode(
         x=x, y=alt.Y("mean:Q")
@@ -189,33 +208,28 @@ def story(kind: str) -> Any:
     points = rows.mark_point(color="var(--first)", filled=True, size=40, opacity=1).encode(
         x=x, y=y, tooltip=tooltip
     )
-    return alt.layer(spells, band, mean, line, points).properties(height=240)
+    return alt.layer(band, mean, line, points, spells).properties(height=STORY)
 
 
-def apart(kind: str) -> Any:
+def apart(axis: TimeAxis) -> Any:
     """One stakeholder's distance from the mean: below hatched, above plain, returns marked."""
     import altair as alt
 
-    x = _time(kind)
+    x = _time(axis)
     y = alt.Y("apart:Q", title="from the mean", axis=_short())
     tooltip = [alt.Tooltip("words:N")]
     bars = (
         _rows("story")
-        .mark_rule()
+        .mark_rect()
         .encode(
-            x=x,
+            x=_time(axis, "from"),
+            x2="until",
             y=y,
             y2=alt.datum(0),
-            strokeWidth=alt.StrokeWidth("width:Q", scale=None),
-            color=alt.Color(
+            fill=alt.Fill(
                 "side:N",
                 legend=None,
-                scale=alt.Scale(domain=["below", "above"], range=["var(--below)", "var(--above)"]),
-            ),
-            strokeDash=alt.StrokeDash(
-                "side:N",
-                legend=None,
-                scale=alt.Scale(domain=["below", "above"], range=[[3, 2], [1, 0]]),
+                scale=alt.Scale(domain=["below", "above"], range=["url(#below2)", "var(--above)"]),
             ),
             tooltip=tooltip,
         )
@@ -234,20 +248,30 @@ def _rows(name: str) -> Any:
     return alt.Chart(alt.NamedData(name=name))
 
 
-def _time(kind: str) -> Any:
+def _time(axis: TimeAxis, field: str = "x") -> Any:
     import altair as alt
 
-    axis = alt.Axis(title=None, labelOverlap="greedy", labelSeparation=6, grid=False)
-    if kind == "temporal":
-        return alt.X("x:T", scale=alt.Scale(type="utc"), axis=axis)
-    return alt.X("x:Q", scale=alt.Scale(zero=False, nice=False), axis=axis)
+    # Dates are numbers on a plain axis, since a page without `eval` cannot read dates in a scale.
+    how: dict[str, Any] = {"format": "~f"}
+    if axis.format is not None:
+        how = {"labelExpr": f"utcFormat(datum.value, '{axis.format}')"}
+    ticks = alt.Axis(
+        title=None,
+        values=list(axis.ticks),
+        labelOverlap="greedy",
+        labelSeparation=8,
+        labelFlush=True,
+        grid=False,
+        **how,
+    )
+    return alt.X(f"{field}:Q", scale=alt.Scale(zero=False, nice=False), axis=ticks)
 
 
 def _short() -> Any:
     """Large numbers as 1.5M: an axis has no room for more, and the tooltip has it all."""
     import altair as alt
 
-    return alt.Axis(format="~s", tickCount=5)
+    return alt.Axis(format="~s", tickCount=5, labelExpr="datum.value === 0 ? '0' : datum.label")
 
 
 def _mean() -> Any:

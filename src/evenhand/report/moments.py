@@ -5,28 +5,69 @@ from __future__ import annotations
 import datetime
 import re
 from collections.abc import Sequence
+from typing import NamedTuple
 
-DAY = datetime.timedelta(days=1)
 PERIOD = re.compile(r"(\d{4,})-(?:W(\d\d)|Q(\d)|(\d\d))")
 MOMENT = re.compile(r"\d{4,}-\d\d-\d\d(?: \d\d:\d\d:\d\d(?:\.\d+)?)?")
 
+TICKS = 60  # assessments that can each have a tick
+FEW = 12  # ticks where there are more assessments
 
-def positions(labels: Sequence[str]) -> tuple[str, list[float]]:
-    """The kind of axis ("temporal" or "quantitative"), and a place on it for each label.
+# Dates on an axis are written as the audit writes them.
+FORMATS = {
+    "week": "%G-W%V",
+    "quarter": "%Y-Q%q",
+    "month": "%Y-%m",
+    "day": "%Y-%m-%d",
+    "moment": "%Y-%m-%d %H:%M",
+}
+
+
+class TimeAxis(NamedTuple):
+    """An axis of time: where its ticks stand, and how dates are written."""
+
+    ticks: tuple[float, ...] = ()
+    format: str | None = None
+
+    @classmethod
+    def of(cls, labels: Sequence[str], dates: bool, places: Sequence[float]) -> TimeAxis:
+        """The axis for assessments with these labels at these places."""
+        ticks = sorted(set(places))
+        if len(ticks) > TICKS:
+            step = (len(ticks) - 1) / (FEW - 1)
+            ticks = [ticks[round(k * step)] for k in range(FEW)]
+        return cls(tuple(ticks), _format(labels) if dates else None)
+
+
+def positions(labels: Sequence[str]) -> tuple[bool, list[float]]:
+    """Whether the labels are dates, and a place on the axis for each of them.
 
     Dates are milliseconds since 1970 in UTC. What is neither a date nor a number is counted.
 
     >>> positions(["2021-01", "2021-Q2", "2021-W05", "2021-03-31 10:30:00"])[0]
-    'temporal'
+    True
     >>> positions(["1", "2.5"]), positions(["soon", "late"])
-    (('quantitative', [1.0, 2.5]), ('quantitative', [1.0, 2.0]))
+    ((False, [1.0, 2.5]), (False, [1.0, 2.0]))
     """
-    for kind, read in (("temporal", _moment), ("quantitative", _number)):
+    for dates, read in ((True, _moment), (False, _number)):
         found = [read(label) for label in labels]
         known = [place for place in found if place is not None]
         if known and len(known) == len(labels):
-            return kind, known
-    return "quantitative", [float(k + 1) for k in range(len(labels))]
+            return dates, known
+    return False, [float(k + 1) for k in range(len(labels))]
+
+
+def _format(labels: Sequence[str]) -> str:
+    found = {_unit(label) for label in labels}
+    return FORMATS[found.pop() if len(found) == 1 else "moment" if "moment" in found else "day"]
+
+
+def _unit(label: str) -> str:
+    match = PERIOD.fullmatch(label)
+    if match is None:
+        return "moment" if " " in label else "day"
+    _, week, quarter, _ = match.groups()
+    return "week" if week else "quarter" if quarter else "month"
 
 
 def _moment(label: str) -> float | None:

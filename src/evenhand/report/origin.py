@@ -6,7 +6,7 @@ import datetime
 from collections.abc import Sequence
 
 from evenhand.audit.answer import Answer
-from evenhand.report.element import Child, Markup, element, figure_of, joined, table
+from evenhand.report.element import Child, Markup, element, figure_of, joined
 from evenhand.report.packing import chosen, rounded
 
 SHEETS = (
@@ -28,9 +28,11 @@ def how_made(answers: Sequence[Answer], made: datetime.datetime | None) -> Marku
         rows.append(("Time", f"{moment:%Y-%m-%d %H:%M:%S} UTC"))
     for answer in answers:
         rows += _input(answer)
-    return joined(
-        (table("How this page was made", ("what", ""), rows, "words"), downloads(answers))
+    pairs = (
+        element("div", None, element("dt", None, what), element("dd", None, words))
+        for what, words in rows
     )
+    return joined((element("dl", {"class": "made"}, pairs), downloads(answers)))
 
 
 def _input(answer: Answer) -> list[tuple[Child, ...]]:
@@ -62,14 +64,14 @@ def downloads(answers: Sequence[Answer]) -> Markup:
         buttons += [_button(kind, f"{label}{which}", log) for kind, label in SHEETS]
     less = [
         f"Unfairness over time is held here for {len(chosen(answer)):,} assessments with seven "
-        "digits of the largest; `evenhand audit --json` has all."
+        "digits of the largest; evenhand audit --json has all."
         for answer in answers
         if rounded(answer)
     ]
     return joined(
         (
             element("h3", None, "The numbers"),
-            element("p", None, "They are in this file, and can be saved from it.", *less[:1]),
+            element("p", None, "They are in this file, and can be saved from it. ", *less[:1]),
             element("div", {"class": "controls saves"}, buttons),
             element(
                 "noscript",

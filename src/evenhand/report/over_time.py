@@ -50,7 +50,7 @@ def _legend(answers: Sequence[Answer]) -> Markup:
     if any(answer.corrections for answer in answers):
         items.append((figures.glyph("▼"), "a correction: an amount was taken back"))
     if any(answer.gaps for answer in answers):
-        items.append((figures.glyph("█", "gap"), "nothing happened"))
+        items.append((figures.swatch("var(--gap)"), "nothing happened"))
     return figures.legend(items)
 
 

@@ -90,7 +90,7 @@ def _axis(answer: Answer, over: Mapping[str, Any]) -> dict[str, Any]:
     times = list(over["times"])
     last = [] if over["unfinished"] is None else [over["unfinished"]["time"]]
     taken = _corrections(answer)
-    kind, places = positions([*times, *last, *answer.gaps, *taken])
+    dates, places = positions([*times, *last, *answer.gaps, *taken])
     rest = places[len(times) + len(last) :]
     marks = [
         {"kind": "gap", "x": x, "words": f"{label}: nothing happened"}
@@ -101,7 +101,7 @@ def _axis(answer: Answer, over: Mapping[str, Any]) -> dict[str, Any]:
         for (label, words), x in zip(taken.items(), rest[len(answer.gaps) :], strict=True)
     ]
     return {
-        "kind": kind,
+        "dates": dates,
         "x": places[: len(times)],
         "open": places[len(times)] if last else None,
         "marks": marks,

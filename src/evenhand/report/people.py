@@ -80,6 +80,8 @@ def _heat_caption(answer: Answer) -> Child:
             f"Of {len(answer.by_stakeholder):,} stakeholders the 30 at either end are drawn; "
             "the search below finds the others. "
         )
+    if answer.over_time.unfinished is not None:
+        words += "The last column is not over, and not scored. "
     held, judged = len(chosen(answer)), answer.overall.assessments
     if held < judged:
         words += f"Of {judged:,} assessments {held:,} are here. "
@@ -94,7 +96,7 @@ def _figures(people: Sequence[StakeholderAnswer], log: int) -> Markup:
     count = len(people)
     columns = (
         *("stakeholder", "status", "at the end", "over all", "below", "longest spell"),
-        *("rank at the end", "rank over all", ""),
+        *("rank at the end", "rank over all", "changed"),
     )
     title = (
         "To whom, treated worst first. At the end and over all: from the mean, below 0 is unfair "
@@ -123,8 +125,12 @@ def _person(one: StakeholderAnswer, place: int, log: int) -> tuple[Child, ...]:
         figure_of(one.longest_spell),
         figure_of(one.rank_final),
         figure_of(one.rank_overall),
-        "▲ made good" if one.made_good else "▼ fell behind" if one.fell_behind else "",
+        element("span", {"class": "change"}, _change(one)),
     )
+
+
+def _change(one: StakeholderAnswer) -> str:
+    return "▲ made good" if one.made_good else "▼ fell behind" if one.fell_behind else ""
 
 
 def person(one: StakeholderAnswer, place: int, log: int) -> Markup:
@@ -218,14 +224,14 @@ def story(answer: Answer, log: int) -> Markup:
         (
             (figures.glyph("●", "first"), "its status"),
             (figures.glyph("╌╌"), "the mean"),
-            (figures.glyph("█", "range"), "the range of all"),
-            (figures.glyph("█", "spell"), "below the mean"),
+            (figures.swatch("var(--range)"), "the range of all"),
+            (figures.swatch("url(#below2)"), "below the mean"),
         )
     )
     marks = figures.legend(
         (
-            (figures.glyph("╎", "below"), "below the mean"),
-            (figures.glyph("│", "above"), "above it"),
+            (figures.swatch("url(#below2)"), "below the mean"),
+            (figures.swatch("var(--above)"), "above it"),
             (figures.glyph("▲"), "compensated: back at the mean or above it"),
         )
     )
