@@ -84,6 +84,7 @@ class Fairness:
         start = jax.tree.map(np.asarray, (memory.init(size), pay.init(size)))
         return Augmented((), *start)
 
+    @np.errstate(all="ignore")  # a status without welfare is refused by name
     def after(self, before: Augmented, step: Step, over: bool) -> tuple[Augmented, float]:
         """Memory and books after a step, and its pay, by the problem's own μ and R."""
         after, pay = self.problem.after(before, step, (), np.asarray(over))

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 import gymnasium
@@ -114,7 +115,7 @@ def gymnasium_world(
     )
 
     def observe(observation: Any) -> Float[np.ndarray, " feature"]:
-        return spaces.flatten(env.observation_space, observation)
+        return np.asarray(spaces.flatten(env.observation_space, observation))
 
     return HostWorld(
         process,
@@ -186,7 +187,7 @@ def train(
         raise BadParameter(f"{checkpoints} checkpoints in {steps} steps: use 1 to {steps}.")
     ends = np.linspace(0, steps, checkpoints + 1).astype(int)
     curve = []
-    for before, now in zip(ends[:-1], ends[1:], strict=True):
+    for before, now in pairwise(ends):
         loop.walk(int(now - before))
         score = float(score_episodes(loop, test_env, episodes).mean())
         curve.append(score)

@@ -7,7 +7,7 @@ An episode that is over begins anew with the next step, whose action is not look
 from __future__ import annotations
 
 import functools
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any
 
 import jax
 import jax.numpy as jnp
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 class WorldEnvs(VectorEnv[np.ndarray, np.ndarray, np.ndarray]):
     """Many copies of an environment of `evenhand.envs`, stepped together under `vmap`."""
 
-    metadata: ClassVar[dict[str, Any]] = {"autoreset_mode": AutoresetMode.NEXT_STEP}
+    metadata: dict[str, Any] = {"autoreset_mode": AutoresetMode.NEXT_STEP}  # noqa: RUF012
 
     def __init__(
         self, num_envs: int = 1, world: str | Environment = "doughnuts", **settings: Any

@@ -7,7 +7,7 @@ people maximise, and what a `FairnessWrapper` makes fair. The step number is not
 from __future__ import annotations
 
 import functools
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any
 
 import gymnasium
 import jax
@@ -34,7 +34,7 @@ class WorldEnv(gymnasium.Env[np.ndarray, np.integer]):
     puts a reward of its own in place of the welfare of the step.
     """
 
-    metadata: ClassVar[dict[str, Any]] = {"render_modes": ["ansi", "rgb_array"], "render_fps": 4}
+    metadata: dict[str, Any] = {"render_modes": ["ansi", "rgb_array"], "render_fps": 4}  # noqa: RUF012
 
     def __init__(
         self,

@@ -116,14 +116,15 @@ class FairnessWrapper(gymnasium.Wrapper, RecordConstructorArgs):
         self._weight *= fairness.problem.discount
         self._observation, self._at = observation, after
         joined = self._joined()
+        # Copied, as an info must not share what a later one holds.
+        memory, books = jax.tree.map(np.array, (before.memory, before.books))
         info = {
             **info,
             "status": np.array(fairness.status(after)),
             "raw_reward": reward,
             "stakeholder_rewards": rewards.copy(),
             "score": self._score,
-            # Copied, as an info must not share what a later one holds.
-            "lived": Lived(*jax.tree.map(np.array, before[1:]), step, np.asarray(over)),
+            "lived": Lived(memory, books, step, np.asarray(over)),
         }
         if over:
             self._at = None
