@@ -1,8 +1,8 @@
 """Deep learning, the paper's recipe: ten-seed jobs on all cores, compilation included, evaluated as
 the scripts do it (one greedy episode after each training episode), next to the scripts' seconds.
 
-A job is run for a fifth of its episodes and extrapolated: what one-off start and compilation took
-is counted once, the rest five times.
+A job is run for a tenth of its episodes and extrapolated: start and compilation are counted once,
+the rest ten times.
 """
 
 from __future__ import annotations
@@ -10,9 +10,9 @@ from __future__ import annotations
 import itertools
 import time
 
-SEEDS, EPISODES, MEASURED = 10, 1000, 200
-# environment, method, the scripts' seconds a seed on one core of such a machine, at least so many
-# times their throughput, updates' inputs (multiplications of a forward pass: see `share`).
+SEEDS, EPISODES, MEASURED = 10, 1000, 100
+# Environment, horizon, method, the scripts' seconds a seed on one core of such a machine, and how
+# many times their throughput is wanted.
 JOBS = (
     ("doughnuts", 100, "fairqcm", 342, 6),
     ("doughnuts", 100, "full", 115, 25),
