@@ -23,7 +23,7 @@ format: $(VENV)/.dev
 
 # Tests that need more than Python: a browser, torch. What cannot be had is skipped and counted.
 test-system: $(VENV)/.system
-	@sh tests/system/install.sh
+	@VENV=$(VENV) sh tests/system/install.sh
 	$(BIN)/python -m pytest -m system -rs
 
 bench: $(VENV)/.dev

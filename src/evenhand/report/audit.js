@@ -1,34 +1,36 @@
 "use strict";
 /* An audit's page: charts from the embedded numbers, search, order, stories and downloads. */
+const Audit = {};
 (async () => {
   const data = JSON.parse(document.getElementById("data").textContent);
   const MINUS = "\u2212";
   const all = (selector) => [...document.querySelectorAll(selector)];
 
   /* A number with as many digits as a reader can use: evenhand.audit.words.number, once more. */
-  function formatter(options) {
-    const given = { locale: "en-US", roundingMode: "halfEven", ...options };
-    const plain = new Intl.NumberFormat("en-US", given);
-    const signed = new Intl.NumberFormat("en-US", { ...given, signDisplay: "exceptZero" });
-    return (value, sign) => (sign ? signed : plain).format(value);
+  const grouped = new Intl.NumberFormat("en-US", { maximumFractionDigits: 0, roundingMode: "halfEven" });
+  function fixed(size, digits) {
+    // Like Python, and unlike toFixed, a tie goes to the even neighbour.
+    const exact = size.toFixed(Math.min(100, digits + 60));
+    const cut = exact.indexOf(".") + 1 + digits;
+    const tie = /^50*$/.test(exact.slice(cut)) && /[02468]\.?$/.test(exact.slice(0, cut));
+    const text = tie ? exact.slice(0, cut) : size.toFixed(digits);
+    return text.includes(".") ? text.replace(/\.?0+$/, "") : text;
   }
-  const whole = formatter({ maximumFractionDigits: 0 });
-  const cents = formatter({ maximumFractionDigits: 2, useGrouping: false });
-  const three = formatter({ maximumSignificantDigits: 3, useGrouping: false });
   function number(value, sign = false) {
     if (value === null || value === undefined || Number.isNaN(value)) return "–";
     const size = Math.abs(value);
     let text;
-    if (size >= 1000 || Number.isInteger(value)) text = whole(value, sign);
-    else if (size >= 1) text = cents(value, sign);
-    else if (size >= 1e-4) text = three(value, sign);
+    if (size >= 1000 || Number.isInteger(value)) text = grouped.format(size);
+    else if (size >= 1) text = fixed(size, 2);
+    else if (size >= 1e-4) text = fixed(size, 2 - Math.floor(Math.log10(size)));
     else {
-      const [digits, power] = value.toExponential(2).split("e");
-      const places = `${power[0]}${power.slice(1).padStart(2, "0")}`;
-      text = `${sign && value > 0 ? "+" : ""}${String(Number(digits))}e${places}`;
+      const [digits, power] = size.toExponential(2).split("e");
+      text = `${Number(digits)}e\u2212${power.slice(1).padStart(2, "0")}`;
     }
-    return /^[+-]0$/.test(text) ? "0" : text.replaceAll("-", MINUS);
+    if (text === "0") return text;
+    return `${value < 0 ? MINUS : sign ? "+" : ""}${text}`;
   }
+  Audit.number = number;
   function shown(value, sign = false) {
     const element = document.createElement("data");
     element.value = value === null ? "" : String(value);

@@ -51,6 +51,12 @@ const Charts = (() => {
       mode: "vega-lite", actions: false, ast: true, renderer: "svg", defaultStyle: false,
       tooltip, config, logLevel: 1,
     });
+    // The place of a chart has a text alternative of its own; the drawing is for the eyes.
+    const drawing = inner.querySelector("svg");
+    for (const one of [drawing, ...drawing.querySelectorAll("[role], [aria-roledescription], [aria-label]")]) {
+      for (const name of ["role", "aria-roledescription", "aria-label"]) one.removeAttribute(name);
+    }
+    drawing.setAttribute("aria-hidden", "true");
     place.replaceChildren(inner);
     if (before && before.view) before.view.finalize();
     drawings.set(place, { width, rows, picked, view: result.view });
@@ -60,6 +66,13 @@ const Charts = (() => {
       });
     }
   }
+
+  /* On paper nothing can be unfolded. */
+  const folded = new Set();
+  addEventListener("beforeprint", () => {
+    for (const one of document.querySelectorAll("details.paper:not([open])")) { one.open = true; folded.add(one); }
+  });
+  addEventListener("afterprint", () => { for (const one of folded) one.open = false; folded.clear(); });
 
   let waiting = 0;
   function redraw() {

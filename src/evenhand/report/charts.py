@@ -194,7 +194,7 @@ def story(axis: TimeAxis) -> Any:
     rows = _rows("story")
     tooltip = [alt.Tooltip("words:N")]
     y = alt.Y("status:Q", title="status", axis=_short())
-    strip = {"y": alt.value(STORY - 9), "y2": alt.value(STORY)}
+    strip = {"y": alt.value(-14), "y2": alt.value(-4)}  # above the chart, where it hides nothing
     spells = (
         _rows("spells")
         .mark_rect(fill="url(#below2)")
@@ -260,7 +260,7 @@ def _time(axis: TimeAxis, field: str = "x") -> Any:
         values=list(axis.ticks),
         labelOverlap="greedy",
         labelSeparation=8,
-        labelFlush=True,
+        labelFlush=30,
         grid=False,
         **how,
     )

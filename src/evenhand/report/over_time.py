@@ -14,7 +14,8 @@ from evenhand.report import figures
 from evenhand.report.element import Child, Markup, element, figure_of, joined, name_of, table
 
 SHOWN = 12  # assessments in the table; more are folded
-MOST = 400
+PRINTED = 60  # of the folded ones, unfolded on paper
+MOST = 100
 
 
 def course(answers: Sequence[Answer]) -> Markup:
@@ -113,7 +114,8 @@ def _assessments(answer: Answer) -> Markup:
     if len(rows) <= SHOWN:
         return whole
     summary = f"{several(len(rows), 'assessment')} in a table"
-    return element("details", None, element("summary", None, summary), whole)
+    kind = {"class": "paper" if len(rows) <= PRINTED else "screen"}
+    return element("details", kind, element("summary", None, summary), whole)
 
 
 def _some(count: int) -> list[int]:
@@ -153,7 +155,7 @@ def _events(answer: Answer) -> Markup:
         parts.append(
             element(
                 "details",
-                None,
+                {"class": "paper" if count <= PRINTED else "screen"},
                 element("summary", None, several(count, "correction")),
                 table(caption, ("when", "from", "amount"), rows),
             )

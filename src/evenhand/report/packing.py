@@ -74,7 +74,7 @@ def _matrix(rows: np.ndarray) -> dict[str, Any]:
     if delta:  # neighbours in time are alike, and small numbers take less room
         scaled = np.diff(scaled, axis=1, prepend=0.0)
     text = json.dumps(_with_null(scaled, whole=True), separators=(",", ":"))
-    squeezed = base64.b64encode(gzip.compress(text.encode(), 6, mtime=0)).decode()
+    squeezed = base64.b64encode(gzip.compress(text.encode(), 9, mtime=0)).decode()
     return {"per": per, "unit": unit, "delta": delta, "gzip": squeezed}
 
 

@@ -85,18 +85,19 @@ def _heat_caption(answer: Answer) -> Child:
     held, judged = len(chosen(answer)), answer.overall.assessments
     if held < judged:
         words += f"Of {judged:,} assessments {held:,} are here. "
-    words += (
-        "Where a cell stands for several assessments, it shows the one furthest from the mean. "
-        "A click on a row tells its story."
-    )
-    return words
+    words += "Where a cell stands for several assessments, it shows the one furthest from the mean."
+    return (words, _click("row"))
+
+
+def _click(what: str) -> Markup:
+    return element("span", {"class": "screen"}, f" A click on a {what} tells its story.")
 
 
 def _figures(people: Sequence[StakeholderAnswer], log: int) -> Markup:
     count = len(people)
     columns = (
         *("stakeholder", "status", "at the end", "over all", "below", "longest spell"),
-        *("rank at the end", "rank over all", "changed"),
+        *("rank at end", "rank over all", "changed"),
     )
     title = (
         "To whom, treated worst first. At the end and over all: from the mean, below 0 is unfair "
@@ -112,7 +113,9 @@ def _figures(people: Sequence[StakeholderAnswer], log: int) -> Markup:
         rest = "The others are found by the search below, and are in the data for download."
         return joined((short, element("p", {"class": "soft"}, rest)))
     summary = element("summary", None, f"All {count:,} in a table")
-    return joined((short, element("details", None, summary, table(title, columns, rows))))
+    return joined(
+        (short, element("details", {"class": "screen"}, summary, table(title, columns, rows)))
+    )
 
 
 def _person(one: StakeholderAnswer, place: int, log: int) -> tuple[Child, ...]:
@@ -153,7 +156,8 @@ def made_good(answer: Answer, log: int) -> Markup:
     )
     caption = (
         "Left of the line: behind over all. Under the line: behind at the end. Those whose sign "
-        "changed are marked, and listed below. A click on a point tells its story."
+        "changed are marked, and listed below.",
+        _click("point"),
     )
     legend = figures.legend(
         (
@@ -238,7 +242,13 @@ def story(answer: Answer, log: int) -> Markup:
     words = "The sentences above say what it shows."
     told = element(
         "div",
-        {"class": "story", "id": f"story{log}", "data-log": log, "data-script": True},
+        {
+            "class": "story",
+            "id": f"story{log}",
+            "data-log": log,
+            "data-script": True,
+            "hidden": True,
+        },
         search,
         element("h3", {"class": "who", "tabindex": "-1"}, "…"),
         element("div", {"class": "words", "aria-live": "polite"}),
