@@ -50,13 +50,14 @@ def test_doughnuts_by_hand():
     env = gymnasium.make("evenhand/Doughnuts-v0", num_stakeholders=2, horizon=4, presence=(1, 0))
     observation, info = env.reset(seed=3)
     assert observation.tolist() == [1.0, 0.0]
-    assert info == {}
+    assert info["stakeholder_rewards"].tolist() == [0.0, 0.0]
     _, reward, terminated, truncated, info = env.step(0)
     assert (reward, terminated, truncated) == (1.0, False, False)
     assert info["stakeholder_rewards"].tolist() == [1.0, 0.0]
-    assert "override" not in info
+    assert not info["overridden"]
     _, reward, *_, info = env.step(1)  # who is never there
     assert reward == 0.0
+    assert info["overridden"]
     assert info["override"] == 0.0
     env.step(0)
     assert env.step(0)[2]  # the last of four

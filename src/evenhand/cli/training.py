@@ -33,6 +33,8 @@ if TYPE_CHECKING:
     from evenhand.experiments.runs import Run
     from evenhand.experiments.yardstick import Yardstick
 
+LOGGED = 100  # episodes of a log
+
 
 def train_command(
     environment: EnvironmentArgument,
@@ -206,16 +208,23 @@ def evaluate_command(
         int, typer.Option(help="Greedy episodes that a score is the mean of (deep).", min=1)
     ] = 1000,
     seed: Seed = 0,
+    log: Annotated[
+        Path | None,
+        typer.Option(help="Write 100 greedy episodes to this Parquet log, for `evenhand audit`."),
+    ] = None,
     as_json: JsonOption = False,
 ) -> None:
     """Score what was learned, and how far that is from the optimum.
 
-    Example: evenhand evaluate fair.policy
+    Example: evenhand evaluate fair.policy --log fair.parquet
     """
     from evenhand.plan import regret
     from evenhand.tensors import kind_of
 
-    scored = _score_policy if kind_of(file) == "policy" else _score_run
+    deep = kind_of(file) == "policy"
+    if log is not None:
+        _write_log(file, log, seed, deep)
+    scored = _score_policy if deep else _score_run
     answer, against = scored(file, seed, episodes)
     best = against.optimum
     answer |= {"optimum": best, "random": against.random}
@@ -236,6 +245,19 @@ def evaluate_command(
     print_table(title, ("", *columns), zip(names, *columns.values(), strict=True))
     known = "No exact optimum is known" if best is None else f"Optimum {best:,.3f}"
     print(f"\n{known}, acting at random {against.random:,.3f}.")
+
+
+def _write_log(file: Path, log: Path, seed: int, deep: bool) -> None:
+    """Greedy episodes of the first policy in a file, as a log to be audited run by run."""
+    if not deep:
+        raise BadFile(
+            f"{file} holds tables, of which no log is written: train with --deep for one, or score "
+            "it without --log."
+        )
+    from evenhand.interop.logs import policy_traces, write_log
+    from evenhand.learn.saved import load_policies
+
+    write_log(log, policy_traces(load_policies(file).policy(), LOGGED, seed))
 
 
 def _score_policy(file: Path, seed: int, episodes: int) -> tuple[dict[str, Any], Yardstick]:

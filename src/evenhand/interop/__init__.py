@@ -13,8 +13,11 @@ from typing import TYPE_CHECKING, Any
 from evenhand.interop.registering import register_environments, register_when_loaded
 
 if TYPE_CHECKING:
+    from evenhand.interop.exporting import export_policy
     from evenhand.interop.learning import gymnasium_learner, score_episodes, train
+    from evenhand.interop.logs import episode_traces, play, read_log, write_log
     from evenhand.interop.observing import Beside, Flat
+    from evenhand.interop.policies import Policy, load_policy
     from evenhand.interop.rewarding import FromInfo, FromReward
     from evenhand.interop.tracking import CsvSink, JsonLinesSink, MLflowSink, TensorBoardSink
     from evenhand.interop.wrapper import FairnessWrapper, fairness_of
@@ -28,17 +31,27 @@ __all__ = [
     "FromReward",
     "JsonLinesSink",
     "MLflowSink",
+    "Policy",
     "TensorBoardSink",
+    "episode_traces",
+    "export_policy",
     "fairness_of",
     "gymnasium_learner",
+    "load_policy",
+    "play",
+    "read_log",
     "register_environments",
     "score_episodes",
     "train",
+    "write_log",
 ]
 
 _HOME = {
+    "exporting": ("export_policy",),
     "learning": ("gymnasium_learner", "score_episodes", "train"),
+    "logs": ("episode_traces", "play", "read_log", "write_log"),
     "observing": ("Beside", "Flat"),
+    "policies": ("Policy", "load_policy"),
     "rewarding": ("FromInfo", "FromReward"),
     "tracking": ("CsvSink", "JsonLinesSink", "MLflowSink", "TensorBoardSink"),
     "wrapper": ("FairnessWrapper", "fairness_of"),

@@ -18,6 +18,10 @@ if TYPE_CHECKING:
     from jaxtyping import Array, Float
 
 TOLERANCE = 1e-5  # by which the values of an exported policy may differ, relative to their size
+_SETTINGS = (
+    *("shape", "broadcast_dimensions", "dimension", "axes", "new_sizes", "dimensions"),
+    *("permutation", "sizes", "axis", "y"),
+)
 _INLINE = ("jit", "pjit", "custom_jvp_call", "closed_call")
 
 
@@ -54,9 +58,7 @@ def record(function: Any, arguments: dict[str, Any]) -> Tape:
     traced = jax.make_jaxpr(function)(*arguments.values())
     leaves, _ = jax.tree_util.tree_flatten_with_path(arguments)
     # In the order of the function's parameters, which a dictionary's leaves are not.
-    names = [
-        _name(path) for part in arguments for path, _ in leaves if path[0].key == part
-    ]
+    names = [_name(path) for part in arguments for path, _ in leaves if path[0].key == part]
     return _Recorder(names).record(traced)
 
 
@@ -141,9 +143,7 @@ def _settings(name: str, equation: Any) -> dict[str, Any]:
         if np.issubdtype(equation.invars[0].aval.dtype, np.floating):
             return {}
     elif name in OPERATIONS:
-        wanted = ("shape", "broadcast_dimensions", "dimension", "axes", "new_sizes", "dimensions")
-        wanted += ("permutation", "sizes", "axis", "y")
-        return {key: _plain(told[key]) for key in wanted if told.get(key) is not None}
+        return {key: _plain(told[key]) for key in _SETTINGS if told.get(key) is not None}
     raise BadParameter(
         f"the policy uses {name}, which cannot be exported this way: keep the policy file, and jax."
     )

@@ -24,6 +24,7 @@ from evenhand.interop.rewarding import (
     checked,
     horizon_of,
     num_stakeholders_of,
+    override_of,
     stakeholder_rewards_of,
 )
 from evenhand.interop.tracking import Sink
@@ -38,7 +39,6 @@ from evenhand.memory import Full, Memory
 from evenhand.problem import Problem
 from evenhand.process import Transition
 from evenhand.scheme import FairnessScheme
-from evenhand.trace import Override
 
 if TYPE_CHECKING:
     from jaxtyping import Float
@@ -72,8 +72,7 @@ class GymnasiumProcess:
         following, reward, terminated, truncated, info = self.env.step(given)
         told = Told(state, action, following, reward, info)
         rewards = checked(self.stakeholder_rewards(told), self.num_stakeholders)
-        override = info.get("override") if attribute(self.env, "may_override", False) else None
-        replaced = None if override is None else Override(np.ones((), bool), np.asarray(override))
+        replaced = override_of(info) if attribute(self.env, "may_override", False) else None
         # A copy: some environments fill one and the same array again and again.
         self._latest = np.array(following) if isinstance(following, np.ndarray) else following
         over = bool(terminated or truncated)

@@ -1,9 +1,9 @@
 """Section 5: a learned policy to put to work: NumPy alone, a file that runs no code, and reasons.
 
-    policy = load_policy("fair.npolicy")
-    memory = policy.start()
-    action = policy([1, 0, 1], memory)  # who is present, and what is remembered
-    memory = policy.remember(memory, rewards=[1, 0, 0])
+policy = load_policy("fair.npolicy")
+memory = policy.start()
+action = policy([1, 0, 1], memory)  # who is present, and what is remembered
+memory = policy.remember(memory, rewards=[1, 0, 0])
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ KIND = "numpy policy"
 
 
 class Reasons(NamedTuple):
-    """Why an action was chosen: the value of each, and what was remembered, in words and numbers."""
+    """Why an action was chosen: the value of each, and what was remembered."""
 
     action: int
     values: Float[np.ndarray, " action"]
@@ -98,9 +98,7 @@ class Policy:
             if missing:
                 raise BadParameter(f"the {what} lacks {', '.join(missing)}: give it all it needs.")
             leaves = [value[name.removeprefix(f"{what}.")] for name in names]
-        elif isinstance(value, tuple) and what == "memory":
-            leaves = [_at(value, name.split(".")[1:]) for name in names]
-        elif hasattr(value, "_fields"):
+        elif (isinstance(value, tuple) and what == "memory") or hasattr(value, "_fields"):
             leaves = [_at(value, name.split(".")[1:]) for name in names]
         elif len(names) <= 1:
             leaves = [value] * len(names)

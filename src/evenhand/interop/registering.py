@@ -42,7 +42,7 @@ def register_environments() -> None:
 
 def register_when_loaded() -> None:
     """Register now if Gymnasium is loaded, and otherwise as soon as it is."""
-    if "gymnasium" in sys.modules:
+    if sys.modules.get("gymnasium") is not None:
         register_environments()
     elif not any(isinstance(finder, _Waiting) for finder in sys.meta_path):
         sys.meta_path.insert(0, _Waiting())

@@ -12,6 +12,7 @@ from gymnasium import spaces
 
 from evenhand.errors import NotFinite, UnequalLengths
 from evenhand.interop.errors import NoStakeholderRewards
+from evenhand.trace import Override
 
 if TYPE_CHECKING:
     from jaxtyping import Float
@@ -104,6 +105,13 @@ def checked(rewards: Any, size: int) -> Float[np.ndarray, " stakeholder"]:
     if not np.isfinite(vector).all():
         raise NotFinite(f"the environment paid rewards {vector.tolist()}: they must be numbers.")
     return vector
+
+
+def override_of(info: dict[str, Any]) -> Override:
+    """What the environment pays in place of the welfare: `override`, unless not `overridden`."""
+    applies = bool(info.get("overridden", info.get("override") is not None))
+    value = float(info["override"]) if applies else 0.0
+    return Override(np.asarray(applies), np.asarray(value, dtype=np.float64))
 
 
 def attribute(env: gymnasium.Env, name: str, otherwise: Any) -> Any:

@@ -75,7 +75,7 @@ class WorldEnvs(VectorEnv[np.ndarray, np.ndarray, np.ndarray]):
         self._over = ended.astype(bool)
         info: dict[str, Any] = {"stakeholder_rewards": rewards, "_stakeholder_rewards": ~over}
         if self.world.may_override:
-            info |= {"override": value.copy(), "_override": applies.astype(bool)}
+            info |= {"overridden": applies.astype(bool), "override": value.copy()}
         cut = np.zeros(self.num_envs, dtype=bool)
         return told[:, size + 3 :].copy(), self._reward(rewards), self._over.copy(), cut, info
 

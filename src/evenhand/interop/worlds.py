@@ -30,8 +30,8 @@ class WorldEnv(gymnasium.Env[np.ndarray, np.integer]):
     """An environment of `evenhand.envs` behind Gymnasium's interface.
 
     `world` is an environment or the name of one; other arguments are its parameters. It terminates
-    after its T decisions. `info` has `stakeholder_rewards`, and `override` where the environment
-    puts a reward of its own in place of the welfare of the step.
+    after its T decisions. `info` has `stakeholder_rewards` and, where the environment may put a
+    reward of its own in place of the welfare of a step, whether it was `overridden`, and by what.
     """
 
     metadata: dict[str, Any] = {"render_modes": ["ansi", "rgb_array"], "render_fps": 4}  # noqa: RUF012
@@ -80,7 +80,7 @@ class WorldEnv(gymnasium.Env[np.ndarray, np.integer]):
         self._received = np.zeros(self.num_stakeholders)
         self._served = np.zeros(self.num_stakeholders, dtype=bool)
         self._over = False
-        return np.array(observation), {}
+        return np.array(observation), self._info(self._received.copy(), False, 0.0)
 
     def step(self, action: Any) -> tuple[np.ndarray, Any, bool, bool, dict[str, Any]]:
         if self._over:
@@ -96,10 +96,15 @@ class WorldEnv(gymnasium.Env[np.ndarray, np.integer]):
         self._over = bool(over)
         self._received += rewards
         self._served = rewards > 0
-        info: dict[str, Any] = {"stakeholder_rewards": rewards}
-        if applies and self.may_override:
-            info["override"] = float(value)
+        info = self._info(rewards, bool(applies), float(value))
         return np.array(told[size + 3 :]), self._reward(rewards), self._over, False, info
+
+    def _info(self, rewards: np.ndarray, overridden: bool, value: float) -> dict[str, Any]:
+        """The same entries always, as those who keep data sets need it."""
+        info: dict[str, Any] = {"stakeholder_rewards": rewards}
+        if self.may_override:
+            info |= {"overridden": overridden, "override": value if overridden else 0.0}
+        return info
 
     def _reward(self, rewards: Float[np.ndarray, " stakeholder"]) -> Any:
         return float(rewards.sum())

@@ -24,6 +24,7 @@ from evenhand.interop.rewarding import (
     checked,
     horizon_of,
     num_stakeholders_of,
+    override_of,
     stakeholder_rewards_of,
 )
 from evenhand.interop.worlds import WorldEnv
@@ -139,9 +140,7 @@ class FairnessWrapper(gymnasium.Wrapper, RecordConstructorArgs):
     def _override(self, info: dict[str, Any]) -> Override | None:
         if not self.fairness.problem.environment.may_override:
             return None
-        value = info.get("override")
-        applies = np.asarray(value is not None)
-        return Override(applies, np.asarray(0.0 if value is None else value, dtype=np.float64))
+        return override_of(info)
 
     @property
     def memory(self) -> Any:

@@ -1,0 +1,106 @@
+"""Traces in and out: the audit of a log is the scheme's score of the traces."""
+
+from __future__ import annotations
+
+import json
+from types import SimpleNamespace
+
+import gymnasium
+import numpy as np
+import pytest
+from typer.testing import CliRunner
+
+from evenhand import Rawls, Trace, anytime
+from evenhand.audit import audit
+from evenhand.cli.app import app
+from evenhand.envs import Doughnuts
+from evenhand.errors import BadLog, BadParameter, MissingColumn
+from evenhand.interop import FairnessWrapper, episode_traces, play, read_log, write_log
+from evenhand.learn.dqn import DQN
+from evenhand.learn.encoders import Relative
+from evenhand.learn.networks import Alike
+from evenhand.learn.saved import save_policies
+from evenhand.problem import Problem
+
+TRACES = [
+    Trace(rewards=[[1, 0], [0, 0], [0, 2]], actions=[0, 1, 1]),
+    Trace(rewards=[[0, 1], [0, 1], [0, 0]], actions=[1, 1, 0]),
+]
+NAMES = {"stakeholder": "stakeholder", "time": "step", "amount": "amount"}
+
+
+def test_what_is_written_is_read(tmp_path):
+    write_log(tmp_path / "log.parquet", TRACES)
+    read = read_log(tmp_path / "log.parquet")
+    assert [trace.rewards.tolist() for trace in read] == [t.rewards.tolist() for t in TRACES]
+    assert read[0].stakeholders == ("0", "1")
+
+
+def test_an_audit_of_the_log_has_the_score_of_the_traces(tmp_path):
+    write_log(tmp_path / "log.parquet", TRACES)
+    answer = audit(str(tmp_path / "log.parquet"), **NAMES, run="run", welfare="rawls")
+    expected = np.mean([anytime(Rawls()).score(trace) for trace in TRACES])
+    assert answer.score == pytest.approx(expected)  # 1/3 of a point in the first, none after
+    assert expected == pytest.approx((1 / 3 + 0) / 2)
+
+
+def test_runs_in_a_wrapped_environment_are_traced():
+    shop = gymnasium.make("evenhand/Doughnuts-v0", num_stakeholders=2, horizon=5)
+    env = FairnessWrapper(shop)
+    traces = play(env, lambda seen: int(np.argmax(seen[:2])), runs=3, seed=1)
+    assert [len(trace) for trace in traces] == [5, 5, 5]
+    assert sum(trace.rewards.sum() for trace in traces) >= 10
+    with pytest.raises(BadParameter, match="put a FairnessWrapper"):
+        play(shop, lambda seen: 0)
+
+
+def test_what_evaluate_writes_is_what_audit_takes(tmp_path):
+    shop = Doughnuts(2, 4, 0.8)
+    agent = DQN(problem=Problem(shop, shop.nash_scheme()), encoder=Relative(), network=Alike((4,)))
+    import jax
+
+    weights = jax.vmap(lambda k: agent.network.init(k, agent.layout, 2))(
+        jax.random.split(jax.random.key(0), 1)
+    )
+    config = {"method": "full", "recipe": "best", "seeds": [0], "steps": 4}
+    save_policies(tmp_path / "fair.policy", agent, weights, {"config": config})
+    log = str(tmp_path / "fair.parquet")
+    run = CliRunner().invoke(
+        app, ["evaluate", str(tmp_path / "fair.policy"), "--log", log, "--episodes", "10", "--json"]
+    )
+    assert run.exit_code == 0, run.output
+    columns = ["--stakeholder", "stakeholder", "--time", "step", "--amount", "amount"]
+    run = CliRunner().invoke(app, ["audit", log, *columns, "--run", "run", "--json"])
+    assert run.exit_code == 0, run.output
+    scores = [anytime().score(trace) for trace in read_log(log)]
+    assert len(scores) == 100
+    assert json.loads(run.stdout)["overall"]["score"] == pytest.approx(np.mean(scores))
+
+
+def test_episodes_as_minari_keeps_them():
+    kept = SimpleNamespace(
+        rewards=np.ones(2), actions=[0, 1], infos={"stakeholder_rewards": [[0, 0], [1, 0], [0, 1]]}
+    )
+    assert episode_traces([kept])[0].rewards.tolist() == [[1, 0], [0, 1]]
+    vector = SimpleNamespace(rewards=np.eye(2), actions=[0, 1])
+    assert episode_traces([vector])[0].rewards.tolist() == [[1, 0], [0, 1]]
+    with pytest.raises(BadLog, match="record_infos=True"):
+        episode_traces([SimpleNamespace(rewards=np.ones(2), actions=[0, 1], infos=None)])
+
+
+def test_what_is_wrong_is_said(tmp_path):
+    with pytest.raises(BadParameter, match="no traces"):
+        write_log(tmp_path / "log.parquet", [])
+    other = Trace(rewards=[[1, 0]], stakeholders=("A", "B"))
+    with pytest.raises(BadParameter, match="run 1 has the stakeholders A, B"):
+        write_log(tmp_path / "log.parquet", [TRACES[0], other])
+    with pytest.raises(BadLog, match="no file"):
+        read_log(tmp_path / "log.parquet")
+    (tmp_path / "text.parquet").write_text("text")
+    with pytest.raises(BadLog, match="cannot be read as Parquet"):
+        read_log(tmp_path / "text.parquet")
+    import duckdb
+
+    duckdb.sql("SELECT 1 AS run").write_parquet(str(tmp_path / "other.parquet"))
+    with pytest.raises(MissingColumn, match="no column step, stakeholder, amount"):
+        read_log(tmp_path / "other.parquet")
