@@ -249,6 +249,16 @@ def test_many_runs_are_averaged(tmp_path):
     answer = audit(str(runs), **MAPPED, run="run", welfare="parity")
     assert answer.score == (-10 - 5 - 5 - 10) / 4
     assert {one.overall_unfairness for one in answer.by_stakeholder} == {0.0}
+    assert answer.over_time.unfairness.tolist() == [[0.0, 0.0]] * 4
+    assert answer.over_time.welfare.tolist() == [-10, -10, -10, 0]
+    limited = audit(
+        str(runs), **MAPPED, run="run", welfare="parity", min_score=-7, max_unfairness=9
+    )
+    assert [limit.found for limit in limited.limits] == [10, -7.5]
+    assert limited.breaches == (
+        "somebody was 10 below the mean at an assessment, more than --max-unfairness 9",
+        "the score is −7.5, below --min-score −7",
+    )
     assert any("mean over 4 runs" in note and "95 % interval" in note for note in answer.notes)
     found = compare(log, str(runs), **MAPPED, run="run", welfare="parity")
     assert found.questions[0].scores == (-10, -7.5)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -75,7 +76,8 @@ def audit(
     if run is not None:
         options = {name: value for name, value in locals().items() if name not in ("log", "run")}
         parts = split_runs(log, run, encoding)
-        return averaged([audit(part, **options) for part in parts], len(parts))
+        found = averaged([audit(part, **options) for part in parts], len(parts))
+        return replace(found, limits=_limits(found.overall, max_unfairness, min_score))
     ask = Ask(each_event, every, after_each, when, at_end, welfare, temporal, scheme)
     if by not in ("stakeholder", "group"):  # a column of groups, said at once
         group, by = by, "group"

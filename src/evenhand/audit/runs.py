@@ -9,7 +9,7 @@ from typing import Any
 import narwhals as nw
 import numpy as np
 
-from evenhand.audit.answer import Answer, StakeholderAnswer
+from evenhand.audit.answer import Answer, OverTime, StakeholderAnswer
 from evenhand.audit.fetch import fetch
 from evenhand.audit.notes import Notes
 from evenhand.audit.opening import Table, hold, open_table
@@ -49,11 +49,17 @@ def averaged(answers: Sequence[Answer], judged: int) -> Answer:
         sure = f", 95 % interval {number(low)} to {number(high)}"
     mean = number(float(scores.mean()))
     notes.add(f"Every number is the mean over {judged:,} runs; the score is {mean}{sure}.")
+    over_time = _course([answer.over_time for answer in answers], notes)
     people = tuple(_person([a.stakeholder(p.name) for a in answers]) for p in first.by_stakeholder)
     worst = min(people, key=lambda one: one.overall_unfairness)
     return replace(
         first,
-        overall=replace(first.overall, score=float(scores.mean())),
+        overall=replace(
+            first.overall,
+            score=float(scores.mean()),
+            worst_unfairness=min(answer.overall.worst_unfairness for answer in answers),
+        ),
+        over_time=over_time,
         by_stakeholder=tuple(sorted(people, key=lambda one: one.overall_unfairness)),
         questions=_rows(answers),
         notes=tuple(notes.sentences),
@@ -70,6 +76,31 @@ def _person(same: Sequence[StakeholderAnswer]) -> StakeholderAnswer:
         if all(type(value) is float for value in values):
             means[spec.name] = float(np.mean(values))
     return replace(same[0], **means)
+
+
+def _course(tables: Sequence[OverTime], notes: Notes) -> OverTime:
+    """The mean course, where the runs were assessed at the same times."""
+    first = tables[0]
+    if any(table.times != first.times for table in tables):
+        notes.add("The runs were assessed at different times: the course shown is the first run's.")
+        return first
+    welfares = [table.welfare for table in tables if table.welfare is not None]
+    lasts = [table.unfinished for table in tables if table.unfinished is not None]
+    unfinished = None
+    if len(lasts) == len(tables):
+        known = [last.welfare for last in lasts if last.welfare is not None]
+        unfinished = replace(
+            lasts[0],
+            welfare=float(np.mean(known)) if len(known) == len(lasts) else None,
+            unfairness=np.mean([last.unfairness for last in lasts], axis=0),
+        )
+    return replace(
+        first,
+        welfare=np.mean(welfares, axis=0) if len(welfares) == len(tables) else None,
+        unfairness=np.mean([table.unfairness for table in tables], axis=0),
+        mean=np.mean([table.mean for table in tables], axis=0),
+        unfinished=unfinished,
+    )
 
 
 def _rows(answers: Sequence[Answer]) -> tuple[Row, ...]:

@@ -156,7 +156,8 @@ const Audit = {};
   }
   function heatmap(log, order) {
     return (width) => {
-      const people = chosen(log, order());
+      const sorting = order();
+      const people = chosen(log, sorting);
       const over = log.over_time;
       const room = Math.max(6, Math.floor((width - 160) / 7));
       const steps = over.times.length;
@@ -166,6 +167,7 @@ const Audit = {};
       for (let from = 0; from < steps; from += size) columns.push(over.times[from]);
       if (over.unfinished) columns.push(over.unfinished.time);
       const rows = people.map((one, k) => `${k}`);
+      const hidden = log.people.length - people.length;
       people.forEach((one, k) => {
         const series = log.seriesOf(one.name);
         const add = (column, value, time, more) => cells.push({
@@ -189,12 +191,17 @@ const Audit = {};
       });
       const names = people.map((one, k) => ({ row: rows[k], name: one.name,
         label: named(one.name), words: named(one.name) }));
+      const domain = [...rows];
+      if (hidden && sorting !== "name") { // between the worst and the best treated
+        domain.splice(HALF, 0, "others");
+        names.push({ row: "others", label: `… ${number(hidden)} others`, words: "found by the search below" });
+      }
       return {
         data: { cells, names },
         change: (spec) => {
-          spec.height = people.length * (people.length > 40 ? 14 : 20);
+          spec.height = domain.length * (people.length > 40 ? 14 : 20);
           spec.layer[0].encoding.x.scale = { domain: columns };
-          for (const layer of spec.layer) layer.encoding.y.scale = { domain: rows };
+          for (const layer of spec.layer) layer.encoding.y.scale = { domain };
           spec.layer[1].mark.limit = width < 500 ? 96 : 150;
         },
       };
@@ -214,10 +221,15 @@ const Audit = {};
       const labelled = new Set();
       if (width > 480) {
         const ends = [...people].sort(orders.overall);
-        for (const one of [...ends.slice(0, 1), ...ends.slice(-2)]) labelled.add(one);
-        const changed = people.filter((one) => one.made_good || one.fell_behind);
         const size = (one) => Math.abs(one.overall_unfairness);
-        for (const one of changed.sort((a, b) => size(b) - size(a)).slice(0, NAMED)) labelled.add(one);
+        const changed = people.filter((one) => one.made_good || one.fell_behind).sort((a, b) => size(b) - size(a));
+        const span = (field) => Math.max(...people.map((one) => one[field])) - Math.min(...people.map((one) => one[field]));
+        const across = span("overall_unfairness"), along = span("final_unfairness");
+        const near = (a, b) => Math.abs(a.overall_unfairness - b.overall_unfairness) < 0.2 * across
+          && Math.abs(a.final_unfairness - b.final_unfairness) < 0.06 * along;
+        for (const one of [...ends.slice(0, 1), ...ends.slice(-2), ...changed.slice(0, NAMED)]) {
+          if (![...labelled].some((other) => near(one, other))) labelled.add(one);
+        }
       }
       const places = people.map((one) => one.overall_unfairness);
       const middle = Math.min(...places) * 0.4 + Math.max(...places) * 0.6;
@@ -289,7 +301,8 @@ const Audit = {};
     const spells = spellsOf(log, series);
     const several = (count, word) => `${number(count)} ${word}${count === 1 ? "" : "s"}`;
     const words = [paragraph("Status at the end ", shown(one.final), ", which is ",
-      shown(one.final_unfairness, true), ` from the mean (${side(one.final_unfairness)}): rank `,
+      ...(one.final_unfairness === 0 ? ["the mean"]
+        : [shown(one.final_unfairness, true), ` from the mean (${side(one.final_unfairness)})`]), ": rank ",
       shown(one.rank_final), " of ", shown(log.people.length), ". Over all ",
       shown(one.overall_unfairness, true), " (", side(one.overall_unfairness), "): rank ",
       shown(one.rank_overall), ". 1 is the most favoured.")];

@@ -121,7 +121,7 @@ def table(
     whole = element(
         "table",
         {"class": kind or None},
-        element("caption", None, caption),
+        element("caption", None, element("span", None, caption)),
         element("thead", None, head),
         element("tbody", None, body),
     )

@@ -50,6 +50,8 @@ def swatch(fill: str) -> Markup:
 
 def heat_legend(bounds: list[float]) -> Markup:
     """The classes of the heatmap from far below the mean to far above it."""
+    if not bounds:
+        return legend([(swatch("var(--even)"), "at the mean")])
     near, far = figure_of(bounds[0]), figure_of(bounds[1])
     words: dict[int, Child] = {
         -3: ("unfair to it by ", far, " or more"),

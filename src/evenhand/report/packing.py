@@ -128,7 +128,7 @@ def classes(answer: Answer) -> list[float]:
     apart = np.abs(answer.over_time.unfairness)
     apart = apart[apart > 0]
     if not apart.size:
-        return [1.0, 2.0]
+        return []  # everyone is at the mean, always
     low, high = (_two_digits(float(x)) for x in np.quantile(apart, (1 / 3, 2 / 3)))
     return [low, high if high > low else low * 2]
 

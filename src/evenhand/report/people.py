@@ -24,7 +24,8 @@ from evenhand.report.packing import chosen, classes
 EXTREMES = 15  # at either end, where not everyone can be shown
 ALL = 40  # stakeholders that a page shows outright
 FOLDED = 500  # that it shows in a folded table; of more, the rest is in the data
-CHANGED = 50  # that changed sign, in a list
+CHANGED = 12  # that changed sign, in a list; more are folded
+MOST_CHANGED = 200
 
 ORDERS = (
     ("overall", "over all, treated worst first"),
@@ -149,6 +150,7 @@ def made_good(answer: Answer, log: int) -> Markup:
     places = {one.name: k for k, one in enumerate(answer.by_stakeholder)}
     good = [one for one in answer.by_stakeholder if one.made_good]
     fell = [one for one in answer.by_stakeholder if one.fell_behind]
+    fell.sort(key=lambda one: one.final_unfairness)
     alternative = (
         "Scatter chart of unfairness at the end against unfairness over all, a point a "
         f"stakeholder: {several(len(good), 'stakeholder')} made good, "
@@ -169,8 +171,12 @@ def made_good(answer: Answer, log: int) -> Markup:
     return joined(
         (
             figures.plot("standing", "standing", log, alternative, caption, legend),
-            _changed("Made good by the end", good, places, log),
-            _changed("Fell behind by the end", fell, places, log),
+            element(
+                "div",
+                {"class": "pair"},
+                _changed("Made good by the end", good, places, log),
+                _changed("Fell behind by the end", fell, places, log),
+            ),
             None if good or fell else element("p", None, "Nobody's sign changed."),
         )
     )
@@ -188,11 +194,18 @@ def _changed(
             figure_of(one.overall_unfairness, True),
             figure_of(one.final_unfairness, True),
         )
-        for one in people[:CHANGED]
+        for one in people[:MOST_CHANGED]
     ]
-    if len(people) > CHANGED:
-        rows.append((f"… {len(people) - CHANGED:,} more, in the data", "", ""))
-    return table(f"{title}: {len(people):,}", ("stakeholder", "over all", "at the end"), rows)
+    columns = ("stakeholder", "over all", "at the end")
+    shown = table(f"{title}: {len(people):,}", columns, rows[:CHANGED])
+    rest = rows[CHANGED:]
+    if not rest:
+        return element("div", None, shown)
+    if len(people) > MOST_CHANGED:
+        rest.append((f"… {len(people) - MOST_CHANGED:,} more, in the data", "", ""))
+    summary = element("summary", None, f"{len(people) - CHANGED:,} more")
+    folded = element("details", None, summary, table(f"{title}, continued", columns, rest))
+    return element("div", None, shown, folded)
 
 
 def story(answer: Answer, log: int) -> Markup:

@@ -1,0 +1,165 @@
+"""The page of an audit, read as a browser without scripts reads it."""
+
+from __future__ import annotations
+
+import base64
+import datetime
+import hashlib
+import html
+import re
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from evenhand.aggregation import BalancedUnfairness
+from evenhand.audit import audit, compare
+from evenhand.audit.words import number
+from evenhand.filters import Always
+from evenhand.report import report
+from evenhand.report.template import asset
+from evenhand.report.verdict import verdict
+from evenhand.scheme import FairnessScheme
+from evenhand.status import Returns
+
+MAPPED = {"stakeholder": "who", "time": "date", "amount": "amount"}
+FIRST_A = pd.DataFrame(
+    {
+        "date": pd.to_datetime(["2021-01-31", "2021-02-28", "2021-03-31", "2021-04-30"]),
+        "who": list("AABB"),
+        "amount": 20_000.0,
+    }
+)
+LIGHT = re.compile(r'<p class="light (\w+)"><b>([\w ]+)\.')
+
+
+def text_of(page: bytes) -> str:
+    """What is to be read, without scripts and style."""
+    body = re.sub(r"<(script|style)\b.*?</\1>", "", page.decode(), flags=re.S)
+    return html.unescape(re.sub(r"<[^>]+>", "", body))
+
+
+def test_every_part_is_there():
+    answer = audit(FIRST_A, **MAPPED, every="month")
+    answer.origin["command"] = "evenhand audit log.csv"
+    made = datetime.datetime(2024, 5, 6, 7, 8, 9, tzinfo=datetime.UTC)
+    page = report(answer, made)
+    text = text_of(page)
+    assert answer.verdict in text
+    titles = re.findall(r"<h2 id[^>]*>(.*?)</h2>", page.decode())
+    assert titles == [
+        "The verdict",
+        "Fairness over time",
+        "Who, when",
+        "Made good, or not",
+        "One stakeholder’s story",
+        "Where the verdict turns",
+        "Data notes",
+        "How to read this",
+        "How this file was made",
+    ]
+    for note in answer.notes:
+        assert note in text
+    for words in ("evenhand audit log.csv", "2024-05-06 07:08:09 UTC", "evenhand 0.1.0"):
+        assert words in text
+    assert answer.origin["fingerprint"] in text
+    assert "≠ nobody" in text  # at the end nobody was treated worst
+    assert page == report(answer, made)  # the same audit, the same bytes
+
+
+def test_the_policy_names_every_script_and_nothing_else():
+    page = report(audit(FIRST_A, **MAPPED)).decode()
+    policy = html.unescape(re.search(r'Content-Security-Policy" content="([^"]*)"', page)[1])
+    assert "unsafe" not in policy
+    assert policy.startswith("default-src 'none'; ")
+    scripts = re.findall(r"<script>(.*?)</script>", page, flags=re.S)
+    assert len(scripts) == 3
+    for script in [*scripts, asset("page.css")]:
+        digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
+        assert f"'sha256-{digest}'" in policy
+    assert page.count("Copyright (c) University of Washington") == 1  # embedded once
+    assert not re.search(r'(src|href)="(?!#)', re.sub(r"<script.*?</script>", "", page, flags=re.S))
+
+
+def test_green_amber_and_red_only_where_there_is_a_threshold():
+    def lights(**options):
+        return LIGHT.findall(verdict(audit(FIRST_A, **MAPPED, welfare="parity", **options)))
+
+    # The furthest below is 20,000, and the score −20,000.
+    assert lights() == []
+    assert lights(max_unfairness=30_000) == [("green", "Kept")]
+    assert lights(max_unfairness=21_000) == [("amber", "Just kept")]
+    assert lights(max_unfairness=15_000) == [("red", "Broken")]
+    assert lights(min_score=-50_000) == [("green", "Kept")]
+    assert lights(min_score=-20_500) == [("amber", "Just kept")]
+    assert lights(min_score=0) == [("red", "Broken")]
+    assert len(lights(min_score=0, max_unfairness=1)) == 2
+
+
+def test_an_unfinished_period_that_would_break_a_threshold_is_amber():
+    late = pd.DataFrame({"date": ["2021-05-02"], "who": ["A"], "amount": [90_000.0]})
+    log = pd.concat([FIRST_A.assign(date=FIRST_A.date.dt.strftime("%Y-%m-%d")), late])
+    page = report(audit(log, **MAPPED, every="month", max_unfairness=30_000)).decode()
+    assert LIGHT.findall(page) == [("amber", "Kept so far")]
+    assert "unfinished, not scored" in text_of(page.encode())
+
+
+def test_two_logs_side_by_side():
+    even = pd.DataFrame(
+        {
+            "date": np.repeat(FIRST_A.date.values, 2),
+            "who": list("ABABABAB"),
+            "amount": 10_000.0,
+        }
+    )
+    found = compare(FIRST_A, even, **MAPPED, every="month")
+    text = text_of(report(found))
+    assert found.verdict in text
+    assert found.first.verdict in text
+    assert found.second.verdict in text
+    for match in found.questions:
+        assert number(match.scores[0]) in text
+
+
+def test_many_stakeholders_are_extremes_and_data():
+    rng = np.random.default_rng(0)
+    size = 700
+    log = pd.DataFrame(
+        {
+            "date": np.repeat([1, 2, 3], size),
+            "who": [f"n{k:04}" for k in range(size)] * 3,
+            "amount": rng.integers(0, 99, 3 * size),
+        }
+    )
+    answer = audit(log, **MAPPED)
+    page = report(answer).decode()
+    table = re.search(r'<section id="who-when".*?</section>', page, flags=re.S)[0]
+    assert table.count("<tr>") == 1 + 15 + 1 + 15
+    assert "… 670 more" in table
+    assert all(one.name in page for one in answer.by_stakeholder)  # as data
+
+
+def test_times_that_are_numbers_and_an_end_alone():
+    log = pd.DataFrame({"date": [1, 2, 2.5], "who": ["A", "B", "A"], "amount": [1.0, 2.0, 3.0]})
+    for options in ({}, {"at_end": True}, {"every": 2}):
+        answer = audit(log, **MAPPED, **options)
+        assert answer.verdict in text_of(report(answer))
+
+
+def test_one_stakeholder_and_a_scheme_without_welfare():
+    alone = audit(FIRST_A[:2], **MAPPED)
+    assert "Nobody's sign changed" in text_of(report(alone))
+    scheme = FairnessScheme(Returns(), BalancedUnfairness(), Always())
+    balanced = audit(FIRST_A, **MAPPED, scheme=scheme)
+    assert "no welfare at each assessment" in text_of(report(balanced))
+
+
+@pytest.mark.parametrize(
+    "name", ["<script>alert(1)</script>", '"><img src=x onerror=alert(1)>', "=cmd()", "x" * 500]
+)
+def test_hostile_names_are_text(name):
+    log = FIRST_A.assign(who=["A", "A", name, name])
+    page = report(audit(log, **MAPPED, every="month"))
+    assert name in text_of(page)
+    assert b"<script>alert" not in page
+    assert b"<img" not in re.sub(rb"<script.*?</script>", b"", page, flags=re.S)
