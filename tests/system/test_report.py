@@ -143,6 +143,13 @@ def pair(folder):
     return found, path
 
 
+def test_the_bundle_is_that_of_the_installed_version():
+    from evenhand.report.bundle import bundle
+    from evenhand.report.template import asset
+
+    assert asset("vega.js") == bundle(), "run python -m evenhand.report.bundle"
+
+
 def test_every_chart_is_drawn_offline(plain, visit):
     opened = visit(plain[1])
     for place in opened.page.query_selector_all("[data-chart]"):
