@@ -1,0 +1,175 @@
+"""The bridges: SB3's DQN plain and with imagined experience, our host loop, our compiled loop.
+
+Run it alone for the costs: the scores do not depend on what else the machine does.
+"""
+
+from __future__ import annotations
+
+import time
+from typing import Any
+
+import numpy as np
+
+SEEDS = 5
+SHOP = {"num_stakeholders": 5, "horizon": 100, "presence": 0.8}
+SMALL = {"num_stakeholders": 3, "horizon": 12, "presence": 0.8}
+STEPS, BATCH, HIDDEN, EPISODES = 5000, 64, (64, 64), 20
+
+
+def wrapped(settings: dict[str, Any]) -> Any:
+    import gymnasium
+
+    from evenhand.interop import FairnessWrapper
+
+    return FairnessWrapper(gymnasium.make("evenhand/Doughnuts-v0", **settings))
+
+
+def sb3(seed: int, imagines: bool, steps: int, settings: dict[str, Any]) -> tuple[Any, float]:
+    """A trained model, and the seconds that a step took once learning had begun."""
+    from stable_baselines3 import DQN
+
+    from evenhand.interop import fairness_of
+    from evenhand.interop.sb3 import CounterfactualReplayBuffer
+    from evenhand.learn.proposals import Above
+
+    env, more = wrapped(settings), {}
+    if imagines:
+        kwargs = {"fairness": fairness_of(env), "proposal": Above(2)}
+        more = {
+            "replay_buffer_class": CounterfactualReplayBuffer,
+            "replay_buffer_kwargs": kwargs,
+        }
+    model = DQN(
+        "MlpPolicy",
+        env,
+        seed=seed,
+        learning_starts=200,
+        train_freq=1,
+        batch_size=BATCH,
+        buffer_size=20_000,
+        learning_rate=1e-3,
+        gamma=0.95,
+        target_update_interval=200,
+        exploration_fraction=0.5,
+        policy_kwargs={"net_arch": list(HIDDEN)},
+        **more,
+    )
+    model.learn(300)  # what is compiled is compiled here
+    started = time.perf_counter()
+    model.learn(steps - 300, reset_num_timesteps=False)
+    return model, (time.perf_counter() - started) / (steps - 300)
+
+
+def score(model: Any, settings: dict[str, Any]) -> float:
+    from evenhand.interop import play
+
+    env = wrapped(settings)
+    traces = play(env, lambda seen: int(model.predict(seen, deterministic=True)[0]), EPISODES)
+    return float(np.mean([env.fairness.problem.scheme.score(trace) for trace in traces]))
+
+
+def counterfactuals() -> None:
+    """The wrapped doughnuts: score at equal steps, and what a step costs."""
+    from evenhand.interval import bootstrap_interval
+
+    found: dict[bool, list[tuple[float, float]]] = {False: [], True: []}
+    for seed in range(SEEDS):  # in turn, so that both have the same share of a busy machine
+        for imagines in found:
+            model, seconds = sb3(seed, imagines, STEPS, SHOP)
+            found[imagines].append((score(model, SHOP), seconds))
+    costs = {}
+    for imagines, rows in found.items():
+        scores, seconds = np.array(rows).T
+        low, high = bootstrap_interval(scores, np.random.default_rng(0))
+        costs[imagines] = float(np.median(seconds))
+        name = "imagining" if imagines else "plain"
+        print(
+            f"SB3 DQN {name}: score {scores.mean():.1f} (95 % {low:.1f} to {high:.1f}) after "
+            f"{STEPS:,} steps, {SEEDS} seeds; {1e3 * costs[imagines]:.2f} ms a step",
+            flush=True,
+        )
+    print(f"cost of imagining: {costs[True] / costs[False]:.2f} times plain (wanted: at most 1.5)")
+
+
+def host_agent(settings: dict[str, Any], seed: int, **more: Any) -> Any:
+    import gymnasium
+
+    from evenhand.interop import gymnasium_learner
+    from evenhand.learn.networks import Layers
+
+    env = gymnasium.make("evenhand/Doughnuts-v0", **settings)
+    scheme = env.unwrapped.world.default_scheme()
+    parts = {"network": Layers(HIDDEN), "batch": BATCH, "warm_up": 200}
+    return gymnasium_learner(env, scheme, seed=seed, **parts | more)
+
+
+def host_speed() -> None:
+    """Steps a second at equal batch and network, in one and the same environment."""
+    from evenhand.learn.proposals import Above
+
+    rows = {}
+    for name, more in {"DQN": {}, "FairQCM": {"proposal": Above(2)}}.items():
+        loop = host_agent(SHOP, 0, **more)
+        loop.walk(500)
+        started = time.perf_counter()
+        loop.walk(3000)
+        rows[name] = (time.perf_counter() - started) / 3000
+    _, plain = sb3(0, False, 2000, SHOP)
+    for name, seconds in rows.items():
+        print(
+            f"host loop {name}: {1e3 * seconds:.2f} ms a step, SB3 DQN {1e3 * plain:.2f} ms: "
+            f"{plain / seconds:.1f} times (wanted: 3)",
+            flush=True,
+        )
+
+
+def same_curves() -> None:
+    """The host loop and the compiled loop: the same agent in the same environment."""
+    from dataclasses import replace
+
+    import gymnasium
+    import jax
+
+    from evenhand.envs import Doughnuts
+    from evenhand.interop import score_episodes
+    from evenhand.interval import bootstrap_interval
+    from evenhand.problem import Problem
+
+    env = Doughnuts(**SMALL)
+    marks, host = (500, 1000, 2000), []
+    for seed in range(SEEDS):
+        loop, curve, before = host_agent(SMALL, seed), [], 0
+        other = gymnasium.make("evenhand/Doughnuts-v0", **SMALL)
+        for mark in marks:
+            loop.walk(mark - before)
+            before = mark
+            curve.append(score_episodes(loop, other, 100).mean())
+        host.append(curve)
+    agent = replace(loop.agent, problem=Problem(env, env.default_scheme()))
+    learners = jax.vmap(agent.start)(jax.random.split(jax.random.key(0), SEEDS))
+    before = 0
+    for k, mark in enumerate(marks):
+        learners = agent.walk(learners, mark - before)
+        before = mark
+        compiled = np.asarray(agent.evaluate(learners).score)
+        line = f"after {mark:,} steps"
+        for name, scores in {"host": np.array(host)[:, k], "compiled": compiled}.items():
+            low, high = bootstrap_interval(scores, np.random.default_rng(0))
+            line += f"; {name} {scores.mean():.2f} ({low:.2f} to {high:.2f})"
+        print(line, flush=True)
+
+
+def main() -> None:
+    same_curves()
+    try:
+        import torch
+    except ImportError:
+        print("Stable-Baselines3 is not installed: make test-system installs it.")
+        return
+    torch.set_num_threads(1)  # networks this small are no quicker on two
+    host_speed()
+    counterfactuals()
+
+
+if __name__ == "__main__":
+    main()
