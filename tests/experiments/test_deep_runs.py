@@ -108,6 +108,7 @@ COMMAND = (
 )
 
 
+@pytest.mark.system  # processes that compile anew: a minute each
 def test_kill_9_and_ctrl_c_in_the_middle_of_training(tmp_path):
     command = [*COMMAND, "--episodes", "6000", "--out"]
     file = tmp_path / "a.policy"
@@ -133,6 +134,7 @@ def test_kill_9_and_ctrl_c_in_the_middle_of_training(tmp_path):
     assert len(answer["curve"]["scores"]) >= min(reached)
 
 
+@pytest.mark.system  # processes that compile anew: a minute each
 def test_train_writes_a_policy_that_evaluate_scores(tmp_path):
     file = tmp_path / "fair.policy"
     command = [*COMMAND, "--episodes", "150", "--out", str(file)]
