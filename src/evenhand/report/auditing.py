@@ -15,6 +15,7 @@ from evenhand.report.moments import TimeAxis
 from evenhand.report.origin import how_made
 from evenhand.report.packing import packed
 from evenhand.report.reading import how_to_read
+from evenhand.report.story import story
 from evenhand.report.template import Part, asset, page
 from evenhand.report.verdict import verdict
 
@@ -88,7 +89,7 @@ def _whom(answer: Answer, log: int) -> list[Part]:
     return [
         Part("who-when", "Who, when", people.who_when(answer, log)),
         Part("made-good", "Made good, or not", people.made_good(answer, log)),
-        Part("story", "One stakeholder’s story", people.story(answer, log)),
+        Part("story", "One stakeholder’s story", story(answer, log)),
     ]
 
 

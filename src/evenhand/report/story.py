@@ -1,0 +1,94 @@
+"""One stakeholder's story, by click or search: where the page's script tells it."""
+
+from __future__ import annotations
+
+from evenhand.audit.answer import Answer
+from evenhand.audit.words import number
+from evenhand.report import figures
+from evenhand.report.element import Markup, element, joined, name_of
+
+
+def story(answer: Answer, log: int) -> Markup:
+    """Where the page's script tells one stakeholder's story."""
+    field, found = f"search{log}", f"found{log}"
+    search = element(
+        "div",
+        {"class": "controls"},
+        element(
+            "div",
+            {"class": "search"},
+            element("label", {"for": field}, "Search a name"),
+            element(
+                "input",
+                {
+                    "id": field,
+                    "type": "text",
+                    "role": "combobox",
+                    "autocomplete": "off",
+                    "spellcheck": "false",
+                    "aria-autocomplete": "list",
+                    "aria-expanded": "false",
+                    "aria-controls": found,
+                },
+            ),
+            element(
+                "ul", {"id": found, "role": "listbox", "aria-label": "Names found", "hidden": True}
+            ),
+        ),
+        element("span", {"class": "soft", "role": "status"}),
+    )
+    legend = figures.legend(
+        (
+            (figures.glyph("●", "first"), "its status"),
+            (figures.glyph("╌╌"), "the mean"),
+            (figures.swatch("var(--range)"), "the range of all"),
+            (figures.swatch("url(#below2)"), "below the mean"),
+        )
+    )
+    marks = figures.legend(
+        (
+            (figures.swatch("url(#below2)"), "below the mean"),
+            (figures.swatch("var(--above)"), "above it"),
+            (figures.glyph("▲"), "compensated: back at the mean or above it"),
+        )
+    )
+    words = "The sentences above say what it shows."
+    told = element(
+        "div",
+        {
+            "class": "story",
+            "id": f"story{log}",
+            "data-log": log,
+            "data-script": True,
+            "hidden": True,
+        },
+        search,
+        element("h3", {"class": "who", "tabindex": "-1"}, "…"),
+        element("div", {"class": "words", "aria-live": "polite"}),
+        figures.plot(
+            "story",
+            "story",
+            None,
+            f"Line chart of its status against the mean and the range. {words}",
+            "Its status at each assessment, the mean, and the range of everyone's.",
+            legend,
+        ),
+        figures.plot(
+            "apart",
+            "apart",
+            None,
+            f"Chart of its distance from the mean. {words}",
+            "How far it was from the mean at each assessment.",
+            marks,
+        ),
+    )
+    least = answer.by_stakeholder[0]
+    without = element(
+        "p",
+        None,
+        "Stories are told by this page's script, which does not run here. In the table under Who, "
+        "when, the one treated worst is ",
+        name_of(least.name),
+        f" ({number(least.overall_unfairness, True)} over all).",
+    )
+    return joined((element("noscript", None, without), told))
