@@ -10,7 +10,7 @@ demo: $(VENV)/.base
 	@$(BIN)/evenhand demo
 
 test: $(VENV)/.dev
-	$(BIN)/python -m pytest -n 2
+	$(BIN)/python -m pytest -n 2 --durations 15
 
 check: $(VENV)/.dev
 	$(BIN)/ruff check .
@@ -24,7 +24,7 @@ format: $(VENV)/.dev
 # Tests that need more than Python: a browser, torch. What cannot be had is skipped and counted.
 test-system: $(VENV)/.system
 	@VENV=$(VENV) sh tests/system/install.sh
-	$(BIN)/python -m pytest -m system -rs
+	$(BIN)/python -m pytest -m system -rs --timeout 900
 
 bench: $(VENV)/.dev
 	$(BIN)/python -m benchmarks
