@@ -7,7 +7,16 @@ from typing import Annotated
 import typer
 
 from evenhand import __version__
-from evenhand.cli import auditing, comparing, demo, listing, monitoring, planning, training
+from evenhand.cli import (
+    auditing,
+    comparing,
+    demo,
+    listing,
+    monitoring,
+    planning,
+    reproducing,
+    training,
+)
 
 app = typer.Typer(
     name="evenhand",
@@ -23,7 +32,7 @@ app.command(name="plan")(planning.plan_command)
 app.command(name="train")(training.train_command)
 app.command(name="evaluate")(training.evaluate_command)
 app.command(name="compare")(comparing.compare_command)
-app.command(name="reproduce")(comparing.reproduce_command)
+app.command(name="reproduce")(reproducing.reproduce_command)
 app.command(name="list")(listing.list_parts)
 
 

@@ -1,8 +1,7 @@
-"""`evenhand compare` and `evenhand reproduce`: methods side by side, next to the optimum."""
+"""`evenhand compare`: methods side by side, next to the optimum."""
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -27,7 +26,6 @@ from evenhand.cli.learning import (
     world,
 )
 from evenhand.cli.output import JsonOption, print_json, print_table
-from evenhand.errors import UnknownName
 
 if TYPE_CHECKING:
     from evenhand.experiments.compare import Comparison
@@ -70,65 +68,15 @@ def compare_command(
         "out": out,
         **variants(memory, proposal),
     }
-    comparison = _compare(env, chosen or _all_methods(env, networks), options, as_json)
+    comparison = run_comparison(env, chosen or _all_methods(env, networks), options, as_json)
     if out is not None:
-        _write_chart({recipe: comparison}, out, f"{environment}, {recipe} recipe")
+        write_chart({recipe: comparison}, out, f"{environment}, {recipe} recipe")
     if as_json:
         print_json(comparison.to_json())
         return
-    _print(comparison, f"{environment}, {recipe} recipe, {seeds} seeds of {total:,} steps")
+    print_comparison(comparison, f"{environment}, {recipe} recipe, {seeds} seeds of {total:,} steps")
     if out is not None:
         print(f"\nThe chart is in {out / 'chart.html'}, the numbers are beside it.")
-
-
-def reproduce_command(
-    figure: Annotated[
-        str,
-        typer.Argument(
-            help="Which figure: tabular, doughnuts, lending, lending-gaussian, doughnuts-ablation "
-            "or lending-ablation."
-        ),
-    ],
-    seeds: Seeds = 10,
-    out: Annotated[Path, typer.Option(help="A folder for the figure; it resumes there.")] = Path(
-        "reproduced"
-    ),
-    as_json: JsonOption = False,
-) -> None:
-    """Make a figure of the paper anew, with the better recipe and the optimum beside it.
-
-    Example: evenhand reproduce doughnuts --out reproduced
-    """
-    from evenhand.experiments.figures import FIGURES
-    from evenhand.files import write_whole
-
-    if figure not in FIGURES:
-        raise UnknownName(f"there is no figure {figure!r}: there are {', '.join(FIGURES)}.")
-    asked = FIGURES[figure]
-    folder = out / figure
-    comparisons = {}
-    for name, part in asked.parts.items():
-        options = {
-            "recipe": part.recipe,
-            "seeds": seeds,
-            "seed": 0,
-            "steps": part.steps,
-            "deep": asked.deep,
-            "settings": part.settings,
-            "out": folder / "".join(c if c.isalnum() else "-" for c in name),
-        }
-        comparisons[name] = _compare(asked.environment, list(part.methods), options, as_json)
-    drawn = {name: one for name, one in comparisons.items() if asked.parts[name].drawn}
-    _write_chart(drawn, folder, asked.title)
-    answer = {name: one.to_json() for name, one in comparisons.items()}
-    write_whole(folder / "results.json", json.dumps(answer, indent=2).encode())
-    if as_json:
-        print_json(answer)
-        return
-    for name, one in comparisons.items():
-        _print(one, f"{name}, {seeds} seeds of {one.settings['steps']:,} steps")
-        print()
-    print(f"The chart is in {folder / 'chart.html'}.")
 
 
 def _all_methods(environment: Any, deep: bool) -> list[str]:
@@ -140,7 +88,7 @@ def _all_methods(environment: Any, deep: bool) -> list[str]:
     return [*(deep_methods(environment) if deep else MEMORY_OF), *hard_coded]
 
 
-def _compare(
+def run_comparison(
     environment: Any, methods: list[str], options: dict[str, Any], quiet: bool
 ) -> Comparison:
     from evenhand.experiments.compare import HARD_CODED, compare
@@ -155,14 +103,14 @@ def _compare(
         return compare(environment, methods, **options, progress=progress)
 
 
-def _write_chart(comparisons: dict[str, Comparison], folder: Path, title: str) -> None:
+def write_chart(comparisons: dict[str, Comparison], folder: Path, title: str) -> None:
     from evenhand.experiments.chart import learning_curves, to_page
     from evenhand.files import write_whole
 
     write_whole(folder / "chart.html", to_page(learning_curves(comparisons, title)))
 
 
-def _print(comparison: Comparison, title: str) -> None:
+def print_comparison(comparison: Comparison, title: str) -> None:
     summaries = comparison.to_json()["methods"]
     exact = comparison.optimum is not None
     goal = any(one.get("achieved", 1.0) < 1.0 for one in summaries.values())
