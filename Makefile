@@ -4,7 +4,7 @@ VENV   ?= .venv
 BIN    := $(VENV)/bin
 PIP    := $(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt
 
-.PHONY: demo test check format test-system bench clean
+.PHONY: demo test check docs format test-system bench clean
 
 demo: $(VENV)/.base
 	@$(BIN)/evenhand demo
@@ -16,6 +16,10 @@ check: $(VENV)/.dev
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
+
+# The site: open docs/_build/html/index.html. A warning is an error.
+docs: $(VENV)/.docs
+	$(BIN)/python -m sphinx -W --keep-going -q -b html docs docs/_build/html
 
 format: $(VENV)/.dev
 	$(BIN)/ruff check --fix .
@@ -30,7 +34,7 @@ bench: $(VENV)/.dev
 	$(BIN)/python -m benchmarks
 
 clean:
-	rm -rf $(VENV) build dist .mypy_cache .pytest_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) build dist docs/_build .mypy_cache .pytest_cache .ruff_cache .hypothesis
 
 $(VENV)/bin/python:
 	@$(PYTHON) -c 'import sys; sys.exit("evenhand needs Python 3.11 or later: make PYTHON=python3.11 …" if sys.version_info < (3, 11) else 0)'
@@ -47,6 +51,11 @@ $(VENV)/.base: pyproject.toml constraints.txt | $(VENV)/bin/python
 $(VENV)/.dev: pyproject.toml constraints.txt | $(VENV)/bin/python
 	@echo "Installing evenhand and what its tests need …"
 	@$(PIP) -e '.[dev]'
+	@touch $@ $(VENV)/.base
+
+$(VENV)/.docs: pyproject.toml constraints.txt | $(VENV)/bin/python
+	@echo "Installing evenhand and what its documentation is built with …"
+	@$(PIP) -e '.[docs]'
 	@touch $@ $(VENV)/.base
 
 $(VENV)/.system: $(VENV)/.dev
