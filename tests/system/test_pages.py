@@ -7,9 +7,9 @@ import shutil
 import pytest
 
 from evenhand.envs import Doughnuts
-from evenhand.experiments.chart import COLOURS, learning_curves, to_page
 from evenhand.experiments.compare import compare
 from evenhand.plan import price_of_memory, standard_memories
+from evenhand.report.learning import learning_page
 
 pytestmark = pytest.mark.system
 
@@ -46,23 +46,22 @@ def visit(browser, page_bytes, tmp_path):
 
 def test_learning_curves_open_offline_and_are_drawn(browser, tmp_path):
     found = compare(SHOP, ["fairqcm", "full", "oracle"], seeds=2, steps=500)
-    chart = learning_curves({"paper": found}, "doughnuts")
-    page, requests, complaints = visit(browser, to_page(chart), tmp_path)
+    page, requests, complaints = visit(browser, learning_page({"paper": found}, "x"), tmp_path)
+    page.wait_for_selector("html[data-drawn]")
     assert requests == []
     assert complaints == []
-    box = page.locator("canvas, svg").first.bounding_box()
-    assert box["width"] > 800
-    assert box["height"] > 300
+    assert page.locator(".plot svg").count() == 2
     strokes = page.evaluate(
         "() => [...document.querySelectorAll('path[stroke]')].map(p => p.getAttribute('stroke'))"
     )
-    for colour in COLOURS[:3]:  # a line for each of the three methods
-        assert colour in strokes
+    for line in ("--line1", "--line2", "--line6"):  # a line for each of the three methods
+        assert f"var({line})" in strokes
     assert "exact optimum" in page.content()
+    assert page.locator("table tbody tr").count() == 3
 
 
 def test_the_price_of_memory_opens_offline(browser, tmp_path):
     price = price_of_memory(SHOP, SHOP.nash_scheme(), standard_memories(2, windows=(1,)))
-    _, requests, complaints = visit(browser, to_page(price.chart()), tmp_path)
+    _, requests, complaints = visit(browser, price.chart().to_html(inline=True).encode(), tmp_path)
     assert requests == []
     assert complaints == []

@@ -74,7 +74,9 @@ def compare_command(
     if as_json:
         print_json(comparison.to_json())
         return
-    print_comparison(comparison, f"{environment}, {recipe} recipe, {seeds} seeds of {total:,} steps")
+    print_comparison(
+        comparison, f"{environment}, {recipe} recipe, {seeds} seeds of {total:,} steps"
+    )
     if out is not None:
         print(f"\nThe chart is in {out / 'chart.html'}, the numbers are beside it.")
 
@@ -104,10 +106,10 @@ def run_comparison(
 
 
 def write_chart(comparisons: dict[str, Comparison], folder: Path, title: str) -> None:
-    from evenhand.experiments.chart import learning_curves, to_page
     from evenhand.files import write_whole
+    from evenhand.report.learning import learning_page
 
-    write_whole(folder / "chart.html", to_page(learning_curves(comparisons, title)))
+    write_whole(folder / "chart.html", learning_page(comparisons, title))
 
 
 def print_comparison(comparison: Comparison, title: str) -> None:

@@ -99,7 +99,6 @@ def plan_command(
 def _price(problem: Problem, wanted: bool, chart: Path | None) -> PriceTable | None:
     """The price of memory, and its chart where one is asked for."""
     from evenhand.errors import BadParameter
-    from evenhand.experiments.chart import to_page
     from evenhand.files import write_whole
     from evenhand.plan import price_of_memory, standard_memories
 
@@ -115,7 +114,7 @@ def _price(problem: Problem, wanted: bool, chart: Path | None) -> PriceTable | N
         remember_fold=problem.remember_fold,
     )
     if chart is not None:
-        write_whole(chart, to_page(price.chart()))
+        write_whole(chart, price.chart().to_html(inline=True).encode())
     return price
 
 

@@ -40,34 +40,36 @@ def course(axis: TimeAxis, welfare: str) -> Any:
     colour = alt.Color("log:N", legend=None, scale=alt.Scale(domain=[0, 1], range=list(LINES)))
     shape = alt.Shape("log:N", legend=None, scale=alt.Scale(domain=[0, 1], range=list(SHAPES)))
     tooltip = [alt.Tooltip("words:N")]
-    line = _rows("assessments").mark_line(strokeWidth=2).encode(x=x, y=y, color=colour)
+    line = drawn_rows("assessments").mark_line(strokeWidth=2).encode(x=x, y=y, color=colour)
     points = (
-        _rows("assessments")
+        drawn_rows("assessments")
         .mark_point(filled=True, size=36, opacity=1)
         .encode(x=x, y=y, color=colour, shape=shape, tooltip=tooltip)
     )
     dotted = (
-        _rows("open").mark_line(strokeDash=[2, 4], strokeWidth=2).encode(x=x, y=y, color=colour)
+        drawn_rows("open")
+        .mark_line(strokeDash=[2, 4], strokeWidth=2)
+        .encode(x=x, y=y, color=colour)
     )
     hollow = (
-        _rows("open")
+        drawn_rows("open")
         .transform_filter("datum.last")
         .mark_point(filled=False, size=60, strokeWidth=2, opacity=1)
         .encode(x=x, y=y, color=colour, shape=shape, tooltip=tooltip)
     )
     score = (
-        _rows("levels")
+        drawn_rows("levels")
         .mark_rule(strokeDash=[8, 4], strokeWidth=1.5)
         .encode(y="welfare:Q", color=colour, tooltip=tooltip)
     )
     gaps = (
-        _rows("marks")
+        drawn_rows("marks")
         .transform_filter("datum.kind === 'gap'")
         .mark_rule(strokeWidth=7, color="var(--gap)")
         .encode(x=x, tooltip=tooltip)
     )
     corrections = (
-        _rows("marks")
+        drawn_rows("marks")
         .transform_filter("datum.kind === 'correction'")
         .mark_point(shape="triangle-down", filled=True, size=70, color="var(--ink)", opacity=1)
         .encode(x=x, y=alt.value(6), tooltip=tooltip)
@@ -80,9 +82,9 @@ def spread(axis: TimeAxis) -> Any:
     import altair as alt
 
     x = _time(axis)
-    rows = _rows("spread")
+    rows = drawn_rows("spread")
     tooltip = [alt.Tooltip("words:N")]
-    y = alt.Y("low:Q", title="from the mean", axis=_short())
+    y = alt.Y("low:Q", title="from the mean", axis=short_axis())
     band = rows.mark_area(color="var(--range)").encode(x=x, y=y, y2="high:Q")
     low = rows.mark_line(color="var(--below)", strokeDash=[6, 3], strokeWidth=2).encode(x=x, y=y)
     high = rows.mark_line(color="var(--above)", strokeWidth=2).encode(x=x, y="high:Q")
@@ -112,7 +114,7 @@ def heatmap() -> Any:
         domain=False,
     )
     cells = (
-        _rows("cells")
+        drawn_rows("cells")
         .mark_rect(stroke="var(--page)", strokeWidth=0.5, cursor="pointer")
         .encode(
             x=alt.X("column:O", sort=None, axis=times),
@@ -122,7 +124,7 @@ def heatmap() -> Any:
         )
     )
     names = (
-        _rows("names")
+        drawn_rows("names")
         .mark_text(align="right", baseline="middle", color="var(--ink)", cursor="pointer")
         .encode(x=alt.value(-6), y=y, text="label:N", tooltip=[alt.Tooltip("words:N")])
     )
@@ -150,12 +152,15 @@ def standing() -> Any:
     )
     room = alt.Scale(padding=14)
     x = alt.X(
-        "overall:Q", title="over all: unfair to it ← 0 → in its favour", axis=_short(), scale=room
+        "overall:Q",
+        title="over all: unfair to it ← 0 → in its favour",
+        axis=short_axis(),
+        scale=room,
     )
-    y = alt.Y("final:Q", title="at the end", axis=_short(), scale=room)
+    y = alt.Y("final:Q", title="at the end", axis=short_axis(), scale=room)
     zero = alt.Chart(alt.InlineData(values=[{"zero": 0}]))
     points = (
-        _rows("people")
+        drawn_rows("people")
         .mark_point(filled=True, opacity=0.85, stroke="var(--page)", strokeWidth=0.5)
         .encode(x=x, y=y, color=colour, shape=shape, size=size, tooltip=[alt.Tooltip("words:N")])
     )
@@ -165,7 +170,7 @@ def standing() -> Any:
         "dx": {"expr": "datum.left ? -9 : 9"},
     }
     label = {"x": x, "y": y, "text": "label:N"}
-    named = _rows("people").transform_filter("datum.label !== ''")
+    named = drawn_rows("people").transform_filter("datum.label !== ''")
     halo = named.mark_text(
         **side,
         baseline="middle",
@@ -191,12 +196,12 @@ def story(axis: TimeAxis) -> Any:
     import altair as alt
 
     x = _time(axis)
-    rows = _rows("story")
+    rows = drawn_rows("story")
     tooltip = [alt.Tooltip("words:N")]
-    y = alt.Y("status:Q", title="status", axis=_short())
+    y = alt.Y("status:Q", title="status", axis=short_axis())
     strip = {"y": alt.value(-14), "y2": alt.value(-4)}  # above the chart, where it hides nothing
     spells = (
-        _rows("spells")
+        drawn_rows("spells")
         .mark_rect(fill="url(#below2)")
         .encode(x=x, x2="until", **strip, tooltip=tooltip)
     )
@@ -216,10 +221,10 @@ def apart(axis: TimeAxis) -> Any:
     import altair as alt
 
     x = _time(axis)
-    y = alt.Y("apart:Q", title="from the mean", axis=_short())
+    y = alt.Y("apart:Q", title="from the mean", axis=short_axis())
     tooltip = [alt.Tooltip("words:N")]
     bars = (
-        _rows("story")
+        drawn_rows("story")
         .mark_rect()
         .encode(
             x=_time(axis, "from"),
@@ -235,14 +240,15 @@ def apart(axis: TimeAxis) -> Any:
         )
     )
     returns = (
-        _rows("returns")
+        drawn_rows("returns")
         .mark_point(shape="triangle-up", filled=True, size=110, color="var(--ink)", opacity=1)
         .encode(x=x, y=y, tooltip=tooltip)
     )
     return alt.layer(_mean(), bars, returns).properties(height=160)
 
 
-def _rows(name: str) -> Any:
+def drawn_rows(name: str) -> Any:
+    """A chart of the rows that the page has under this name."""
     import altair as alt
 
     return alt.Chart(alt.NamedData(name=name))
@@ -267,7 +273,7 @@ def _time(axis: TimeAxis, field: str = "x") -> Any:
     return alt.X(f"{field}:Q", scale=alt.Scale(zero=False, nice=False), axis=ticks)
 
 
-def _short() -> Any:
+def short_axis() -> Any:
     """Large numbers as 1.5M: an axis has no room for more, and the tooltip has it all."""
     import altair as alt
 
