@@ -145,3 +145,11 @@ class BadCondition(EvenhandError):
 
 class BadRoster(EvenhandError):
     """A roster, or a table of entitlements, that does not fit the log."""
+
+
+class MissingExtra(EvenhandError):
+    """A package that something needs and that is not installed; the message names the extra."""
+
+
+class CannotConnect(EvenhandError):
+    """A database or an engine that cannot be reached, does not let us in, or was lost."""

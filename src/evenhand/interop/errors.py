@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from evenhand.errors import EvenhandError
+from evenhand.errors import MissingExtra as MissingExtra
 
 
 class CannotCarry(EvenhandError):
@@ -19,7 +20,3 @@ class NotDiscrete(EvenhandError):
 
 class NoStakeholderRewards(EvenhandError):
     """An environment that does not say what each stakeholder received."""
-
-
-class MissingExtra(EvenhandError):
-    """A package that a bridge needs and that is not installed."""
