@@ -1,17 +1,21 @@
-"""`evenhand reproduce`: the paper's figures made anew."""
+"""`evenhand reproduce`: the paper's figures made anew, one by one or all on one page."""
 
 from __future__ import annotations
 
+import contextlib
 import json
+from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from evenhand.cli.comparing import print_comparison, run_comparison, write_chart
-from evenhand.cli.learning import Seeds
-from evenhand.cli.output import JsonOption, print_json
+from evenhand.cli.comparing import print_comparison, write_chart
+from evenhand.cli.output import JsonOption, print_json, print_table
 from evenhand.errors import UnknownName
+
+if TYPE_CHECKING:
+    from evenhand.experiments.reproduction import Remaining, Reproduction
 
 
 def reproduce_command(
@@ -19,10 +23,15 @@ def reproduce_command(
         str,
         typer.Argument(
             help="Which figure: tabular, doughnuts, lending, lending-gaussian, doughnuts-ablation "
-            "or lending-ablation."
+            "or lending-ablation; or all of the paper."
         ),
     ],
-    seeds: Seeds = 10,
+    seeds: Annotated[
+        int | None, typer.Option(help="How many runs of each method; 10 (3 with --quick).", min=1)
+    ] = None,
+    quick: Annotated[
+        bool, typer.Option("--quick", help="A tenth of the steps: to see it work, not to judge.")
+    ] = False,
     out: Annotated[Path, typer.Option(help="A folder for the figure; it resumes there.")] = Path(
         "reproduced"
     ),
@@ -30,35 +39,84 @@ def reproduce_command(
 ) -> None:
     """Make a figure of the paper anew, with the better recipe and the optimum beside it.
 
-    Example: evenhand reproduce doughnuts --out reproduced
+    `all` makes every figure, checks every theorem and every claim, and puts it on one page.
+
+    Example: evenhand reproduce all --quick --out reproduced
     """
     from evenhand.experiments.figures import FIGURES
-    from evenhand.files import write_whole
+    from evenhand.experiments.reproduction import ALL, QUICK_SEEDS, Remaining, reproduce_figure
 
-    if figure not in FIGURES:
-        raise UnknownName(f"there is no figure {figure!r}: there are {', '.join(FIGURES)}.")
+    if figure not in (*FIGURES, "all"):
+        raise UnknownName(f"there is no figure {figure!r}: there are {', '.join(FIGURES)} and all.")
+    number = seeds or (QUICK_SEEDS if quick else 10)
+    folder = out / "quick" if quick else out
+    names = ALL if figure == "all" else (figure,)
+    with _bar(Remaining(names, number, quick), as_json) as (told, says):
+        if figure == "all":
+            from evenhand.experiments.reproduction import reproduce_all
+
+            found = reproduce_all(folder, number, quick, told, says)
+        else:
+            comparisons = reproduce_figure(figure, folder, number, quick, told)
+    if figure == "all":
+        _show_all(found, folder, as_json)
+        return
     asked = FIGURES[figure]
-    folder = out / figure
-    comparisons = {}
-    for name, part in asked.parts.items():
-        options = {
-            "recipe": part.recipe,
-            "seeds": seeds,
-            "seed": 0,
-            "steps": part.steps,
-            "deep": asked.deep,
-            "settings": part.settings,
-            "out": folder / "".join(c if c.isalnum() else "-" for c in name),
-        }
-        comparisons[name] = run_comparison(asked.environment, list(part.methods), options, as_json)
     drawn = {name: one for name, one in comparisons.items() if asked.parts[name].drawn}
-    write_chart(drawn, folder, asked.title)
-    answer = {name: one.to_json() for name, one in comparisons.items()}
-    write_whole(folder / "results.json", json.dumps(answer, indent=2).encode())
+    write_chart(drawn, folder / figure, asked.title)
     if as_json:
-        print_json(answer)
+        print_json({name: one.to_json() for name, one in comparisons.items()})
         return
     for name, one in comparisons.items():
-        print_comparison(one, f"{name}, {seeds} seeds of {one.settings['steps']:,} steps")
+        print_comparison(one, f"{name}, {number} seeds of {one.settings['steps']:,} steps")
         print()
-    print(f"The chart is in {folder / 'chart.html'}.")
+    print(f"The chart is in {folder / figure / 'chart.html'}.")
+
+
+def _show_all(found: Reproduction, folder: Path, as_json: bool) -> None:
+    """Write the page and the numbers, and say what came out."""
+    from evenhand.files import write_whole
+    from evenhand.report.reproduction import reproduction_page, to_markdown
+
+    write_whole(folder / "all.json", json.dumps(found.to_json(), indent=2).encode())
+    write_whole(folder / "all.md", to_markdown(found).encode())
+    write_whole(folder / "index.html", reproduction_page(found))
+    if as_json:
+        print_json(found.to_json())
+        return
+    rows = [(claim.where, claim.says, finding.word) for _, claim, finding in found.claims]
+    rows += [(one.where, one.says, finding.word) for one, finding in found.theorems]
+    print_table("The paper's claims", ("where", "it says", ""), rows, numbers=False)
+    print(f"\nThe page is {folder / 'index.html'}; the numbers are beside it.")
+
+
+@contextlib.contextmanager
+def _bar(
+    remaining: Remaining, hidden: bool
+) -> Iterator[tuple[Callable[..., None], Callable[[str], None]]]:
+    """A bar over everything asked for, with what is being done and how long is left."""
+    from rich.console import Console
+    from rich.markup import escape
+    from rich.progress import BarColumn, Progress, TextColumn
+
+    columns = (BarColumn(), TextColumn("{task.fields[left]}"), TextColumn("{task.description}"))
+    with Progress(*columns, console=Console(stderr=True), disable=hidden, transient=True) as bar:
+        task = bar.add_task("beginning", total=1.0, left="")
+
+        def told(name: str, part: str, method: str, done: int, of: int, score: float) -> None:
+            remaining.moved(name, part, method, done / of)
+            words = f"{name}, {part}: {method}, {done / of:.0%}, score {score:,.1f}"
+            bar.update(task, completed=remaining.share, description=escape(words))
+            bar.update(task, left=_left(remaining.seconds))
+
+        def says(words: str) -> None:
+            bar.update(task, description=escape(words), left=_left(remaining.seconds))
+
+        yield told, says
+
+
+def _left(seconds: float) -> str:
+    minutes = round(seconds / 60)
+    if minutes < 1:
+        return "less than a minute left"
+    return f"about {minutes} min left" if minutes < 90 else f"about {minutes / 60:.1f} h left"

@@ -1,0 +1,207 @@
+"""The paper made anew: its figures by name, or all of them with every claim and theorem checked.
+
+Everything is saved as it goes: what was stopped goes on from there.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import platform
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from evenhand.audit.answer import Answer
+from evenhand.experiments.claims import CLAIMS, Claim, Finding
+from evenhand.experiments.compare import Comparison, compare
+from evenhand.experiments.figures import FIGURES, Figure
+from evenhand.experiments.runs import versions
+from evenhand.experiments.theorems import THEOREMS, Theorem
+from evenhand.experiments.vaccines import CLAIM, audits, check
+from evenhand.files import write_whole
+
+QUICK = 10  # a quick run has as many times fewer steps
+QUICK_SEEDS = 3
+ALL = ("tabular", "lending", "lending-gaussian", "doughnuts")  # the paper's, cheapest first
+
+# What each method took for ten seeds on two cores, in seconds: only to guess what is left.
+COSTS: Mapping[str, Mapping[str, float]] = {
+    "tabular": {"fairqcm": 12, "full": 12, "min": 10, "reset": 10},
+    "doughnuts": {"fairqcm": 490, "full": 40, "min": 35, "reset": 45, "rnn": 570, "best": 190},
+    "lending": {"fairqcm": 55, "full": 18, "min": 18, "rnn": 210, "best": 600},
+    "lending-gaussian": {"fairqcm": 50, "full": 16, "min": 16, "best": 500},
+}
+
+Told = Callable[[str, str, str, int, int, float], None]  # figure, part, method, done, of, score
+
+
+@dataclass
+class Remaining:
+    """How long is left: what is still to do, at the pace of what was done."""
+
+    names: tuple[str, ...]
+    seeds: int
+    quick: bool
+    shares: dict[tuple[str, str, str], float] = field(default_factory=dict)
+    trained: float = 0.0  # the cost of what was done here, as against found done
+    started: float = field(default_factory=time.monotonic)
+
+    def __post_init__(self) -> None:
+        self.costs = {
+            (name, part, method): self._cost(name, part, method)
+            for name in self.names
+            for part, asked in FIGURES[name].parts.items()
+            for method in asked.methods
+            if method not in ("oracle", "random")
+        }
+
+    def _cost(self, name: str, part: str, method: str) -> float:
+        costs = COSTS.get(name, {})
+        cost = costs.get("best" if part == "best" else method, 60.0)
+        steps = 9 if part == "as many updates" else 1
+        # Half of the cost of a short run is to compile it.
+        return cost * steps * (self.seeds / 10) * (2 / QUICK if self.quick else 1)
+
+    def moved(self, name: str, part: str, method: str, share: float) -> None:
+        key = (name, part, method)
+        before = self.shares.get(key)
+        self.shares[key] = share
+        if before is not None and share > before:  # the first word may be of an earlier run
+            self.trained += (share - before) * self.costs.get(key, 0.0)
+
+    @property
+    def share(self) -> float:
+        whole = sum(self.costs.values())
+        return sum(self.costs.get(k, 0.0) * v for k, v in self.shares.items()) / whole
+
+    @property
+    def seconds(self) -> float:
+        left = (1.0 - self.share) * sum(self.costs.values())
+        pace = 1.0
+        if self.trained > 5.0:
+            pace = (time.monotonic() - self.started) / self.trained
+        return left * pace
+
+
+@dataclass(frozen=True, eq=False)
+class Reproduction:
+    """What came of the paper: audits, theorems, figures, and a finding for each claim."""
+
+    audits: dict[str, Answer]
+    theorems: list[tuple[Theorem, Finding]]
+    figures: dict[str, dict[str, Comparison]]
+    about: dict[str, Any]
+
+    @property
+    def claims(self) -> list[tuple[str, Claim, Finding]]:
+        """Every claim of the experiments, the figure it belongs to, and what was found."""
+        first = Claim("Figure 1", CLAIM, lambda _: check(self.audits))
+        found = [("figure-1", first, check(self.audits))]
+        for name, parts in self.figures.items():
+            found += [(name, claim, claim.check(parts)) for claim in CLAIMS.get(name, ())]
+        return found
+
+    def to_json(self) -> dict[str, Any]:
+        return {
+            **self.about,
+            "claims": [
+                {"figure": name, "where": claim.where, "says": claim.says, **_found(finding)}
+                for name, claim, finding in self.claims
+            ],
+            "theorems": [
+                {"where": one.where, "says": one.says, **_found(finding)}
+                for one, finding in self.theorems
+            ],
+            "figures": {
+                name: {part: one.to_json() for part, one in parts.items()}
+                for name, parts in self.figures.items()
+            },
+        }
+
+
+def _found(finding: Finding) -> dict[str, Any]:
+    interval = None if finding.interval is None else list(finding.interval)
+    return {"held": finding.held, "measured": finding.measured, "interval": interval}
+
+
+def reproduce_figure(
+    name: str,
+    folder: Path,
+    seeds: int = 10,
+    quick: bool = False,
+    told: Told | None = None,
+    **options: Any,
+) -> dict[str, Comparison]:
+    """The comparisons of a figure, by part; finished ones are read from the folder."""
+    asked: Figure = FIGURES[name]
+    found = {}
+    for part, one in asked.parts.items():
+        found[part] = compare(
+            asked.environment,
+            list(one.methods),
+            recipe=one.recipe,
+            seeds=seeds,
+            steps=one.steps // (QUICK if quick else 1),
+            deep=asked.deep,
+            settings=one.settings,
+            out=folder / name / "".join(c if c.isalnum() else "-" for c in part),
+            progress=None if told is None else _named(told, name, part),
+            **options,
+        )
+    answer = {part: one.to_json() for part, one in found.items()}
+    write_whole(folder / name / "results.json", json.dumps(answer, indent=2).encode())
+    return found
+
+
+def _named(told: Told, name: str, part: str) -> Callable[[str, int, int, float], None]:
+    return lambda method, done, of, score: told(name, part, method, done, of, score)
+
+
+def reproduce_all(
+    folder: Path,
+    seeds: int = 10,
+    quick: bool = False,
+    told: Told | None = None,
+    says: Callable[[str], None] = lambda _: None,
+    **options: Any,
+) -> Reproduction:
+    """Everything in the paper that can be run, checked or counted."""
+    started = time.time()
+    says("Figure 1, as an audit")
+    found = audits()
+    theorems = []
+    for theorem in THEOREMS:
+        says(f"{theorem.where}: {theorem.says}")
+        theorems.append((theorem, theorem.check()))
+    figures = {name: reproduce_figure(name, folder, seeds, quick, told, **options) for name in ALL}
+    training = sum(
+        one.seconds + one.compile_seconds
+        for parts in figures.values()
+        for comparison in parts.values()
+        for one in comparison.methods.values()
+    )
+    about = {
+        "made": time.strftime("%Y-%m-%d %H:%M UTC", time.gmtime(started)),
+        "seconds": round(time.time() - started, 1),
+        "training_seconds": round(training, 1),
+        "seeds": seeds,
+        "quick": quick,
+        "machine": machine(),
+        "versions": versions(),
+    }
+    return Reproduction(found, theorems, figures, about)
+
+
+def machine() -> str:
+    """The processor and how many cores of it may be used."""
+    from evenhand.experiments.blocks import cores
+
+    name = platform.processor() or platform.machine()
+    if os.path.exists("/proc/cpuinfo"):
+        with open("/proc/cpuinfo", encoding="utf-8") as lines:
+            models = [line.split(":", 1)[1].strip() for line in lines if "model name" in line]
+        name = models[0] if models else name
+    return f"{name}, {len(cores())} cores"
