@@ -134,24 +134,31 @@ def reaches_the_margin(parts: Mapping[str, Comparison]) -> Finding:
     )
 
 
-def needs_fewer_steps(
+def ahead_on_the_way(
     method: str, rivals: Sequence[str]
 ) -> Callable[[Mapping[str, Comparison]], Finding]:
-    """Whether a method is sooner at the score that its best rival ends with, on average."""
+    """Whether a method is ahead for a given number of steps: on average over all of training.
+
+    A seed counts with the mean of all its evaluations, which is the area under its curve.
+    """
 
     def check(parts: Mapping[str, Comparison]) -> Finding:
         methods = parts["paper"].methods
-        best = max(rivals, key=lambda rival: float(methods[rival].scores.mean()))
-        level = float(methods[best].scores.mean())
-        mine, theirs = (
-            _stays_above(methods[name].curve.mean(axis=1), level, methods[name].steps)
-            for name in (method, best)
+        mine = methods[method].curve
+        found = {
+            rival: difference(mine.mean(axis=0), methods[rival].curve.mean(axis=0))
+            for rival in rivals
+        }
+        nearest = min(found, key=lambda rival: found[rival][0])
+        theirs = np.max([methods[rival].curve.mean(axis=1) for rival in rivals], axis=0)
+        ahead = int((mine.mean(axis=1) > theirs).sum())
+        lows, highs = zip(*(interval for _, interval in found.values()), strict=True)
+        held = True if min(lows) > 0 else False if min(highs) < 0 else None
+        words = (
+            f"over all evaluations {title_of(method)} is ahead of {title_of(nearest)} by "
+            f"{found[nearest][0]:,.1f} on average, and ahead of all at {ahead} of {len(mine)}"
         )
-        assert theirs is not None  # it ends there
-        words = f"the mean score that {title_of(best)} ends with, {level:,.1f}, is kept "
-        reached = "not at all" if mine is None else f"from step {mine:,} on"
-        words += f"{reached} by {title_of(method)} and from step {theirs:,} on by {title_of(best)}"
-        return Finding(mine is not None and mine < theirs, words.replace("-", "−"))
+        return Finding(held, words.replace("-", "−"), found[nearest][1])
 
     return check
 
@@ -180,6 +187,10 @@ def _stays_above(curve: np.ndarray, level: float, steps: np.ndarray) -> int | No
     return int(steps[first]) if first < len(curve) else None
 
 
+EFFICIENT = (
+    "FairQCM promotes sample-efficient fair learning compared with baselines that learn from the "
+    "entire history, or use a neural memory."
+)
 CLAIMS: dict[str, tuple[Claim, ...]] = {
     "doughnuts": (
         Claim(
@@ -197,6 +208,7 @@ CLAIMS: dict[str, tuple[Claim, ...]] = {
             "The RNN demonstrates faster adaptation to avoid wasting doughnuts.",
             wastes_less_sooner("rnn", ("fairqcm", "full", "min", "reset")),
         ),
+        Claim("Section 1", EFFICIENT, ahead_on_the_way("fairqcm", ("full", "rnn"))),
     ),
     "lending": (
         Claim(
@@ -214,6 +226,7 @@ CLAIMS: dict[str, tuple[Claim, ...]] = {
             "All approaches learn policies that achieve the desired profit margin.",
             reaches_the_margin,
         ),
+        Claim("Section 1", EFFICIENT, ahead_on_the_way("fairqcm", ("full", "rnn"))),
     ),
     "lending-gaussian": (
         Claim(
@@ -223,8 +236,9 @@ CLAIMS: dict[str, tuple[Claim, ...]] = {
         ),
         Claim(
             "Appendix",
-            "FairQCM needs fewer samples.",
-            needs_fewer_steps("fairqcm", ("full", "min")),
+            "FairQCM was more sample efficient, yielding superior fairness measures for a given "
+            "number of episodes.",
+            ahead_on_the_way("fairqcm", ("full", "min")),
         ),
     ),
     "tabular": (
@@ -236,7 +250,7 @@ CLAIMS: dict[str, tuple[Claim, ...]] = {
         Claim(
             "Appendix",
             "FairQCM outperforms other approaches in the number of samples needed to train.",
-            needs_fewer_steps("fairqcm", ("full", "min", "reset")),
+            ahead_on_the_way("fairqcm", ("full", "min", "reset")),
         ),
     ),
 }

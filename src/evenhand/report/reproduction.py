@@ -50,10 +50,10 @@ def _verdict(found: Reproduction) -> Markup:
     rows = [
         (
             element("a", {"href": f"#{name}"}, claim.where),
+            held(finding),
             f"“{claim.says}”",
             finding.measured,
             interval_of(finding),
-            held(finding),
         )
         for name, claim, finding in claims
     ]
@@ -70,9 +70,9 @@ def _verdict(found: Reproduction) -> Markup:
             table(
                 "Each claim with the paper's own recipe. A difference is decided where its 95% "
                 "bootstrap interval leaves zero out.",
-                ("where", "the paper says", "measured", "95% interval", ""),
+                ("where", "", "the paper says", "measured", "95% interval"),
                 rows,
-                kind="words",
+                kind="words claims",
             ),
         )
     )
@@ -96,13 +96,13 @@ def interval_of(finding: Finding) -> Child:
 
 def _theorems(found: Reproduction) -> Markup:
     rows = [
-        (one.where, one.says, finding.measured, held(finding)) for one, finding in found.theorems
+        (one.where, held(finding), one.says, finding.measured) for one, finding in found.theorems
     ]
     return table(
         "What the code does on problems drawn at random, against what the theorem says.",
-        ("", "it says", "counted", ""),
+        ("", "", "it says", "counted"),
         rows,
-        kind="words",
+        kind="words claims",
     )
 
 
