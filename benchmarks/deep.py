@@ -76,7 +76,7 @@ def arithmetic(environment: str, method: str) -> float:
 
 
 def main() -> None:
-    from evenhand.experiments.blocks import cores
+    from evenhand.experiments.cores import cores
 
     peak, number = limit(), len(cores())
     print(f"{SEEDS} seeds of {EPISODES} episodes on {number} cores, from {MEASURED} episodes;")

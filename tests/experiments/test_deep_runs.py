@@ -15,11 +15,13 @@ import pytest
 from evenhand.envs import Doughnuts, Lending, Vaccines
 from evenhand.errors import BadFile, BadParameter
 from evenhand.experiments import runs
-from evenhand.experiments.blocks import BlockFailed, build, train_in_blocks
+from evenhand.experiments.blocks import build, train_in_blocks
 from evenhand.experiments.compare import compare
 from evenhand.experiments.deep import deep_learner, deep_methods
 from evenhand.experiments.figures import FIGURES
+from evenhand.experiments.processes import LocalProcesses
 from evenhand.experiments.runs import load_run, train
+from evenhand.experiments.tasks import BlockFailed
 from evenhand.learn.networks import Layers, Recurrent
 from evenhand.learn.proposals import Above, Around
 from evenhand.learn.targets import Copied
@@ -169,7 +171,7 @@ def test_deep_methods_compared_with_settings_of_their_own(tmp_path):
         steps=500,
         out=tmp_path,
         settings={"batch": 16},
-        workers=1,
+        executor=LocalProcesses(1),
     )
     assert found.methods["full"].curve.shape == (100, 2)
     assert found.methods["random"].scores[0] == pytest.approx(found.random, abs=0.1)
@@ -197,10 +199,12 @@ def test_mistakes_are_named(tmp_path):
     with pytest.raises(BadParameter, match="no recipe 'worst'"):
         deep_learner(SHOP, "full", "worst")
     with pytest.raises(BlockFailed, match="'casino'"):
-        train_in_blocks({**CONFIG, "environment": "casino"}, tmp_path / "r", workers=1)
+        train_in_blocks(
+            {**CONFIG, "environment": "casino"}, tmp_path / "r", executor=LocalProcesses(1)
+        )
     (tmp_path / "r.block0").write_bytes(b"no run")
-    with pytest.raises(BlockFailed, match="not a run"):
-        train_in_blocks(CONFIG, tmp_path / "r", workers=1)
+    with pytest.raises(BadFile, match="not a run"):
+        train_in_blocks(CONFIG, tmp_path / "r", executor=LocalProcesses(1))
     with pytest.raises(BadFile):
         load_run(tmp_path / "r.block0")
     assert {"doughnuts", "lending", "lending-gaussian", "tabular"} <= FIGURES.keys()

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import contextlib
 import csv
+import functools
 import io
 import json
+import tempfile
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -17,10 +20,12 @@ from evenhand import __version__
 from evenhand.envs import Doughnuts, Environment, Random, TurnTaking
 from evenhand.envs.names import ENVIRONMENTS
 from evenhand.errors import BadParameter, CannotWrite
-from evenhand.experiments.blocks import build, train_in_blocks
+from evenhand.experiments.blocks import Together, build, cut, merge, saved
 from evenhand.experiments.deep import deep_methods
-from evenhand.experiments.runs import Run, train, versions
+from evenhand.experiments.processes import LocalProcesses
+from evenhand.experiments.runs import Run, versions
 from evenhand.experiments.tabular import MEMORY_OF, PROPOSALS
+from evenhand.experiments.tasks import Executor, Heard, Task, carry_out
 from evenhand.experiments.yardstick import Yardstick, sampled, yardstick
 from evenhand.files import write_whole
 from evenhand.interval import bootstrap_interval, interquartile_mean
@@ -173,12 +178,13 @@ def compare(
     proposal: Proposal | None = None,
     settings: Mapping[str, Any] | None = None,
     progress: Progress | None = None,
-    workers: int | None = None,
+    executor: Executor | None = None,
 ) -> Comparison:
     """Run every method with every seed, or finish what an earlier call left in `out`.
 
     `memory` and `proposal` are FairQCM's, in place of those of the recipe. `settings` are those of
-    deep agents, in place of the recipe's.
+    deep agents, in place of the recipe's. `executor` is where the work is done: processes on all
+    cores of this machine, unless told.
     """
     _require_methods(environment, methods, deep)
     if steps < EVALUATIONS:
@@ -197,23 +203,31 @@ def compare(
         "settings": dict(settings or {}),
     }
     folder = _folder(out)
-    results = {}
-    for method in methods:
-        if method in HARD_CODED:
-            results[method] = _hard_coded(environment, method, shared)
-            continue
-        config = {**shared, "method": method}
-        if method != "fairqcm":  # a baseline is its memory, and imagines nothing
-            config |= {"memory": None, "proposal": None}
-        path = None if folder is None else folder / f"{method}.{recipe}.run"
-        tell = None if progress is None else _named(progress, method)
+    learned = [_config(shared, method) for method in methods if method not in HARD_CODED]
+    for config in learned:
         build(config)  # what is wrong is found here, not in another process
-        if deep:
-            measure = lambda: yardstick(environment)  # noqa: E731  # while others are busy
-            run = train_in_blocks(config, path, tell, measure, workers)
-        else:
-            run = train(build(config), config, path, tell)
-        results[method] = result_of(method, run)
+    results: dict[str, MethodResult] = {}
+
+    def meanwhile() -> None:
+        """What takes little, while others are busy."""
+        yardstick(environment)
+        for method in methods:
+            if method in HARD_CODED:
+                results[method] = _hard_coded(environment, method, shared)
+
+    with contextlib.ExitStack() as stack:
+        where = folder or Path(stack.enter_context(tempfile.TemporaryDirectory()))
+        tasks = {
+            config["method"]: cut(config, where / f"{config['method']}.{recipe}.run")
+            for config in learned
+        }
+        everything = [task for some in tasks.values() for task in some]
+        carry_out(everything, executor or LocalProcesses(), _by_method(tasks, progress), meanwhile)
+        for config in learned:
+            # A result is its measures; what was learned stays in the files.
+            parts = [replace(saved(task), learners={}) for task in tasks[config["method"]]]
+            results[config["method"]] = result_of(config["method"], merge(config, parts))
+    results = {method: results[method] for method in methods}
     comparison = Comparison(shared, yardstick(environment), results)
     if folder is not None:
         write_whole(folder / "results.json", json.dumps(comparison.to_json(), indent=2).encode())
@@ -222,8 +236,26 @@ def compare(
     return comparison
 
 
-def _named(progress: Progress, method: str) -> Callable[[int, int, float], None]:
-    return lambda done, of, score: progress(method, done, of, score)
+def _config(shared: dict[str, Any], method: str) -> dict[str, Any]:
+    if method == "fairqcm":
+        return {**shared, "method": method}
+    # A baseline is its memory, and imagines nothing.
+    return {**shared, "method": method, "memory": None, "proposal": None}
+
+
+def _by_method(tasks: Mapping[str, Sequence[Task]], progress: Progress | None) -> Heard:
+    """What is heard of the tasks, told for the method that each belongs to."""
+    tell = progress or (lambda *_: None)
+    owners = []
+    for method, some in tasks.items():
+        together = Together(some, functools.partial(tell, method))
+        owners += [(together, k) for k in range(len(some))]
+
+    def heard(k: int, *now: Any) -> None:
+        together, place = owners[k]
+        together(place, *now)
+
+    return heard
 
 
 def _require_methods(environment: Environment, methods: Sequence[str], deep: bool) -> None:

@@ -171,18 +171,26 @@ def restore(learner: Agent, run: Run) -> Run:
     return replace(run, learners=jax.tree.map(jnp.asarray, with_leaves(like, run.learners)))
 
 
+def saved_run(config: dict[str, Any], path: str | os.PathLike[str]) -> Run | None:
+    """An earlier part of the same run, if there is one; a file with anything else is refused."""
+    if not Path(path).exists():
+        return None
+    run = load_run(path)
+    asked = json.loads(json.dumps(config))
+    if run.config == asked:
+        return run
+    seeds = run.config.get("seeds")
+    what = "other settings"
+    if {**run.config, "seeds": asked["seeds"]} == asked:
+        what = f"other seeds ({', '.join(map(str, seeds))})"
+    raise BadFile(f"{path} holds a run with {what}: choose another --out, or remove the file.")
+
+
 def _resume(
     learner: Agent, config: dict[str, Any], path: str | os.PathLike[str] | None
 ) -> Run | None:
-    """An earlier part of the same run, if there is one."""
-    if path is None or not Path(path).exists():
-        return None
-    run = load_run(path)
-    if run.config != json.loads(json.dumps(config)):
-        raise BadFile(
-            f"{path} holds a run with other settings: choose another --out, or remove the file."
-        )
-    return restore(learner, run)
+    run = None if path is None else saved_run(config, path)
+    return None if run is None else restore(learner, run)
 
 
 def versions() -> dict[str, str]:

@@ -1,0 +1,111 @@
+"""Tasks: some seeds of one method each, a resumable run that can be done anywhere."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Protocol
+
+from evenhand.errors import EvenhandError
+
+if TYPE_CHECKING:
+    from evenhand.experiments.runs import Run
+
+MOST_TRIES = 3  # of a task whose process or machine is lost
+
+Heard = Callable[[int, int, int, float], None]  # which task, steps done, of how many, mean score
+
+
+class BlockFailed(EvenhandError):
+    """Some of the seeds could not be trained to the end."""
+
+
+@dataclass(frozen=True)
+class Task:
+    """A block of seeds: what to train, and the file that holds as much of it as is done."""
+
+    config: dict[str, Any]
+    path: Path
+
+    @property
+    def name(self) -> str:
+        seeds = self.config["seeds"]
+        last = f" to {seeds[-1]}" if len(seeds) > 1 else ""
+        return f"{self.config['method']}, seed{'s' if last else ''} {seeds[0]}{last}"
+
+    def saved(self) -> Run | None:
+        """What the file holds; one that holds anything else is refused."""
+        from evenhand.experiments.runs import saved_run
+
+        return saved_run(self.config, self.path)
+
+    def do(self, progress: Callable[[int, int, float], None]) -> Run:
+        """Train from wherever the file says it is, on one core."""
+        from evenhand.experiments.cores import keep_to_one_core
+
+        keep_to_one_core()
+        from evenhand.experiments.blocks import build
+        from evenhand.experiments.runs import train
+
+        return train(build(self.config), self.config, self.path, progress)
+
+
+class Executor(Protocol):
+    """Where tasks are done: in processes of this machine, or on a cluster.
+
+    Which seeds make up a task does not depend on it, so the results do not either.
+    """
+
+    def run(self, tasks: Sequence[Task], heard: Heard, stop: threading.Event) -> None:
+        """Do all tasks; once `stop` is set, save what there is and come back soon."""
+
+
+def carry_out(
+    tasks: Sequence[Task],
+    executor: Executor,
+    heard: Heard,
+    meanwhile: Callable[[], Any] | None = None,
+) -> None:
+    """Have the tasks done that are not done yet, and do something else while others are busy."""
+    left = []
+    for k, task in enumerate(tasks):
+        run = task.saved()
+        if run is None or not run.finished:
+            left.append(k)
+        else:
+            heard(k, run.config["steps"], run.config["steps"], float(run.scores[-1].mean()))
+    stop = threading.Event()
+    failures: list[BaseException] = []
+
+    def work() -> None:
+        try:
+            executor.run([tasks[k] for k in left], lambda k, *now: heard(left[k], *now), stop)
+        except BaseException as failure:
+            failures.append(failure)
+
+    thread = threading.Thread(target=work)
+    if left:
+        thread.start()
+    try:
+        if meanwhile is not None:
+            meanwhile()
+        while thread.is_alive():
+            thread.join(0.1)
+    except BaseException:
+        stop.set()
+        if left:
+            _patiently(thread)
+        raise
+    if failures:
+        raise failures[0]
+
+
+def _patiently(thread: threading.Thread) -> None:
+    """Wait for what is being saved, whatever keys are pressed."""
+    while thread.is_alive():
+        try:
+            thread.join()
+        except KeyboardInterrupt:
+            continue
