@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import importlib
 import re
+from operator import attrgetter
 
 import pytest
 from typer.testing import CliRunner
@@ -28,3 +30,13 @@ def test_every_command_and_option_in_a_sentence_exists(page):
 def test_links_lead_somewhere(page):
     for target in re.findall(r"\]\(([^)#]+)\)", page.read_text()):
         assert (page.parent / target).exists(), target
+
+
+def test_the_paper_is_mapped_to_what_is_there():
+    page = next(page for page in PAGES if page.name == "concepts.md")
+    rows = re.findall(r"^\|.*\| (`.*`) \| `([\w/]+)\.py` \|$", page.read_text(), re.M)
+    assert len(rows) > 50
+    for names, file in rows:
+        module = importlib.import_module("evenhand." + file.replace("/", "."))
+        for name in re.findall(r"`([\w.]+)`", names):
+            assert attrgetter(name)(module), f"{name} is not in {file}.py"
