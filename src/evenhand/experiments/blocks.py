@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from evenhand.experiments.cores import cores as cores
 from evenhand.experiments.processes import LocalProcesses
 from evenhand.experiments.tasks import BlockFailed, Executor, Task, carry_out
 
@@ -112,7 +113,7 @@ class Together:
         self.latest: dict[int, tuple[int, int, float]] = {}
 
     def __call__(self, k: int, *now: Any) -> None:
-        self.latest[k] = now  # type: ignore[assignment]
+        self.latest[k] = now
         known = dict(self.latest)  # others may be telling of theirs
         done = sum(one[0] * self.weights[j] for j, one in known.items()) / sum(self.weights)
         weights = [self.weights[j] for j in known]

@@ -179,10 +179,9 @@ def saved_run(config: dict[str, Any], path: str | os.PathLike[str]) -> Run | Non
     asked = json.loads(json.dumps(config))
     if run.config == asked:
         return run
-    seeds = run.config.get("seeds")
     what = "other settings"
     if {**run.config, "seeds": asked["seeds"]} == asked:
-        what = f"other seeds ({', '.join(map(str, seeds))})"
+        what = f"other seeds ({', '.join(map(str, run.config['seeds']))})"
     raise BadFile(f"{path} holds a run with {what}: choose another --out, or remove the file.")
 
 
