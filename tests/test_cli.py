@@ -14,14 +14,27 @@ def run(*arguments: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(command, capture_output=True, text=True, check=False)
 
 
-def test_demo_shows_equal_at_the_end_and_unequal_on_the_way():
-    scores = json.loads(run("demo", "--json").stdout)["scores"]
-    at_end, monthly, gap = scores.values()
-    assert at_end == {"A first, then B": 1.0, "side by side": 1.0}
-    assert monthly == {"A first, then B": 0.25, "side by side": 1.0}
-    assert gap == {"A first, then B": -20_000.0, "side by side": 0.0}
-    words = run("demo").stdout
-    assert "leaves B behind for three months of four" in words
+def test_demo_tells_the_whole_story_on_one_page(tmp_path):
+    page = tmp_path / "demo.html"
+    done = run("demo", "--json", "--out", str(page))
+    assert done.returncode == 0, done.stderr
+    told = json.loads(done.stdout)
+    assert told["vaccines"] == {"A first, then B": -20_000.0, "side by side": 0.0}
+    assert "Equal at the end, but unequal month by month" in told["year"]
+    assert told["optimum"] == pytest.approx(37.6332, abs=1e-4)
+    assert told["turn_taking"] == pytest.approx(told["optimum"])
+    assert min(told["learned"]["fairqcm"]) > 0.99 * told["optimum"]
+    assert min(told["learned"]["fairqcm"]) > max(told["learned"]["full"])
+    assert page.stat().st_size < 2_000_000
+    text = page.read_text()
+    assert "Equal at the end, unfair on the way" in text
+    assert text.count('<section id="') == 5
+
+
+def test_demo_refuses_a_folder_that_is_not_there(tmp_path):
+    done = run("demo", "--out", str(tmp_path / "none" / "demo.html"))
+    assert (done.returncode, done.stdout) == (2, "")
+    assert "is not there" in done.stderr
 
 
 def test_list_has_a_line_for_every_registered_name():

@@ -1,47 +1,91 @@
-"""`evenhand demo`: Figure 1 of the paper, scored."""
+"""`evenhand demo`: the whole story on one page."""
 
 from __future__ import annotations
 
+import contextlib
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
 from evenhand.cli.output import JsonOption, print_json, print_table
+from evenhand.errors import CannotWrite
 
 
-def demo(as_json: JsonOption = False) -> None:
-    """Two ways to ship 80,000 vaccines: equal at the end, and unequal on the way.
+def demo(
+    out: Annotated[Path, typer.Option(help="Where the page is written.")] = Path(
+        "evenhand-demo.html"
+    ),
+    as_json: JsonOption = False,
+) -> None:
+    """Two logs judged, the fairest policy found, and learned: on one page, in a minute or two.
 
-    Example: evenhand demo --json
+    Example: evenhand demo --out demo.html
     """
-    from evenhand import Equality, Mean, Parity, Trace, anytime, long_term
+    from evenhand.experiments.demo import tell
+    from evenhand.files import write_whole
+    from evenhand.report.demo import demo_page, three_commands
 
-    countries = ("A", "B")
-    processes = {
-        "A first, then B": [[20_000, 0], [20_000, 0], [0, 20_000], [0, 20_000]],
-        "side by side": [[10_000, 10_000]] * 4,
-    }
-    questions = {
-        "equal at the end? (1 is yes)": long_term(Equality()),
-        "equal every month? (share of months)": anytime(Equality(), Mean()),
-        "gap between A and B, monthly mean": anytime(Parity(), Mean()),
-    }
-    traces = {
-        name: Trace(rewards=rewards, stakeholders=countries)  # type: ignore[arg-type]
-        for name, rewards in processes.items()
-    }
-    scores = {
-        question: {name: scheme.score(trace) for name, trace in traces.items()}
-        for question, scheme in questions.items()
-    }
-    overall = {
-        name: anytime(Parity()).assess(trace).overall_unfairness() for name, trace in traces.items()
-    }
+    if not out.parent.is_dir():
+        raise CannotWrite(
+            f"the folder {out.parent} is not there: make it, or choose another --out."
+        )
+    started = time.perf_counter()
+    with _steps(as_json) as (says, progress):
+        told = tell(says, progress)
+        says("The page")
+    write_whole(out, demo_page(told))
+    methods = told.learning.to_json()["methods"]
     if as_json:
-        print_json({"scores": scores, "overall_unfairness": overall})
+        figures: dict[str, Any] = {
+            "page": str(out),
+            "seconds": round(time.perf_counter() - started, 1),
+            "vaccines": {name: answer.score for name, answer in told.vaccines.items()},
+            "year": told.year.verdict,
+            "optimum": told.best.value,
+            "random": told.random,
+            "turn_taking": told.turn_taking,
+            "learned": {name: one["scores"] for name, one in methods.items()},
+        }
+        print_json(figures)
         return
-    rows = [(question, *(f"{s:,.2f}" for s in by.values())) for question, by in scores.items()]
-    for country in countries:
-        row = (f"{by[country]:+,.0f}" if by[country] else "0" for by in overall.values())
-        rows.append((f"overall unfairness to {country} (below 0 is unfair to it)", *row))
-    print_table("80,000 vaccines for two countries, shipped monthly", ("", *processes), rows)
-    print(
-        "\nBoth processes end with 40,000 each. Only the assessment on the way tells them apart:\n"
-        "the first leaves B behind for three months of four."
-    )
+    first, second = told.vaccines
+    print(f"{first}: {told.vaccines[first].verdict}\n")
+    print(f"{second}: {told.vaccines[second].verdict}\n")
+    rows = [("exact optimum", f"{told.best.value:.2f}", "")]
+    rows += [(name, f"{one['iqm']:.2f}", f"{one['regret']:.2f}") for name, one in methods.items()]
+    rows.append(("at random", f"{told.random:.2f}", f"{told.best.value - told.random:.2f}"))
+    print_table("Twelve doughnuts for three customers", ("", "score", "below the optimum"), rows)
+    print(f"\nThe whole story is in {out} ({time.perf_counter() - started:.0f} s). Try next:\n")
+    for command, what in three_commands():
+        print(f"  {command}\n      {what}")
+
+
+@contextlib.contextmanager
+def _steps(hidden: bool) -> Iterator[tuple[Callable[[str], None], Callable[..., None]]]:
+    """Each step as it begins, and how long it took: on standard error, for a person."""
+    from rich.console import Console
+    from rich.text import Text
+
+    console = Console(stderr=True, quiet=hidden)
+    began, doing = time.perf_counter(), ""
+
+    def done() -> None:
+        if doing:
+            console.print(Text(f"  ✓ {doing} ({time.perf_counter() - began:.0f} s)"))
+
+    with console.status("") as status:
+
+        def says(words: str) -> None:
+            nonlocal began, doing
+            done()
+            began, doing = time.perf_counter(), words
+            status.update(Text(f"{words} …"))
+
+        def progress(method: str, steps: int, of: int, score: float) -> None:
+            status.update(Text(f"{doing} … {method}, {steps / of:.0%}, score {score:,.2f}"))
+
+        yield says, progress
+    done()

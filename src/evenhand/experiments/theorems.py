@@ -47,7 +47,7 @@ def value_regular_statuses_get_a_memory(problems: int) -> Finding:
             state = 0
             for letter in string:
                 state = table[state, letter]
-            known = memory.stands_for(np.asarray(memory.after(labels)))
+            known = np.asarray(memory.stands_for(np.asarray(memory.after(labels))))
             right += bool(np.array_equal(known, values[state]))
             of += 1
     return _finding(right, of, f"histories of {problems:,} random statuses: the memory knows it")

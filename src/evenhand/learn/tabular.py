@@ -15,7 +15,7 @@ from evenhand.learn.arena import Arena, build_arena, imagined_rows
 from evenhand.learn.proposals import Nobody, Proposal, ReachableNow, Visited
 from evenhand.learn.schedules import Constant, Exploration, Rate
 from evenhand.learn.shaping import require_shaping, shaping
-from evenhand.problem import Problem
+from evenhand.problem import Augmented, Problem
 
 if TYPE_CHECKING:
     from jaxtyping import Array, Float, Int, PRNGKeyArray
@@ -115,6 +115,14 @@ class Tabular:
             time=jnp.zeros((), dtype=jnp.int32),
             key=key,
         )
+
+    def action_values(self, learner: Learner, augmented: Augmented) -> Float[np.ndarray, " action"]:
+        """What one learner expects of each action in an augmented state: its reasons."""
+        arena, table = self._arena_and_table
+        many = jax.tree.map(lambda leaf: np.asarray(leaf)[None], augmented)
+        (row,) = table.find(table.model.to_rows(table.model.placed(many)))
+        (noise,) = table.model.noise_numbers(many.state.noise)
+        return np.asarray(learner.q)[arena.seen[row], noise]
 
     @cached_property
     def world(self) -> World:

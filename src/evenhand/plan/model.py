@@ -18,7 +18,7 @@ import numpy as np
 from evenhand.envs import Environment, OutcomesNotFinite, State
 from evenhand.errors import BadParameter, CannotPlan
 from evenhand.plan.symmetry import canonical_order, exchangeable
-from evenhand.problem import Problem
+from evenhand.problem import Augmented, Problem
 from evenhand.trace import Step
 
 if TYPE_CHECKING:
@@ -153,6 +153,28 @@ class Model:
     def start(self) -> Float[np.ndarray, "1 column"]:
         """The row of the start."""
         return self.order(self.to_rows(jax.tree.map(lambda leaf: leaf[None], self._start)))
+
+    def placed(self, augmented: Augmented) -> tuple[Any, Any]:
+        """The worlds of augmented states, and what is carried of them."""
+        books = augmented.books
+        if self.use_memory:
+            books = books._replace(status=augmented.memory)
+        carried = (books, augmented.memory) if self.carry_memory else books
+        return augmented.state.world, carried
+
+    def noise_numbers(self, noise: Any) -> Int[np.ndarray, " run"]:
+        """Which of the environment's `noises` each value of the noise is."""
+        rows, known = (
+            np.concatenate(
+                [np.asarray(x, dtype=float).reshape(len(x), -1) for x in jax.tree.leaves(part)],
+                axis=1,
+            )
+            for part in (noise, self.noise[0])
+        )
+        alike = (rows[:, None, :] == known[None]).all(axis=2)
+        if not alike.any(axis=1).all():
+            raise CannotPlan("a value of the noise was seen that the environment does not list.")
+        return alike.argmax(axis=1)
 
     def to_rows(self, state: Any) -> Float[np.ndarray, "row column"]:
         """Worlds and what is carried, with a leading axis, as rows."""

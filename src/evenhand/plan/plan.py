@@ -101,11 +101,8 @@ class Plan:
     ) -> tuple[Int[np.ndarray, " run"], Float[np.ndarray, "run action"]]:
         """The best action, and the value of each, for many augmented states at one step number."""
         model = self.table.model
-        books = augmented.books
-        if model.use_memory:
-            books = books._replace(status=augmented.memory)
-        q = self.values_of(time, (augmented.state.world, books))
-        effects = model.effects[_noise_numbers(model, augmented.state.noise)]
+        q = self.values_of(time, model.placed(augmented))
+        effects = model.effects[model.noise_numbers(augmented.state.noise)]
         values = np.take_along_axis(q, effects, axis=1)
         return (values >= values.max(axis=1, keepdims=True) - TIES).argmax(axis=1), values
 
@@ -185,17 +182,3 @@ def plan(
         )
     table = tabulate(model, steps, memory_limit, progress)
     return Plan(table, backward(table, progress=progress))
-
-
-def _noise_numbers(model: Model, noise: Any) -> Int[np.ndarray, " run"]:
-    """The row of `noises` that each value of the noise is."""
-    flat = [np.asarray(leaf, dtype=float).reshape(len(leaf), -1) for leaf in jax.tree.leaves(noise)]
-    known = [
-        np.asarray(leaf, dtype=float).reshape(len(leaf), -1)
-        for leaf in jax.tree.leaves(model.noise[0])
-    ]
-    rows, list_of = np.concatenate(flat, axis=1), np.concatenate(known, axis=1)
-    alike = (rows[:, None, :] == list_of[None]).all(axis=2)
-    if not alike.any(axis=1).all():
-        raise CannotPlan("a value of the noise was seen that the environment does not list.")
-    return alike.argmax(axis=1)

@@ -40,7 +40,7 @@ def report(found: Answer | Comparison, made: datetime.datetime | None = None) ->
         head=_head(answers),
         parts=parts,
         data=data,
-        charts=_charts(answers, logs),
+        charts=audit_charts(answers, logs),
         scripts=("audit.js",),
     )
 
@@ -104,7 +104,8 @@ def _notes(found: Answer | Comparison, answers: Sequence[Answer]) -> Markup:
     return element("ul", None, (element("li", None, which, note) for which, note in notes))
 
 
-def _charts(answers: Sequence[Answer], logs: Sequence[dict[str, Any]]) -> dict[str, Any]:
+def audit_charts(answers: Sequence[Answer], logs: Sequence[dict[str, Any]]) -> dict[str, Any]:
+    """The specifications of all charts of an audit, by name."""
     axis = TimeAxis.of(
         [time for log in logs for time in log["over_time"]["times"]],
         all(log["axis"]["dates"] for log in logs),

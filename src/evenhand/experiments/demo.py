@@ -1,0 +1,159 @@
+"""The whole story in numbers: two logs judged, the optimum planned, and a fair policy learned."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import jax
+import numpy as np
+
+from evenhand.audit import audit
+from evenhand.audit.answer import Answer
+from evenhand.envs import TurnTaking
+from evenhand.experiments.compare import Comparison, compare
+from evenhand.experiments.figures import SMALL_SHOP
+from evenhand.experiments.runs import load_run, restore
+from evenhand.experiments.tabular import tabular_learner
+from evenhand.experiments.vaccines import audits
+from evenhand.plan import Plan, evaluate, plan
+from evenhand.problem import Problem
+
+CLINICS = ("Ashford", "Birchwood", "Cedar Hill", "Dunmore", "Eastgate", "Fairview")
+WEEKS = 52
+METHODS = ("fairqcm", "full", "min", "reset")
+SEEDS, STEPS = 5, 40_000
+CUSTOMERS = ("Ana", "Ben", "Chidi")
+
+
+@dataclass(frozen=True)
+class Told:
+    """One step of an episode: who was there, what each had, what was done, and why."""
+
+    step: int
+    present: list[bool]
+    had: list[int]
+    values: list[float]  # how far each choice is below the best, in the learner's eyes
+    choice: int
+    wasted: bool
+    as_the_optimum: bool
+    score: float  # after it
+
+
+@dataclass(frozen=True, eq=False)
+class Story:
+    """All that the demo shows."""
+
+    vaccines: dict[str, Answer]
+    year: Answer
+    best: Plan
+    random: float
+    turn_taking: float
+    learning: Comparison
+    episode: list[Told]
+
+
+def year_of_allocations(seed: int = 4) -> list[tuple[str, str, int]]:
+    """A year of weekly deliveries to six clinics: the near ones early, the far ones late.
+
+    In the last week everyone gets what is missing to the same total.
+    """
+    import datetime
+
+    rng = np.random.default_rng(seed)
+    # From 1 to −1 over the year: which clinics the deliveries favour, and how much.
+    tide = np.cos(np.pi * np.arange(WEEKS - 1) / (WEEKS - 2))[:, None]
+    nearness = np.linspace(1.0, -1.0, len(CLINICS))[None]
+    expected = 100 * (1 + 0.75 * tide * nearness)
+    amounts = rng.poisson(expected)
+    totals = amounts.sum(axis=0)
+    last = totals.max() - totals + 100
+    first_monday = datetime.date(2025, 1, 6)
+    return [
+        (str(first_monday + datetime.timedelta(weeks=week)), clinic, int(doses))
+        for week, row in enumerate([*amounts, last])
+        for clinic, doses in zip(CLINICS, row, strict=True)
+    ]
+
+
+def audit_year() -> Answer:
+    """The year, judged every month."""
+    import duckdb
+
+    with duckdb.connect() as connection:
+        connection.execute("CREATE TABLE year (day DATE, clinic VARCHAR, doses BIGINT)")
+        rows = [list(row) for row in year_of_allocations()]
+        connection.executemany("INSERT INTO year VALUES (?, ?, ?)", rows)
+        return audit(
+            connection.table("year"),
+            stakeholder="clinic",
+            time="day",
+            amount="doses",
+            every="month",
+            until="2025-12-31",
+        )
+
+
+def tell(
+    says: Callable[[str], None] = lambda _: None,
+    progress: Callable[[str, int, int, float], None] | None = None,
+) -> Story:
+    """Everything, in the order of the page; `says` is told what is being done."""
+    says("Two ways to ship vaccines, audited")
+    vaccines = audits()
+    says("A year of deliveries to six clinics, audited")
+    year = audit_year()
+    says("The exact optimum of twelve doughnuts for three customers")
+    problem = Problem(SMALL_SHOP, SMALL_SHOP.nash_scheme())
+    best = plan(problem)
+    turns = evaluate(problem, TurnTaking()).score
+    says("FairQCM learns it, next to its rivals")
+    with tempfile.TemporaryDirectory() as folder:
+        learning = compare(
+            SMALL_SHOP,
+            METHODS,
+            recipe="best",
+            seeds=SEEDS,
+            steps=STEPS,
+            out=Path(folder),
+            progress=progress,
+        )
+        says("What the learned policy does, step by step")
+        learner = tabular_learner(SMALL_SHOP, "fairqcm", "best")
+        learned = restore(learner, load_run(Path(folder) / "fairqcm.best.run")).learners
+    episode = play(learner, jax.tree.map(lambda leaf: leaf[0], learned), best)
+    return Story(vaccines, year, best, best.random_value(), turns, learning, episode)
+
+
+def play(learner: Any, learned: Any, best: Plan, seed: int = 2) -> list[Told]:
+    """One episode of what was learned, with its reasons, next to what the optimum would do."""
+    problem, reference = learner.problem, best.problem
+    key, first = jax.random.split(jax.random.key(seed))
+    augmented, beside = problem.initial(first), reference.initial(first)
+    told, score, had = [], 0.0, np.zeros(problem.environment.num_stakeholders, dtype=int)
+    for step in range(problem.environment.horizon):
+        values = learner.action_values(learned, augmented)
+        choice = int(values.argmax())
+        present = np.asarray(augmented.state.noise, dtype=bool)
+        same = choice in best.explain(beside).as_good
+        key, next_key = jax.random.split(key)
+        augmented, happened, _ = problem.step(next_key, augmented, choice)
+        beside, _, pay = reference.step(next_key, beside, choice)
+        score += float(pay)
+        before, had = had, had + np.asarray(happened.rewards).astype(int)
+        told.append(
+            Told(
+                step=step + 1,
+                present=present.tolist(),
+                had=before.tolist(),
+                values=(values - values.max()).astype(float).round(3).tolist(),
+                choice=choice,
+                wasted=bool(happened.override.applies),
+                as_the_optimum=same,
+                score=round(score, 3),
+            )
+        )
+    return told
