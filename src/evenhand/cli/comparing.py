@@ -15,11 +15,13 @@ from evenhand.cli.learning import (
     MemoryOption,
     Presence,
     ProposalOption,
+    Ray,
     Recipe,
     Seed,
     Seeds,
     Stakeholders,
     Steps,
+    executor,
     learning_bar,
     length,
     variants,
@@ -50,6 +52,7 @@ def compare_command(
     out: Annotated[
         Path | None, typer.Option(help="A folder for the chart, tables and runs; it resumes there.")
     ] = None,
+    ray: Ray = None,
     as_json: JsonOption = False,
 ) -> None:
     """Compare methods with the same number of environment steps, next to the exact optimum.
@@ -66,6 +69,7 @@ def compare_command(
         "steps": total,
         "deep": networks,
         "out": out,
+        "executor": executor(ray),
         **variants(memory, proposal),
     }
     comparison = run_comparison(env, chosen or _all_methods(env, networks), options, as_json)
@@ -95,12 +99,14 @@ def run_comparison(
 ) -> Comparison:
     from evenhand.experiments.compare import HARD_CODED, compare
 
-    learned = [name for name in methods if name not in HARD_CODED]
+    steps = dict.fromkeys((name for name in methods if name not in HARD_CODED), 0)
     with learning_bar(quiet, environment.horizon) as show:
 
         def progress(method: str, done: int, of: int, score: float) -> None:
-            which = f"{method} ({learned.index(method) + 1} of {len(learned)})"
-            show(which, done, of, score)
+            steps[method] = done  # several learn at a time: the bar is their mean
+            finished = sum(taken >= of for taken in steps.values())
+            which = f"{finished} of {len(steps)} done, {method}"
+            show(which, sum(steps.values()) // len(steps), of, score, at=done)
 
         return compare(environment, methods, **options, progress=progress)
 

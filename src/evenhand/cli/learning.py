@@ -12,6 +12,7 @@ from evenhand.errors import BadParameter
 
 if TYPE_CHECKING:
     from evenhand.envs import Environment
+    from evenhand.experiments.tasks import Executor
 
 MOST_STATES = 20_000  # (T + 1)^n: tables beyond it are not asked for by themselves
 
@@ -47,6 +48,23 @@ ProposalOption = Annotated[
     str | None,
     typer.Option(help="What FairQCM imagines: above, around, all, reachable, visited, none."),
 ]
+Ray = Annotated[
+    str | None,
+    typer.Option(
+        metavar="local|ADDRESS",
+        help="Spread it over a Ray cluster: local starts one on this machine's cores, an address "
+        "(HOST:PORT, ray://HOST:PORT or auto) joins one. Unless told: processes on all cores.",
+    ),
+]
+
+
+def executor(ray: str | None) -> Executor | None:
+    """Where the work is to be done; this machine's processes, unless told."""
+    if ray is None:
+        return None
+    from evenhand.experiments.on_ray import OnRay
+
+    return OnRay(ray)
 
 
 def world(
@@ -120,8 +138,15 @@ def learning_bar(hidden: bool, horizon: int) -> Iterator[Callable[..., None]]:
     ) as progress:
         task = progress.add_task("learning (compiling first)", total=None)
 
-        def show(method: str, done: int, of: int, score: float, lost: float | None = None) -> None:
-            words = f"{method}, episode {done // horizon:,}, score {score:,.2f}"
+        def show(
+            method: str,
+            done: int,
+            of: int,
+            score: float,
+            lost: float | None = None,
+            at: int | None = None,  # where the method is, if the bar is of several
+        ) -> None:
+            words = f"{method}, episode {(at or done) // horizon:,}, score {score:,.2f}"
             words += "" if lost is None else f", regret {lost:,.2f}"
             progress.update(task, description=words, completed=done, total=of)
 

@@ -54,6 +54,9 @@ class LocalProcesses:
 
     workers: int | None = None
 
+    def open(self) -> None:
+        pass  # they start when there is something to do
+
     def run(self, tasks: Sequence[Task], heard: Heard, stop: threading.Event) -> None:
         number = min(len(tasks), self.workers or len(cores()))
         queue = deque(enumerate(tasks))

@@ -58,6 +58,9 @@ class Executor(Protocol):
     Which seeds make up a task does not depend on it, so the results do not either.
     """
 
+    def open(self) -> None:
+        """Get ready, if that takes anything; what is wrong is found here."""
+
     def run(self, tasks: Sequence[Task], heard: Heard, stop: threading.Event) -> None:
         """Do all tasks; once `stop` is set, save what there is and come back soon."""
 
@@ -76,6 +79,8 @@ def carry_out(
             left.append(k)
         else:
             heard(k, run.config["steps"], run.config["steps"], float(run.scores[-1].mean()))
+    if left:
+        executor.open()
     stop = threading.Event()
     failures: list[BaseException] = []
 
