@@ -60,5 +60,5 @@ $(VENV)/.docs: pyproject.toml constraints.txt | $(VENV)/bin/python
 
 $(VENV)/.system: $(VENV)/.dev
 	@echo "Installing what the system tests need …"
-	@$(PIP) -e '.[dev,system,sb3,mo,ray]'
+	@$(PIP) -e '.[dev,system,sb3,mo,ray,spark,sql]'
 	@touch $@

@@ -59,13 +59,16 @@ def audit(
     temporal: str | Temporal | None = None,
     scheme: Any = None,
     run: str | None = None,
+    table: str | None = None,
+    engine: str | None = None,
     max_unfairness: float | None = None,
     min_score: float | None = None,
 ) -> Answer:
     """Judge a decision log: was it fair all along, or only at the end, and to whom was it not?
 
-    `log` is a path, a glob, or any table that narwhals knows. The options are those of
-    `evenhand audit`, where each is explained. Without a question every time point is assessed.
+    `log` is a path, a glob, the address of a database, or any table that narwhals knows. The
+    options are those of `evenhand audit`, where each is explained. Without a question every time
+    point is assessed.
 
     >>> import pandas as pd
     >>> log = pd.DataFrame({"month": [1, 2, 3, 4], "to": ["A", "A", "B", "B"], "doses": 20_000})
@@ -75,7 +78,7 @@ def audit(
     """
     if run is not None:
         options = {name: value for name, value in locals().items() if name not in ("log", "run")}
-        parts = split_runs(log, run, encoding)
+        parts = split_runs(open_table(log, encoding, table, engine), run)
         found = averaged([audit(part, **options) for part in parts], len(parts))
         return replace(found, limits=_limits(found.overall, max_unfairness, min_score))
     ask = Ask(each_event, every, after_each, when, at_end, welfare, temporal, scheme)
@@ -83,7 +86,7 @@ def audit(
         group, by = by, "group"
     if by == "group" and group is None:
         raise BadParameter("--by group needs to know the groups: add --group COLUMN.")
-    source = open_table(log, encoding)
+    source = open_table(log, encoding, table, engine)
     wanted = Wanted(
         columns=Columns(stakeholder, time, amount, group, None, cumulative, time_format),
         choice=Choice(where, when, tuple(only), tuple(exclude)),
@@ -218,15 +221,19 @@ def _over_time(case: Case, judged: Judged) -> OverTime:
 
 
 def _corrections(history: History) -> tuple[tuple[str, str, float], ...]:
-    places = np.flatnonzero(history.amount < 0)[:SHOWN_CORRECTIONS]
-    return tuple(
-        (
-            moment_label(history.slots[history.slot[place]]),
-            history.names[history.who[place]],
-            float(history.amount[place]),
-        )
-        for place in places
-    )
+    found: list[tuple[str, str, float]] = []
+    for part in history.parts():
+        for place in part.start + np.flatnonzero(history.amount[part] < 0):
+            found.append(
+                (
+                    moment_label(history.slots[history.slot[place]]),
+                    history.names[history.who[place]],
+                    float(history.amount[place]),
+                )
+            )
+            if len(found) == SHOWN_CORRECTIONS:
+                return tuple(found)
+    return tuple(found)
 
 
 def _limits(

@@ -4,16 +4,15 @@ from __future__ import annotations
 
 import datetime
 import shlex
-from typing import Any
+from typing import Any, NamedTuple
 
 import narwhals as nw
-import numpy as np
 
-from evenhand.audit.fetch import fetch
+from evenhand.audit.engines import engine_of, fetch
 from evenhand.audit.notes import Notes, listed, several
-from evenhand.audit.opening import ROW, SAME, literal
+from evenhand.audit.opening import ROW, SAME
 from evenhand.audit.reading import Events
-from evenhand.audit.values import ZONE
+from evenhand.audit.values import not_finite
 from evenhand.errors import BadLog, NotFinite
 
 Cells = nw.LazyFrame[Any]
@@ -23,14 +22,34 @@ DAYS = ("%d.%m.%Y", "%d/%m/%Y", "%m/%d/%Y", "%d-%m-%Y", "%Y/%m/%d", "%d %B %Y", 
 TIMES = ("", " %H:%M", " %H:%M:%S", " %I:%M %p")
 
 
-def refuse_unreadable(events: Events, cells: Cells) -> None:
-    """What cannot be placed in time, has no name or is no number, with the rows that are so."""
-    wrong = (nw.col("at").is_null() & (nw.col("events") > 0)) | nw.col("who").is_null()
-    wrong = wrong | ~nw.col("amount").is_finite()
+class Seen(NamedTuple):
+    """A first look at who is in a log."""
+
+    names: tuple[str, ...]  # in the engine's own order
+    cells: int  # pairs of a time and a name that occur
+    wrong: bool  # whether something cannot be read
+    endless: bool  # whether some sum is no finite number
+
+
+def look(events: Events, cells: Cells) -> Seen:
+    """The names, and whether anything is wrong with their cells, in one pass."""
+    endless = not_finite(nw.col("amount"))
+    wrong = (nw.col("at").is_null() & (nw.col("events") > 0)) | nw.col("who").is_null() | endless
     if events.text_amounts:
         wrong = wrong | (nw.col("unread") > 0)
-    if not len(fetch(cells.filter(wrong).select("rows").head(1))["rows"]):
-        return
+    by_name = cells.with_columns(wrong=wrong, endless=endless).group_by("who")
+    parts = nw.len().alias("cells"), nw.col("wrong").any(), nw.col("endless").any()
+    found = fetch(by_name.agg(*parts).sort("who"))
+    return Seen(
+        tuple(str(name) for name in found["who"]),
+        int(found["cells"].sum()),
+        bool((found["wrong"] == 1).any()),
+        bool((found["endless"] == 1).any()),
+    )
+
+
+def refuse_unreadable(events: Events) -> None:
+    """What cannot be placed in time, has no name or is no number, with the rows that are so."""
     _refuse_nameless(events)
     _refuse_no_numbers(events)
     _refuse_timeless(events)
@@ -56,7 +75,7 @@ def _refuse_no_numbers(events: Events) -> None:
                 f"{events.rows_where(unread, 'amount_text')}: mend it, or leave such rows out "
                 "with --where."
             )
-    infinite = ~amount.is_finite()
+    infinite = not_finite(amount)
     if _any(events, infinite):
         raise NotFinite(
             f"column {column!r} of {label} is infinite at {events.rows_where(infinite, 'amount')}: "
@@ -111,17 +130,15 @@ def refuse_two_readings(events: Events, cells: Cells) -> None:
 
 
 def note_rows(
-    events: Events, found: dict[str, np.ndarray], rows: int, notes: Notes, search: bool
+    events: Events, empty: int, negative: int, rows: int, notes: Notes, search: bool
 ) -> None:
     """Empty and negative amounts and falling totals; with `search`, also what needs every row."""
-    empty = int(found["rows"].sum() - found["events"].sum())
     if empty:
         notes.add(
             f"{several(empty, 'row has', 'rows have')} an empty amount and are no events."
             if empty > 1
             else "1 row has an empty amount and is no event."
         )
-    negative = int((found["least"] < 0).sum())
     if negative and events.columns.cumulative:
         notes.add(
             f"A running total falls {several(negative, 'time')}: taken as "
@@ -145,14 +162,21 @@ def _note_duplicates(events: Events, notes: Notes) -> None:
     twice = events.frame.group_by(*keys).agg(copies=nw.len()).filter(nw.col("copies") > 1)
     copies = fetch(twice.select("copies"))["copies"]
     extra = int(copies.sum() - len(copies))
-    if extra:
+    if not extra:
+        return
+    if not events.has(SAME):  # in an engine of its own, only what is asked for is looked at
         notes.add(
-            f"{several(extra, 'row is', 'rows are')} an exact copy of another row: kept, since "
-            "two equal events may both have happened."
-            if extra == 1
-            else f"{extra:,} rows are exact copies of other rows: kept, since equal events may "
-            "both have happened."
+            f"{several(extra, 'row has', 'rows have')} the name, time and amount of another row: "
+            "kept, since two equal events may both have happened."
         )
+        return
+    notes.add(
+        f"{several(extra, 'row is', 'rows are')} an exact copy of another row: kept, since "
+        "two equal events may both have happened."
+        if extra == 1
+        else f"{extra:,} rows are exact copies of other rows: kept, since equal events may "
+        "both have happened."
+    )
 
 
 def _note_order(events: Events, notes: Notes) -> None:
@@ -172,10 +196,13 @@ def _note_order(events: Events, notes: Notes) -> None:
 def _note_zones(events: Events, notes: Notes) -> None:
     if not events.text_times or events.plain_numbers:
         return
-    zone = f"regexp_extract(trim(at_text), {literal(ZONE)}, 1)"
-    zones = events.frame.to_native().aggregate(f"{zone} AS zone, count(*) AS rows", "zone")
-    found = zones.order("rows DESC, zone").fetchnumpy()
-    counts = {str(name): int(rows) for name, rows in zip(found["zone"], found["rows"], strict=True)}
+    zoned = engine_of(events.frame).zones(events.frame, "at_text", "zone")
+    found = fetch(
+        zoned.group_by("zone").agg(rows=nw.len()).sort("rows", "zone", descending=[True, False])
+    )
+    counts = {
+        str(name or ""): int(rows) for name, rows in zip(found["zone"], found["rows"], strict=True)
+    }
     if len(counts) > 1:
         parts = [f"{name or 'none'} in {several(rows, 'row')}" for name, rows in counts.items()]
         notes.add(

@@ -1,22 +1,24 @@
 """From events to a history: who received how much at each time point, worked out in the engine.
 
 One pass over the log groups it by time and stakeholder; what comes back has a row for each pair
-that occurs. A log too long for that is grouped by day, where the question is about calendar time.
+that occurs, and comes in blocks. A log too long for that is grouped by day, where the question is
+about calendar time.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import narwhals as nw
 import numpy as np
 
 from evenhand.audit import checks
-from evenhand.audit.fetch import fetch
+from evenhand.audit.engines import Arrays, engine_of, fetch
 from evenhand.audit.history import History
 from evenhand.audit.notes import Notes, several
-from evenhand.audit.opening import hold
 from evenhand.audit.reading import Events
+from evenhand.audit.spool import Column
 from evenhand.errors import BadLog
 
 EXACT_ROWS = 5_000_000  # a longer log is grouped by day where no question needs every time point
@@ -25,6 +27,7 @@ CHECKED_ROWS = 5_000_000  # a longer log is not searched for rows that are dupli
 
 def count(events: Events, notes: Notes, exact: bool, names: tuple[str, ...] = ()) -> History:
     """The history of a log; `names` are those on a roster, if there is one."""
+    engine = engine_of(events.frame)
     rows = int(fetch(events.frame.select(rows=nw.len()))["rows"][0])
     if rows == 0:
         raise BadLog(
@@ -33,28 +36,36 @@ def count(events: Events, notes: Notes, exact: bool, names: tuple[str, ...] = ()
         )
     small = rows <= CHECKED_ROWS
     exact = exact or rows <= EXACT_ROWS or events.plain_numbers
-    cells = _cells(events, exact)
-    # Looking at every amount for NaN costs a tenth of the pass; a sum shows whether there is any.
-    if len(fetch(cells.filter(nw.col("amount").is_nan()).select("rows").head(1))["rows"]):
-        events = events.without_nan()
-        cells = _cells(events, exact)
-    checks.refuse_unreadable(events, cells)
-    who = fetch(cells.select("who").unique().sort("who"))["who"]
-    everyone = tuple(sorted({*map(str, who), *names}))
-    if events.columns.cumulative:
-        checks.refuse_two_readings(events, cells)
-        cells = _differences(cells, exact, events.plain_numbers)
-    index = cells.select("who").unique().with_row_index("code", order_by="who")
-    coded = cells.join(index, on="who").drop("who").sort("at", "code")
-    found = fetch(coded)
-    places = {name: k for k, name in enumerate(everyone)}
-    code = np.array([places[str(name)] for name in who], dtype=np.int64)[found["code"].astype(int)]
-    checks.note_rows(events, found, rows, notes, search=small)
-    return _history(events, found, code, everyone, exact, rows)
+    held = engine.hold(_cells(events, exact))
+    try:
+        seen = checks.look(events, held)
+        # Looking at every amount for NaN costs a tenth of the pass; a sum shows if there is any.
+        if engine.has_nan and seen.endless:
+            engine.release(held)
+            events = events.without_nan()
+            held = engine.hold(_cells(events, exact))
+            seen = checks.look(events, held)
+        if seen.wrong:
+            checks.refuse_unreadable(events)
+        everyone = tuple(sorted({*seen.names, *names}))
+        cells = held
+        if events.columns.cumulative:
+            checks.refuse_two_readings(events, cells)
+            cells = _differences(cells, exact, events.plain_numbers)
+        index = cells.select("who").unique().with_row_index("code", order_by="who")
+        coded = cells.join(index, on="who").drop("who").sort("at", "code")
+        gathered = _Gathering(events, seen.names, everyone)
+        for block in engine.blocks(coded, seen.cells):
+            gathered.take(block)
+    finally:
+        engine.release(held)
+    gathered.refuse_change(rows)
+    checks.note_rows(events, gathered.empty, gathered.negative, rows, notes, search=small)
+    return gathered.history(exact, rows)
 
 
 def _cells(events: Events, exact: bool) -> nw.LazyFrame[Any]:
-    return hold(_readings(events) if events.columns.cumulative else _sums(events, exact))
+    return _readings(events) if events.columns.cumulative else _sums(events, exact)
 
 
 def _sums(events: Events, exact: bool) -> nw.LazyFrame[Any]:
@@ -74,7 +85,8 @@ def _aggregates(events: Events, amount: nw.Expr) -> list[nw.Expr]:
     ]
     if events.text_amounts:
         unread = col.is_null() & ~nw.col("amount_text").is_null()
-        parts.append(unread.cast(nw.Int64).sum().alias("unread"))
+        one = nw.when(unread).then(nw.lit(1)).otherwise(nw.lit(0))
+        parts.append(one.sum().alias("unread"))
     if events.has("mark"):
         parts.append((nw.col("mark") & ~col.is_null()).any().alias("mark"))
     return parts
@@ -102,35 +114,78 @@ def _differences(cells: nw.LazyFrame[Any], exact: bool, plain_numbers: bool) -> 
     return both.with_columns(nw.col("at").dt.date()).group_by("at", "who").agg(*parts)
 
 
-def _history(
-    events: Events,
-    found: dict[str, np.ndarray],
-    code: np.ndarray,
-    names: tuple[str, ...],
-    exact: bool,
-    rows: int,
-) -> History:
-    counts = found["events"].astype(np.int64)
-    kept = counts > 0
-    at = found["at"][kept]
-    if not len(at):
-        raise BadLog(
-            f"{events.table.label} has no events: none of its {several(rows, 'row')} has an amount."
+class _Gathering:
+    """What comes back of a log, block by block, made into a history."""
+
+    def __init__(self, events: Events, names: Sequence[str], everyone: tuple[str, ...]) -> None:
+        self.events, self.names = events, everyone
+        places = {name: k for k, name in enumerate(everyone)}
+        self._place = np.array([places[name] for name in names], dtype=np.int64)
+        self.rows = self.counted = self.negative = 0
+        self._slots = Column(np.float64 if events.plain_numbers else "datetime64[us]")
+        self._slot, self._who = Column(np.int64), Column(np.int64)
+        self._amount = Column(np.float64)
+        self._marked: list[np.ndarray] | None = [] if events.has("mark") else None
+        self._last: Any = None
+
+    @property
+    def empty(self) -> int:
+        """Rows that are no events."""
+        return self.rows - self.counted
+
+    def take(self, found: Arrays) -> None:
+        counts = found["events"].astype(np.int64)
+        self.rows += int(found["rows"].sum())
+        self.counted += int(counts.sum())
+        self.negative += int((found["least"] < 0).sum())
+        kept = counts > 0
+        at = found["at"][kept]
+        if not len(at):
+            return
+        code = found["code"][kept].astype(np.int64)
+        if code.max() >= len(self._place):
+            raise self._changed()
+        first = self._last is None or at[0] != self._last
+        new = np.concatenate(([first], at[1:] != at[:-1]))
+        slot = self._slots.length - 1 + np.cumsum(new)
+        self._slots.append(at[new])
+        self._slot.append(slot)
+        self._who.append(self._place[code])
+        self._amount.append(found["amount"][kept])
+        if self._marked is not None:
+            self._marked.append(np.unique(slot[found["mark"][kept] == 1]))
+        self._last = at[-1]
+
+    def refuse_change(self, rows: int) -> None:
+        """A table is asked several times; where it is no longer the same, nothing would be true."""
+        if self.rows != rows:
+            raise self._changed()
+
+    def _changed(self) -> BadLog:
+        return BadLog(
+            f"{self.events.table.label} changed while it was read: audit a table that stays as it "
+            "is for so long, such as a copy."
         )
-    new = np.concatenate(([True], at[1:] != at[:-1]))
-    slot = np.cumsum(new) - 1
-    slots = at[new]
-    marks = None
-    if "mark" in found:
-        marks = np.bincount(slot, weights=found["mark"][kept] == 1) > 0
-    return History(
-        names=names,
-        slots=slots if events.plain_numbers else slots.astype("datetime64[us]"),
-        slot=slot,
-        who=code[kept],
-        amount=found["amount"][kept].astype(np.float64),
-        marks=marks,
-        exact=exact,
-        rows=rows,
-        events=int(counts.sum()),
-    )
+
+    def history(self, exact: bool, rows: int) -> History:
+        if not self._slots.length:
+            raise BadLog(
+                f"{self.events.table.label} has no events: none of its {several(rows, 'row')} has "
+                "an amount."
+            )
+        marks = None
+        if self._marked is not None:
+            marks = np.zeros(self._slots.length, dtype=bool)
+            for slots in self._marked:
+                marks[slots] = True
+        return History(
+            names=self.names,
+            slots=self._slots.array(),
+            slot=self._slot.array(),
+            who=self._who.array(),
+            amount=self._amount.array(),
+            marks=marks,
+            exact=exact,
+            rows=rows,
+            events=self.counted,
+        )

@@ -10,7 +10,7 @@ from typing import Any
 import narwhals as nw
 import numpy as np
 
-from evenhand.audit.fetch import fetch
+from evenhand.audit.engines import fetch
 from evenhand.audit.notes import Notes, listed, several
 from evenhand.audit.opening import Table, open_table
 from evenhand.audit.reading import Events

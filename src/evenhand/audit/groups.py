@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 import narwhals as nw
 
-from evenhand.audit.fetch import fetch
+from evenhand.audit.engines import fetch
 from evenhand.audit.notes import listed
 from evenhand.audit.reading import Events
 from evenhand.errors import EmptyGroup

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
 
+from evenhand.audit.spool import Column
 from evenhand.trace import Trace
 
 if TYPE_CHECKING:
@@ -22,7 +23,8 @@ class History:
     """Events at one time are one time point (a slot); a cell is what one got at one of them.
 
     Most stakeholders get nothing at most times, so only the cells that occur are kept, in order
-    of time. A slot is a time point where the history is `exact`, and otherwise a day.
+    of time. A slot is a time point where the history is `exact`, and otherwise a day. Cells may lie
+    in a file (see `spool`), and so are looked at in parts.
     """
 
     names: tuple[str, ...]
@@ -45,16 +47,45 @@ class History:
     def totals(self) -> Float[np.ndarray, " stakeholder"]:
         return np.bincount(self.who, weights=self.amount, minlength=len(self.names))
 
-    def only_cells(self, kept: Bool[np.ndarray, " cell"]) -> History:
+    def parts(self) -> Iterator[slice]:
+        """The cells, some at a time."""
+        for start in range(0, len(self.slot), BLOCK_VALUES):
+            yield slice(start, start + BLOCK_VALUES)
+
+    def before(self, slot: int) -> History:
+        """Without what happened at a slot and after it."""
+        cells = int(np.searchsorted(self.slot, slot))
+        return replace(
+            self,
+            slots=self.slots[:slot],
+            slot=self.slot[:cells],
+            who=self.who[:cells],
+            amount=self.amount[:cells],
+            marks=None if self.marks is None else self.marks[:slot],
+        )
+
+    def only_cells(self, kept: Callable[[slice], Bool[np.ndarray, " cell"]]) -> History:
         """Without some of the cells; a time at which nothing is left is no time point."""
-        slot = self.slot[kept]
-        left = np.unique(slot)
+        slot, who, amount = Column(np.int64), Column(np.int64), Column(np.float64)
+        left = np.zeros(len(self.slots), dtype=bool)
+        for part in self.parts():
+            here = kept(part)
+            slot.append(self.slot[part][here])
+            who.append(self.who[part][here])
+            amount.append(self.amount[part][here])
+            left[self.slot[part][here]] = True
+        if not left.all():
+            place, moved = np.cumsum(left) - 1, Column(np.int64)
+            old = slot.array()
+            for start in range(0, len(old), BLOCK_VALUES):
+                moved.append(place[old[start : start + BLOCK_VALUES]])
+            slot = moved
         return replace(
             self,
             slots=self.slots[left],
-            slot=np.searchsorted(left, slot),
-            who=self.who[kept],
-            amount=self.amount[kept],
+            slot=slot.array(),
+            who=who.array(),
+            amount=amount.array(),
             marks=None if self.marks is None else self.marks[left],
         )
 
@@ -62,19 +93,21 @@ class History:
         """The history as a trace, in blocks; slots that share a step are added up."""
         size = len(self.names)
         length = max(1, BLOCK_VALUES // size)
-        step = step_of_slot[self.slot]
         for start in range(0, steps, length):
             stop = min(start + length, steps)
-            low, high = np.searchsorted(step, (start, stop))
-            place = (step[low:high] - start) * size + self.who[low:high]
-            rewards = np.bincount(
-                place, weights=self.amount[low:high], minlength=(stop - start) * size
-            )
+            slots = np.searchsorted(step_of_slot, (start, stop))
+            low, high = np.searchsorted(self.slot, slots)
+            rewards = np.zeros((stop - start) * size)
+            for first in range(low, high, BLOCK_VALUES):
+                part = slice(first, min(first + BLOCK_VALUES, high))
+                place = (step_of_slot[self.slot[part]] - start) * size + self.who[part]
+                rewards += np.bincount(place, weights=self.amount[part], minlength=len(rewards))
             yield Trace(rewards=rewards.reshape(stop - start, size), stakeholders=self.names)
 
     def fingerprint(self) -> str:
         """A digest of what was judged: names, times and amounts."""
         digest = hashlib.sha256("\0".join(self.names).encode("utf-8", "surrogatepass"))
         for array in (self.slots, self.slot, self.who, self.amount):
-            digest.update(np.ascontiguousarray(array).tobytes())
+            for start in range(0, len(array), BLOCK_VALUES):
+                digest.update(np.ascontiguousarray(array[start : start + BLOCK_VALUES]).tobytes())
         return digest.hexdigest()

@@ -1,8 +1,8 @@
 """Logs from anywhere, behind one interface: a narwhals lazy frame.
 
 Files (CSV, Parquet, JSON lines, globs of them) and tables in memory (pandas, Polars, Arrow) go
-through a DuckDB of our own. A DuckDB relation, a Spark or an Ibis table stays in its own engine,
-which does the heavy work there.
+through a DuckDB of our own, unless another engine is asked for. A DuckDB relation, a Spark or an
+Ibis table, and a table of a database, stay in their own engine, which does the heavy work there.
 """
 
 from __future__ import annotations
@@ -14,12 +14,14 @@ import shutil
 import sys
 import tempfile
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import narwhals as nw
 
+from evenhand.audit.address import is_address, shown
+from evenhand.audit.engines.duckdb import DuckDB, quoted
 from evenhand.errors import BadFile, BadLog, BadParameter
 
 if TYPE_CHECKING:
@@ -51,7 +53,7 @@ class Table:
         So a date or a number that cannot be read is met later, by us, and its row is named.
         """
         if self.connection is None:
-            return self
+            return replace(self, frame=self.frame.select(*dict.fromkeys(needed)))
         everything = ", ".join(quoted(name) for name in self.columns)
         chosen = ", ".join(quoted(name) for name in dict.fromkeys(needed))
         wanted = (
@@ -64,7 +66,7 @@ class Table:
             frame = _held_csv(self, wanted, text)
         else:
             relation = self.frame.to_native().project(wanted)
-            frame = _asked(self, lambda: hold(nw.from_native(relation)))
+            frame = _asked(self, lambda: DuckDB().hold(nw.from_native(relation)))
         return Table(self.label, self.columns, frame, self.paths)
 
     @property
@@ -73,37 +75,71 @@ class Table:
         return bool(self.paths) and not self.paths[0].lower().endswith(PARQUET)
 
 
-def open_table(source: Any, encoding: str = "utf-8") -> Table:
-    """A table from a path or several, a glob, or any data frame that narwhals knows."""
+def open_table(
+    source: Any, encoding: str = "utf-8", table: str | None = None, engine: str | None = None
+) -> Table:
+    """A table from a path or several, a glob, the address of a database, or any data frame.
+
+    `table` is the name of a table in a database; `engine` reads files: duckdb unless told, or
+    spark.
+    """
     if isinstance(source, Table):
         return source
     if isinstance(source, str | Path):
-        return _open_files([str(source)], encoding)
-    if isinstance(source, list | tuple) and all(isinstance(one, str | Path) for one in source):
-        return _open_files([str(one) for one in source], encoding)
-    return _open_frame(source)
+        source = [str(source)]
+    if not (
+        isinstance(source, list | tuple) and all(isinstance(one, str | Path) for one in source)
+    ):
+        return _open_frame(source)
+    patterns = [str(one) for one in source]
+    if len(patterns) == 1 and is_address(patterns[0]):
+        from evenhand.audit.databases import open_database
+
+        if engine is not None:
+            raise BadParameter("--engine is for files: a database is its own engine.")
+        return open_database(patterns[0], table)
+    if table is not None:
+        raise BadParameter(
+            f"--table names a table of a database, and {shown(patterns[0])} is none: its address "
+            "would begin with postgresql://, duckdb:/// or sqlite:///."
+        )
+    if engine is not None and engine not in _READERS:
+        raise BadParameter(f"--engine is {engine!r}: it must be {' or '.join(_READERS)}.")
+    return _READERS[engine or "duckdb"](patterns, encoding)
 
 
-def _open_files(patterns: list[str], encoding: str) -> Table:
+def found_files(patterns: list[str]) -> tuple[list[str], str]:
+    """The files that patterns name, of which there must be some, and what to call them."""
     paths = []
     for pattern in patterns:
         found = [pattern] if Path(pattern).exists() else sorted(glob.glob(pattern, recursive=True))
         if not found:
-            raise BadFile(f"there is no file {pattern!r}: check the name and the folder.")
+            raise BadFile(f"there is no file {shown(pattern)!r}: check the name and the folder.")
         paths += found
-    label = patterns[0] if len(patterns) == 1 else f"{patterns[0]} and {len(patterns) - 1} more"
-    for path in paths:
-        if Path(path).is_dir():
-            raise BadFile(f"{path} is a folder: name the files in it, such as '{path}/*.csv'.")
-        if Path(path).stat().st_size == 0:
-            raise BadLog(f"{path} is empty: it has no header and no rows.")
+    more = f" and {len(patterns) - 1} more" if len(patterns) > 1 else ""
+    return paths, shown(patterns[0]) + more
+
+
+def kind_of_files(paths: list[str], label: str) -> tuple[str, ...]:
+    """How all of the files are written (CSV, JSON or PARQUET), by the ends of their names."""
     kinds = {kind for path in paths for kind in (CSV, JSON, PARQUET) if path.lower().endswith(kind)}
     if len(kinds) != 1 or not all(path.lower().endswith(next(iter(kinds))) for path in paths):
         raise BadFile(
             f"{label} is not a log we know by its name: use files that all end in .csv, .tsv, "
             ".parquet, .jsonl or .ndjson."
         )
-    connection, kind, sources = _connect(), next(iter(kinds)), tuple(paths)
+    return next(iter(kinds))
+
+
+def _open_files(patterns: list[str], encoding: str) -> Table:
+    paths, label = found_files(patterns)
+    for path in paths:
+        if Path(path).is_dir():
+            raise BadFile(f"{path} is a folder: name the files in it, such as '{path}/*.csv'.")
+        if Path(path).stat().st_size == 0:
+            raise BadLog(f"{path} is empty: it has no header and no rows.")
+    kind = kind_of_files(paths, label)
+    connection, sources = connect(), tuple(paths)
     if kind is not PARQUET and encoding.lower().replace("_", "-") not in ("utf-8", "utf8"):
         paths = [_in_utf_8(path, encoding) for path in paths]
     table = Table(label, (), None, tuple(paths), connection)  # type: ignore[arg-type]
@@ -143,7 +179,7 @@ def _held_csv(table: Table, wanted: str, as_text: list[str]) -> nw.LazyFrame[Any
     import duckdb
 
     def read(**more: Any) -> Any:
-        return hold(nw.from_native(_read_csv(table, **more).project(wanted)))
+        return DuckDB().hold(nw.from_native(_read_csv(table, **more).project(wanted)))
 
     try:
         return _asked(table, lambda: read(dtype=dict.fromkeys(as_text, "VARCHAR")))
@@ -202,7 +238,7 @@ def _open_frame(source: Any) -> Table:
     if isinstance(frame, nw.LazyFrame):
         _forget_types_at_exit()
         return Table("the table", tuple(frame.collect_schema().names()), frame)
-    connection = _connect()
+    connection = connect()
     in_memory = frame.to_native()  # found by its name in this frame, and held by the relation
     relation = connection.table("in_memory")
     del in_memory
@@ -210,31 +246,23 @@ def _open_frame(source: Any) -> Table:
     return Table("the table", tuple(relation.columns), lazy, (), connection)
 
 
-def _connect() -> duckdb.DuckDBPyConnection:
+def connect(path: str = ":memory:") -> duckdb.DuckDBPyConnection:
+    """A DuckDB of our own, or a file of one, to read alone."""
     import duckdb
 
     _forget_types_at_exit()
-    connection = duckdb.connect()
+    connection = duckdb.connect(path, read_only=path != ":memory:")
     connection.execute("SET TimeZone = 'UTC'")
     return connection
 
 
-def hold(frame: nw.LazyFrame[Any]) -> nw.LazyFrame[Any]:
-    """The same rows worked out once, where the engine is DuckDB; elsewhere the engine decides."""
-    if not frame.implementation.is_duckdb():
-        return frame
-    held: Any = nw.from_native(frame.to_native().materialize())
-    return held
+def _open_with_spark(patterns: list[str], encoding: str) -> Table:
+    from evenhand.audit.spark_files import open_files
+
+    return open_files(patterns, encoding)
 
 
-def quoted(name: str) -> str:
-    """A column's name as SQL writes it: the only way a name from a log enters a query."""
-    return '"' + name.replace('"', '""') + '"'
-
-
-def literal(text: str) -> str:
-    """A text as SQL writes it: the only way a value enters a query."""
-    return "'" + text.replace("'", "''") + "'"
+_READERS = {"duckdb": _open_files, "spark": _open_with_spark}
 
 
 @functools.cache

@@ -13,9 +13,9 @@ from typing import Any
 import narwhals as nw
 
 from evenhand.audit import condition
-from evenhand.audit.fetch import fetch
+from evenhand.audit.engines import fetch
 from evenhand.audit.opening import ROW, SAME, Table
-from evenhand.audit.values import read_numbers, read_times
+from evenhand.audit.values import in_utc, read_numbers, read_times
 from evenhand.errors import BadLog, BadParameter, MissingColumn
 
 SHOWN = 3  # rows that an error names, before it says how many more there are
@@ -106,6 +106,8 @@ def read_events(
         frame = typed.frame
         if name == columns.amount:
             texts["amount_text"] = typed.text
+    for name in set(needed) - set(used.values()):
+        frame = in_utc(frame, name)
     schema = frame.collect_schema()
     if choice.where is not None:
         frame = frame.filter(condition.parse(choice.where, schema))

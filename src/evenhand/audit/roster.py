@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import narwhals as nw
 import numpy as np
 
-from evenhand.audit.fetch import fetch
+from evenhand.audit.engines import fetch
 from evenhand.audit.history import History
 from evenhand.audit.notes import Notes, listed, several
 from evenhand.audit.opening import Table, open_table
@@ -162,16 +162,24 @@ def apply_roster(history: History, roster: Roster, notes: Notes) -> History:
     if not roster.dated:
         return history
     first, last = roster.bounds(history.names, history.plain_numbers)
-    moments = as_numbers(history.slots)[history.slot]
-    inside = (moments >= first[history.who]) & (moments <= last[history.who])
-    outside = int((~inside).sum())
+    moments = as_numbers(history.slots)
+    outside, lost = 0, 0.0
+
+    def inside(part: slice) -> Bool[np.ndarray, " cell"]:
+        nonlocal outside, lost
+        at, who = moments[history.slot[part]], history.who[part]
+        here = (at >= first[who]) & (at <= last[who])
+        outside += int((~here).sum())
+        lost += float(history.amount[part][~here].sum())
+        return here
+
+    left = history.only_cells(inside)
     if outside:
-        lost = float(history.amount[~inside].sum())
         notes.add(
             f"At {several(outside, 'time')} a stakeholder received something before coming or "
             f"after leaving, by the roster's dates: {lost:,g} in all, not counted."
         )
-    return history.only_cells(inside)
+    return left
 
 
 def presence(

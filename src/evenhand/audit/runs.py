@@ -10,9 +10,9 @@ import narwhals as nw
 import numpy as np
 
 from evenhand.audit.answer import Answer, OverTime, StakeholderAnswer
-from evenhand.audit.fetch import fetch
+from evenhand.audit.engines import engine_of, fetch
 from evenhand.audit.notes import Notes
-from evenhand.audit.opening import Table, hold, open_table
+from evenhand.audit.opening import Table
 from evenhand.audit.reading import require_column
 from evenhand.audit.turns import Reading, Row
 from evenhand.audit.words import number
@@ -20,11 +20,10 @@ from evenhand.errors import BadLog
 from evenhand.interval import bootstrap_interval
 
 
-def split_runs(log: Any, column: str, encoding: str) -> list[Table]:
+def split_runs(table: Table, column: str) -> list[Table]:
     """The table of each run, in order of the runs' names; None is no run."""
-    table = open_table(log, encoding)
     require_column(table, column, "--run")
-    frame = hold(table.frame) if table.is_text else table.frame
+    frame = engine_of(table.frame).hold(table.frame) if table.is_text else table.frame
     found = fetch(frame.select(nw.col(column)).unique().sort(column))[column]
     names = [name for name in found.tolist() if name is not None and name == name]
     return [replace(table, frame=frame.filter(nw.col(column) == name), paths=()) for name in names]

@@ -60,8 +60,16 @@ class Comparison:
 
 
 def compare(first: Any, second: Any, **options: Any) -> Comparison:
-    """Audit two logs with the same options, and say which is fairer under which question."""
-    one, two = (_audited(log, options) for log in (first, second))
+    """Audit two logs with the same options, and say which is fairer under which question.
+
+    `table` may be one name, or two for two tables of databases.
+    """
+    names = options.pop("table", None)
+    tables = names if isinstance(names, list | tuple) else (names, names)
+    one, two = (
+        _audited(log, {**options, "table": table})
+        for log, table in zip((first, second), tables, strict=True)
+    )
     matches = _matches(one, two)
     notes = []
     for answer, other in ((one, two), (two, one)):
@@ -77,7 +85,10 @@ def compare(first: Any, second: Any, **options: Any) -> Comparison:
 
 def _audited(log: Any, options: dict[str, Any]) -> Answer:
     """A log of one history has no column of runs, and is judged as it is."""
-    run, table = options.get("run"), open_table(log, options.get("encoding", "utf-8"))
+    table = open_table(
+        log, options.get("encoding", "utf-8"), options.get("table"), options.get("engine")
+    )
+    run = options.get("run")
     return audit(table, **{**options, "run": run if run in table.columns else None})
 
 

@@ -41,10 +41,8 @@ def cut(history: History, until: Any, notes: Notes) -> History:
     """The history up to and including `until`; what comes after is counted in a note."""
     if until is None or not (history.slots > until).any():
         return history
-    kept = history.slots[history.slot] <= until
-    if not kept.any():
+    left = int((history.slots <= until).sum())
+    if not left:
         raise BadLog("the log begins after --until: nothing is left to judge.")
-    notes.add(
-        f"{several(int((history.slots > until).sum()), 'time point')} after --until were left out."
-    )
-    return history.only_cells(kept)
+    notes.add(f"{several(len(history.slots) - left, 'time point')} after --until were left out.")
+    return history.before(left)

@@ -28,8 +28,8 @@ def audit_command(
     logs: Annotated[
         list[str],
         typer.Argument(
-            help="The log: a .csv, .parquet or .jsonl file, or a glob in quotes; or two logs to "
-            "compare.",
+            help="The log: a .csv, .parquet or .jsonl file, a glob in quotes, or a database "
+            "(postgresql://user@host/db, duckdb:///file, sqlite:///file); or two logs to compare.",
             metavar="LOG [OTHER]",
         ),
     ],
@@ -75,6 +75,22 @@ def audit_command(
         str | None,
         typer.Option(
             help="The column that tells apart many runs of a policy; they are averaged.",
+            rich_help_panel=COLUMNS,
+        ),
+    ] = None,
+    table: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="The table or view of a database, such as decisions or schema.decisions (twice "
+            "for two logs).",
+            rich_help_panel=COLUMNS,
+        ),
+    ] = None,
+    engine: Annotated[
+        str | None,
+        typer.Option(
+            help="What reads files: duckdb, in this process (so unless told), or spark.",
+            metavar="duckdb|spark",
             rich_help_panel=COLUMNS,
         ),
     ] = None,
@@ -188,15 +204,23 @@ def audit_command(
     # The products here are of 16 by 16 numbers: threads would only wait for each other.
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     from evenhand.audit import audit, compare
+    from evenhand.audit.address import shown
+    from evenhand.audit.opening import open_table
     from evenhand.errors import BadParameter
+
+    labels = " and ".join(shown(log) for log in logs)
 
     if len(logs) > 2:
         raise BadParameter(
             f"{len(logs)} logs were given: audit one, or compare two. Many files of one log are a "
             "glob in quotes, such as 'logs/*.csv'."
         )
+    if len(table or ()) > len(logs):
+        raise BadParameter(f"--table is given {len(table or ())} times: once for each log.")
+    tables = [*(table or (None,)), *(table or (None,))][: len(logs)]
     if stakeholder is None or time is None:
-        raise BadParameter(_which_columns(logs[0], encoding, stakeholder is None))
+        opened = open_table(logs[0], encoding, tables[0], engine)
+        raise BadParameter(_which_columns(opened.label, opened.columns, stakeholder is None))
     options: dict[str, Any] = {
         "stakeholder": stakeholder,
         "time": time,
@@ -221,13 +245,15 @@ def audit_command(
         "temporal": temporal,
         "scheme": scheme,
         "run": run,
+        "table": tables if len(logs) == 2 else tables[0],
+        "engine": engine,
         "max_unfairness": max_unfairness,
         "min_score": min_score,
     }
-    with working(f"judging {' and '.join(logs)}", hidden=as_json):
+    with working(f"judging {labels}", hidden=as_json):
         found = compare(*logs, **options) if len(logs) == 2 else audit(logs[0], **options)
     for answer in _answers(found):
-        answer.origin["command"] = shlex.join(["evenhand", *sys.argv[1:]])
+        answer.origin["command"] = shlex.join(["evenhand", *map(shown, sys.argv[1:])])
     _write(found, csv, out)
     if as_json:
         print_json(found.to_json())
@@ -243,12 +269,10 @@ def _answers(found: Answer | Comparison) -> tuple[Answer, ...]:
     return (found,) if isinstance(found, Answer) else (found.first, found.second)
 
 
-def _which_columns(log: str, encoding: str, no_stakeholder: bool) -> str:
-    from evenhand.audit.opening import open_table
-
-    columns = ", ".join(repr(name) for name in open_table(log, encoding).columns)
+def _which_columns(label: str, columns: tuple[str, ...], no_stakeholder: bool) -> str:
+    known = ", ".join(repr(name) for name in columns)
     what = "who received (--stakeholder)" if no_stakeholder else "when (--time)"
-    return f"say which column of {log} holds {what}: it has {columns}."
+    return f"say which column of {label} holds {what}: it has {known}."
 
 
 def _write(found: Answer | Comparison, csv: Path | None, out: Path | None) -> None:
