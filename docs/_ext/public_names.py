@@ -1,8 +1,9 @@
 """The API reference, made of the public names: docs/api.md is filled when it is read.
 
 A line `<!-- names of: module, module -->` is replaced by what those modules make public: what
-`evenhand` exports from them, or their own `__all__`, or else all that they define. A name that
-`evenhand` exports and no line covers is a warning, and so an error.
+`evenhand` exports from them, their own `__all__` and what others derive from, or, where there is
+none of that, all that they define. A name that `evenhand` exports and no line covers is a warning,
+and so an error.
 """
 
 from __future__ import annotations
@@ -56,17 +57,20 @@ def _entries(modules: list[str], shown: set[Any]) -> str:
 
 
 def _public(module: ModuleType, name: str) -> list[str]:
-    exported = [public for public, home in evenhand._MODULE_OF.items() if home == name]
-    named = exported or list(getattr(module, "__all__", ()))
-    own = [
-        public
+    exported = {public for public, home in evenhand._MODULE_OF.items() if home == name}
+    named = exported | set(getattr(module, "__all__", ()))
+    own = {
+        public: value
         for public, value in vars(module).items()
         if not public.startswith("_")
         and (inspect.isclass(value) or inspect.isfunction(value))
         and value.__module__ == module.__name__
-    ]
-    # What stands beside the exported names (base classes to derive from) is public as well.
-    return sorted({*named, *getattr(module, "__all__", ())}) if named else own
+    }
+    if not named:
+        return list(own)
+    # What others derive from is public too, and comes first.
+    bases = [public for public, value in own.items() if inspect.isabstract(value)]
+    return [*bases, *sorted(named - set(bases))]
 
 
 def _first_line(module: ModuleType) -> list[str]:
