@@ -15,7 +15,7 @@ from pages import PAGES
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda p: p.name)
 def test_every_command_and_option_in_a_sentence_exists(page):
-    """Blocks of commands are run or read whole: see `test_pages`."""
+    """Blocks of commands are run or read whole: see `test_blocks`."""
     for command in re.findall(r"`(evenhand [^`]+)`", page.read_text()):
         _, verb, *words = command.split()
         if verb.startswith("--"):  # such as `evenhand --version`

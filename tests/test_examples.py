@@ -1,4 +1,4 @@
-"""Every example script runs. What README and docs/ show is run by `test_pages`."""
+"""Every example script runs. What README and docs/ show is run by `test_blocks`."""
 
 from __future__ import annotations
 

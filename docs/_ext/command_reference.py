@@ -12,6 +12,7 @@ PLACE = "<!-- every command, from the code -->"
 
 def setup(app: Any) -> dict[str, bool]:
     app.connect("source-read", _fill)
+    app.connect("env-get-outdated", lambda *_: ["commands"])  # the code may have changed
     return {"parallel_read_safe": True}
 
 

@@ -24,6 +24,7 @@ log = logging.getLogger(__name__)
 
 def setup(app: Any) -> dict[str, bool]:
     app.connect("source-read", _fill)
+    app.connect("env-get-outdated", lambda *_: ["api"])  # the code may have changed
     app.connect("autodoc-process-docstring", _as_prose)
     app.connect("autodoc-skip-member", _without_a_word)
     return {"parallel_read_safe": True}
