@@ -3,13 +3,24 @@
 from __future__ import annotations
 
 import shutil
+import sys
+from pathlib import Path
 
 import pytest
 
 from evenhand.envs import Doughnuts
+from evenhand.experiments import demo as demo_story
 from evenhand.experiments.compare import compare
+from evenhand.experiments.reproduction import Reproduction
+from evenhand.experiments.theorems import THEOREMS
+from evenhand.experiments.vaccines import audits
 from evenhand.plan import price_of_memory, standard_memories
+from evenhand.report.demo import demo_page
 from evenhand.report.learning import learning_page
+from evenhand.report.reproduction import reproduction_page
+
+sys.path.insert(0, str(Path(__file__).parents[1] / "experiments"))
+from made_up import all_figures
 
 pytestmark = pytest.mark.system
 
@@ -29,18 +40,18 @@ def browser():
         opened.close()
 
 
-def visit(browser, page_bytes, tmp_path):
+def visit(browser, page_bytes, tmp_path, width=1200):
     """Open a page from disk; what it asked for, what it complained of, and the page."""
     path = tmp_path / "page.html"
     path.write_bytes(page_bytes)
-    context = browser.new_context(offline=True, viewport={"width": 1200, "height": 600})
+    context = browser.new_context(offline=True, viewport={"width": width, "height": 600})
     page = context.new_page()
     requests, complaints = [], []
     page.on("request", lambda request: requests.append(request.url))
     page.on("console", lambda m: complaints.append(m.text) if m.type == "error" else None)
     page.on("pageerror", lambda error: complaints.append(str(error)))
     page.goto(path.as_uri())
-    page.wait_for_selector("canvas, svg")
+    page.wait_for_selector("canvas, .plot svg, .vega-embed svg")
     return page, [url for url in requests if not url.startswith("file:")], complaints
 
 
@@ -65,3 +76,75 @@ def test_the_price_of_memory_opens_offline(browser, tmp_path):
     _, requests, complaints = visit(browser, price.chart().to_html(inline=True).encode(), tmp_path)
     assert requests == []
     assert complaints == []
+
+
+@pytest.fixture(scope="module")
+def story():
+    """The demo's own story, learned with fewer steps."""
+    steps, demo_story.STEPS = demo_story.STEPS, 4_000
+    try:
+        return demo_page(demo_story.tell())
+    finally:
+        demo_story.STEPS = steps
+
+
+@pytest.mark.parametrize("width", [1200, 360])
+def test_the_demo_opens_offline_and_is_drawn(browser, story, tmp_path, width):
+    page, requests, complaints = visit(browser, story, tmp_path, width)
+    page.wait_for_selector("html[data-drawn][data-ready]")
+    assert (requests, complaints) == ([], [])
+    charts = page.locator(".plot")
+    assert charts.count() >= 7  # shipments twice, spread, heatmap, a story's two, learning
+    assert page.locator(".plot svg").count() == charts.count()
+    overflow = page.evaluate("document.documentElement.scrollWidth - innerWidth")
+    assert overflow <= 0
+    assert len(story) < 2_000_000
+
+
+def test_the_demos_episode_can_be_stepped_through(browser, story, tmp_path):
+    page, _, complaints = visit(browser, story, tmp_path)
+    words = page.locator(".stepper .now")
+    assert words.inner_text().startswith("Doughnut 1 of 12 goes to ")
+    assert page.locator("[data-step=back]").is_disabled()
+    had = []
+    for step in range(2, 13):
+        page.locator("[data-step=next]").click()
+        assert words.inner_text().startswith(f"Doughnut {step} of 12 goes to ")
+        assert page.locator(".counter li.chosen").count() == 1
+        had.append(page.locator(".counter circle").count())
+    assert had == sorted(had)  # nobody gives a doughnut back
+    assert page.locator("[data-step=next]").is_disabled()
+    page.locator("[data-step=first]").click()
+    page.locator("[data-step=play]").click()
+    page.wait_for_function("document.querySelector('.now').textContent.includes('Doughnut 3 of')")
+    page.locator("[data-step=play]").click()
+    assert page.locator("[data-step=play]").inner_text() == "Play"
+    page.locator("[data-step=back]").focus()
+    page.keyboard.press("Enter")
+    assert "of 12" in words.inner_text()
+    assert complaints == []
+
+
+def test_the_demo_can_be_read_without_its_script(browser, story, tmp_path):
+    path = tmp_path / "page.html"
+    path.write_bytes(story)
+    page = browser.new_context(offline=True, java_script_enabled=False).new_page()
+    page.goto(path.as_uri())
+    page.locator("summary", has_text="All steps as a table").click()
+    assert page.locator("details[open] tbody tr").count() >= 12
+    assert page.locator(".stepper").is_hidden()
+
+
+@pytest.mark.parametrize("width", [1200, 360])
+def test_the_reproduction_opens_offline_and_is_drawn(browser, tmp_path, width):
+    about = {"made": "today", "seconds": 1.0, "training_seconds": 2.0, "seeds": 6}
+    about |= {"quick": True, "machine": "this one", "versions": {"evenhand": "0"}}
+    theorems = [(THEOREMS[0], THEOREMS[0].checked(2))]
+    whole = reproduction_page(Reproduction(audits(), theorems, all_figures(), about))
+    page, requests, complaints = visit(browser, whole, tmp_path, width)
+    page.wait_for_selector("html[data-drawn]")
+    assert (requests, complaints) == ([], [])
+    assert page.locator(".plot svg").count() == 8  # two for each of four figures
+    assert page.evaluate("document.documentElement.scrollWidth - innerWidth") <= 0
+    assert page.locator("#verdict tbody tr").count() == 13
+    assert "A quick run." in page.locator("#verdict").inner_text()

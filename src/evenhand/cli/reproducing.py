@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from evenhand.cli.comparing import print_comparison, write_chart
+from evenhand.cli.learning import Ray, executor
 from evenhand.cli.output import JsonOption, print_json, print_table
 from evenhand.errors import UnknownName
 
@@ -35,6 +36,7 @@ def reproduce_command(
     out: Annotated[Path, typer.Option(help="A folder for the figure; it resumes there.")] = Path(
         "reproduced"
     ),
+    ray: Ray = None,
     as_json: JsonOption = False,
 ) -> None:
     """Make a figure of the paper anew, with the better recipe and the optimum beside it.
@@ -51,13 +53,14 @@ def reproduce_command(
     number = seeds or (QUICK_SEEDS if quick else 10)
     folder = out / "quick" if quick else out
     names = ALL if figure == "all" else (figure,)
+    spread = executor(ray)
     with _bar(Remaining(names, number, quick), as_json) as (told, says):
         if figure == "all":
             from evenhand.experiments.reproduction import reproduce_all
 
-            found = reproduce_all(folder, number, quick, told, says)
+            found = reproduce_all(folder, number, quick, told, says, executor=spread)
         else:
-            comparisons = reproduce_figure(figure, folder, number, quick, told)
+            comparisons = reproduce_figure(figure, folder, number, quick, told, executor=spread)
     if figure == "all":
         _show_all(found, folder, as_json)
         return

@@ -5,12 +5,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from evenhand.experiments.demo import CUSTOMERS, Story, Told
-from evenhand.report import figures, people
+from evenhand.report import figures, over_time, people
 from evenhand.report.auditing import audit_charts
 from evenhand.report.charts import as_spec, drawn_rows, short_axis
 from evenhand.report.element import Child, Markup, element, figure_of, joined, table
 from evenhand.report.learning import Curves, best_found, summary_table
-from evenhand.report.over_time import course
 from evenhand.report.packing import packed
 from evenhand.report.story import story as one_story
 from evenhand.report.template import Part, asset, page
@@ -100,8 +99,10 @@ def _shipments(name: str, process: str, answer: Answer, curves: Curves) -> Marku
     shape = alt.Shape("country:N", legend=None, scale=shapes)
     base = drawn_rows("shipments")
     line = base.mark_line(strokeWidth=2).encode(x=x, y=y, color=colour)
-    points = base.mark_point(filled=True, size=70, opacity=1).encode(
-        x=x, y=y, color=colour, shape=shape, tooltip=[alt.Tooltip("words:N")]
+    # Where both have the same, one is seen around the other.
+    size = alt.Size("country:N", legend=None, scale=alt.Scale(domain=names, range=[190, 60]))
+    points = base.mark_point(filled=True, opacity=1).encode(
+        x=x, y=y, color=colour, shape=shape, size=size, tooltip=[alt.Tooltip("words:N")]
     )
     curves.specs[name] = as_spec(alt.layer(line, points).properties(height=200))
     curves.rows[name] = {"shipments": rows}
@@ -126,7 +127,7 @@ def _year(answer: Answer) -> Markup:
                 element("code", None, "evenhand audit"),
                 " makes of any log, with a search for anyone’s story.",
             ),
-            course((answer,)),
+            over_time.spread(answer, 0),
             people.who_when(answer, 0),
             element("h3", None, "One clinic’s story"),
             one_story(answer, 0),
@@ -152,8 +153,8 @@ def _optimum(told: Story) -> Markup:
     words = (
         "Three customers, twelve doughnuts, one at a time; each customer is at the counter four "
         "times out of five, and a doughnut given to somebody who is away is wasted. Fairness is "
-        "assessed after every doughnut (Nash welfare). The problem is small enough to be solved "
-        f"exactly, over all {told.best.states:,} situations: no policy of any kind scores higher."
+        "assessed after every doughnut (Nash welfare). The problem is small enough to look at "
+        "every situation that can arise: no policy of any kind scores higher than the first line."
     )
     return joined(
         (
