@@ -116,7 +116,7 @@ def test_the_demos_episode_can_be_stepped_through(browser, story, tmp_path):
     assert page.locator("[data-step=next]").is_disabled()
     page.locator("[data-step=first]").click()
     page.locator("[data-step=play]").click()
-    page.wait_for_function("document.querySelector('.now').textContent.includes('Doughnut 3 of')")
+    page.wait_for_selector(".now:has-text('Doughnut 3 of')")
     page.locator("[data-step=play]").click()
     assert page.locator("[data-step=play]").inner_text() == "Play"
     page.locator("[data-step=back]").focus()
