@@ -193,7 +193,7 @@ def _steps(episode: list[Told]) -> Markup:
         listed = ", ".join(map(str, differs))
         where = f"It differs from the optimal policy at step {listed}."
     buttons = (
-        ("first", "⏮ First"),
+        ("first", "First"),
         ("back", "◀ Back"),
         ("next", "Next ▶"),
         ("play", "Play"),

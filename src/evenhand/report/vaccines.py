@@ -21,7 +21,9 @@ def two_processes(found: Mapping[str, Answer]) -> Markup:
         for k, country in enumerate(answer.over_time.names)
     ]
     verdicts = (
-        element("p", None, element("b", None, f"{process}. "), answer.verdict)
+        element(
+            "p", None, element("b", None, f"{process[0].upper()}{process[1:]}. "), answer.verdict
+        )
         for process, answer in found.items()
     )
     return joined(
