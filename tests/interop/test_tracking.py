@@ -6,10 +6,13 @@ import json
 import sys
 
 import pytest
+from typer.testing import CliRunner
 
+from evenhand.cli.app import app
 from evenhand.errors import BadParameter, CannotWrite
 from evenhand.interop import CsvSink, JsonLinesSink, MLflowSink, TensorBoardSink
 from evenhand.interop.errors import MissingExtra
+from evenhand.interop.tracking import open_sink
 
 
 def test_a_row_a_step(tmp_path):
@@ -35,6 +38,31 @@ def test_a_json_object_a_line(tmp_path):
         {"step": 1, "score": 1.0},
         {"step": 2, "loss": 0.5},
     ]
+
+
+def test_train_tracks_its_scores_as_it_goes(tmp_path):
+    curve, lines = tmp_path / "curve.csv", tmp_path / "curve.jsonl"
+    command = ["train", "doughnuts", "--stakeholders", "2", "--horizon", "3", "--steps", "500"]
+    command += ["--track", str(curve), "--track", str(lines), "--json"]
+    done = CliRunner().invoke(app, command)
+    assert done.exit_code == 0, done.output
+    told = json.loads(done.stdout)
+    steps, scores = told["curve"]["steps"], [row[0] for row in told["curve"]["scores"]]
+    rows = [line.split(",") for line in curve.read_text().split()]
+    assert rows[0] == ["step", "score"]
+    assert [int(row[0]) for row in rows[1:]] == steps
+    assert [float(row[1]) for row in rows[1:]] == pytest.approx(scores)
+    kept = [json.loads(line) for line in lines.read_text().splitlines()]
+    assert [line["step"] for line in kept] == steps
+
+
+def test_sinks_by_name(tmp_path):
+    for name, kind in {"a.csv": CsvSink, "a.jsonl": JsonLinesSink}.items():
+        with open_sink(str(tmp_path / name)) as sink:
+            assert isinstance(sink, kind)
+    for wrong in ("a.txt", "tensorboard", "wandb:x"):
+        with pytest.raises(BadParameter, match=r"name a \.csv or \.jsonl file"):
+            open_sink(wrong)
 
 
 def test_what_is_wrong_is_said(tmp_path, monkeypatch):

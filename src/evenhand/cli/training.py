@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import time
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -32,6 +34,7 @@ from evenhand.errors import BadFile
 if TYPE_CHECKING:
     from evenhand.experiments.runs import Run
     from evenhand.experiments.yardstick import Yardstick
+    from evenhand.interop.tracking import Sink
 
 LOGGED = 100  # episodes of a log
 
@@ -53,6 +56,13 @@ def train_command(
     out: Annotated[
         Path | None, typer.Option(help="Write the policy to this file; it resumes there.")
     ] = None,
+    track: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="Where the scores go while it trains: a .csv or .jsonl file, tensorboard:FOLDER, "
+            "mlflow or mlflow:RUN_NAME (may be repeated)."
+        ),
+    ] = None,
     as_json: JsonOption = False,
 ) -> None:
     """Train one method; with --out it saves as it goes and, run again, goes on from there.
@@ -64,6 +74,7 @@ def train_command(
     from evenhand.experiments.compare import EVALUATIONS
     from evenhand.experiments.tabular import PROPOSALS
     from evenhand.experiments.yardstick import yardstick
+    from evenhand.interop.tracking import open_sink
     from evenhand.learn.saved import memory_table
     from evenhand.scheme_file import to_table
 
@@ -82,7 +93,9 @@ def train_command(
         "steps": total // checkpoints * checkpoints,
         "every": total // checkpoints,
     }
-    run = _trained(config, out, as_json, lambda: yardstick(env), env.horizon)
+    with contextlib.ExitStack() as open_sinks:
+        sinks = [open_sinks.enter_context(open_sink(where)) for where in track or ()]
+        run = _trained(config, out, as_json, lambda: yardstick(env), env.horizon, sinks)
     against = yardstick(env)
     answer = _answer(run, against, env.horizon)
     answer["wall_seconds"] = round(time.perf_counter() - started, 3)
@@ -96,7 +109,14 @@ def train_command(
         raise typer.Exit(130)
 
 
-def _trained(config: dict[str, Any], out: Path | None, quiet: bool, measure: Any, of: int) -> Run:
+def _trained(
+    config: dict[str, Any],
+    out: Path | None,
+    quiet: bool,
+    measure: Any,
+    of: int,
+    sinks: Sequence[Sink] = (),
+) -> Run:
     """The run, as far as it came; a policy that was finished before is not trained again."""
     from evenhand.experiments.blocks import build, train_in_blocks
     from evenhand.experiments.runs import train
@@ -105,11 +125,17 @@ def _trained(config: dict[str, Any], out: Path | None, quiet: bool, measure: Any
     if out is not None and config["deep"] and out.exists():
         return _finished(config, out)
     known: dict[str, float | None] = {}
+    logged = 0
     with learning_bar(quiet, of) as show:
 
         def progress(done: int, steps: int, score: float) -> None:
             best = known.get("optimum")
             show(config["method"], done, steps, score, None if best is None else best - score)
+            nonlocal logged
+            if done > logged:  # the mean of all seeds moves on when the slowest of them does
+                logged = done
+                for sink in sinks:
+                    sink.log(done, {"score": score})
 
         if config["deep"]:
             later = lambda: known.update(optimum=measure().optimum)  # noqa: E731

@@ -114,6 +114,23 @@ class MLflowSink(Sink):
         self._mlflow.end_run()
 
 
+def open_sink(where: str) -> Sink:
+    """A sink as the command line names it: curve.csv, curve.jsonl, tensorboard:FOLDER, mlflow."""
+    kind, _, rest = where.partition(":")
+    if kind == "tensorboard" and rest:
+        return TensorBoardSink(rest)
+    if kind == "mlflow":
+        return MLflowSink(**({"run_name": rest} if rest else {}))
+    if where.endswith(".csv"):
+        return CsvSink(where)
+    if where.endswith(".jsonl"):
+        return JsonLinesSink(where)
+    raise BadParameter(
+        f"numbers cannot be tracked in {where!r}: name a .csv or .jsonl file, tensorboard:FOLDER, "
+        "mlflow or mlflow:RUN_NAME."
+    )
+
+
 def _open(path: str | os.PathLike[str]) -> Any:
     try:
         return Path(path).open("w", newline="", encoding="utf-8")
