@@ -12,7 +12,7 @@ import gymnasium
 import numpy as np
 import pytest
 
-from evenhand.interop import TensorBoardSink, episode_traces
+from evenhand.interop import MLflowSink, TensorBoardSink, episode_traces
 
 pytestmark = [pytest.mark.system, pytest.mark.filterwarnings("default")]
 
@@ -79,3 +79,16 @@ def test_tensorboard_reads_what_was_logged(tmp_path):
     (tag,) = events.Tags()["tensors"] or events.Tags()["scalars"]
     assert tag == "score"
     assert len(list(EventAccumulator(str(tmp_path)).Reload().Tensors("score"))) == 2
+
+
+def test_mlflow_keeps_what_was_logged(tmp_path, monkeypatch):
+    mlflow = pytest.importorskip("mlflow", reason="mlflow is not installed")
+    monkeypatch.setenv("MLFLOW_ALLOW_FILE_STORE", "true")
+    mlflow.set_tracking_uri((tmp_path / "runs").as_uri())
+    with MLflowSink(run_name="fair") as sink:
+        run = mlflow.active_run().info.run_id
+        sink.log(10, {"score": 1.5})
+        sink.log(20, {"score": 2.5})
+    assert mlflow.active_run() is None
+    history = mlflow.MlflowClient().get_metric_history(run, "score")
+    assert [(one.step, one.value) for one in history] == [(10, 1.5), (20, 2.5)]
