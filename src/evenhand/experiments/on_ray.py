@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import functools
 import importlib.util
 import json
 import os
@@ -80,7 +81,8 @@ class OnRay:
                 if stopped:
                     return
                 raise CannotConnect(
-                    f"the connection to the Ray cluster ({self.address}) was lost{said['gone']}. "
+                    f"the connection to the Ray cluster ({self.address}) was lost"
+                    f"{_end(speaker.last_words())}. "
                     "What was finished or saved is kept: run the command again."
                 )
             else:  # all are done, or as far as they came
@@ -109,9 +111,17 @@ class OnRay:
             self._speaker = speaker
             return
         speaker.close(at_once=True)
+        raise CannotConnect(self._why_not(said, speaker.last_words()))
+
+    def _why_not(self, said: dict[str, Any], words: list[str]) -> str:
+        if any("InvalidAuthToken" in line or "AuthenticationError" in line for line in words):
+            return (
+                f"the Ray cluster at {self.address} does not let us in: set RAY_AUTH_MODE=token "
+                "and RAY_AUTH_TOKEN or RAY_AUTH_TOKEN_PATH as they are set there."
+            )
         if "gone" in said:
-            raise CannotConnect(f"Ray ({self.address}) could not be started{said['gone']}.")
-        raise CannotConnect(said.get("cannot", _NOBODY.format(self.address)))
+            return f"Ray ({self.address}) could not be started{_end(words)}."
+        return str(said.get("cannot", _NOBODY.format(self.address)))
 
 
 def _require_listener(address: str) -> None:
@@ -145,14 +155,10 @@ class _Speaker:
         assert self.process.stdout is not None
         with self.process.stdout as lines:
             for line in lines:
-                with contextlib.suppress(json.JSONDecodeError):  # what others print there
+                if line.startswith("{"):  # and not what others print there
                     self.heard.put(json.loads(line))
         self.process.wait()
-        self.words.seek(0)
-        said = self.words.read().decode(errors="replace").strip().splitlines()
-        self.words.close()
-        why = f" ({said[-1].strip()[:200]})" if said and self.process.returncode == 1 else ""
-        self.heard.put({"gone": why})
+        self.heard.put({"gone": True})
 
     def say(self, **what: Any) -> None:
         assert self.process.stdin is not None
@@ -165,6 +171,11 @@ class _Speaker:
         except queue.Empty:
             return None
 
+    def last_words(self) -> list[str]:
+        """What it and Ray wrote for whoever reads standard error."""
+        self.words.seek(0)
+        return self.words.read().decode(errors="replace").strip().splitlines()
+
     def close(self, at_once: bool) -> None:
         assert self.process.stdin is not None
         with contextlib.suppress(BrokenPipeError):
@@ -172,6 +183,10 @@ class _Speaker:
         if at_once:
             self.process.kill()
         self.process.wait()
+
+
+def _end(words: list[str]) -> str:
+    return f" ({words[-1].strip()[:200]})" if words else ""
 
 
 def _told(task: Task) -> dict[str, Any]:
@@ -182,19 +197,20 @@ def _told(task: Task) -> dict[str, Any]:
         "name": task.name,
         "config": task.config,
         "path": str(task.path.absolute()),
-        "memory": _memory(task),
+        "memory": _memory(json.dumps({**task.config, "seeds": [0] * len(task.config["seeds"])})),
         "versions": known,
     }
 
 
-def _memory(task: Task) -> int:
-    """Bytes that a process takes to do the task."""
+@functools.cache
+def _memory(config: str) -> int:
+    """Bytes that a process takes to do such a task."""
     import jax
 
     from evenhand.experiments.blocks import build
     from evenhand.experiments.runs import seed_keys
 
-    agent = build(task.config)
-    shapes = jax.eval_shape(jax.vmap(agent.start), seed_keys(task.config["seeds"]))
+    told = json.loads(config)
+    shapes = jax.eval_shape(jax.vmap(build(told).start), seed_keys(told["seeds"]))
     learned = sum(leaf.size * leaf.dtype.itemsize for leaf in jax.tree.leaves(shapes))
     return PROCESS_BYTES + COPIES * int(learned)

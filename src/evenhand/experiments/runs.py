@@ -101,9 +101,15 @@ def train(
     except KeyboardInterrupt:
         if not len(run.scores):
             raise
-        if path is not None:
+        # Learners in the middle of a stretch are no more: then what was saved last is all.
+        if path is not None and not _under_way(run.learners):
             save_run(run, path)
     return run
+
+
+def _under_way(learners: Any) -> bool:
+    """Whether their memory was handed to a stretch that has not come to its end."""
+    return any(leaf.is_deleted() for leaf in jax.tree.leaves(learners))
 
 
 def _stretch(learner: Agent, run: Run, compiling: bool) -> Run:
