@@ -3,6 +3,7 @@
 On a page, in the order in which they stand and in one folder:
 
 - a `python` block runs, and prints exactly the `text` block after it (without one, nothing);
+  one that needs an extra, or has `<!-- slow -->` before it, is run by `make test-system`;
 - a `console` block runs, and prints exactly the `text` block after it, if there is one;
 - a `csv`, `jsonl` or `toml` block is written to the file that the paragraph before it names.
 
@@ -33,7 +34,8 @@ from evenhand.cli.app import app
 
 ROOT = Path(__file__).parents[1]
 PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").glob("*.md"))]
-NEEDS_EXTRAS = {"interop.md"}  # its Python is run by tests/system/test_bridges.py
+EXTRAS = ("mo_gymnasium", "stable_baselines3")  # Python that needs them is run by test-system
+NEEDS_EXTRAS = {"interop.md"}  # so is the Python of these pages
 EACH_ALONE = {"README.md"}  # every block can be copied by itself
 SLOW = {"demo", "train", "evaluate", "compare", "reproduce"}
 HOURS = {"reproduce"}
@@ -77,6 +79,11 @@ class Block:
         if any(command.split()[0] in ("make", "pip") for command in self.commands):
             return True
         return bool(self.verbs & SLOW) and "<!-- run -->" not in self.before
+
+    @property
+    def waits(self) -> bool:
+        """Whether Python is left to tests/system/test_bridges.py: it needs more, or takes long."""
+        return "<!-- slow -->" in self.before or any(name in self.text for name in EXTRAS)
 
     @property
     def file(self) -> str | None:

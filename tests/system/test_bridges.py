@@ -12,12 +12,18 @@ import gymnasium
 import numpy as np
 import pytest
 
+import pages
 from evenhand.interop import MLflowSink, TensorBoardSink, episode_traces
 
 pytestmark = [pytest.mark.system, pytest.mark.filterwarnings("default")]
 
 PAGE = (Path(__file__).parents[2] / "docs" / "interop.md").read_text()
-BLOCKS = re.findall(r"```python\n(.*?)```", PAGE, re.S)
+BLOCKS = [
+    block.text
+    for page in pages.PAGES
+    for block in pages.blocks(page)
+    if block.language == "python" and (page.name in pages.NEEDS_EXTRAS or block.waits)
+]
 ONE_THREAD = "import importlib.util\nif importlib.util.find_spec('torch'):\n    import torch\n"
 ONE_THREAD += "    torch.set_num_threads(1)\n"
 
