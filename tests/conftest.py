@@ -1,7 +1,59 @@
-"""Tests compile many small functions that run but once: not worth optimising."""
+"""What all tests share: how JAX compiles, and `evenhand audit` as the shell runs it."""
 
 from __future__ import annotations
 
+import json
 import os
+import sys
 
+import pytest
+
+# Tests compile many small functions that run but once: not worth optimising.
 os.environ.setdefault("XLA_FLAGS", "--xla_backend_optimization_level=0")
+
+
+@pytest.fixture
+def run(monkeypatch, capsys):
+    """`evenhand audit …` as the shell runs it: exit code, output, errors."""
+
+    from evenhand import cli
+
+    def run(*arguments: str) -> tuple[int, str, str]:
+        monkeypatch.setattr(sys, "argv", ["evenhand", "audit", *arguments])
+        try:
+            cli.main()
+        except SystemExit as stop:
+            code = stop.code or 0
+        captured = capsys.readouterr()
+        return code, captured.out, captured.err
+
+    return run
+
+
+@pytest.fixture
+def refuses(run):
+    """One plain sentence on standard error, exit code 2, nothing on standard output."""
+
+    def refuses(words: tuple[str, ...], *arguments: str) -> None:
+        code, out, err = run(*arguments)
+        assert code == 2, out
+        assert out == ""
+        assert err.startswith("evenhand: ")
+        assert err.count("\n") == 1
+        assert "Traceback" not in err
+        for word in words:
+            assert word in err, err
+
+    return refuses
+
+
+@pytest.fixture
+def notes(run):
+    """The notes of an audit that went through."""
+
+    def notes(*arguments: str) -> str:
+        code, out, err = run(*arguments, "--json")
+        assert code == 0, err
+        return " ".join(json.loads(out)["notes"])
+
+    return notes

@@ -4,62 +4,14 @@ from __future__ import annotations
 
 import json
 import os
-import sys
 
 import pandas as pd
 import pytest
 from logs import FIRST_A_THEN_B, MAPPED, OPTIONS, write
 
-from evenhand import cli
 from evenhand.audit import audit
 from evenhand.errors import CannotWrite
 from evenhand.files import write_whole
-
-
-@pytest.fixture
-def run(monkeypatch, capsys):
-    """`evenhand audit …` as the shell runs it: exit code, output, errors."""
-
-    def run(*arguments: str) -> tuple[int, str, str]:
-        monkeypatch.setattr(sys, "argv", ["evenhand", "audit", *arguments])
-        try:
-            cli.main()
-        except SystemExit as stop:
-            code = stop.code or 0
-        captured = capsys.readouterr()
-        return code, captured.out, captured.err
-
-    return run
-
-
-@pytest.fixture
-def refuses(run):
-    """One plain sentence on standard error, exit code 2, nothing on standard output."""
-
-    def refuses(words: tuple[str, ...], *arguments: str) -> None:
-        code, out, err = run(*arguments)
-        assert code == 2, out
-        assert out == ""
-        assert err.startswith("evenhand: ")
-        assert err.count("\n") == 1
-        assert "Traceback" not in err
-        for word in words:
-            assert word in err, err
-
-    return refuses
-
-
-@pytest.fixture
-def notes(run):
-    """The notes of an audit that went through."""
-
-    def notes(*arguments: str) -> str:
-        code, out, err = run(*arguments, "--json")
-        assert code == 0, err
-        return " ".join(json.loads(out)["notes"])
-
-    return notes
-
 
 ROWS = [("2021-01-01", "A", 1), ("2021-01-02", "B", 2), ("2021-01-03", "A", 3)]
 

@@ -16,7 +16,7 @@ from evenhand.audit.groups import as_groups
 from evenhand.audit.history import History
 from evenhand.audit.judging import Case, Judged, judge
 from evenhand.audit.notes import Notes, listed
-from evenhand.audit.opening import Table, open_table
+from evenhand.audit.opening import Table, opened
 from evenhand.audit.preparing import Prepared, Wanted, prepare
 from evenhand.audit.question import moment_label
 from evenhand.audit.reading import Choice, Columns
@@ -78,15 +78,15 @@ def audit(
     """
     if run is not None:
         options = {name: value for name, value in locals().items() if name not in ("log", "run")}
-        parts = split_runs(open_table(log, encoding, table, engine), run)
-        found = averaged([audit(part, **options) for part in parts], len(parts))
+        with opened(log, encoding, table, engine) as source:
+            parts = split_runs(source, run)
+            found = averaged([audit(part, **options) for part in parts], len(parts))
         return replace(found, limits=_limits(found.overall, max_unfairness, min_score))
     ask = Ask(each_event, every, after_each, when, at_end, welfare, temporal, scheme)
     if by not in ("stakeholder", "group"):  # a column of groups, said at once
         group, by = by, "group"
     if by == "group" and group is None:
         raise BadParameter("--by group needs to know the groups: add --group COLUMN.")
-    source = open_table(log, encoding, table, engine)
     wanted = Wanted(
         columns=Columns(stakeholder, time, amount, group, None, cumulative, time_format),
         choice=Choice(where, when, tuple(only), tuple(exclude)),
@@ -96,7 +96,8 @@ def audit(
         encoding=encoding,
     )
     notes = Notes()
-    ready = prepare(source, wanted, ask.question().needs_every_time_point, notes)
+    with opened(log, encoding, table, engine) as source:
+        ready = prepare(source, wanted, ask.question().needs_every_time_point, notes)
     case = _case(ready, ask, by_group=by == "group")
     return _answered(case, ready, source, ask, notes, max_unfairness, min_score)
 

@@ -88,14 +88,17 @@ def _refuse_timeless(events: Events) -> None:
     if not _any(events, timeless):
         return
     place = events.rows_where(timeless, "at_text" if events.text_times else "who")
-    mend = "with --time-format, such as %d/%m/%Y"
-    if columns.time_format is not None:
-        mend = f"with another --time-format than {columns.time_format}"
+    mend = "say how dates are written: with --time-format, such as %d/%m/%Y"
+    if not engine_of(events.frame).knows_formats:
+        mend = "leave such rows out with --where, or make a view in which it is a timestamp"
+    elif columns.time_format is not None:
+        mend = f"say how dates are written: with another --time-format than {columns.time_format}"
     elif formats := _formats_that_fit(events, timeless):
-        mend = " or ".join(f"--time-format {shlex.quote(found)}" for found in formats)
+        known = " or ".join(f"--time-format {shlex.quote(found)}" for found in formats)
+        mend = f"say how dates are written: {known}"
     raise BadLog(
         f"column {columns.time!r} of {events.table.label} holds what is no date or time at "
-        f"{place}: mend it, or say how dates are written: {mend}."
+        f"{place}: mend it, or {mend}."
     )
 
 

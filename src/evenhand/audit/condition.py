@@ -13,7 +13,7 @@ from __future__ import annotations
 import datetime
 import difflib
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import narwhals as nw
@@ -30,6 +30,9 @@ TOKEN = re.compile(
     )""",
     re.X,
 )
+# Any character, line ends too, in words that the expressions of all engines share; texts do not
+# hold the one that is left out.
+ANY = r"[^\x01]"
 KEYWORDS = ("and", "or", "not", "in", "between", "like", "is", "null", "true", "false")
 COMPARE: dict[str, Callable[[Any, Any], Any]] = {
     "=": lambda a, b: a == b,
@@ -70,9 +73,14 @@ class Term(NamedTuple):
     literal: Any = None
 
 
-def parse(text: str, schema: Mapping[str, Any], what: str = "--where") -> nw.Expr:
-    """The condition that `text` says, over the columns of a table."""
-    term = _Parser(text, schema, what).whole()
+def parse(
+    text: str, schema: Mapping[str, Any], what: str = "--where", known: Sequence[str] = ()
+) -> nw.Expr:
+    """The condition that `text` says, over the columns of a table.
+
+    `known` are all columns there are, where `schema` has only those that the text may mean.
+    """
+    term = _Parser(text, schema, what, known or list(schema)).whole()
     return term.value
 
 
@@ -88,8 +96,10 @@ def kind_of(dtype: Any) -> str:
 class _Parser:
     """Recursive descent: a method for each level of the grammar, the loosest first."""
 
-    def __init__(self, text: str, schema: Mapping[str, Any], what: str) -> None:
-        self.text, self.schema, self.what = text, schema, what
+    def __init__(
+        self, text: str, schema: Mapping[str, Any], what: str, known: Sequence[str]
+    ) -> None:
+        self.text, self.schema, self.what, self.known = text, schema, what, known
         self.tokens = self._tokens()
         self.place = 0
 
@@ -160,8 +170,9 @@ class _Parser:
             self.need(left, "text", "what stands before 'like'")
             if not isinstance(pattern.literal, str):
                 raise self.error("'like' needs a pattern in quotes, such as 'A%'")
-            parts = ({"%": ".*", "_": "."}.get(char, re.escape(char)) for char in pattern.literal)
-            return left.value.str.contains(f"^(?s:{''.join(parts)})$")
+            wild = {"%": f"{ANY}*", "_": ANY}
+            parts = (wild.get(char, re.escape(char)) for char in pattern.literal)
+            return left.value.str.contains(f"^{''.join(parts)}$")
         return None
 
     def sum(self) -> Term:
@@ -220,8 +231,8 @@ class _Parser:
 
     def column(self, name: str) -> Term:
         if name not in self.schema:
-            near = difflib.get_close_matches(name, self.schema, n=1)
-            hint = f"did you mean {near[0]!r}?" if near else f"there are {', '.join(self.schema)}."
+            near = difflib.get_close_matches(name, self.known, n=1)
+            hint = f"did you mean {near[0]!r}?" if near else f"there are {', '.join(self.known)}."
             text = " Text goes in single quotes." if not near else ""
             raise BadCondition(f"{self.what} names {name!r}, which is no column: {hint}{text}")
         return Term(nw.col(name), kind_of(self.schema[name]))

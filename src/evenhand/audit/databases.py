@@ -21,24 +21,41 @@ from evenhand.audit.engines.duckdb import quoted
 from evenhand.audit.opening import Table, connect
 from evenhand.errors import BadFile, BadLog, BadParameter, CannotConnect, MissingExtra
 
+# Tables, views, materialized views, foreign and partitioned tables of Postgres.
+TABLES = """
+SELECT nspname, relname FROM pg_catalog.pg_class JOIN pg_catalog.pg_namespace
+ON relnamespace = pg_namespace.oid
+WHERE relkind IN ('r', 'v', 'm', 'f', 'p') AND nspname <> 'information_schema'
+AND nspname NOT LIKE 'pg\\_%' AND has_schema_privilege(pg_namespace.oid, 'USAGE')
+ORDER BY nspname, relname
+"""
 PATIENCE = "10"  # seconds to wait for a server to answer, unless the address says otherwise
 
 
 def open_database(text: str, table: str | None) -> Table:
     """A table of the database at an address."""
     address = read_address(text)
-    return _OPENERS[address.scheme](address, table)
+    connect, find = _KINDS[address.scheme]
+    connection = connect(address)
+    try:
+        return find(connection, address, table)
+    except BaseException:
+        connection.close()
+        raise
 
 
-def _open_duckdb(address: Address, table: str | None) -> Table:
+def _connect_to_duckdb(address: Address) -> Any:
     import duckdb
 
     _require_file(address)
     try:
-        connection = connect(address.database)
+        return connect(address.database)
     except duckdb.Error as error:
         reason = str(error).split("\n")[0].split("Error: ")[-1].rstrip(".")
         raise BadFile(f"{address} cannot be opened: {reason}.") from None
+
+
+def _find_in_duckdb(connection: Any, address: Address, table: str | None) -> Table:
     listed = connection.execute(
         "SELECT table_schema, table_name FROM information_schema.tables ORDER BY ALL"
     ).fetchall()
@@ -46,14 +63,19 @@ def _open_duckdb(address: Address, table: str | None) -> Table:
     relation = connection.table(f"{quoted(schema)}.{quoted(name)}")
     frame: Any = nw.from_native(relation)
     columns, label = tuple(relation.columns), f"{name} in {address}"
-    return Table(label, columns, frame, (), connection, (address.database,))
+    sources = (address.database,)
+    return Table(label, columns, frame, (), connection, sources, connection.close)
 
 
-def _open_sqlite(address: Address, table: str | None) -> Table:
-    ibis = _ibis()
+def _connect_to_sqlite(address: Address) -> Any:
+    _ibis()
     _require_file(address)
     place = f"file:{quote(str(Path(address.database).absolute()))}?mode=ro"
-    connection = sqlite3.connect(place, uri=True, isolation_level=None)
+    return sqlite3.connect(place, uri=True, isolation_level=None)
+
+
+def _find_in_sqlite(connection: Any, address: Address, table: str | None) -> Table:
+    ibis = _ibis()
     try:
         backend = ibis.sqlite.from_connection(connection)
         listed = [("main", name) for name in backend.list_tables()]
@@ -65,23 +87,20 @@ def _open_sqlite(address: Address, table: str | None) -> Table:
     return _as_table(found, backend, name, address, (address.database,))
 
 
-def _open_postgres(address: Address, table: str | None) -> Table:
+def _find_in_postgres(connection: Any, address: Address, table: str | None) -> Table:
     ibis = _ibis()
-    connection = _connect_to_postgres(address)
     backend = ibis.postgres.from_connection(connection)
     connection.execute("SELECT 1")  # begins the one transaction in which everything is read
     own = backend.current_database
-    listed = [
-        (schema, name)
-        for schema in backend.list_databases()
-        if schema not in ("information_schema", "pg_catalog")
-        for name in backend.list_tables(database=schema)
-    ]
+    listed = connection.execute(TABLES).fetchall()
     schema, name = _chosen(address, table, listed, own)
-    return _as_table(backend.table(name, database=schema), backend, name, address)
+    # Ibis would take a schema's name apart at its dots and quotes; so it is told beforehand.
+    connection.execute("SELECT set_config('search_path', quote_ident(%s), false)", (schema,))
+    return _as_table(backend.table(name), backend, name, address)
 
 
 def _connect_to_postgres(address: Address) -> Any:
+    _ibis()
     import psycopg
 
     said = {
@@ -135,7 +154,8 @@ def _as_table(
     label = f"{name} in {address}"
     LABELS[backend] = label
     frame: Any = nw.from_native(found)
-    return Table(label, tuple(found.columns), frame, sources=sources)
+    close = backend.con.close
+    return Table(label, tuple(found.columns), frame, sources=sources, close=close)
 
 
 def _chosen(
@@ -186,8 +206,8 @@ def _ibis() -> Any:
         ) from None
 
 
-_OPENERS: dict[str, Callable[[Address, str | None], Table]] = {
-    "postgresql": _open_postgres,
-    "duckdb": _open_duckdb,
-    "sqlite": _open_sqlite,
+_KINDS: dict[str, tuple[Callable[[Address], Any], Callable[[Any, Address, str | None], Table]]] = {
+    "postgresql": (_connect_to_postgres, _find_in_postgres),
+    "duckdb": (_connect_to_duckdb, _find_in_duckdb),
+    "sqlite": (_connect_to_sqlite, _find_in_sqlite),
 }

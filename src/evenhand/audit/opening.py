@@ -8,12 +8,13 @@ Ibis table, and a table of a database, stay in their own engine, which does the 
 from __future__ import annotations
 
 import atexit
+import contextlib
 import functools
 import glob
 import shutil
 import sys
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -46,6 +47,7 @@ class Table:
     paths: tuple[str, ...] = ()
     connection: Any = None  # our own DuckDB, where it is one
     sources: tuple[str, ...] = ()  # the files as they were named
+    close: Callable[[], None] = lambda: None  # when nothing is to be read of it any more
 
     def load(self, needed: Sequence[str], as_text: Sequence[str]) -> Table:
         """The columns needed; of a text file held in memory, with some left as the text they are.
@@ -106,6 +108,17 @@ def open_table(
     if engine is not None and engine not in _READERS:
         raise BadParameter(f"--engine is {engine!r}: it must be {' or '.join(_READERS)}.")
     return _READERS[engine or "duckdb"](patterns, encoding)
+
+
+@contextlib.contextmanager
+def opened(source: Any, *how: Any) -> Iterator[Table]:
+    """The same for as long as it is needed; whoever opened a table closes it."""
+    table = open_table(source, *how)
+    try:
+        yield table
+    finally:
+        if table is not source:
+            table.close()
 
 
 def found_files(patterns: list[str]) -> tuple[list[str], str]:

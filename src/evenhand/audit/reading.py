@@ -110,7 +110,7 @@ def read_events(
         frame = in_utc(frame, name)
     schema = frame.collect_schema()
     if choice.where is not None:
-        frame = frame.filter(condition.parse(choice.where, schema))
+        frame = frame.filter(condition.parse(choice.where, schema, known=table.columns))
     frame = frame.with_columns(nw.col(columns.stakeholder).cast(nw.String))
     if choice.only or choice.exclude:
         name = columns.stakeholder
@@ -129,7 +129,7 @@ def read_events(
     if columns.entitlement is not None:
         parts["entitled"] = nw.col(columns.entitlement)
     if choice.when is not None:
-        parts["mark"] = condition.parse(choice.when, schema, "--when")
+        parts["mark"] = condition.parse(choice.when, schema, "--when", table.columns)
     parts |= {name: nw.col(text) for name, text in texts.items() if text is not None}
     parts |= {name: nw.col(name) for name in (ROW, SAME) if name in schema.names()}
     return Events(

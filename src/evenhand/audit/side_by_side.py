@@ -12,7 +12,7 @@ from typing import Any
 from evenhand.audit.answer import Answer
 from evenhand.audit.auditing import audit
 from evenhand.audit.notes import listed
-from evenhand.audit.opening import open_table
+from evenhand.audit.opening import opened
 from evenhand.audit.turns import EVEN
 from evenhand.audit.words import number
 
@@ -85,11 +85,10 @@ def compare(first: Any, second: Any, **options: Any) -> Comparison:
 
 def _audited(log: Any, options: dict[str, Any]) -> Answer:
     """A log of one history has no column of runs, and is judged as it is."""
-    table = open_table(
-        log, options.get("encoding", "utf-8"), options.get("table"), options.get("engine")
-    )
+    how = options.get("encoding", "utf-8"), options.get("table"), options.get("engine")
     run = options.get("run")
-    return audit(table, **{**options, "run": run if run in table.columns else None})
+    with opened(log, *how) as table:
+        return audit(table, **{**options, "run": run if run in table.columns else None})
 
 
 def _matches(one: Answer, two: Answer) -> tuple[Match, ...]:

@@ -7,6 +7,7 @@ TMPDIR says) and is gone with the last array that looks into it.
 from __future__ import annotations
 
 import tempfile
+import weakref
 from typing import Any
 
 import numpy as np
@@ -29,8 +30,8 @@ class Column:
         if self._file is None:
             self._parts.append(values)
             if self.length > IN_MEMORY:
-                # Closed when nothing looks into it any more, which is not here.
                 self._file = tempfile.TemporaryFile(prefix="evenhand-")  # noqa: SIM115
+                weakref.finalize(self, self._file.close)  # what was mapped of it stays
                 for part in self._parts:
                     part.tofile(self._file)
                 self._parts.clear()

@@ -205,7 +205,7 @@ def audit_command(
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     from evenhand.audit import audit, compare
     from evenhand.audit.address import shown
-    from evenhand.audit.opening import open_table
+    from evenhand.audit.opening import opened
     from evenhand.errors import BadParameter
 
     labels = " and ".join(shown(log) for log in logs)
@@ -219,8 +219,8 @@ def audit_command(
         raise BadParameter(f"--table is given {len(table or ())} times: once for each log.")
     tables = [*(table or (None,)), *(table or (None,))][: len(logs)]
     if stakeholder is None or time is None:
-        opened = open_table(logs[0], encoding, tables[0], engine)
-        raise BadParameter(_which_columns(opened.label, opened.columns, stakeholder is None))
+        with opened(logs[0], encoding, tables[0], engine) as log:
+            raise BadParameter(_which_columns(log.label, log.columns, stakeholder is None))
     options: dict[str, Any] = {
         "stakeholder": stakeholder,
         "time": time,

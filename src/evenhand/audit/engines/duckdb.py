@@ -14,6 +14,8 @@ from evenhand.audit.engines.engine import BLANKS, BLOCK_ROWS, ZONE, Arrays, Engi
 class DuckDB(Engine):
     """Frames are DuckDB relations."""
 
+    knows_formats = True
+
     def fetch(self, frame: Frame) -> Arrays:
         columns = frame.to_native().fetchnumpy()  # needs no other package, unlike collect()
         return {name: _filled(values) for name, values in columns.items()}

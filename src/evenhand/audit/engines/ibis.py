@@ -1,4 +1,4 @@
-"""Ibis: tables in a database. Postgres and SQLite are known in detail, others through Arrow.
+"""Ibis: tables in a database. Postgres and SQLite are known in detail, others at one go.
 
 Expressions become SQL in Ibis, which quotes every name and value; no text is put together here.
 """
@@ -47,9 +47,7 @@ class Database(Engine):
         return as_arrays(frame.to_native().to_pyarrow())
 
     def blocks(self, frame: Frame, most: int) -> Iterator[Arrays]:
-        with frame.to_native().to_pyarrow_batches(chunk_size=BLOCK_ROWS) as batches:
-            for batch in batches:
-                yield as_arrays(batch)
+        yield self.fetch(frame)  # Ibis' batches do not work with every database, DuckDB for one
 
     def in_utc(self, frame: Frame, column: str) -> Frame:
         # Ibis keeps its sessions in UTC, so leaving out the zone leaves the moment in UTC.
@@ -119,6 +117,8 @@ class _Cursors(Database):
     def _array(self, values: Sequence[Any], kind: Any) -> np.ndarray:
         import pyarrow
 
+        if kind.is_floating():  # also of a numeric, which is what a sum may be
+            return np.array(values, dtype=np.float64)
         return as_array(pyarrow.array(values, type=kind.to_pyarrow()))
 
 
