@@ -21,8 +21,8 @@ from typing import Any
 from evenhand.errors import BadParameter, CannotConnect, MissingExtra
 from evenhand.experiments.tasks import BlockFailed, Heard, Task
 
-CONNECTING = {"local": 120.0, "auto": 20.0}  # seconds; one's own has to be started first
-ANSWERING = 20.0  # seconds that a running cluster has to answer
+CONNECTING = {"local": 120.0, "auto": 15.0}  # seconds; one's own has to be started first
+ANSWERING = 15.0  # seconds that a running cluster has to answer
 PATIENCE = 60.0  # seconds that a cluster may do nothing before it is called full
 GRACE = 40.0  # seconds to save what there is, when it is told to stop
 ADDRESS = re.compile(r"local|auto|(ray://)?(\[[0-9a-fA-F:]+\]|[^\s:/\[\]]+):\d{1,5}")
