@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
 import sys
 from pathlib import Path
 
@@ -25,19 +24,6 @@ from made_up import all_figures
 pytestmark = pytest.mark.system
 
 SHOP = Doughnuts(num_stakeholders=2, horizon=3, presence=0.8)
-
-
-@pytest.fixture(scope="module")
-def browser():
-    playwright = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
-    chromium = shutil.which("chromium")
-    if chromium is None:
-        pytest.skip("chromium is not installed")
-    quiet = ["--no-sandbox", "--disable-gpu", "--no-first-run", "--disable-background-networking"]
-    with playwright.sync_playwright() as driver:
-        opened = driver.chromium.launch(executable_path=chromium, args=quiet)
-        yield opened
-        opened.close()
 
 
 def visit(browser, page_bytes, tmp_path, width=1200):

@@ -21,6 +21,8 @@ from evenhand.cli import (
 app = typer.Typer(
     name="evenhand",
     help="Fairness that remembers: score, plan and learn decisions that stay fair over time.",
+    epilog="Example: evenhand audit log.csv --stakeholder region --time date --amount doses "
+    "--every month",
     no_args_is_help=True,
     pretty_exceptions_enable=False,
     rich_markup_mode="markdown",
