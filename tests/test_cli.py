@@ -14,6 +14,7 @@ def run(*arguments: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(command, capture_output=True, text=True, check=False)
 
 
+@pytest.mark.system  # half a minute of two cores
 def test_demo_tells_the_whole_story_on_one_page(tmp_path):
     page = tmp_path / "demo.html"
     done = run("demo", "--json", "--out", str(page))
