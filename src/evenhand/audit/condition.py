@@ -18,6 +18,7 @@ from typing import Any, NamedTuple
 
 import narwhals as nw
 
+from evenhand.audit.engines.engine import as_it_is
 from evenhand.errors import BadCondition
 
 TOKEN = re.compile(
@@ -74,14 +75,18 @@ class Term(NamedTuple):
 
 
 def parse(
-    text: str, schema: Mapping[str, Any], what: str = "--where", known: Sequence[str] = ()
+    text: str,
+    schema: Mapping[str, Any],
+    what: str = "--where",
+    known: Sequence[str] = (),
+    moment: Callable[[datetime.datetime], nw.Expr] = as_it_is,
 ) -> nw.Expr:
     """The condition that `text` says, over the columns of a table.
 
-    `known` are all columns there are, where `schema` has only those that the text may mean.
+    `known` are all columns there are, where `schema` has only those that the text may mean;
+    `moment` says a moment in the words of the table's engine.
     """
-    term = _Parser(text, schema, what, known or list(schema)).whole()
-    return term.value
+    return _Parser(text, schema, what, known or list(schema), moment).whole().value
 
 
 def kind_of(dtype: Any) -> str:
@@ -97,9 +102,15 @@ class _Parser:
     """Recursive descent: a method for each level of the grammar, the loosest first."""
 
     def __init__(
-        self, text: str, schema: Mapping[str, Any], what: str, known: Sequence[str]
+        self,
+        text: str,
+        schema: Mapping[str, Any],
+        what: str,
+        known: Sequence[str],
+        as_moment: Callable[[datetime.datetime], nw.Expr],
     ) -> None:
         self.text, self.schema, self.what, self.known = text, schema, what, known
+        self.as_moment = as_moment
         self.tokens = self._tokens()
         self.place = 0
 
@@ -255,7 +266,7 @@ class _Parser:
             raise self.error(f"{text!r} is no date such as '2021-03-31'") from None
         if value.tzinfo is not None:
             value = value.astimezone(datetime.UTC).replace(tzinfo=None)
-        return Term(nw.lit(value, dtype=nw.Datetime("us")), "time")
+        return Term(self.as_moment(value), "time")
 
     def need(self, term: Term, kind: str, where: str) -> Term:
         if term.kind != kind:

@@ -13,7 +13,7 @@ from typing import Any
 import narwhals as nw
 
 from evenhand.audit import condition
-from evenhand.audit.engines import fetch
+from evenhand.audit.engines import engine_of, fetch
 from evenhand.audit.opening import ROW, SAME, Table
 from evenhand.audit.values import in_utc, read_numbers, read_times
 from evenhand.errors import BadLog, BadParameter, MissingColumn
@@ -108,9 +108,11 @@ def read_events(
             texts["amount_text"] = typed.text
     for name in set(needed) - set(used.values()):
         frame = in_utc(frame, name)
-    schema = frame.collect_schema()
+    schema, moment = frame.collect_schema(), engine_of(frame).moment
     if choice.where is not None:
-        frame = frame.filter(condition.parse(choice.where, schema, known=table.columns))
+        frame = frame.filter(
+            condition.parse(choice.where, schema, "--where", table.columns, moment)
+        )
     frame = frame.with_columns(nw.col(columns.stakeholder).cast(nw.String))
     if choice.only or choice.exclude:
         name = columns.stakeholder
@@ -129,7 +131,7 @@ def read_events(
     if columns.entitlement is not None:
         parts["entitled"] = nw.col(columns.entitlement)
     if choice.when is not None:
-        parts["mark"] = condition.parse(choice.when, schema, "--when", table.columns)
+        parts["mark"] = condition.parse(choice.when, schema, "--when", table.columns, moment)
     parts |= {name: nw.col(text) for name, text in texts.items() if text is not None}
     parts |= {name: nw.col(name) for name in (ROW, SAME) if name in schema.names()}
     return Events(

@@ -73,14 +73,15 @@ def open_files(patterns: list[str], encoding: str) -> Table:
             )
             native = reader.csv(list(absolute))
             frame: Any = nw.from_native(native)
-            return SparkCsv(label, tuple(native.columns), frame, absolute, None, files, reader)
+            columns = tuple(native.columns)
+            return SparkCsv(label, columns, frame, absolute, sources=files, reader=reader)
         if kind is PARQUET:
             native = session.read.option("mergeSchema", len(paths) > 1).parquet(*absolute)
         else:
             many = not paths[0].lower().endswith((".json", ".json.gz"))
             native = session.read.option("multiLine", not many).json(list(absolute))
     frame = nw.from_native(native)
-    return Table(label, tuple(native.columns), frame, (), None, files)
+    return Table(label, tuple(native.columns), frame, sources=files)
 
 
 def _separator(path: str) -> str:

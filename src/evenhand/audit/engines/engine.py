@@ -6,6 +6,7 @@ do each in their own way stands here: reading text, holding a result, and handin
 
 from __future__ import annotations
 
+import datetime
 from abc import ABC, abstractmethod
 from collections.abc import Iterator
 from typing import Any
@@ -33,6 +34,11 @@ MOMENT = rf"^{_DAY}(?:[T ]{_TIME}{_OFFSET}?)?$"
 NUMBER = r"^[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?[12]?\d{1,2})?$"
 
 
+def as_it_is(moment: datetime.datetime) -> nw.Expr:
+    """A moment as most engines take it."""
+    return nw.lit(moment, dtype=nw.Datetime("us"))
+
+
 class Engine(ABC):
     """A place where tables live. Frames go in and come out; only blocks of arrays leave it."""
 
@@ -54,6 +60,10 @@ class Engine(ABC):
 
     def release(self, frame: Frame) -> None:
         """Give back what `hold` took."""
+
+    def moment(self, value: datetime.datetime) -> nw.Expr:
+        """A moment in UTC, to compare a column of moments with."""
+        return as_it_is(value)
 
     @abstractmethod
     def in_utc(self, frame: Frame, column: str) -> Frame:

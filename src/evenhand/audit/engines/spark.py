@@ -3,6 +3,11 @@
 from __future__ import annotations
 
 import contextlib
+import datetime
+import os
+import re
+import sys
+import warnings
 from collections.abc import Iterator
 from typing import Any
 
@@ -10,7 +15,7 @@ import narwhals as nw
 
 from evenhand.audit.engines.arrow import as_arrays
 from evenhand.audit.engines.engine import BLOCK_ROWS, MOMENT, NUMBER, ZONE, Arrays, Engine, Frame
-from evenhand.errors import BadLog, BadParameter, CannotConnect
+from evenhand.errors import BadLog, BadParameter, CannotConnect, MissingExtra
 
 # How Spark says, in one way or another, that there was not enough memory.
 NO_MEMORY = ("OutOfMemory", "Java heap space", "maxResultSize", "Cannot allocate memory")
@@ -29,9 +34,12 @@ class Spark(Engine):
             return
         import pyarrow
 
+        native = frame.to_native()
+        _use_this_python(native)
         # Each batch travels as one row of bytes, and one part of the table is here at a time.
-        packed = frame.to_native().mapInArrow(_packing(), "batch binary")
-        with plainly():
+        with plainly(), warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # on versions of pandas, which is not used here
+            packed = native.mapInArrow(_packing(), "batch binary")
             for row in packed.toLocalIterator(prefetchPartitions=True):
                 with pyarrow.ipc.open_stream(bytes(row.batch)) as stream:
                     yield as_arrays(stream.read_all())
@@ -43,6 +51,10 @@ class Spark(Engine):
     def release(self, frame: Frame) -> None:
         with contextlib.suppress(Exception):  # a lost session has nothing to give back
             frame.to_native().unpersist()
+
+    def moment(self, value: datetime.datetime) -> nw.Expr:
+        # Spark would take a moment of Python's for one in this computer's zone.
+        return nw.lit(str(value)).cast(nw.Datetime("us"))
 
     def in_utc(self, frame: Frame, column: str) -> Frame:
         native = frame.to_native()
@@ -75,6 +87,16 @@ class Spark(Engine):
 
         zone = functions.regexp_extract(_text(column), ZONE, 1)
         return _added(frame.to_native(), into, zone)
+
+
+def _use_this_python(native: Any) -> None:
+    """Where Spark runs on this machine, its workers are this Python, not any on the path."""
+    if "PYSPARK_PYTHON" in os.environ:
+        return
+    with contextlib.suppress(Exception):  # a session of Spark Connect has no context
+        context = native.sparkSession.sparkContext
+        if context.master.startswith("local"):
+            context.pythonExec = sys.executable
 
 
 def _packing() -> Any:
@@ -121,7 +143,7 @@ def _added(native: Any, name: str, value: Any) -> Frame:
 @contextlib.contextmanager
 def plainly() -> Iterator[None]:
     """What Spark complains of in pages, in one sentence."""
-    from py4j.protocol import Py4JError, Py4JJavaError, Py4JNetworkError
+    from py4j.protocol import Py4JError, Py4JNetworkError
     from pyspark.errors import PySparkException
 
     try:
@@ -132,11 +154,24 @@ def plainly() -> Iterator[None]:
             "run it again."
         ) from None
     except (PySparkException, Py4JError) as error:
-        text = str(error.java_exception) if isinstance(error, Py4JJavaError) else str(error)
+        text = str(error)
         if any(sign in text for sign in NO_MEMORY):
             raise CannotConnect(
                 "Spark ran out of memory: give it more (spark.driver.memory, "
                 "spark.executor.memory), or ask a coarser question, such as --every month."
             ) from None
-        reason = text.strip().split("\n")[0].split("SQLSTATE")[0].rstrip(" .")
-        raise BadLog(f"Spark cannot read the log: {reason}.") from None
+        if "No module named 'pyarrow'" in text:
+            raise MissingExtra(
+                "Spark's workers need pyarrow, which is not installed there: install it, or say "
+                "with PYSPARK_PYTHON which Python has it."
+            ) from None
+        raise BadLog(f"Spark cannot read the log: {_reason(text)}.") from None
+
+
+def _reason(text: str) -> str:
+    """What it all began with, out of pages that begin with what it led to."""
+    causes = re.findall(r"^Caused by: (.*)$", text, re.M)
+    said = causes[-1] if causes else text.strip().split("\n")[0]
+    return (
+        re.sub(r"^(?:[\w.$]+(?:Exception|Error): )+", "", said).split(" SQLSTATE")[0].rstrip(" .")
+    )
