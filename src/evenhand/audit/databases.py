@@ -89,14 +89,16 @@ def _find_in_sqlite(connection: Any, address: Address, table: str | None) -> Tab
 
 def _find_in_postgres(connection: Any, address: Address, table: str | None) -> Table:
     ibis = _ibis()
-    backend = ibis.postgres.from_connection(connection)
-    connection.execute("SELECT 1")  # begins the one transaction in which everything is read
-    own = backend.current_database
-    listed = connection.execute(TABLES).fetchall()
-    schema, name = _chosen(address, table, listed, own)
-    # Ibis would take a schema's name apart at its dots and quotes; so it is told beforehand.
-    connection.execute("SELECT set_config('search_path', quote_ident(%s), false)", (schema,))
-    return _as_table(backend.table(name), backend, name, address)
+    from evenhand.audit.engines.ibis import Postgres
+
+    with Postgres().plainly(str(address)):
+        backend = ibis.postgres.from_connection(connection)
+        connection.execute("SELECT 1")  # begins the one transaction in which everything is read
+        listed = connection.execute(TABLES).fetchall()
+        schema, name = _chosen(address, table, listed, backend.current_database)
+        # Ibis would take a schema's name apart at its dots and quotes; so it is told beforehand.
+        connection.execute("SELECT set_config('search_path', quote_ident(%s), false)", (schema,))
+        return _as_table(backend.table(name), backend, name, address)
 
 
 def _connect_to_postgres(address: Address) -> Any:

@@ -99,7 +99,7 @@ class _Cursors(Database):
         table = frame.to_native()
         backend, schema = table.get_backend(), table.schema()
         query = backend.compile(table)
-        with self._plainly(LABELS.get(backend, "the database")), self._cursor(backend) as cursor:
+        with self.plainly(LABELS.get(backend, "the database")), self._cursor(backend) as cursor:
             cursor.execute(query)
             while rows := cursor.fetchmany(BLOCK_ROWS):
                 columns = zip(*rows, strict=True)
@@ -112,7 +112,8 @@ class _Cursors(Database):
     def _cursor(self, backend: Any) -> Any: ...
 
     @abstractmethod
-    def _plainly(self, label: str) -> Any: ...
+    def plainly(self, label: str) -> Any:
+        """A context in which the database's complaints become one sentence each."""
 
     def _array(self, values: Sequence[Any], kind: Any) -> np.ndarray:
         import pyarrow
@@ -132,7 +133,7 @@ class Postgres(_Cursors):
             yield cursor
 
     @contextlib.contextmanager
-    def _plainly(self, label: str) -> Iterator[None]:
+    def plainly(self, label: str) -> Iterator[None]:
         import psycopg
 
         try:
@@ -151,7 +152,7 @@ class Postgres(_Cursors):
                 "written, so run it again."
             ) from None
         except psycopg.Error as error:
-            what = error.diag.message_primary or type(error).__name__
+            what = error.diag.message_primary or str(error).split("\n")[0].rstrip(".")
             raise BadLog(f"{label} cannot be read: {what}.") from None
 
 
@@ -187,7 +188,7 @@ class SQLite(_Cursors):
             yield cursor
 
     @contextlib.contextmanager
-    def _plainly(self, label: str) -> Iterator[None]:
+    def plainly(self, label: str) -> Iterator[None]:
         try:
             yield
         except sqlite3.Error as error:
