@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from typing import TYPE_CHECKING, Any
 
@@ -211,7 +212,7 @@ def to_markdown(found: Reproduction) -> str:
                 )
         heading = ("recipe", "method", "score (IQM)", "95% interval", "regret", "seconds")
         lines += _rows(heading, rows)
-    return "\n".join(lines).replace("-", "−").replace("|−−−", "|---") + "\n"
+    return re.sub(r"(?<![\w|-])-(?=\d)", "−", "\n".join(lines)) + "\n"
 
 
 def _interval_words(finding: Finding) -> str:
