@@ -73,6 +73,7 @@ def test_moments_of_a_zone_in_blocks(decisions, monkeypatch):
     """Anytime, where rows come back some at a time and lie in files."""
     expected = audit(same.untidy_frame(), **same.MAPPED)
     monkeypatch.setattr("evenhand.audit.engines.spark.BLOCK_ROWS", 100)
+    monkeypatch.setattr("evenhand.audit.engines.spark.PART_ROWS", 700)
     monkeypatch.setattr("evenhand.audit.spool.IN_MEMORY", 500)
     found = audit(decisions, **{**same.MAPPED, "time": "moment"})
     same.assert_same(found, expected, True)

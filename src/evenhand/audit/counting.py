@@ -53,9 +53,9 @@ def count(events: Events, notes: Notes, exact: bool, names: tuple[str, ...] = ()
             checks.refuse_two_readings(events, cells)
             cells = _differences(cells, exact, events.plain_numbers)
         index = cells.select("who").unique().with_row_index("code", order_by="who")
-        coded = cells.join(index, on="who").drop("who").sort("at", "code")
+        coded = cells.join(index, on="who").drop("who")
         gathered = _Gathering(events, seen.names, everyone)
-        for block in engine.blocks(coded, seen.cells):
+        for block in engine.blocks(coded, ("at", "code"), seen.cells):
             gathered.take(block)
     finally:
         engine.release(held)

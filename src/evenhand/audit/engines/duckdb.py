@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import narwhals as nw
@@ -20,11 +20,11 @@ class DuckDB(Engine):
         columns = frame.to_native().fetchnumpy()  # needs no other package, unlike collect()
         return {name: _filled(values) for name, values in columns.items()}
 
-    def blocks(self, frame: Frame, most: int) -> Iterator[Arrays]:
+    def blocks(self, frame: Frame, by: Sequence[str], most: int) -> Iterator[Arrays]:
         if most <= BLOCK_ROWS:
-            yield self.fetch(frame)
+            yield self.fetch(frame.sort(*by))
             return
-        held = frame.to_native().materialize()
+        held = frame.sort(*by).to_native().materialize()
         for start in range(0, len(held), BLOCK_ROWS):
             part: Any = nw.from_native(held.limit(BLOCK_ROWS, start))
             yield self.fetch(part)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import datetime
 from abc import ABC, abstractmethod
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import narwhals as nw
@@ -51,8 +51,8 @@ class Engine(ABC):
         """All rows at once, as columns; an empty place is NaN, NaT or None."""
 
     @abstractmethod
-    def blocks(self, frame: Frame, most: int) -> Iterator[Arrays]:
-        """The same in order, some rows at a time, where there are at most so many in all."""
+    def blocks(self, frame: Frame, by: Sequence[str], most: int) -> Iterator[Arrays]:
+        """The same in order of some columns, some rows at a time, of at most so many in all."""
 
     def hold(self, frame: Frame) -> Frame:
         """The same rows worked out once, where the engine has a place for them."""

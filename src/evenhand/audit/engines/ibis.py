@@ -46,8 +46,10 @@ class Database(Engine):
     def fetch(self, frame: Frame) -> Arrays:
         return as_arrays(frame.to_native().to_pyarrow())
 
-    def blocks(self, frame: Frame, most: int) -> Iterator[Arrays]:
-        yield self.fetch(frame)  # Ibis' batches do not work with every database, DuckDB for one
+    def blocks(self, frame: Frame, by: Sequence[str], most: int) -> Iterator[Arrays]:
+        yield self.fetch(
+            frame.sort(*by)
+        )  # Ibis' batches do not work with every database, DuckDB for one
 
     def in_utc(self, frame: Frame, column: str) -> Frame:
         # Ibis keeps its sessions in UTC, so leaving out the zone leaves the moment in UTC.
@@ -92,10 +94,13 @@ class _Cursors(Database):
     def fetch(self, frame: Frame) -> Arrays:
         schema = frame.to_native().schema()
         empty = {name: self._array((), kind) for name, kind in schema.items()}
-        parts = [empty, *self.blocks(frame, 0)]
+        parts = [empty, *self._rows(frame)]
         return {name: np.concatenate([part[name] for part in parts]) for name in empty}
 
-    def blocks(self, frame: Frame, most: int) -> Iterator[Arrays]:
+    def blocks(self, frame: Frame, by: Sequence[str], most: int) -> Iterator[Arrays]:
+        return self._rows(frame.sort(*by))
+
+    def _rows(self, frame: Frame) -> Iterator[Arrays]:
         table = frame.to_native()
         backend, schema = table.get_backend(), table.schema()
         query = backend.compile(table)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 import narwhals as nw
 import numpy as np
@@ -18,8 +18,8 @@ class Other(Engine):
         eager = frame.collect()
         return {name: np.asarray(eager[name].to_numpy()) for name in eager.columns}
 
-    def blocks(self, frame: Frame, most: int) -> Iterator[Arrays]:
-        yield self.fetch(frame)
+    def blocks(self, frame: Frame, by: Sequence[str], most: int) -> Iterator[Arrays]:
+        yield self.fetch(frame.sort(*by))
 
     def in_utc(self, frame: Frame, column: str) -> Frame:
         utc = nw.col(column)

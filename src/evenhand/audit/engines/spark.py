@@ -8,7 +8,7 @@ import os
 import re
 import sys
 import warnings
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import narwhals as nw
@@ -17,6 +17,7 @@ from evenhand.audit.engines.arrow import as_arrays
 from evenhand.audit.engines.engine import BLOCK_ROWS, MOMENT, NUMBER, ZONE, Arrays, Engine, Frame
 from evenhand.errors import BadLog, BadParameter, CannotConnect, MissingExtra
 
+PART_ROWS = 1 << 18  # rows of a part of a table that Spark hands over
 # How Spark says, in one way or another, that there was not enough memory.
 NO_MEMORY = ("OutOfMemory", "Java heap space", "maxResultSize", "Cannot allocate memory")
 
@@ -28,9 +29,9 @@ class Spark(Engine):
         with plainly():
             return as_arrays(frame.to_native().toArrow())
 
-    def blocks(self, frame: Frame, most: int) -> Iterator[Arrays]:
+    def blocks(self, frame: Frame, by: Sequence[str], most: int) -> Iterator[Arrays]:
         if most <= BLOCK_ROWS:
-            yield self.fetch(frame)
+            yield self.fetch(frame.sort(*by))
             return
         import pyarrow
 
@@ -39,7 +40,10 @@ class Spark(Engine):
         # Each batch travels as one row of bytes, and one part of the table is here at a time.
         with plainly(), warnings.catch_warnings():
             warnings.simplefilter("ignore")  # on versions of pandas, which is not used here
-            packed = native.mapInArrow(_packing(), "batch binary")
+            keys = [_column(name) for name in by]
+            # Parts of a known size, so that what is here at a time is bounded.
+            parts = native.repartitionByRange(-(-most // PART_ROWS), *keys)
+            packed = parts.sortWithinPartitions(*keys).mapInArrow(_packing(), "batch binary")
             for row in packed.toLocalIterator(prefetchPartitions=True):
                 with pyarrow.ipc.open_stream(bytes(row.batch)) as stream:
                     yield as_arrays(stream.read_all())
