@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import functools
+import json
 import threading
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -46,10 +48,18 @@ class Task:
         from evenhand.experiments.cores import keep_to_one_core
 
         keep_to_one_core()
-        from evenhand.experiments.blocks import build
         from evenhand.experiments.runs import train
 
-        return train(build(self.config), self.config, self.path, progress)
+        agent = _agent(json.dumps({**self.config, "seeds": None}, sort_keys=True))
+        return train(agent, self.config, self.path, progress)
+
+
+@functools.lru_cache(maxsize=2)
+def _agent(config: str) -> Any:
+    """Built once for all blocks that a process does of a method: the next ones are compiled."""
+    from evenhand.experiments.blocks import build
+
+    return build(json.loads(config))
 
 
 class Executor(Protocol):

@@ -1,0 +1,87 @@
+"""Seeds spread over processes: two against one in the same run, on the same blocks (wanted: 1.7
+times), and the pieces of which the cost of a sweep is made: see docs/scale.md.
+"""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+WANTED = 1.7
+# A recurrent network on lending, the paper's recipe: long enough that starting does not decide.
+SEEDS, EPISODES = 10, 400
+
+
+def measure(workers: int) -> float:
+    """Seconds of the whole."""
+    from evenhand.experiments.blocks import block_files, train_in_blocks
+    from evenhand.experiments.processes import LocalProcesses
+
+    config = {
+        "deep": True,
+        "environment": "lending",
+        "method": "rnn",
+        "recipe": "paper",
+        "seeds": list(range(SEEDS)),
+        "steps": EPISODES * 40,
+        "every": EPISODES,
+    }
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "run"
+        started = time.perf_counter()
+        run = train_in_blocks(config, path, executor=LocalProcesses(workers))
+        took = time.perf_counter() - started
+        files = block_files(path)
+        size = sum(file.stat().st_size for file in files)
+    print(
+        f"{workers} process{'es' if workers > 1 else ''}: {took:.1f} s; the slowest of "
+        f"{len(files)} blocks compiled for {run.compile_seconds:.1f} s and learned for "
+        f"{run.seconds:.1f} s; {size / SEEDS / 1e6:.1f} MB a seed",
+        flush=True,
+    )
+    return took
+
+
+def start_up() -> float:
+    """Seconds until a process can begin to compile."""
+    started = time.perf_counter()
+    code = "import evenhand.experiments.compare as c; c.build"
+    subprocess.run([sys.executable, "-c", code], check=True)
+    return time.perf_counter() - started
+
+
+def on_ray() -> None:
+    """What a cluster of this machine takes to start, and an empty task on it."""
+    os.environ |= {"RAY_USAGE_STATS_ENABLED": "0", "RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO": "0"}
+    try:
+        import ray
+    except ImportError:
+        print("Ray is not installed: not measured")
+        return
+    started = time.perf_counter()
+    ray.init(address="local", num_cpus=2, include_dashboard=False, logging_level="ERROR")
+    begun = time.perf_counter() - started
+    nothing = ray.remote(num_cpus=1)(lambda: None)
+    ray.get([nothing.remote() for _ in range(4)])
+    started = time.perf_counter()
+    ray.get([nothing.remote() for _ in range(1000)])
+    each = (time.perf_counter() - started) / 1000
+    print(f"Ray: {begun:.1f} s to start here, {each * 1e3:.2f} ms an empty task")
+    ray.shutdown()
+
+
+def main() -> None:
+    load = os.getloadavg()[0]
+    print(f"rnn on lending, {SEEDS} seeds of {EPISODES} episodes; load {load:.1f} before")
+    print(f"a process is ready after {start_up():.1f} s")
+    one, two = measure(1), measure(2)
+    print(f"two processes against one: {one / two:.2f} times (wanted: {WANTED})", flush=True)
+    on_ray()
+
+
+if __name__ == "__main__":
+    main()
