@@ -62,7 +62,7 @@ def test_side_by_side_they_are_equal_at_the_end_alone(logs):
     assert by["every month", "parity"].fairer == logs[1]
     assert by["at the end", "parity"].fairer is None
     assert by["at the end", "parity"].turns
-    assert f"{logs[1]} is fairer every month by parity (−20,000 against 0)" in found.verdict
+    assert f"{logs[1]} is fairer every month by parity (0 against −20,000)" in found.verdict
     assert "The verdict turns" in found.verdict
 
 

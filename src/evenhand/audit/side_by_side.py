@@ -9,6 +9,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
+
 from evenhand.audit.answer import Answer
 from evenhand.audit.auditing import audit
 from evenhand.audit.notes import listed
@@ -125,7 +127,10 @@ def _verdict(one: Answer, two: Answer, matches: tuple[Match, ...]) -> str:
         words.append(f"{answer.label}: {answer.verdict.split('. ')[0].rstrip('.')}.")
     if matches:
         asked = matches[0]
-        scores = " against ".join("undefined" if s is None else number(s) for s in asked.scores)
+        found = list(asked.scores)
+        if asked.fairer:  # the score of the one that is named stands first
+            found.sort(key=lambda score: -np.inf if score is None else score, reverse=True)
+        scores = " against ".join("undefined" if s is None else number(s) for s in found)
         which = f"{asked.fairer} is fairer" if asked.fairer else "The two are equally fair"
         words.append(f"{which} {asked.question} by {asked.welfare} ({scores}).")
         turned = [f"{match.question} by {match.welfare}" for match in matches if match.turns]
