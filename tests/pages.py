@@ -9,7 +9,7 @@ On a page, in the order in which they stand and in one folder:
 
 In an output `…` stands for anything. Blocks with a verb that learns are slow: they are read by the
 real command line, and run by `make test-system`, unless `<!-- run -->` stands before them. To
-reproduce a figure takes hours, so that is read only.
+reproduce a figure takes hours, and databases and clusters are elsewhere, so that is read only.
 """
 
 from __future__ import annotations
@@ -75,8 +75,15 @@ class Block:
         return {words[1] for words in map(_words, self.commands) if words[0] == "evenhand"}
 
     @property
+    def elsewhere(self) -> bool:
+        """Whether a command works on a server or a cluster that a page can only speak of."""
+        return any(sign in self.text for sign in ("://", "--engine spark", "--ray"))
+
+    @property
     def slow(self) -> bool:
-        if any(command.split()[0] in ("make", "pip") for command in self.commands):
+        if self.elsewhere or any(
+            command.split()[0] in ("make", "pip") for command in self.commands
+        ):
             return True
         return bool(self.verbs & SLOW) and "<!-- run -->" not in self.before
 

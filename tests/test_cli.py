@@ -51,6 +51,7 @@ def test_list_has_a_line_for_every_registered_name():
     assert "log_nash" in run("list").stdout
 
 
+@pytest.mark.system  # processes that compile anew
 def test_train_evaluate_and_compare_as_in_the_readme(tmp_path):
     small = ("--stakeholders", "2", "--horizon", "3", "--seeds", "2", "--steps", "1000")
     path = tmp_path / "fair.run"

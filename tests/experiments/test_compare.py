@@ -77,6 +77,7 @@ def test_a_stopped_run_goes_on_to_the_same_numbers(tmp_path, monkeypatch):
         train(learner, config, path)
 
 
+@pytest.mark.system  # processes that compile anew
 def test_kill_9_in_the_middle_of_a_compare_changes_nothing(tmp_path):
     command = [
         *(sys.executable, "-m", "evenhand", "compare", "doughnuts", "--methods", "fairqcm,full"),

@@ -54,6 +54,7 @@ def small(monkeypatch):
     monkeypatch.setattr(reproduction, "THEOREMS", THEOREMS[:2])
 
 
+@pytest.mark.system  # processes that compile anew
 @pytest.mark.usefixtures("small")
 def test_all_on_one_page_and_again_from_what_was_saved(tmp_path):
     command = ["reproduce", "all", "--seeds", "2", "--quick", "--out", str(tmp_path)]

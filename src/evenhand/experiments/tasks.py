@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import json
 import threading
@@ -91,7 +92,7 @@ def carry_out(
             heard(k, run.config["steps"], run.config["steps"], float(run.scores[-1].mean()))
     if left:
         executor.open()
-    stop = threading.Event()
+    stop, done = threading.Event(), threading.Event()
     failures: list[BaseException] = []
 
     def work() -> None:
@@ -99,28 +100,29 @@ def carry_out(
             executor.run([tasks[k] for k in left], lambda k, *now: heard(left[k], *now), stop)
         except BaseException as failure:
             failures.append(failure)
+        finally:
+            done.set()
 
-    thread = threading.Thread(target=work)
+    # Waited for by an event: a thread whose `join` is interrupted is taken for ended.
     if left:
-        thread.start()
+        threading.Thread(target=work).start()
+    else:
+        done.set()
     try:
         if meanwhile is not None:
             meanwhile()
-        while thread.is_alive():
-            thread.join(0.1)
+        while not done.wait(0.1):
+            pass
     except BaseException:
         stop.set()
-        if left:
-            _patiently(thread)
+        _patiently(done)
         raise
     if failures:
         raise failures[0]
 
 
-def _patiently(thread: threading.Thread) -> None:
+def _patiently(done: threading.Event) -> None:
     """Wait for what is being saved, whatever keys are pressed."""
-    while thread.is_alive():
-        try:
-            thread.join()
-        except KeyboardInterrupt:
-            continue
+    while not done.is_set():
+        with contextlib.suppress(KeyboardInterrupt):
+            done.wait(0.1)
