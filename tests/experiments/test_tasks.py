@@ -271,6 +271,7 @@ def test_a_run_interrupted_in_the_middle_of_a_stretch_is_what_was_saved(tmp_path
         return walk(self, learners, steps)
 
     monkeypatch.setattr(type(learner), "walk", interrupted)
+    monkeypatch.setattr(runs, "SAVE_EVERY", 1e9)  # however long it takes to compile
     assert len(train(learner, CONFIG, tmp_path / "a.run").scores) == 5
     assert not (tmp_path / "a.run").exists()
     monkeypatch.setattr(runs, "SAVE_EVERY", 0.0)
