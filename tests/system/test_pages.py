@@ -121,16 +121,34 @@ def test_the_demo_can_be_read_without_its_script(browser, story, tmp_path):
     assert page.locator(".stepper").is_hidden()
 
 
-@pytest.mark.parametrize("width", [1200, 360])
-def test_the_reproduction_opens_offline_and_is_drawn(browser, tmp_path, width):
+@pytest.fixture(scope="module")
+def reproduced():
+    """The page of a reproduction with made-up curves."""
     about = {"made": "today", "seconds": 1.0, "training_seconds": 2.0, "seeds": 6}
     about |= {"quick": True, "machine": "this one", "versions": {"evenhand": "0"}}
     theorems = [(THEOREMS[0], THEOREMS[0].checked(2))]
-    whole = reproduction_page(Reproduction(audits(), theorems, all_figures(), about))
-    page, requests, complaints = visit(browser, whole, tmp_path, width)
+    return reproduction_page(Reproduction(audits(), theorems, all_figures(), about))
+
+
+@pytest.mark.parametrize("width", [1200, 360])
+def test_the_reproduction_opens_offline_and_is_drawn(browser, reproduced, tmp_path, width):
+    page, requests, complaints = visit(browser, reproduced, tmp_path, width)
     page.wait_for_selector("html[data-drawn]")
     assert (requests, complaints) == ([], [])
     assert page.locator(".plot svg").count() == 8  # two for each of four figures
     assert page.evaluate("document.documentElement.scrollWidth - innerWidth") <= 0
     assert page.locator("#verdict tbody tr").count() == 13
     assert "A quick run." in page.locator("#verdict").inner_text()
+
+
+@pytest.mark.parametrize("which", ["story", "reproduced"])
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_no_barriers_on_either_page(browser, which, scheme, request, tmp_path, barriers):
+    path = tmp_path / "page.html"
+    path.write_bytes(request.getfixturevalue(which))
+    page = browser.new_context(offline=True, color_scheme=scheme, bypass_csp=True).new_page()
+    page.goto(path.as_uri())
+    page.wait_for_selector("html[data-drawn]")
+    serious, passed = barriers(page)
+    assert serious == []
+    assert passed > 20
