@@ -5,6 +5,7 @@ times), and the pieces of which the cost of a sweep is made: see docs/scale.md.
 from __future__ import annotations
 
 import os
+import resource
 import subprocess
 import sys
 import tempfile
@@ -32,18 +33,27 @@ def measure(workers: int) -> float:
     }
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "run"
-        started = time.perf_counter()
+        started, used = time.perf_counter(), _used()
         run = train_in_blocks(config, path, executor=LocalProcesses(workers))
-        took = time.perf_counter() - started
+        took, share = time.perf_counter() - started, _used() - used
+        share /= took * workers
         files = block_files(path)
         size = sum(file.stat().st_size for file in files)
     print(
         f"{workers} process{'es' if workers > 1 else ''}: {took:.1f} s; the slowest of "
         f"{len(files)} blocks compiled for {run.compile_seconds:.1f} s and learned for "
-        f"{run.seconds:.1f} s; {size / SEEDS / 1e6:.1f} MB a seed",
+        f"{run.seconds:.1f} s; {size / SEEDS / 1e6:.1f} MB a seed; "
+        f"each had {share:.0%} of a core",
         flush=True,
     )
     return took
+
+
+def _used() -> float:
+    """Processor seconds of the processes that have ended: much less than the time they took means
+    that others were using the cores, and then the ratio says nothing."""
+    spent = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return spent.ru_utime + spent.ru_stime
 
 
 def start_up() -> float:
