@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import signal
 import sys
 
 import pytest
@@ -57,3 +58,11 @@ def notes(run):
         return " ".join(json.loads(out)["notes"])
 
     return notes
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _ctrl_c_interrupts():
+    """The processes of a parallel test run ignore Ctrl-C, and whatever they start would too."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)

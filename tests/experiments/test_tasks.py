@@ -240,16 +240,7 @@ def test_a_failure_meanwhile_stops_the_others(tmp_path):
     assert threading.active_count() < 20
 
 
-@pytest.fixture
-def keys_work():
-    """Ctrl-C interrupts; the processes of a parallel test run ignore it otherwise."""
-    before = signal.signal(signal.SIGINT, signal.default_int_handler)
-    yield
-    signal.signal(signal.SIGINT, before)
-
-
 @pytest.mark.timeout(120)
-@pytest.mark.usefixtures("keys_work")
 def test_an_interrupted_process_keeps_what_it_has(tmp_path):
     task = Task({**CONFIG, "steps": 100_000_000, "every": 10_000}, tmp_path / "a.run")
     told = [0.0]
