@@ -89,7 +89,9 @@ def _show_all(found: Reproduction, folder: Path, as_json: bool) -> None:
         return
     rows = [(claim.where, claim.says, finding.word) for _, claim, finding in found.claims]
     rows += [(one.where, one.says, finding.word) for one, finding in found.theorems]
-    print_table("The paper's claims", ("where", "it says", ""), rows, numbers=False)
+    quick = ", after a tenth of the steps: to see it work, not to judge"
+    title = f"The paper's claims{quick if found.about['quick'] else ''}"
+    print_table(title, ("where", "it says", ""), rows, numbers=False)
     print(f"\nThe page is {folder / 'index.html'}; the numbers are beside it.")
 
 

@@ -62,12 +62,13 @@ def _verdict(found: Reproduction) -> Markup:
         "p",
         {"class": "light amber"},
         element("b", None, "A quick run. "),
-        "It has a tenth of the steps, and decides nothing: leave --quick out for the real one.",
+        "After a tenth of the steps, what follows shows that everything works, and judges no claim "
+        "about the experiments: leave --quick out for that.",
     )
     return joined(
         (
-            element("p", {"class": "verdict"}, words),
             quick if found.about["quick"] else None,
+            element("p", {"class": "verdict"}, words),
             table(
                 "Each claim with the paper's own recipe. A difference is decided where its 95% "
                 "bootstrap interval leaves zero out.",
@@ -189,7 +190,9 @@ def to_markdown(found: Reproduction) -> str:
         (claim.where, f"“{claim.says}”", finding.measured, _interval_words(finding), finding.word)
         for _, claim, finding in found.claims
     ]
-    lines = _rows(("where", "the paper says", "measured", "95% interval", ""), claims)
+    lines = ["After a tenth of the steps (--quick): it judges nothing.", ""]
+    lines = lines if found.about["quick"] else []
+    lines += _rows(("where", "the paper says", "measured", "95% interval", ""), claims)
     theorems = [(o.where, o.says, finding.measured, finding.word) for o, finding in found.theorems]
     lines += ["", *_rows(("", "it says", "counted", ""), theorems)]
     for name, parts in found.figures.items():
