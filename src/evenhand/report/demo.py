@@ -261,5 +261,5 @@ def three_commands() -> list[tuple[str, str]]:
             "evenhand plan doughnuts --stakeholders 3 --horizon 12 --memories",
             "what memory is worth",
         ),
-        ("evenhand reproduce all --quick", "the paper on one page, in some minutes"),
+        ("evenhand reproduce all --quick", "the paper on one page, in about ten minutes"),
     ]
