@@ -50,6 +50,11 @@ def test_addresses_of_files():
         "mysql://ann:s3cr:t@hidden@host/db",
         "postgresql://ann:s3cr:t/hidden@host/db",
         "--option=postgresql://ann:s3cr:t@host/db?application_name=x&api_token=hidden",
+        "postgresql://ann:s3cr:t hidden@host/db",
+        "postgresql://ann:s3cr:t?hidden@host/db",
+        "postgresql://ann@host:5432/db?password=s3cr:t@hidden",
+        "https://ann@host/log.csv?sig=hidden&X-Amz-Signature=s3cr:t",
+        "Wrong FS: file://ann:s3cr:t@host/log.csv, expected: file:///",
     ],
 )
 def test_what_is_shown_has_no_secrets(text):
@@ -62,6 +67,11 @@ def test_what_is_shown_has_no_secrets(text):
         except BadParameter as error:
             said = str(error)
         assert not any(secret in said for secret in SECRETS)
+
+
+def test_options_that_tell_no_secret_are_shown():
+    text = "postgresql://host:5432/db?password=p@ss&sslmode=require"
+    assert shown(text) == "postgresql://host:5432/db?sslmode=require"
 
 
 def test_texts_that_are_no_addresses_are_shown_as_they_are():

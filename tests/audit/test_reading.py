@@ -195,3 +195,15 @@ def test_columns_are_offered_when_none_is_named(tmp_path):
     answer = CliRunner().invoke(app, ["audit", "--help"], env={"COLUMNS": "200"})
     for option in (*OPTIONS[::2], "--roster", "--when", "--after-each", "--max-unfairness"):
         assert option in answer.output
+
+
+def test_a_name_that_looks_like_a_pattern_is_a_name(tmp_path):
+    """Another file that the name would match as a pattern is not read in its place."""
+    for kind, end in (("csv", "csv"), ("parquet", "parquet"), ("ndjson", "jsonl")):
+        for name, amount in (("a[1]", 2), ("a1", 9), ("a*", 3)):
+            frame = pl.DataFrame({"who": ["A", "B"], "day": [1, 2], "much": [1, amount]})
+            getattr(frame, f"write_{kind}")(tmp_path / f"{name}.{end}")
+        for name, amount in (("a[1]", 2), ("a*", 3)):
+            path = str(tmp_path / f"{name}.{end}")
+            answer = audit(path, stakeholder="who", time="day", amount="much")
+            assert answer.stakeholder("B").received == amount

@@ -131,12 +131,13 @@ def test_one_that_is_killed_again_and_again_is_given_up(tmp_path, monkeypatch):
     assert len(pids) == 3
 
 
-def test_what_a_process_refuses_is_said_and_the_others_stop(tmp_path):
+@pytest.mark.parametrize("order", [1, -1])
+def test_what_a_process_refuses_is_said_and_the_others_stop(tmp_path, order):
     long = {**CONFIG, "steps": 100_000_000, "every": 1_000_000}
     tasks = [
         Task({**CONFIG, "recipe": "worst"}, tmp_path / "a"),
         Task(long, tmp_path / "b"),
-    ]
+    ][::order]
     with pytest.raises(BlockFailed, match=r"^there is no recipe 'worst'"):
         carry_out(tasks, LocalProcesses(2), nobody)
 

@@ -9,7 +9,7 @@ from gymnasium import spaces
 
 from evenhand.envs import Doughnuts
 from evenhand.errors import BadParameter, MemoryDoesNotPay, UnequalLengths
-from evenhand.interop import FromInfo, gymnasium_learner, score_episodes, train
+from evenhand.interop import FairnessWrapper, FromInfo, gymnasium_learner, score_episodes, train
 from evenhand.interop.errors import CannotCarry, NotDiscrete, NotReset
 from evenhand.interop.learning import GymnasiumProcess, gymnasium_world
 from evenhand.interop.tracking import Sink
@@ -49,6 +49,40 @@ class Counter(gymnasium.Env):
         info = {"served": served} if served.any() else {"served": served, "override": 0.0}
         self.time += 1
         return self._look(), 0.0, self.time == 6, False, info
+
+
+class Refilled(gymnasium.Env):
+    """Its observations are one array, filled again at every step; its actions begin at 1."""
+
+    observation_space = spaces.Box(0.0, 100.0, (2,))
+    action_space = spaces.Discrete(2, start=1)
+
+    def reset(self, *, seed=None, options=None):
+        super().reset(seed=seed)
+        self.had, self.time = np.zeros(2, dtype=np.float32), 0
+        return self.had, {}
+
+    def step(self, action):
+        self.had[action - 1] += 1
+        self.time += 1
+        return self.had, 0.0, False, self.time == 4, {}
+
+
+def told_rewards(told):
+    """Twice what was gained, if it was gained by the action that is told."""
+    return 2 * (told.following - told.observation) * (np.arange(1, 3) == told.action)
+
+
+def test_rewards_are_told_of_the_same_steps_with_and_without_a_wrapper():
+    process = GymnasiumProcess(Refilled(), 2, told_rewards)
+    state = process.initial(np.random.default_rng(0))
+    env = FairnessWrapper(Refilled(), NASH, stakeholder_rewards=told_rewards, num_stakeholders=2)
+    env.reset()
+    for action in (0, 1, 1, 0):
+        answer = process.step(state, action, np.random.default_rng(0))
+        state = answer.next_state
+        told = env.step(action + 1)[-1]["stakeholder_rewards"]
+        assert answer.rewards.tolist() == told.tolist() == (2 * np.eye(2)[action]).tolist()
 
 
 def learner(env, **settings):

@@ -109,6 +109,12 @@ def test_files(spark, run, tmp_path):
         assert found["score"] == pytest.approx(expected.score, rel=1e-9)
         assert found["origin"]["fingerprint"] == expected.origin["fingerprint"]
     assert len(found["origin"]["files"]) == 1
+    frame.write_csv(tmp_path / "log[1]{a}*.csv")
+    frame[:3].write_csv(tmp_path / "log1a.csv")
+    log = (str(tmp_path / "log[1]{a}*.csv"), *OPTIONS, "--every", "month")
+    code, text, errors = run("--engine", "spark", *log, "--where", "id % 7 > 1", "--json")
+    assert code == 0, errors
+    assert json.loads(text)["score"] == pytest.approx(expected.score, rel=1e-9)
 
 
 @pytest.mark.skipif(not same.REAL.exists(), reason="the real log is not here")

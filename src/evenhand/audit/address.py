@@ -11,6 +11,9 @@ from evenhand.errors import BadParameter
 SCHEMES = {"postgresql": "postgresql", "postgres": "postgresql"}
 FILES = ("duckdb", "sqlite")
 ADDRESS = re.compile(r"([A-Za-z][A-Za-z0-9+.-]*)://(.*)", re.S)
+OPTION = re.compile(r"[\w.-]+=")
+# What may be shown of an address's options: of any other, who knows what is a secret?
+HARMLESS = ("application_name", "connect_timeout", "sslmode", "target_session_attrs")
 EXAMPLE = "it looks like postgresql://user@host:5432/database, duckdb:///file or sqlite:///file"
 
 
@@ -88,11 +91,12 @@ def shown(text: str) -> str:
     >>> shown("postgresql://ann:s3cret@host/db?password=x&sslmode=require")
     'postgresql://ann@host/db?sslmode=require'
     """
-    if "://" not in text:
-        return text
-    before, _, after = text.partition("://")
-    if "@" in after:
-        user, _, rest = after.rpartition("@")
-        after = f"{user.split(':')[0]}@{rest}"
-    after = re.sub(r"(?<=[?&])\w*(?:password|secret|token|key)\w*=[^&]*&?", "", after, flags=re.I)
-    return f"{before}://{after.rstrip('?&')}"
+    before, scheme, rest = text.partition("://")  # to the end: a password may have spaces in it
+    place, mark, query = rest.partition("?")
+    if mark and not OPTION.match(query):  # part of a password, not the beginning of options
+        place, query = rest, ""
+    if "@" in place:
+        user, _, place = place.rpartition("@")
+        place = f"{user.split(':')[0]}@{place}"
+    options = "&".join(one for one in query.split("&") if one.split("=")[0].lower() in HARMLESS)
+    return f"{before}{scheme}{place}{'?' if options else ''}{options}"

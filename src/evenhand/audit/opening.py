@@ -185,7 +185,7 @@ def _in_utf_8(path: str, encoding: str) -> str:
 
 
 def _read_csv(table: Table, **more: Any) -> Any:
-    return table.connection.read_csv(list(table.paths), header=True, union_by_name=True, **more)
+    return table.connection.read_csv(_literal(table.paths), header=True, union_by_name=True, **more)
 
 
 def _held_csv(table: Table, wanted: str, as_text: list[str]) -> nw.LazyFrame[Any]:
@@ -202,9 +202,14 @@ def _held_csv(table: Table, wanted: str, as_text: list[str]) -> nw.LazyFrame[Any
 
 def _read_other(connection: Any, paths: list[str], kind: tuple[str, ...]) -> Any:
     if kind is PARQUET:
-        return connection.from_parquet(paths, union_by_name=True)
+        return connection.from_parquet(_literal(paths), union_by_name=True)
     lines = "newline_delimited" if not paths[0].lower().endswith((".json", ".json.gz")) else "auto"
-    return connection.read_json(paths, format=lines, sample_size=-1, union_by_name=True)
+    return connection.read_json(_literal(paths), format=lines, sample_size=-1, union_by_name=True)
+
+
+def _literal(paths: Sequence[str]) -> list[str]:
+    """The files of those names, and not all that they would name as patterns."""
+    return [glob.escape(path) for path in paths]
 
 
 def _asked(table: Table, read: Any) -> Any:

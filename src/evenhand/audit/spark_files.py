@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import gzip
 import os
+import re
 import shutil
 import sys
 import tempfile
@@ -56,7 +57,7 @@ def open_files(patterns: list[str], encoding: str) -> Table:
         local = True
     folders = local and all(Path(path).is_dir() for path in paths)
     kind = PARQUET if folders else kind_of_files(paths, label)
-    absolute = tuple(str(Path(path).absolute()) if local else path for path in paths)
+    absolute = tuple(_literal(str(Path(path).absolute())) if local else path for path in paths)
     files = tuple(paths) if local and not folders else ()
     with plainly():
         if kind is CSV:
@@ -82,6 +83,11 @@ def open_files(patterns: list[str], encoding: str) -> Table:
             native = session.read.option("multiLine", not many).json(list(absolute))
     frame = nw.from_native(native)
     return Table(label, tuple(native.columns), frame, sources=files)
+
+
+def _literal(path: str) -> str:
+    """The file of that name, and not all that it would name as a pattern."""
+    return re.sub(r"([\[\]{}*?\\])", r"\\\1", path)
 
 
 def _separator(path: str) -> str:
@@ -118,7 +124,7 @@ def _session() -> Any:
         try:
             return builder.getOrCreate()
         except (PySparkException, RuntimeError, OSError) as error:
-            reason = str(error).strip().split("\n")[0].rstrip(".")
+            reason = shown(str(error).strip().split("\n")[0].rstrip("."))
             raise CannotConnect(f"Spark does not start: {reason}.") from None
 
 

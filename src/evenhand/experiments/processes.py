@@ -72,9 +72,11 @@ class LocalProcesses:
                 for shift in shifts:
                     shift.interrupt(time.monotonic() - told > GRACE)
             time.sleep(0.05)
-        for shift in shifts:
-            if shift.failure is not None:
-                raise shift.failure
+        failures = [shift.failure for shift in shifts if shift.failure is not None]
+        # Where one failed, the others were told to stop: that is not what went wrong.
+        failures.sort(key=lambda failure: isinstance(failure, KeyboardInterrupt))
+        if failures:
+            raise failures[0]
 
 
 class _Shift(threading.Thread):
@@ -115,8 +117,9 @@ class _Shift(threading.Thread):
                 return
 
     def interrupt(self, at_once: bool) -> None:
-        if self.process is not None:
-            self.process.interrupt(at_once)
+        process = self.process  # the shift's own thread may dismiss it at any time
+        if process is not None:
+            process.interrupt(at_once)
 
     def _dismiss(self) -> None:
         if self.process is not None:

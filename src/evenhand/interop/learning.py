@@ -7,6 +7,7 @@ train(loop, steps=10_000, test_env=other, sinks=[CsvSink("curve.csv")])
 from __future__ import annotations
 
 from collections.abc import Sequence
+from copy import deepcopy
 from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
@@ -58,7 +59,8 @@ class GymnasiumProcess:
     _latest: Any = field(default=None, init=False)
 
     def initial(self, rng: np.random.Generator) -> Any:
-        self._latest, _ = self.env.reset(seed=int(rng.integers(2**31)))
+        observation, _ = self.env.reset(seed=int(rng.integers(2**31)))
+        self._latest = deepcopy(observation)
         return self._latest
 
     def step(self, state: Any, action: Any, rng: np.random.Generator) -> Transition:
@@ -70,11 +72,11 @@ class GymnasiumProcess:
         assert isinstance(self.env.action_space, spaces.Discrete)
         given = self.env.action_space.start + action
         following, reward, terminated, truncated, info = self.env.step(given)
-        told = Told(state, action, following, reward, info)
+        told = Told(state, given, following, reward, info)
         rewards = checked(self.stakeholder_rewards(told), self.num_stakeholders)
         replaced = override_of(info) if attribute(self.env, "may_override", False) else None
-        # A copy: some environments fill one and the same array again and again.
-        self._latest = np.array(following) if isinstance(following, np.ndarray) else following
+        # A copy, here and above: some environments fill one and the same array again and again.
+        self._latest = deepcopy(following)
         over = bool(terminated or truncated)
         answer = Transition(self._latest, rewards, replaced, bool(terminated), bool(truncated))
         if over:

@@ -5,6 +5,7 @@ env = FairnessWrapper(gymnasium.make("evenhand/Doughnuts-v0"), scheme, Full())
 
 from __future__ import annotations
 
+from copy import deepcopy
 from typing import TYPE_CHECKING, Any
 
 import gymnasium
@@ -96,7 +97,7 @@ class FairnessWrapper(gymnasium.Wrapper, RecordConstructorArgs):
         self, *, seed: int | None = None, options: dict[str, Any] | None = None
     ) -> tuple[Any, dict[str, Any]]:
         observation, info = self.env.reset(seed=seed, options=options)
-        self._at, self._observation = self.fairness.first(), observation
+        self._at, self._observation = self.fairness.first(), deepcopy(observation)
         self._score, self._weight = 0.0, 1.0
         info = {**info, "status": np.array(self.fairness.status(self._at)), "score": 0.0}
         return self._joined(), info
@@ -115,7 +116,8 @@ class FairnessWrapper(gymnasium.Wrapper, RecordConstructorArgs):
         after, pay = fairness.after(before, step, over)
         self._score += self._weight * pay
         self._weight *= fairness.problem.discount
-        self._observation, self._at = observation, after
+        # A copy, here and above: some environments fill one and the same array again and again.
+        self._observation, self._at = deepcopy(observation), after
         joined = self._joined()
         # Copied, as an info must not share what a later one holds.
         memory, books = jax.tree.map(np.array, (before.memory, before.books))

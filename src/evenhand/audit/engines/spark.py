@@ -13,6 +13,7 @@ from typing import Any
 
 import narwhals as nw
 
+from evenhand.audit.address import shown
 from evenhand.audit.engines.arrow import as_arrays
 from evenhand.audit.engines.engine import BLOCK_ROWS, MOMENT, NUMBER, ZONE, Arrays, Engine, Frame
 from evenhand.errors import BadLog, BadParameter, CannotConnect, MissingExtra
@@ -176,6 +177,5 @@ def _reason(text: str) -> str:
     """What it all began with, out of pages that begin with what it led to."""
     causes = re.findall(r"^Caused by: (.*)$", text, re.M)
     said = causes[-1] if causes else text.strip().split("\n")[0]
-    return (
-        re.sub(r"^(?:[\w.$]+(?:Exception|Error): )+", "", said).split(" SQLSTATE")[0].rstrip(" .")
-    )
+    said = re.sub(r"^(?:[\w.$]+(?:Exception|Error): )+", "", said).split(" SQLSTATE")[0]
+    return shown(said.rstrip(" ."))
