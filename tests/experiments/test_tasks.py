@@ -15,7 +15,7 @@ import pytest
 from evenhand.envs import Doughnuts
 from evenhand.errors import BadFile
 from evenhand.experiments import processes, runs
-from evenhand.experiments.blocks import build, cut, merge, saved
+from evenhand.experiments.blocks import Points, build, cut, merge, saved
 from evenhand.experiments.compare import compare
 from evenhand.experiments.processes import LocalProcesses
 from evenhand.experiments.runs import Run, load_run, save_run, train
@@ -280,3 +280,23 @@ def test_a_run_interrupted_in_the_middle_of_a_stretch_is_what_was_saved(tmp_path
     monkeypatch.setattr(runs, "SAVING_SHARE", 1e9)
     assert len(train(learner, CONFIG, tmp_path / "a.run").scores) == 5
     assert len(load_run(tmp_path / "a.run").scores) == 5
+
+
+def test_points_are_told_when_all_have_come_to_them(tmp_path):
+    """What was saved first, then in order, each once: blocks of two seeds and of one."""
+    tasks = [
+        Task({**CONFIG, "seeds": seeds}, tmp_path / str(k)) for k, seeds in enumerate(([0, 1], [2]))
+    ]
+    told = []
+    points = Points(tasks, lambda *point: told.append(point))
+    for now in ((0, 10, 30, 1.0), (0, 20, 30, 4.0), (1, 10, 30, 7.0), (1, 10, 30, 7.0)):
+        points(*now)
+    assert told == [(10, 3.0)]
+    points(1, 20, 30, 1.0)
+    assert told == [(10, 3.0), (20, 3.0)]
+    run = train(build(tasks[0].config), tasks[0].config, tasks[0].path)
+    told.clear()
+    points = Points(tasks, lambda *point: told.append(point))
+    assert not told
+    points(1, int(run.steps[0]), 30, 0.0)
+    assert told == [(run.steps[0], pytest.approx(run.scores[0].sum() / 3))]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import sys
 
@@ -10,6 +11,7 @@ from typer.testing import CliRunner
 
 from evenhand.cli.app import app
 from evenhand.errors import BadParameter, CannotWrite
+from evenhand.experiments import runs
 from evenhand.interop import CsvSink, JsonLinesSink, MLflowSink, TensorBoardSink
 from evenhand.interop.errors import MissingExtra
 from evenhand.interop.tracking import open_sink
@@ -54,6 +56,43 @@ def test_train_tracks_its_scores_as_it_goes(tmp_path):
     assert [float(row[1]) for row in rows[1:]] == pytest.approx(scores)
     kept = [json.loads(line) for line in lines.read_text().splitlines()]
     assert [line["step"] for line in kept] == steps
+
+
+@pytest.mark.parametrize("kind", ["tables", pytest.param("networks", marks=pytest.mark.system)])
+def test_a_run_that_goes_on_keeps_the_whole_curve(tmp_path, kind, monkeypatch):
+    """Stopped half-way and begun again, then asked for once more: each time the curve is whole."""
+    out, curve = tmp_path / "out", tmp_path / "curve.csv"
+    command = ["train", "doughnuts", "--stakeholders", "2", "--horizon", "3", "--seeds", "2"]
+    command += ["--deep", "--episodes", "60"] if kind == "networks" else ["--steps", "200"]
+    command += ["--out", str(out), "--track", str(curve), "--json"]
+    if kind == "tables":
+        half_way(monkeypatch)
+        assert CliRunner().invoke(app, command).exit_code == 130
+        monkeypatch.undo()
+        assert len(curve.read_text().split()) - 1 == 20
+    for _ in range(2):
+        done = CliRunner().invoke(app, command)
+        assert done.exit_code == 0, done.output
+        told = json.loads(done.stdout)["curve"]
+        rows = [line.split(",") for line in curve.read_text().split()[1:]]
+        assert [int(row[0]) for row in rows] == told["steps"]
+        means = [sum(row) / 2 for row in told["scores"]]
+        assert [float(row[1]) for row in rows] == pytest.approx(means)
+    mistaken = [*command[:2], "--method", "fullest", *command[2:]]
+    assert CliRunner().invoke(app, mistaken).exit_code != 0
+    assert len(curve.read_text().split()) == len(rows) + 1
+
+
+def half_way(monkeypatch):
+    """Ctrl-C after twenty stretches."""
+    count, stretch = itertools.count(), runs._stretch
+
+    def stopped(*what):
+        if next(count) == 20:
+            raise KeyboardInterrupt
+        return stretch(*what)
+
+    monkeypatch.setattr(runs, "_stretch", stopped)
 
 
 def test_sinks_by_name(tmp_path):

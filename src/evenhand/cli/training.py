@@ -34,7 +34,6 @@ from evenhand.errors import BadFile
 if TYPE_CHECKING:
     from evenhand.experiments.runs import Run
     from evenhand.experiments.yardstick import Yardstick
-    from evenhand.interop.tracking import Sink
 
 LOGGED = 100  # episodes of a log
 
@@ -74,7 +73,6 @@ def train_command(
     from evenhand.experiments.compare import EVALUATIONS
     from evenhand.experiments.tabular import PROPOSALS
     from evenhand.experiments.yardstick import yardstick
-    from evenhand.interop.tracking import open_sink
     from evenhand.learn.saved import memory_table
     from evenhand.scheme_file import to_table
 
@@ -93,9 +91,7 @@ def train_command(
         "steps": total // checkpoints * checkpoints,
         "every": total // checkpoints,
     }
-    with contextlib.ExitStack() as open_sinks:
-        sinks = [open_sinks.enter_context(open_sink(where)) for where in track or ()]
-        run = _trained(config, out, as_json, lambda: yardstick(env), env.horizon, sinks)
+    run = _trained(config, out, as_json, lambda: yardstick(env), env.horizon, track or ())
     against = yardstick(env)
     answer = _answer(run, against, env.horizon)
     answer["wall_seconds"] = round(time.perf_counter() - started, 3)
@@ -115,32 +111,43 @@ def _trained(
     quiet: bool,
     measure: Any,
     of: int,
-    sinks: Sequence[Sink] = (),
+    track: Sequence[str],
 ) -> Run:
     """The run, as far as it came; a policy that was finished before is not trained again."""
     from evenhand.experiments.blocks import build, train_in_blocks
-    from evenhand.experiments.runs import train
+    from evenhand.experiments.runs import saved_run, train
+    from evenhand.interop.tracking import open_sink
 
     agent = build(config)  # what is wrong is found here, not in another process
-    if out is not None and config["deep"] and out.exists():
-        return _finished(config, out)
+    deep, before = config["deep"], None
+    if out is not None and out.exists():
+        before = (_finished if deep else saved_run)(config, out)
     known: dict[str, float | None] = {}
-    logged = 0
-    with learning_bar(quiet, of) as show:
+    with contextlib.ExitStack() as opened, learning_bar(quiet, of) as show:
+        sinks = [opened.enter_context(open_sink(where)) for where in track]
+
+        def point(step: int, score: float) -> None:
+            for sink in sinks:
+                sink.log(step, {"score": score})
 
         def progress(done: int, steps: int, score: float) -> None:
             best = known.get("optimum")
             show(config["method"], done, steps, score, None if best is None else best - score)
-            nonlocal logged
-            if done > logged:  # the mean of all seeds moves on when the slowest of them does
-                logged = done
-                for sink in sinks:
-                    sink.log(done, {"score": score})
 
-        if config["deep"]:
+        if before is not None:  # a sink has the whole curve, also of what was learned before
+            for step, scores in zip(before.steps, before.scores, strict=True):
+                point(int(step), float(scores.mean()))
+        if deep and before is not None:
+            return before
+        if deep:
             later = lambda: known.update(optimum=measure().optimum)  # noqa: E731
-            return train_in_blocks(config, out, progress, later)
-        return train(agent, config, out, progress)
+            return train_in_blocks(config, out, progress, later, point=point)
+
+        def progress_and_point(done: int, steps: int, score: float) -> None:
+            progress(done, steps, score)
+            point(done, score)
+
+        return train(agent, config, out, progress_and_point)
 
 
 def _finished(config: dict[str, Any], path: Path) -> Run:

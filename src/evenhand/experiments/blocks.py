@@ -11,6 +11,7 @@ import glob
 import math
 import os
 import tempfile
+import threading
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -30,6 +31,8 @@ if TYPE_CHECKING:
 # cost, and hundreds run side by side in little more time than one.
 NETWORKS_A_BLOCK, LEAST_BLOCKS = 5, 2
 TABLES_A_BLOCK = 100
+
+Point = Callable[[int, float], None]  # a step of a curve, and the mean score there
 
 
 def build(config: dict[str, Any]) -> Any:
@@ -86,16 +89,24 @@ def train_in_blocks(
     progress: Progress | None = None,
     meanwhile: Callable[[], Any] | None = None,
     executor: Executor | None = None,
+    point: Point | None = None,
 ) -> Run:
     """Train with the seeds spread over the cores; `meanwhile` is done while they are busy.
 
     The blocks are saved beside `path` and go on from there. If it is interrupted: what there is.
+    `point` is told every point of the curve.
     """
     with contextlib.ExitStack() as stack:
         if path is None:
             path = Path(stack.enter_context(tempfile.TemporaryDirectory())) / "run"
         tasks = cut(config, path)
-        heard = Together(tasks, progress or (lambda *_: None))
+        together = Together(tasks, progress or (lambda *_: None))
+        points = Points(tasks, point or (lambda *_: None))
+
+        def heard(*now: Any) -> None:
+            together(*now)
+            points(*now)
+
         try:
             carry_out(tasks, executor or LocalProcesses(), heard, meanwhile)
         except KeyboardInterrupt:
@@ -119,6 +130,34 @@ class Together:
         weights = [self.weights[j] for j in known]
         score = np.average([one[2] for one in known.values()], weights=weights)
         self.progress(int(done), now[1], float(score))
+
+
+class Points:
+    """The points of a curve, each told once and in order, as soon as all tasks have come to it.
+
+    What the tasks had saved before is told first.
+    """
+
+    def __init__(self, tasks: Sequence[Task], tell: Point) -> None:
+        self.weights = [len(task.config["seeds"]) for task in tasks]
+        self.tell, self.told = tell, 0
+        self.scores: dict[int, dict[int, float]] = {}  # of each step, as far as they are known
+        self.lock = threading.Lock()  # tasks tell of theirs at the same time
+        for k, task in enumerate(tasks):
+            run = task.saved()
+            if run is not None:
+                for step, scores in zip(run.steps, run.scores, strict=True):
+                    self(k, int(step), task.config["steps"], float(scores.mean()))
+
+    def __call__(self, k: int, step: int, of: int, score: float) -> None:
+        with self.lock:
+            known = self.scores.setdefault(step, {})
+            known[k] = score
+            if len(known) == len(self.weights) and step > self.told:
+                self.told = step
+                self.tell(
+                    step, float(np.average([known[j] for j in sorted(known)], weights=self.weights))
+                )
 
 
 def saved(task: Task) -> Run:
