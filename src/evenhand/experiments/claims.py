@@ -1,7 +1,8 @@
 """Section 6 and the appendix, claim by claim: what the paper says, and what our runs say.
 
 A difference between methods is decided where the bootstrap interval of the difference of their
-interquartile means leaves zero out. Where it does not, the claim is neither held nor refuted.
+interquartile means leaves zero out, and there are seeds enough for such an interval to be trusted.
+Where it is not, the claim is neither held nor refuted.
 """
 
 from __future__ import annotations
@@ -19,6 +20,10 @@ if TYPE_CHECKING:
 
 REACHED = 0.95  # of the episodes: what counts as having learned to reach the profit margin
 NOT_WASTED = 0.98  # of the doughnuts
+# Seeds without which nothing is decided. Where two methods were equal, intervals left zero out in
+# 49% of 300 trials with 2 seeds, 25% with 3, 11% with 5 and 4% with 10: too few make them narrow.
+FEWEST_SEEDS = 6
+LEVEL = 0.95
 TITLES = {"fairqcm": "FairQCM", "rnn": "RNN"}
 
 
@@ -48,8 +53,18 @@ def title_of(method: str) -> str:
     return TITLES.get(method, method.capitalize())
 
 
-def difference(ours: np.ndarray, theirs: np.ndarray) -> tuple[float, tuple[float, float]]:
-    """How far the interquartile mean of some seeds is above that of others, with its interval."""
+@dataclass(frozen=True)
+class Lead:
+    """How far some seeds are above others, and whether that can be told from chance."""
+
+    value: float
+    interval: tuple[float, float] | None  # None for a single seed
+    above: bool
+    below: bool
+
+
+def lead(ours: np.ndarray, theirs: np.ndarray, level: float = LEVEL) -> Lead:
+    """How far the interquartile mean of some seeds is above that of others."""
 
     def apart(seeds: np.ndarray, axis: int = -1) -> np.ndarray:
         return interquartile_mean(ours[seeds], axis) - interquartile_mean(theirs[seeds], axis)
@@ -57,8 +72,29 @@ def difference(ours: np.ndarray, theirs: np.ndarray) -> tuple[float, tuple[float
     seeds = np.arange(len(ours))
     found = float(apart(seeds))
     if len(seeds) < 2:
-        return found, (-np.inf, np.inf)  # one seed decides nothing
-    return found, bootstrap_interval(seeds, np.random.default_rng(0), apart)
+        return Lead(found, None, False, False)
+    low, high = bootstrap_interval(seeds, np.random.default_rng(0), apart, level)
+    enough = len(seeds) >= FEWEST_SEEDS
+    return Lead(found, (low, high), enough and low > 0, enough and high < 0)
+
+
+Pairs = Mapping[str, tuple[np.ndarray, np.ndarray]]  # our seeds and theirs, for each rival
+
+
+def _above_all(pairs: Pairs) -> tuple[str, Lead, bool | None]:
+    """The rival that comes nearest, our lead on it, and whether we are above every one."""
+    leads = {rival: lead(*pair) for rival, pair in pairs.items()}
+    nearest = min(leads, key=lambda rival: leads[rival].value)
+    if all(one.above for one in leads.values()):
+        return nearest, leads[nearest], True
+    beaten = any(one.below for one in _among_several(pairs).values())
+    return nearest, leads[nearest], False if beaten else None
+
+
+def _among_several(pairs: Pairs) -> dict[str, Lead]:
+    """Leads with intervals so wide that it is seldom chance if any one leaves zero out."""
+    level = 1.0 - (1.0 - LEVEL) / len(pairs)
+    return {rival: lead(*pair, level) for rival, pair in pairs.items()}
 
 
 def ahead_of(method: str, rivals: Sequence[str]) -> Callable[[Mapping[str, Comparison]], Finding]:
@@ -66,13 +102,10 @@ def ahead_of(method: str, rivals: Sequence[str]) -> Callable[[Mapping[str, Compa
 
     def check(parts: Mapping[str, Comparison]) -> Finding:
         methods = parts["paper"].methods
-        found = {rival: _apart(methods, method, rival) for rival in rivals}
-        nearest = min(found, key=lambda rival: found[rival][0])
-        lows, highs = zip(*(interval for _, interval in found.values()), strict=True)
-        held = True if min(lows) > 0 else False if min(highs) < 0 else None
+        nearest, ahead, held = _above_all(_ends(methods, method, rivals))
         words = [_scored(methods, method), *(_scored(methods, rival) for rival in rivals)]
-        words.append(f"ahead of {title_of(nearest)} by {found[nearest][0]:,.1f}")
-        return Finding(held, "; ".join(words).replace("-", "−"), found[nearest][1])
+        words.append(f"ahead of {title_of(nearest)} by {ahead.value:,.1f}")
+        return Finding(held, "; ".join(words).replace("-", "−"), ahead.interval)
 
     return check
 
@@ -84,14 +117,14 @@ def ahead_of_some(
 
     def check(parts: Mapping[str, Comparison]) -> Finding:
         methods = parts["paper"].methods
-        found = {rival: _apart(methods, method, rival) for rival in rivals}
-        farthest = max(found, key=lambda rival: found[rival][1][0])
-        low, high = found[farthest][1]
-        held = True if low > 0 else False if high < 0 else None
-        beaten = [title_of(rival) for rival in rivals if found[rival][1][0] > 0]
+        pairs = _ends(methods, method, rivals)
+        beaten = [title_of(rival) for rival, one in _among_several(pairs).items() if one.above]
+        leads = {rival: lead(*pair) for rival, pair in pairs.items()}
+        farthest = max(leads, key=lambda rival: leads[rival].value)
+        held = True if beaten else False if all(one.below for one in leads.values()) else None
         words = f"{_scored(methods, method)}; above {', '.join(beaten) or 'none'} for certain"
-        words += f"; ahead of {title_of(farthest)} by {found[farthest][0]:,.1f}"
-        return Finding(held, words.replace("-", "−"), (low, high))
+        words += f"; ahead of {title_of(farthest)} by {leads[farthest].value:,.1f}"
+        return Finding(held, words.replace("-", "−"), leads[farthest].interval)
 
     return check
 
@@ -99,39 +132,51 @@ def ahead_of_some(
 def wastes_less_sooner(
     method: str, rivals: Sequence[str]
 ) -> Callable[[Mapping[str, Comparison]], Finding]:
-    """Whether the mean of doughnuts not wasted comes to its level, and stays there, before all."""
+    """Whether a method comes to waste few doughnuts, for good, in fewer episodes than all rivals.
+
+    A seed that never does counts as if it did right after the last evaluation.
+    """
 
     def check(parts: Mapping[str, Comparison]) -> Finding:
         methods, horizon = parts["paper"].methods, _horizon(parts["paper"])
         level = NOT_WASTED * max(float(one.kept.max()) for one in methods.values())
-        first = {
-            name: _stays_above(methods[name].kept.mean(axis=1), level, methods[name].steps)
-            for name in (method, *rivals)
-        }
+
+        def episodes(name: str) -> np.ndarray:
+            one = methods[name]
+            first = one.steps_to(level, one.kept)
+            after = int(one.steps[-1]) + horizon
+            return np.array([after if step is None else step for step in first]) / horizon
+
+        ours = episodes(method)
+        theirs = {rival: episodes(rival) for rival in rivals}
+        pairs = {rival: (sooner, ours) for rival, sooner in theirs.items()}
+        nearest, ahead, held = _above_all(pairs)
         words = [
-            f"{title_of(name)} {'never' if at is None else f'from episode {at // horizon:,}'}"
-            for name, at in first.items()
+            f"{title_of(name)} {float(interquartile_mean(one)):,.0f}"
+            for name, one in {method: ours, **theirs}.items()
         ]
-        mine = first[method]
-        others = [at for name, at in first.items() if name != method and at is not None]
-        held = mine is not None and all(mine < at for at in others)
-        return Finding(held, f"{level:.0f} of {horizon} are not wasted: " + ", ".join(words))
+        said = f"episodes until {level:.0f} of {horizon} are not wasted, for good: "
+        said += f"{', '.join(words)}; sooner than {title_of(nearest)} by {ahead.value:,.0f}"
+        return Finding(held, said.replace("-", "−"), ahead.interval)
 
     return check
 
 
 def reaches_the_margin(parts: Mapping[str, Comparison]) -> Finding:
-    """Whether every method ends with policies that reach the profit margin as a rule."""
+    """Whether every method ends with policies that reach the profit margin as a rule.
+
+    The interval is that of the share of episodes of the method that does so least often.
+    """
     methods = parts["paper"].methods
     shares = {name: one.measures["achieved"][-1] for name, one in methods.items()}
     least = min(shares, key=lambda name: float(shares[name].mean()))
+    wanted = np.full_like(shares[least], REACHED)
+    _, ahead, held = _above_all({name: (share, wanted) for name, share in shares.items()})
     words = ", ".join(f"{title_of(k)} {v.mean():.1%}" for k, v in shares.items())
     interval = None
-    if len(shares[least]) > 1:
+    if ahead.interval is not None:
         interval = bootstrap_interval(shares[least], np.random.default_rng(0))
-    return Finding(
-        bool(shares[least].mean() >= REACHED), f"episodes that reach it: {words}", interval
-    )
+    return Finding(held, f"episodes that reach it: {words}", interval)
 
 
 def ahead_on_the_way(
@@ -145,28 +190,21 @@ def ahead_on_the_way(
     def check(parts: Mapping[str, Comparison]) -> Finding:
         methods = parts["paper"].methods
         mine = methods[method].curve
-        found = {
-            rival: difference(mine.mean(axis=0), methods[rival].curve.mean(axis=0))
-            for rival in rivals
-        }
-        nearest = min(found, key=lambda rival: found[rival][0])
+        areas = {rival: methods[rival].curve.mean(axis=0) for rival in rivals}
+        nearest, ahead, held = _above_all({k: (mine.mean(axis=0), v) for k, v in areas.items()})
         theirs = np.max([methods[rival].curve.mean(axis=1) for rival in rivals], axis=0)
-        ahead = int((mine.mean(axis=1) > theirs).sum())
-        lows, highs = zip(*(interval for _, interval in found.values()), strict=True)
-        held = True if min(lows) > 0 else False if min(highs) < 0 else None
+        count = int((mine.mean(axis=1) > theirs).sum())
         words = (
             f"over all evaluations {title_of(method)} is ahead of {title_of(nearest)} by "
-            f"{found[nearest][0]:,.1f} on average, and ahead of all at {ahead} of {len(mine)}"
+            f"{ahead.value:,.1f} on average, and ahead of all at {count} of {len(mine)}"
         )
-        return Finding(held, words.replace("-", "−"), found[nearest][1])
+        return Finding(held, words.replace("-", "−"), ahead.interval)
 
     return check
 
 
-def _apart(
-    methods: Mapping[str, MethodResult], ours: str, theirs: str
-) -> tuple[float, tuple[float, float]]:
-    return difference(methods[ours].scores, methods[theirs].scores)
+def _ends(methods: Mapping[str, MethodResult], ours: str, rivals: Sequence[str]) -> Pairs:
+    return {rival: (methods[ours].scores, methods[rival].scores) for rival in rivals}
 
 
 def _scored(methods: Mapping[str, MethodResult], method: str) -> str:
@@ -178,13 +216,6 @@ def _horizon(comparison: Comparison) -> int:
     from evenhand.scheme_file import from_table
 
     return from_table(comparison.settings["environment"], ENVIRONMENTS, "environment").horizon
-
-
-def _stays_above(curve: np.ndarray, level: float, steps: np.ndarray) -> int | None:
-    """The step from which on a curve never falls below a level."""
-    below = np.flatnonzero(curve < level)
-    first = 0 if not below.size else int(below[-1]) + 1
-    return int(steps[first]) if first < len(curve) else None
 
 
 EFFICIENT = (

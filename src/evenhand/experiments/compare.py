@@ -93,9 +93,9 @@ class MethodResult:
         times = {"seconds": self.seconds, "compile_seconds": self.compile_seconds}
         return answer | {name: round(value, 3) for name, value in times.items()}
 
-    def steps_to(self, score: float) -> list[int | None]:
-        """For each seed, the steps from which on every evaluation reaches the score."""
-        reached = self.curve >= score
+    def steps_to(self, level: float, measure: np.ndarray | None = None) -> list[int | None]:
+        """For each seed, the steps from which on every evaluation, of the score, is at a level."""
+        reached = (self.curve if measure is None else measure) >= level
         stays = np.logical_and.accumulate(reached[::-1], axis=0)[::-1]
         first = stays.argmax(axis=0)
         return [int(self.steps[k]) if stays[-1, seed] else None for seed, k in enumerate(first)]

@@ -6,7 +6,7 @@ import re
 from collections import Counter
 from typing import TYPE_CHECKING, Any
 
-from evenhand.experiments.claims import Finding
+from evenhand.experiments.claims import FEWEST_SEEDS, Finding
 from evenhand.experiments.figures import FIGURES
 from evenhand.report.element import Child, Markup, element, figure_of, joined, table
 from evenhand.report.learning import Curves, both_figures, summary_table
@@ -43,9 +43,11 @@ def _verdict(found: Reproduction) -> Markup:
     claims = found.claims
     counts = Counter(finding.held for *_, finding in claims)
     proved = sum(finding.held is True for _, finding in found.theorems)
+    few = f" (it takes {FEWEST_SEEDS} at least)"
     words = (
         f"Of {len(claims)} claims about the experiments {counts[True]} held, {counts[False]} did "
-        f"not, and {counts[None]} cannot be decided by {found.about['seeds']} seeds. "
+        f"not, and {counts[None]} cannot be decided by {found.about['seeds']} seeds"
+        f"{few if found.about['seeds'] < FEWEST_SEEDS else ''}. "
         f"{proved} of {len(found.theorems)} checks of the theorems came out as they should."
     )
     rows = [
@@ -86,14 +88,12 @@ def held(finding: Finding) -> Markup:
     return element("b", {"class": f"held {colour}"}, f"{sign} {finding.word}")
 
 
-def interval_of(finding: Finding) -> Child:
+def interval_of(finding: Finding) -> str:
     if finding.interval is None:
         return "–"
     low, high = finding.interval
-    if not abs(high) < float("inf"):
-        return "one seed"
-    digits = 3 if abs(high) < 2 else 1
-    return (figure_of(round(low, digits)), " to ", figure_of(round(high, digits)))
+    words = f"{low:.3g} to {high:.3g}" if abs(high) < 2 else f"{low:,.1f} to {high:,.1f}"
+    return words.replace("-", "−")
 
 
 def _theorems(found: Reproduction) -> Markup:
@@ -187,7 +187,7 @@ def _made(found: Reproduction) -> Markup:
 def to_markdown(found: Reproduction) -> str:
     """The tables of the page as text, for a document."""
     claims = [
-        (claim.where, f"“{claim.says}”", finding.measured, _interval_words(finding), finding.word)
+        (claim.where, f"“{claim.says}”", finding.measured, interval_of(finding), finding.word)
         for _, claim, finding in found.claims
     ]
     lines = ["After a tenth of the steps (--quick): it judges nothing.", ""]
@@ -216,13 +216,6 @@ def to_markdown(found: Reproduction) -> str:
         heading = ("recipe", "method", "score (IQM)", "95% interval", "regret", "seconds")
         lines += _rows(heading, rows)
     return re.sub(r"(?<![\w|-])-(?=\d)", "−", "\n".join(lines)) + "\n"
-
-
-def _interval_words(finding: Finding) -> str:
-    if finding.interval is None:
-        return "–"
-    low, high = finding.interval
-    return f"{low:.3g} to {high:.3g}" if abs(high) < 2 else f"{low:,.1f} to {high:,.1f}"
 
 
 def _rows(heading: tuple[str, ...], rows: list[Any]) -> list[str]:
