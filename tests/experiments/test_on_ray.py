@@ -49,7 +49,7 @@ class FakeRay:
 
     def __init__(self, plan, cpus=2.0, memory=10e9, free=2.0):
         self.plan, self.cpus, self.memory, self.free = plan, cpus, memory, free
-        self.given, self.cancelled = [], []
+        self.given, self.cancelled, self.on_cancel = [], [], iter(())
         self.exceptions = self
 
     def remote(self, **_):
@@ -77,6 +77,7 @@ class FakeRay:
 
     def cancel(self, answer):
         self.cancelled.append(answer)
+        answer.end = next(self.on_cancel, None)
 
 
 class Answer:
@@ -166,11 +167,26 @@ def test_what_a_cluster_cannot_do_is_said(tmp_path):
         sweep(FakeRay([[]]), tasks_in(tmp_path / "none", 1))
 
 
-def test_told_to_stop_it_recalls_what_runs(tmp_path):
+def test_told_to_stop_it_recalls_what_runs_and_keeps_what_comes_back(tmp_path):
     ray = FakeRay([[], [], []])
+    saved = {"finished": False, "score": 1.0, "content": b"half"}
+    ray.on_cancel = iter([saved, FakeRay.RayError("nothing yet"), {**saved, "content": None}])
     calls = iter([False, True])
     sweep(ray, tasks_in(tmp_path, 3), stopped=lambda: next(calls))
     assert len(ray.cancelled) == 3
+    assert {file.name: file.read_bytes() for file in tmp_path.iterdir()} == {"0.run": b"half"}
+
+
+def test_a_lost_listener_is_replaced_and_what_runs_is_not_given_up(tmp_path, monkeypatch):
+    monkeypatch.setattr(cluster, "POLL", 0.0)
+    ray, polls = FakeRay([[]]), iter(range(5))
+
+    def lost(*_, **__):
+        raise FakeRay.RayError("its machine is gone")
+
+    monkeypatch.setattr(ray, "get", lost)
+    sweep(ray, tasks_in(tmp_path, 1), patience=0.0, stopped=lambda: next(polls) == 4)
+    assert len(ray.given) == 1
 
 
 def test_a_machine_without_evenhand_says_so(monkeypatch):

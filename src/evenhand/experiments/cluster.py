@@ -21,6 +21,7 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
+from evenhand.errors import CannotWrite
 from evenhand.experiments.cores import cores
 from evenhand.experiments.tasks import MOST_TRIES
 from evenhand.files import write_whole
@@ -154,8 +155,7 @@ class Sweep:
             )
         if "failed" in result:
             raise Failed(result["failed"])
-        if result["content"] is not None:
-            write_whole(task["path"], result["content"])
+        self._keep(result, task)
         if not result["finished"]:
             self._again(k, None)  # interrupted there, by nobody here
             return
@@ -186,6 +186,7 @@ class Sweep:
             return
         except self.ray.exceptions.RayError:  # its machine was lost: the next tasks tell another
             self.ears = self.listener.remote()
+            self.begun |= set(self.running.values())  # of these nothing more will be heard
             return
         out = set(self.running.values())
         for k, now in heard.items():
@@ -221,10 +222,21 @@ class Sweep:
 
     def _recall(self) -> None:
         """Have the tasks that still run save what they have."""
-        for answer in self.running:
+        answers = list(self.running)
+        if not answers:
+            return
+        for answer in answers:
             self.ray.cancel(answer)
-        if self.running:
-            self.ray.wait(list(self.running), num_returns=len(self.running), timeout=SAVING)
+        done, _ = self.ray.wait(answers, num_returns=len(answers), timeout=SAVING)
+        for answer in done:
+            # One that saved nothing, or cannot be saved here, is begun again another time.
+            with contextlib.suppress(self.ray.exceptions.RayError, CannotWrite):
+                self._keep(self.ray.get(answer), self.tasks[self.running[answer]])
+
+    def _keep(self, result: dict[str, Any], task: dict[str, Any]) -> None:
+        """Write what came back from where the folder is not shared."""
+        if result.get("content") is not None:
+            write_whole(task["path"], result["content"])
 
 
 @contextlib.contextmanager
@@ -291,7 +303,7 @@ def main() -> None:
     while (order := orders.next()) is not None:
         try:
             Sweep(ray, order["tasks"], first["patience"]).run(lambda: orders.stopped)
-        except Failed as failure:
+        except (Failed, CannotWrite) as failure:
             say(failed=str(failure))
         else:
             say(all=True)

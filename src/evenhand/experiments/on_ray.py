@@ -86,6 +86,8 @@ class OnRay:
                     "What was finished or saved is kept: run the command again."
                 )
             else:  # all are done, or as far as they came
+                if stopped:
+                    self.close()  # it has stopped for good
                 return
 
     def close(self, at_once: bool = False) -> None:
@@ -138,7 +140,7 @@ class _Speaker:
 
     def __init__(self) -> None:
         quiet = {"RAY_USAGE_STATS_ENABLED": "0", "RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO": "0"}
-        self.words = tempfile.TemporaryFile()  # noqa: SIM115  # closed with the process
+        self.words = tempfile.TemporaryFile()  # noqa: SIM115  # closed when nobody asks any more
         self.process = subprocess.Popen(
             [sys.executable, "-m", "evenhand.experiments.cluster"],
             stdin=subprocess.PIPE,
