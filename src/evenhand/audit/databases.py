@@ -29,6 +29,10 @@ WHERE relkind IN ('r', 'v', 'm', 'f', 'p') AND nspname <> 'information_schema'
 AND nspname NOT LIKE 'pg\\_%' AND has_schema_privilege(pg_namespace.oid, 'USAGE')
 ORDER BY nspname, relname
 """
+# Where in a file the sign stands by which each kind is known.
+SIGNS = {"sqlite": (0, b"SQLite format 3\0"), "duckdb": (8, b"DUCK")}
+KINDS = {"sqlite": "an SQLite file", "duckdb": "a DuckDB file"}
+BEGINNING = 16  # bytes, in which all the signs stand
 PATIENCE = "10"  # seconds to wait for a server to answer, unless the address says otherwise
 
 
@@ -71,7 +75,10 @@ def _connect_to_sqlite(address: Address) -> Any:
     _ibis()
     _require_file(address)
     place = f"file:{quote(str(Path(address.database).absolute()))}?mode=ro"
-    return sqlite3.connect(place, uri=True, isolation_level=None)
+    try:
+        return sqlite3.connect(place, uri=True, isolation_level=None)
+    except sqlite3.Error as error:
+        raise BadFile(f"{address} cannot be opened: {error}.") from None
 
 
 def _find_in_sqlite(connection: Any, address: Address, table: str | None) -> Table:
@@ -173,6 +180,11 @@ def _chosen(
         raise BadParameter(f"say with --table which table of {address} holds the log{offered}.")
     if table in named:
         return named[table]
+    if table.count('"') % 2:
+        raise BadParameter(
+            f"--table is {table!r}, in which a double quote is not closed: close it, or write it "
+            "twice inside a quoted name."
+        )
     parts = tuple(_unquoted(part) for part in re.findall(r'"(?:[^"]|"")*"|[^."]+', table))
     wanted = parts if len(parts) == 2 else (own, *parts)
     if wanted in listed:
@@ -189,11 +201,24 @@ def _unquoted(part: str) -> str:
 
 
 def _require_file(address: Address) -> None:
+    """A file of the kind that the address says, told by how such files begin."""
     if not Path(address.database).is_file():
         raise BadFile(
             f"there is no file {address.database!r}: check the address; three slashes come before "
             f"a path, and a fourth where it begins with one ({address.scheme}:////folder/file)."
         )
+    try:
+        with open(address.database, "rb") as file:
+            begins = file.read(BEGINNING)
+    except OSError as error:
+        raise BadFile(f"{address} cannot be opened: {error.strerror}.") from None
+    kinds = [kind for kind, (where, sign) in SIGNS.items() if begins[where:].startswith(sign)]
+    if address.scheme in kinds or (address.scheme == "sqlite" and not begins):
+        return  # to SQLite, an empty file is a database without tables
+    mend = f"a log in a file of its own is named without {address.scheme}:///"
+    if kinds:
+        mend = f"its address begins with {kinds[0]}:///, as {kinds[0]}:///{address.database}"
+    raise BadFile(f"{address.database} is not {KINDS[address.scheme]}: {mend}.")
 
 
 def _ibis() -> Any:

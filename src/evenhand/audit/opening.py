@@ -14,13 +14,14 @@ import glob
 import shutil
 import sys
 import tempfile
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import narwhals as nw
 
+from evenhand.audit import csv_files
 from evenhand.audit.address import is_address, shown
 from evenhand.audit.engines.duckdb import DuckDB, quoted
 from evenhand.errors import BadFile, BadLog, BadParameter
@@ -48,6 +49,7 @@ class Table:
     connection: Any = None  # our own DuckDB, where it is one
     sources: tuple[str, ...] = ()  # the files as they were named
     close: Callable[[], None] = lambda: None  # when nothing is to be read of it any more
+    quoting: Mapping[str, str] = field(default_factory=dict)  # of CSV files, told to the engine
 
     def load(self, needed: Sequence[str], as_text: Sequence[str]) -> Table:
         """The columns needed; of a text file held in memory, with some left as the text they are.
@@ -63,7 +65,7 @@ class Table:
         )
         if not self.is_text:
             frame: Any = nw.from_native(self.frame.to_native().project(wanted))
-        elif self.paths[0].lower().endswith(CSV):
+        elif self.csv_paths:
             text = [name for name in as_text if name in self.columns]
             frame = _held_csv(self, wanted, text)
         else:
@@ -75,6 +77,12 @@ class Table:
     def is_text(self) -> bool:
         """Whether it is parsed anew at every look, so that it is better held in memory."""
         return bool(self.paths) and not self.paths[0].lower().endswith(PARQUET)
+
+    @property
+    def csv_paths(self) -> tuple[str, ...]:
+        """The CSV files that we read ourselves, if it is a table of such."""
+        ours = self.connection is not None and bool(self.paths)
+        return self.paths if ours and self.paths[0].lower().endswith(CSV) else ()
 
 
 def open_table(
@@ -139,7 +147,7 @@ def kind_of_files(paths: list[str], label: str) -> tuple[str, ...]:
     if len(kinds) != 1 or not all(path.lower().endswith(next(iter(kinds))) for path in paths):
         raise BadFile(
             f"{label} is not a log we know by its name: use files that all end in .csv, .tsv, "
-            ".parquet, .jsonl or .ndjson."
+            ".parquet, .jsonl, .ndjson or .json."
         )
     return next(iter(kinds))
 
@@ -157,11 +165,14 @@ def _open_files(patterns: list[str], encoding: str) -> Table:
         paths = [_in_utf_8(path, encoding) for path in paths]
     table = Table(label, (), None, tuple(paths), connection)  # type: ignore[arg-type]
     if kind is CSV:
+        quoting = _asked(table, lambda: csv_files.quoting(connection, glob.escape(paths[0])))
+        table = replace(table, quoting=quoting)
         relation = _asked(table, lambda: _read_csv(table))
+        csv_files.refuse_wide_column(label, paths, relation.columns)
     else:
         relation = _asked(table, lambda: _read_other(connection, paths, kind))
     frame: Any = nw.from_native(relation)
-    return Table(label, tuple(relation.columns), frame, tuple(paths), connection, sources)
+    return replace(table, columns=tuple(relation.columns), frame=frame, sources=sources)
 
 
 def _in_utf_8(path: str, encoding: str) -> str:
@@ -185,7 +196,8 @@ def _in_utf_8(path: str, encoding: str) -> str:
 
 
 def _read_csv(table: Table, **more: Any) -> Any:
-    return table.connection.read_csv(_literal(table.paths), header=True, union_by_name=True, **more)
+    options = {"header": True, "union_by_name": True, **table.quoting, **more}
+    return table.connection.read_csv(_literal(table.paths), **options)
 
 
 def _held_csv(table: Table, wanted: str, as_text: list[str]) -> nw.LazyFrame[Any]:
@@ -227,6 +239,7 @@ def _asked(table: Table, read: Any) -> Any:
                 f"{table.label} is not UTF-8 text{_undecodable(table.paths)}: save it as UTF-8, or "
                 "say how it is written with --encoding, such as --encoding latin-1."
             ) from None
+        csv_files.refuse_misfits(table.label, table.csv_paths)
         reason = text.split("\n")[0].split("Error: ")[-1].rstrip(".")
         raise BadFile(f"{table.label} cannot be read: {reason}.") from None
 
@@ -265,11 +278,15 @@ def _open_frame(source: Any) -> Table:
 
 
 def connect(path: str = ":memory:") -> duckdb.DuckDBPyConnection:
-    """A DuckDB of our own, or a file of one, to read alone."""
+    """A DuckDB of our own, or a file of one, to read alone; it fetches nothing from elsewhere."""
     import duckdb
 
     _forget_types_at_exit()
-    connection = duckdb.connect(path, read_only=path != ":memory:")
+    extensions: Any = {
+        "autoinstall_known_extensions": False,
+        "autoload_known_extensions": False,
+    }
+    connection = duckdb.connect(path, read_only=path != ":memory:", config=extensions)
     connection.execute("SET TimeZone = 'UTC'")
     return connection
 

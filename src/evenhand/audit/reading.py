@@ -11,10 +11,12 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import narwhals as nw
+import numpy as np
 
-from evenhand.audit import condition
+from evenhand.audit import condition, csv_files
 from evenhand.audit.engines import engine_of, fetch
 from evenhand.audit.opening import ROW, SAME, Table
+from evenhand.audit.question import moment_label
 from evenhand.audit.values import in_utc, read_numbers, read_times
 from evenhand.errors import BadLog, BadParameter, MissingColumn
 
@@ -70,7 +72,7 @@ class Events:
         columns = [name for name in (ROW, show) if name in bad.collect_schema().names()]
         some = bad.select(columns)
         found = fetch((some.sort(ROW) if ROW in columns else some).head(SHOWN))
-        what = repr(found[show][0]) if show in found and found[show][0] is not None else ""
+        what = _plainly(found[show][0]) if show in found and found[show][0] is not None else ""
         if ROW not in found:
             return f"{count:,} rows" + (f" ({what} is one)" if what else "")
         rows = [f"{int(row):,}" for row in found[ROW][:SHOWN]]
@@ -145,14 +147,23 @@ def read_events(
 
 
 def require_column(table: Table, name: str, option: str) -> None:
-    """Refuse a column that is not there, and offer the nearest."""
+    """Refuse a column that is not there or there twice, and offer the nearest."""
+    csv_files.refuse_doubled(table.label, table.csv_paths, table.columns, name, option)
     if name in table.columns:
         return
+    csv_files.refuse_misfits(table.label, table.csv_paths)  # its header may have been passed over
     lower = {column.lower().strip(): column for column in table.columns}
     near = difflib.get_close_matches(name.lower().strip(), lower, n=1, cutoff=0.5)
     known = ", ".join(repr(column) for column in table.columns[:12])
     hint = f"did you mean {lower[near[0]]!r}?" if near else f"it has {known}."
     raise MissingColumn(f"{table.label} has no column {name!r} ({option}): {hint}")
+
+
+def _plainly(value: Any) -> str:
+    """A value as people write it: text in quotes, dates and numbers without."""
+    if isinstance(value, np.datetime64):
+        return moment_label(value)
+    return f"{value:g}" if isinstance(value, float) else repr(value)
 
 
 def _chosen(frame: nw.LazyFrame[Any], column: str, choice: Choice) -> nw.LazyFrame[Any]:

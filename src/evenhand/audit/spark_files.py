@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import gzip
 import os
 import re
 import shutil
@@ -18,11 +17,10 @@ from typing import Any
 import narwhals as nw
 
 from evenhand.audit.address import shown
+from evenhand.audit.csv_files import separator
 from evenhand.audit.engines.spark import plainly
 from evenhand.audit.opening import CSV, PARQUET, Table, found_files, kind_of_files
 from evenhand.errors import CannotConnect, MissingExtra
-
-SEPARATORS = (",", ";", "\t", "|")
 
 
 @dataclass(frozen=True, eq=False)
@@ -64,7 +62,7 @@ def open_files(patterns: list[str], encoding: str) -> Table:
             # A quote in a quoted text is doubled, and line ends may stand there too (RFC 4180).
             reader = session.read.options(
                 header=True,
-                sep=_separator(paths[0]) if local else ",",
+                sep=separator(paths[0]) if local else ",",
                 quote='"',
                 escape='"',
                 multiLine=True,
@@ -88,14 +86,6 @@ def open_files(patterns: list[str], encoding: str) -> Table:
 def _literal(path: str) -> str:
     """The file of that name, and not all that it would name as a pattern."""
     return re.sub(r"([\[\]{}*?\\])", r"\\\1", path)
-
-
-def _separator(path: str) -> str:
-    """What stands between the names in the first line."""
-    packed = path.lower().endswith(".gz")
-    with gzip.open(path, "rb") if packed else open(path, "rb") as file:
-        line = file.readline(1 << 16).decode("utf-8", "replace")
-    return max(SEPARATORS, key=line.count)
 
 
 def _session() -> Any:

@@ -9,6 +9,7 @@ import narwhals as nw
 import numpy as np
 
 from evenhand.audit.engines.engine import BLANKS, BLOCK_ROWS, ZONE, Arrays, Engine, Frame
+from evenhand.errors import BadParameter
 
 
 class DuckDB(Engine):
@@ -49,7 +50,7 @@ class DuckDB(Engine):
         text = _text(column)
         if time_format is not None:
             moment = f"CAST(try_strptime({text}, {literal(time_format)}) AS TIMESTAMP)"
-            return _added(frame, moment, into)
+            return _formatted(frame, moment, into, time_format)
         zoned = f"regexp_matches({text}, {literal(ZONE)})"
         moment = (
             f"CASE WHEN {zoned} THEN timezone('UTC', TRY_CAST({text} AS TIMESTAMPTZ)) "
@@ -83,6 +84,18 @@ def _text(column: str) -> str:
 def _added(frame: Frame, expression: str, into: str) -> Frame:
     added: Any = nw.from_native(frame.to_native().project(f"*, {expression} AS {quoted(into)}"))
     return added
+
+
+def _formatted(frame: Frame, moment: str, into: str, time_format: str) -> Frame:
+    import duckdb
+
+    try:
+        return _added(frame, moment, into)
+    except duckdb.InvalidInputException:
+        raise BadParameter(
+            f"--time-format is {time_format!r}, which is no way to write a date: use codes such as "
+            "%d/%m/%Y or '%Y-%m-%d %H:%M'."
+        ) from None
 
 
 def _filled(values: Any) -> np.ndarray:

@@ -1,0 +1,136 @@
+"""CSV files as people have them: how they quote, and where one is not the table it should be.
+
+The engine guesses how a file is written from its first rows, and where they do not fit together it
+guesses something else, such as one wide column. So what it found is held against the file itself.
+"""
+
+from __future__ import annotations
+
+import csv
+import gzip
+from collections.abc import Iterator, Sequence
+from typing import IO, Any
+
+from evenhand.audit.engines.duckdb import literal
+from evenhand.errors import BadFile, MissingColumn
+
+SEPARATORS = (",", ";", "\t", "|")
+HEADER_LINES = 20  # among the first of these is the header: a title or remarks may stand above it
+LONGEST_LINE = 1 << 16
+
+
+def quoting(connection: Any, path: str) -> dict[str, str]:
+    """What to tell the engine of quotes: they are double ones, unless the file uses others.
+
+    Left to itself it takes a file without any in its first rows for one that knows none, and what
+    is quoted further down would be another name than the same without quotes.
+    """
+    found = connection.execute(f"SELECT Quote FROM sniff_csv({literal(path)})").fetchall()
+    return {} if found == [("'",)] else {"quotechar": '"'}
+
+
+def separator(path: str) -> str:
+    """What stands between the names in the first line."""
+    line = _first_line(path)
+    return max(SEPARATORS, key=line.count)
+
+
+def refuse_wide_column(label: str, paths: Sequence[str], columns: Sequence[str]) -> None:
+    """Refuse files of which one was read as a single column, as its rows do not fit its header."""
+    wide = {name for name in columns if any(mark in name for mark in SEPARATORS)}
+    if wide:
+        refuse_misfits(label, [path for path in paths if _first_line(path).strip() in wide])
+
+
+def refuse_misfits(label: str, paths: Sequence[str]) -> None:
+    """Refuse files of which a line has more or fewer fields than the header, or a lone quote."""
+    for path in paths:
+        of_which = f" of {path}" if len(paths) > 1 else ""
+        header = 0
+        try:
+            for line, fields in _records(path):
+                header = header or len(fields)
+                extra = fields[header:]
+                if header > 1 and (len(fields) < header or any(extra)):
+                    raise BadFile(
+                        f"{label} cannot be read: line {line:,}{of_which} has "
+                        f"{_several(len(fields))} where the header has {header}: mend the line, "
+                        "and put a field that holds the separator in double quotes."
+                    )
+        except _LoneQuote as error:
+            raise BadFile(
+                f"{label} cannot be read: in line {error.line:,}{of_which} a double quote is not "
+                "closed, or not followed by the end of its field: take it out, or close it; inside "
+                "a quoted field it is written twice."
+            ) from None
+
+
+def refuse_doubled(
+    label: str, paths: Sequence[str], columns: Sequence[str], name: str, option: str
+) -> None:
+    """Refuse a column's name that a header has twice, of which the engine renames the second."""
+    same = name.strip().lower()
+    if not any(column.lower() == f"{same}_1" for column in columns):
+        return
+    for path in paths:
+        for found in _header_lines(path):
+            alike = [column for column in found if column.strip().lower() == same]
+            if len(alike) > 1:
+                names = " and ".join(repr(column) for column in dict.fromkeys(alike))
+                raise MissingColumn(
+                    f"{label} has {len(alike)} columns called {names}, and {option} must name one: "
+                    "give each a name of its own in the header."
+                )
+
+
+class _LoneQuote(Exception):
+    """A quote that does not end where a field does, in the record that begins at a line."""
+
+    def __init__(self, line: int) -> None:
+        super().__init__(line)
+        self.line = line
+
+
+def _header_lines(path: str) -> list[list[str]]:
+    found = []
+    try:
+        for line, fields in _records(path):
+            found.append(fields)
+            if line >= HEADER_LINES:
+                break
+    except _LoneQuote:
+        pass  # which is told where the rows are read
+    return found
+
+
+def _records(path: str) -> Iterator[tuple[int, list[str]]]:
+    """The rows of a file that are not empty, each with the line at which it begins."""
+    with _text(path) as file:
+        rows = csv.reader(file, delimiter=separator(path), strict=True)
+        begins = 1
+        while True:
+            try:
+                fields = next(rows, None)
+            except csv.Error:
+                raise _LoneQuote(begins) from None
+            if fields is None:
+                return
+            if fields:
+                yield begins, fields
+            begins = rows.line_num + 1
+
+
+def _first_line(path: str) -> str:
+    with _text(path) as file:
+        return file.readline(LONGEST_LINE)
+
+
+def _text(path: str) -> IO[str]:
+    how: dict[str, Any] = {"encoding": "utf-8-sig", "errors": "replace", "newline": ""}
+    if path.lower().endswith(".gz"):
+        return gzip.open(path, "rt", **how)
+    return open(path, **how)
+
+
+def _several(count: int) -> str:
+    return "1 field" if count == 1 else f"{count:,} fields"
