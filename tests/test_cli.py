@@ -2,11 +2,19 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
+import signal
+import sqlite3
 import subprocess
 import sys
 
+import duckdb
 import pytest
+from typer.testing import CliRunner
+
+from evenhand.cli.app import app
+from evenhand.errors import EvenhandError
 
 
 def run(*arguments: str) -> subprocess.CompletedProcess[str]:
@@ -101,6 +109,7 @@ def test_plan_takes_a_scheme_file_and_saves(tmp_path):
         (("lending_gaussian",), "outcomes cannot be listed"),
         (("doughnuts", "--scheme", "none.toml"), "none.toml cannot be read"),
         (("doughnuts", "--discount", "1.5"), "discount is 1.5"),
+        (("doughnuts", "--stakeholders", "30"), "1,073,741,824 combinations of who is there"),
         (
             (
                 "doughnuts",
@@ -142,8 +151,98 @@ def test_a_users_mistake_is_one_sentence_and_exit_code_2(monkeypatch, capsys):
     def mistaken() -> None:
         raise BadParameter("period is 0: it must be a whole number from 1.")
 
-    monkeypatch.setattr(cli, "app", mistaken)
+    monkeypatch.setattr("evenhand.cli.app.app", mistaken)
     with pytest.raises(SystemExit) as stop:
         cli.main()
     assert stop.value.code == 2
     assert capsys.readouterr().err == "evenhand: period is 0: it must be a whole number from 1.\n"
+
+
+@pytest.mark.parametrize("becomes", ["itself", "an exit code", "an import that failed"])
+def test_ctrl_c_is_one_sentence_whatever_it_becomes_on_the_way(monkeypatch, capsys, becomes):
+    from evenhand import cli
+
+    def interrupted() -> None:
+        try:
+            signal.raise_signal(signal.SIGINT)
+        except KeyboardInterrupt as pressed:
+            if becomes == "itself":
+                raise
+            if becomes == "an exit code":
+                raise SystemExit(130) from pressed
+        raise ImportError("an error while initializing")
+
+    monkeypatch.setattr("evenhand.cli.app.app", interrupted)
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    try:
+        with pytest.raises(SystemExit) as stop:
+            cli.main()
+    finally:
+        signal.signal(signal.SIGINT, before)
+    assert stop.value.code == 130
+    assert capsys.readouterr().err == "evenhand: stopped. What was saved before is kept.\n"
+
+
+def test_other_failures_are_not_hidden(monkeypatch):
+    from evenhand import cli
+
+    def failing() -> None:
+        raise ImportError("of its own")
+
+    monkeypatch.setattr("evenhand.cli.app.app", failing)
+    with pytest.raises(ImportError, match="of its own"):
+        cli.main()
+
+
+def invoke(*arguments):
+    """The same without a process: its exit code, or the mistake that would be told."""
+    done = CliRunner().invoke(app, [str(argument) for argument in arguments])
+    return done.exception if isinstance(done.exception, EvenhandError) else done.exit_code
+
+
+def test_what_is_read_is_never_written_over(tmp_path):
+    log, base = tmp_path / "stakeholders.csv", tmp_path / "base.db"
+    log.write_text("who,day,much\nA,1,2\nB,2,2\n")
+    with contextlib.closing(sqlite3.connect(base)) as connection, connection:
+        connection.execute("CREATE TABLE log (who TEXT, day INTEGER, much INTEGER)")
+        connection.execute("INSERT INTO log VALUES ('A', 1, 2), ('B', 2, 2)")
+    before = {path: path.read_bytes() for path in (log, base)}
+    asked = ("--stakeholder", "who", "--time", "day", "--amount", "much")
+    for more in (
+        (log, "--out", log),
+        (tmp_path / "*.csv", "--out", log),
+        (log, "--csv", tmp_path),
+        (log, "--roster", base, "--out", base),
+        (f"sqlite:///{base}", "--table", "log", "--out", base),
+    ):
+        assert "would be written over" in str(invoke("audit", *asked, *more))
+        assert {path: path.read_bytes() for path in (log, base)} == before
+    policy = tmp_path / "fair.run"
+    train = ("train", "doughnuts", "--stakeholders", 2, "--horizon", 3, "--steps", 100)
+    assert invoke(*train, "--out", policy) == 0
+    assert "would be written over" in str(invoke("evaluate", policy, "--log", policy))
+    assert "end in .parquet" in str(invoke("evaluate", policy, "--log", tmp_path / "x.txt"))
+
+
+def test_a_limit_is_a_number(tmp_path):
+    log = tmp_path / "log.csv"
+    log.write_text("who,day,much\nA,1,2\nB,2,2\n")
+    asked = ("audit", log, "--stakeholder", "who", "--time", "day", "--amount", "much")
+    assert "--max-unfairness is nan" in str(invoke(*asked, "--max-unfairness", "nan"))
+    assert "--min-score is inf" in str(invoke(*asked, "--min-score", "inf"))
+    assert invoke(*asked, "--max-unfairness", "0.5") == 1
+
+
+def test_a_table_of_a_database_next_to_a_file(tmp_path):
+    log, base = tmp_path / "log.csv", tmp_path / "base.duckdb"
+    log.write_text("who,day,much\nA,1,2\nB,2,2\n")
+    with duckdb.connect(str(base)) as connection:
+        connection.execute("CREATE TABLE log AS SELECT * FROM read_csv(?)", [str(log)])
+    asked = ("--stakeholder", "who", "--time", "day", "--amount", "much", "--table", "log")
+    assert invoke("audit", f"duckdb:///{base}", log, *asked) == 0
+    assert invoke("audit", log, f"duckdb:///{base}", *asked) == 0
+    assert "names a table of a database" in str(invoke("audit", log, *asked))
+
+
+def test_methods_named_by_nobody_are_not_all():
+    assert "names none" in str(invoke("compare", "doughnuts", "--methods", ","))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import tempfile
+from collections.abc import Iterable
 from pathlib import Path
 
 from evenhand.errors import CannotWrite
@@ -32,6 +33,16 @@ def write_whole(path: str | os.PathLike[str], content: bytes) -> None:
     except BaseException:
         Path(name).unlink(missing_ok=True)
         raise
+
+
+def require_apart(written: Iterable[Path | None], read: Iterable[str | os.PathLike[str]]) -> None:
+    """Refuse to write over what is being read."""
+    sources = [Path(path) for path in read if Path(path).exists()]
+    for target in written:
+        if target is not None and target.exists() and any(map(target.samefile, sources)):
+            raise CannotWrite(
+                f"{target} is what is read here, and would be written over: choose another name."
+            )
 
 
 def _umask() -> int:

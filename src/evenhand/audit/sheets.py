@@ -14,6 +14,8 @@ from evenhand.audit.side_by_side import Comparison
 from evenhand.errors import CannotWrite
 from evenhand.files import write_whole
 
+SHEETS = ("stakeholders.csv", "over_time.csv", "questions.csv", "notes.csv", "side_by_side.csv")
+
 
 def write_sheets(found: Answer | Comparison, folder: Path) -> None:
     """The tables of an answer, or of both answers in folders of their own."""

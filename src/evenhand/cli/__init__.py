@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+import contextlib
+import signal
 import sys
+from types import FrameType
 
-from evenhand.cli.app import app
 from evenhand.errors import EvenhandError
 
 
 def main() -> None:
     """Run a command: exit code 0 for done, 1 for a breached threshold, 2 for bad input."""
+    pressed = _notice_interrupts()
     try:
+        from evenhand.cli.app import app  # here, as it can be interrupted too
+
         app()
     except EvenhandError as error:
         # One plain sentence for a user's mistake; a traceback would only hide it.
@@ -19,6 +24,30 @@ def main() -> None:
     except BrokenPipeError:  # such as `evenhand list | head`
         sys.stderr.close()
         sys.exit(0)
-    except KeyboardInterrupt:
-        print("evenhand: stopped.", file=sys.stderr)
+    except BaseException as error:
+        # Of an interrupted import of compiled code nothing is left but that it failed.
+        if not (_interrupted(error) or (pressed and isinstance(error, Exception))):
+            raise
+        print("evenhand: stopped. What was saved before is kept.", file=sys.stderr)
         sys.exit(130)
+
+
+def _notice_interrupts() -> list[int]:
+    """A list that will hold something once Ctrl-C is pressed; else it does what it always does."""
+    pressed: list[int] = []
+
+    def notice(signum: int, frame: FrameType | None) -> None:
+        pressed.append(signum)
+        signal.default_int_handler(signum, frame)
+
+    if signal.getsignal(signal.SIGINT) is signal.default_int_handler:  # and not if it is ignored
+        with contextlib.suppress(ValueError):  # only the main thread may
+            signal.signal(signal.SIGINT, notice)
+    return pressed
+
+
+def _interrupted(error: BaseException | None) -> bool:
+    """Whether it began with Ctrl-C, which may have become an exit code on the way here."""
+    while error is not None and not isinstance(error, KeyboardInterrupt):
+        error = error.__cause__ or error.__context__
+    return error is not None

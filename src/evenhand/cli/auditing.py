@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import glob
+import math
 import os
 import shlex
 import sys
+from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -217,7 +220,9 @@ def audit_command(
         )
     if len(table or ()) > len(logs):
         raise BadParameter(f"--table is given {len(table or ())} times: once for each log.")
-    tables = [*(table or (None,)), *(table or (None,))][: len(logs)]
+    tables = _tables(logs, table or [])
+    _require_numbers({"--max-unfairness": max_unfairness, "--min-score": min_score})
+    _require_apart(logs, (roster, entitlement, scheme), csv, out)
     if stakeholder is None or time is None:
         with opened(logs[0], encoding, tables[0], engine) as log:
             raise BadParameter(_which_columns(log.label, log.columns, stakeholder is None))
@@ -261,6 +266,44 @@ def audit_command(
         _print(found)
     if found.breaches:
         raise typer.Exit(1)
+
+
+def _tables(logs: list[str], given: list[str]) -> list[str | None]:
+    """The table of each log that is in a database: one for all of them, or one each."""
+    from evenhand.audit.address import is_address
+
+    stored = [is_address(log) for log in logs]
+    if not any(stored):
+        return [*given, None, None][: len(logs)]  # refused where the log is opened
+    rest = iter(given * sum(stored) if len(given) == 1 else given)
+    return [next(rest, None) if inside else None for inside in stored]
+
+
+def _require_numbers(limits: dict[str, float | None]) -> None:
+    from evenhand.errors import BadParameter
+
+    for name, limit in limits.items():
+        if limit is not None and not math.isfinite(limit):
+            raise BadParameter(f"{name} is {limit}: a limit must be a number.")
+
+
+def _require_apart(
+    logs: list[str], files: Iterable[Any], csv: Path | None, out: Path | None
+) -> None:
+    """Refuse to write over what is read."""
+    from evenhand.audit.address import FILES, is_address, read_address
+    from evenhand.audit.sheets import SHEETS
+    from evenhand.files import require_apart
+
+    read = [str(file) for file in files if file is not None]
+    for log in logs:
+        if is_address(log):
+            address = read_address(log)
+            read += [address.database] if address.scheme in FILES else []
+        else:
+            read += [log, *glob.glob(log, recursive=True)]
+    folders = () if csv is None else (csv, csv / "first", csv / "second")
+    require_apart((out, *(folder / name for folder in folders for name in SHEETS)), read)
 
 
 def _answers(found: Answer | Comparison) -> tuple[Answer, ...]:

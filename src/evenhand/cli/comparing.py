@@ -59,9 +59,14 @@ def compare_command(
 
     Example: evenhand compare doughnuts --stakeholders 3 --horizon 12 --seeds 10 --out results
     """
+    from evenhand.errors import BadParameter
+    from evenhand.experiments.compare import all_methods
+
     env, networks = world(environment, deep, episodes, stakeholders, horizon, presence)
     total = length(env, networks, steps, episodes, 100_000)
     chosen = [part.strip() for part in (methods or "").split(",") if part.strip()]
+    if methods is not None and not chosen:
+        raise BadParameter("--methods names none: leave it out for all of them.")
     options = {
         "recipe": recipe,
         "seeds": seeds,
@@ -72,26 +77,18 @@ def compare_command(
         "executor": executor(ray),
         **variants(memory, proposal),
     }
-    comparison = run_comparison(env, chosen or _all_methods(env, networks), options, as_json)
+    comparison = run_comparison(env, chosen or list(all_methods(env, networks)), options, as_json)
     if out is not None:
         write_chart({recipe: comparison}, out, f"{environment}, {recipe} recipe")
     if as_json:
         print_json(comparison.to_json())
         return
     print_comparison(
-        comparison, f"{environment}, {recipe} recipe, {seeds} seeds of {total:,} steps"
+        comparison,
+        f"{environment}, {recipe} recipe, {seeds} seeds of {comparison.settings['steps']:,} steps",
     )
     if out is not None:
         print(f"\nThe chart is in {out / 'chart.html'}, the numbers are beside it.")
-
-
-def _all_methods(environment: Any, deep: bool) -> list[str]:
-    from evenhand.envs import Doughnuts
-    from evenhand.experiments.deep import deep_methods
-    from evenhand.experiments.tabular import MEMORY_OF
-
-    hard_coded = ["oracle", "random"] if isinstance(environment, Doughnuts) else ["random"]
-    return [*(deep_methods(environment) if deep else MEMORY_OF), *hard_coded]
 
 
 def run_comparison(
@@ -111,11 +108,16 @@ def run_comparison(
         return compare(environment, methods, **options, progress=progress)
 
 
-def write_chart(comparisons: dict[str, Comparison], folder: Path, title: str) -> None:
+def write_chart(
+    comparisons: dict[str, Comparison],
+    folder: Path,
+    title: str,
+    drawn: dict[str, Comparison] | None = None,
+) -> None:
     from evenhand.files import write_whole
     from evenhand.report.learning import learning_page
 
-    write_whole(folder / "chart.html", learning_page(comparisons, title))
+    write_whole(folder / "chart.html", learning_page(comparisons, title, drawn))
 
 
 def print_comparison(comparison: Comparison, title: str) -> None:

@@ -66,7 +66,7 @@ def reproduce_command(
         return
     asked = FIGURES[figure]
     drawn = {name: one for name, one in comparisons.items() if asked.parts[name].drawn}
-    write_chart(drawn, folder / figure, asked.title)
+    write_chart(comparisons, folder / figure, asked.title, drawn)
     if as_json:
         print_json({name: one.to_json() for name, one in comparisons.items()})
         return

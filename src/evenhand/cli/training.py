@@ -29,7 +29,8 @@ from evenhand.cli.learning import (
     world,
 )
 from evenhand.cli.output import JsonOption, print_json, print_table
-from evenhand.errors import BadFile
+from evenhand.errors import BadFile, BadParameter
+from evenhand.files import require_apart
 
 if TYPE_CHECKING:
     from evenhand.experiments.runs import Run
@@ -215,16 +216,19 @@ def _answer(run: Run, against: Yardstick, horizon: int) -> dict[str, Any]:
 
 
 def _print(run: Run, against: Yardstick, answer: dict[str, Any], out: Path | None) -> None:
+    from evenhand.experiments.runs import FINAL_EPISODES
+    from evenhand.learn.deep import EPISODES
+
     config, best = run.config, against.optimum
     rows = [
         (f"seed {name}", f"{score:,.3f}", "" if best is None else f"{best - score:,.3f}")
         for name, score in zip(config["seeds"], run.scores[-1], strict=True)
     ]
-    title = f"{config['method']}, {config['recipe']} recipe, after {int(run.steps[-1]):,} steps"
+    title = f"{_named(config)}, after {int(run.steps[-1]):,} steps"
     print_table(title, ("", "score", "regret"), rows)
-    how = (
-        "means of 1,000 greedy episodes" if config["deep"] else "exact values of the greedy policy"
-    )
+    episodes = FINAL_EPISODES if run.finished else EPISODES
+    how = f"means of {episodes:,} greedy episodes"
+    how = how if config["deep"] else "exact values of the greedy policy"
     known = f"The exact optimum is {best:,.3f}; acting" if best is not None else "Acting"
     print(f"\n{known} at random scores {against.random:,.3f}. Scores are {how}.")
     if not run.finished:
@@ -256,6 +260,11 @@ def evaluate_command(
 
     deep = kind_of(file) == "policy"
     if log is not None:
+        require_apart([log], [file])
+        if log.suffix != ".parquet":
+            raise BadParameter(
+                f"--log is {log}: it writes Parquet, so let the name end in .parquet."
+            )
         _write_log(file, log, seed, deep)
     scored = _score_policy if deep else _score_run
     answer, against = scored(file, seed, episodes)
@@ -271,10 +280,10 @@ def evaluate_command(
     if best is not None:
         columns["regret"] = [f"{lost:,.3f}" for lost in answer["regret"]]
         columns["share of the way"] = [f"{share:.1%}" for share in answer["share_of_the_way"]]
-    if "achieved" in answer:
+    if min(answer.get("achieved", (1.0,))) < 1.0:  # where there is a goal that can be missed
         columns["reached its goal"] = [f"{share:.1%}" for share in answer["achieved"]]
     names = [f"seed {name}" for name in answer["seeds"]]
-    title = f"{answer['method']}, {answer['recipe']} recipe, after {answer['steps']:,} steps"
+    title = f"{_named(answer)}, after {answer['steps']:,} steps"
     print_table(title, ("", *columns), zip(names, *columns.values(), strict=True))
     known = "No exact optimum is known" if best is None else f"Optimum {best:,.3f}"
     print(f"\n{known}, acting at random {against.random:,.3f}.")
@@ -319,12 +328,27 @@ def _score_run(file: Path, seed: int, episodes: int) -> tuple[dict[str, Any], Ya
     run = load_run(file)
     agent = build(run.config)
     more = {"episodes": episodes} if run.config["deep"] else {}
-    found = jax.device_get(agent.evaluate(restore(agent, run).learners, **more))
+    learners = restore(agent, run).learners
+    if run.config["deep"]:
+        keys = jax.random.split(jax.random.key(seed), len(run.config["seeds"]))
+        learners = learners._replace(key=keys)
+    found = jax.device_get(agent.evaluate(learners, **more))
     answer = _about(run.config, len(run.scores) * run.config["every"])
     answer["scores"] = np.asarray(found.score, dtype=float).tolist()
     return answer, yardstick(agent.problem.environment)
 
 
 def _about(config: dict[str, Any], steps: int) -> dict[str, Any]:
-    named = {name: config[name] for name in ("method", "recipe", "seeds")}
-    return {**named, "steps": steps}
+    known = ("method", "recipe", "seeds", "memory", "proposal")
+    return {**{name: config.get(name) for name in known}, "steps": steps}
+
+
+def _named(config: dict[str, Any]) -> str:
+    """The method, and what of it was chosen otherwise."""
+    words = f"{config['method']}, {config['recipe']} recipe"
+    for part in ("memory", "proposal"):
+        if config[part] is not None:
+            several = config[part] if isinstance(config[part], list) else [config[part]]
+            names = [one if isinstance(one, str) else one["name"] for one in several]
+            words += f", {part} {' and '.join(names)}"
+    return words

@@ -21,7 +21,7 @@ import numpy as np
 
 from evenhand.arrays import as_float64
 from evenhand.attribute import Attribute
-from evenhand.errors import BadParameter, EvenhandError, UnequalLengths
+from evenhand.errors import BadParameter, EvenhandError, TooLarge, UnequalLengths
 from evenhand.scheme import FairnessScheme, anytime
 from evenhand.temporal import Total
 from evenhand.trace import Override, Step
@@ -156,11 +156,19 @@ class Environment(ABC):
         return state.world.time >= self.horizon
 
 
+MOST_LISTED = 20  # events, of which every subset is listed
+
+
 def subsets(
     probabilities: Sequence[float],
 ) -> tuple[Bool[Array, "noise n"], Float[Array, " noise"]]:
     """Every subset of n independent events (who is present, who applies), with its probability."""
     size = len(probabilities)
+    if size > MOST_LISTED:
+        raise TooLarge(
+            f"{size} stakeholders make {2**size:,} combinations of who is there, and more than "
+            f"{MOST_LISTED} cannot be listed one by one: plan for fewer, or use a learner."
+        )
     happens = (np.arange(2**size)[:, None] >> np.arange(size)) & 1 == 1
     chance = np.where(happens, np.asarray(probabilities), 1.0 - np.asarray(probabilities))
     return jnp.asarray(happens), jnp.asarray(chance.prod(axis=1))

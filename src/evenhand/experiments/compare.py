@@ -258,14 +258,19 @@ def _by_method(tasks: Mapping[str, Sequence[Task]], progress: Progress | None) -
     return heard
 
 
+def all_methods(environment: Environment, deep: bool) -> tuple[str, ...]:
+    """What can be compared on an environment."""
+    hard_coded = HARD_CODED if isinstance(environment, Doughnuts) else ("random",)
+    return (*(deep_methods(environment) if deep else MEMORY_OF), *hard_coded)
+
+
 def _require_methods(environment: Environment, methods: Sequence[str], deep: bool) -> None:
     if not deep and not isinstance(environment, Doughnuts):
         raise BadParameter(
             f"tabular methods are compared on doughnuts, and {type(environment).__name__} is no "
             "such world: use deep ones."
         )
-    hard_coded = HARD_CODED if isinstance(environment, Doughnuts) else ("random",)
-    known = (*(deep_methods(environment) if deep else MEMORY_OF), *hard_coded)
+    known = all_methods(environment, deep)
     for method in methods:
         if method not in known:
             raise BadParameter(f"there is no method {method!r}: there are {', '.join(known)}.")

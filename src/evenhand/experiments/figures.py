@@ -33,6 +33,11 @@ class Figure:
     parts: Mapping[str, Part]
 
 
+def folder_of(part: str) -> str:
+    """The name of the folder for a part's files."""
+    return "".join(c if c.isalnum() else "-" for c in part)
+
+
 def _deep(environment: Environment, methods: tuple[str, ...]) -> dict[str, Part]:
     """The paper's methods, ten runs of 1,000 episodes each; beside them FairQCM at its best."""
     steps = 1000 * environment.horizon

@@ -17,7 +17,7 @@ from typing import Any
 from evenhand.audit.answer import Answer
 from evenhand.experiments.claims import CLAIMS, Claim, Finding
 from evenhand.experiments.compare import Comparison, compare
-from evenhand.experiments.figures import FIGURES, Figure
+from evenhand.experiments.figures import FIGURES, Figure, folder_of
 from evenhand.experiments.runs import versions
 from evenhand.experiments.theorems import THEOREMS, Theorem
 from evenhand.experiments.vaccines import CLAIM, audits, check
@@ -147,7 +147,7 @@ def reproduce_figure(
             steps=one.steps // (QUICK if quick else 1),
             deep=asked.deep,
             settings=one.settings,
-            out=folder / name / "".join(c if c.isalnum() else "-" for c in part),
+            out=folder / name / folder_of(part),
             progress=None if told is None else _named(told, name, part),
             **options,
         )

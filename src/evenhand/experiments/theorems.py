@@ -1,7 +1,7 @@
 """Sections 4 and 5: the paper's theorems, each checked on problems drawn at random.
 
-A proof needs no check; a program that claims to implement one does. What is drawn here is new
-with every seed, and what is counted is how often the code does what the theorem says.
+A proof needs no check; a program that claims to implement one does. What is counted is how often
+the code does what the theorem says; the seeds are fixed, so that the counts can be had again.
 """
 
 from __future__ import annotations

@@ -50,6 +50,11 @@ class CounterfactualReplayBuffer(ReplayBuffer):
                 "Stable-Baselines3 is not installed: pip install 'evenhand[sb3]' brings it."
             )
         super().__init__(*args, **kwargs)
+        if self.optimize_memory_usage:
+            raise BadParameter(
+                "optimize_memory_usage keeps no next observations, in which a memory is imagined: "
+                "leave it out."
+            )
         if not isinstance(proposal, Neighbours):
             raise BadParameter(
                 f"{type(proposal).__name__} does not say which memories are near a real one: use "

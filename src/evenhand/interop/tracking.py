@@ -5,16 +5,17 @@ A sink takes named numbers at a step. Closing it, or leaving its `with` block, f
 
 from __future__ import annotations
 
+import contextlib
 import csv
 import json
 import os
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from types import TracebackType
 from typing import Any
 
-from evenhand.errors import BadParameter, CannotWrite
+from evenhand.errors import BadParameter, CannotConnect, CannotWrite
 from evenhand.interop.errors import MissingExtra
 
 
@@ -86,7 +87,12 @@ class TensorBoardSink(Sink):
             from tensorboard.summary import Writer
         except ImportError:
             raise MissingExtra("tensorboard is not installed: pip install tensorboard.") from None
-        self._writer = Writer(os.fspath(folder))
+        try:
+            self._writer = Writer(os.fspath(folder))
+        except OSError as error:
+            raise CannotWrite(
+                f"{folder} cannot be written ({error.strerror}): choose another folder."
+            ) from None
 
     def log(self, step: int, values: Mapping[str, float]) -> None:
         for name, value in values.items():
@@ -100,18 +106,34 @@ class MLflowSink(Sink):
     """Metrics of an MLflow run, which is begun here and ended by `close`. Needs mlflow."""
 
     def __init__(self, **settings: Any) -> None:
+        # Its own patience with a server that does not answer is minutes.
+        os.environ.setdefault("MLFLOW_HTTP_REQUEST_MAX_RETRIES", "2")
         try:
             import mlflow
         except ImportError:
             raise MissingExtra("mlflow is not installed: pip install mlflow.") from None
         self._mlflow = mlflow
-        self._run = mlflow.start_run(**settings)
+        with self._plainly():
+            self._run = mlflow.start_run(**settings)
 
     def log(self, step: int, values: Mapping[str, float]) -> None:
-        self._mlflow.log_metrics(dict(values), step=step, run_id=self._run.info.run_id)
+        with self._plainly():
+            self._mlflow.log_metrics(dict(values), step=step, run_id=self._run.info.run_id)
 
     def close(self) -> None:
-        self._mlflow.end_run()
+        with self._plainly():
+            self._mlflow.end_run()
+
+    @contextlib.contextmanager
+    def _plainly(self) -> Iterator[None]:
+        try:
+            yield
+        except (self._mlflow.exceptions.MlflowException, ImportError) as error:
+            reason = str(error).strip().split("\n")[0].rstrip(".")[:200]
+            raise CannotConnect(
+                f"MLflow does not take the numbers ({reason}): set MLFLOW_TRACKING_URI to a server "
+                "that answers, or install all of it (pip install mlflow) to keep them in a file."
+            ) from None
 
 
 def open_sink(where: str) -> Sink:
@@ -119,7 +141,7 @@ def open_sink(where: str) -> Sink:
     kind, _, rest = where.partition(":")
     if kind == "tensorboard" and rest:
         return TensorBoardSink(rest)
-    if kind == "mlflow":
+    if kind == "mlflow" and where != "mlflow:":
         return MLflowSink(**({"run_name": rest} if rest else {}))
     if where.endswith(".csv"):
         return CsvSink(where)

@@ -252,9 +252,9 @@ def _require_room(
         return  # an extrapolation this close is not worth a refusal yet
     raise TooLarge(
         f"the problem has about {expected:.2g} states, which would take "
-        f"{expected * each / 2**30:,.0f} GB (the limit is {memory_limit / 2**30:.1f} GB): use "
-        "canonical order (equal stakeholders), a memory that determines the pay (use_memory), a "
-        "shorter horizon, or a learner."
+        f"{expected * each / 2**30:,.0f} GB (the limit is {memory_limit / 2**30:.1f} GB): plan for "
+        "fewer stakeholders, for stakeholders that are alike, or for a shorter horizon, or use a "
+        "learner."
     )
 
 

@@ -7,7 +7,7 @@ from collections import Counter
 from typing import TYPE_CHECKING, Any
 
 from evenhand.experiments.claims import FEWEST_SEEDS, Finding
-from evenhand.experiments.figures import FIGURES
+from evenhand.experiments.figures import FIGURES, folder_of
 from evenhand.report.element import Child, Markup, element, figure_of, joined, table
 from evenhand.report.learning import Curves, both_figures, summary_table
 from evenhand.report.template import Part, page
@@ -132,7 +132,7 @@ def _figure(found: Reproduction, name: str, curves: Curves) -> Markup:
         if figure == name
     ]
     links = [
-        (element("a", {"href": f"{name}/{_folder(part)}/{file}"}, f"{part}: {file}"), " ")
+        (element("a", {"href": f"{name}/{folder_of(part)}/{file}"}, f"{part}: {file}"), " ")
         for part in parts
         for file in ("curves.csv", "table.csv", "results.json")
     ]
@@ -145,10 +145,6 @@ def _figure(found: Reproduction, name: str, curves: Curves) -> Markup:
             element("p", {"class": "soft"}, "Every number: ", links),
         )
     )
-
-
-def _folder(part: str) -> str:
-    return "".join(c if c.isalnum() else "-" for c in part)
 
 
 def _made(found: Reproduction) -> Markup:
