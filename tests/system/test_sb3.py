@@ -144,6 +144,16 @@ def test_what_is_wrong_is_said():
             fairness=fairness_of(shop()),
             proposal=Above(1),
         )
+    with pytest.raises(BadParameter, match="keeps no next observations"):
+        CounterfactualReplayBuffer(
+            10,
+            shop().observation_space,
+            shop().action_space,
+            optimize_memory_usage=True,
+            handle_timeout_termination=False,
+            fairness=fairness_of(shop()),
+            proposal=Above(1),
+        )
     with pytest.raises(BadParameter, match="imagined is 0"):
         CounterfactualReplayBuffer(
             10,

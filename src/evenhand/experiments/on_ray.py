@@ -52,7 +52,6 @@ class OnRay:
         if importlib.util.find_spec("ray") is None:
             raise MissingExtra("Ray is not installed: pip install 'evenhand[ray]'.")
         self.address, self.patience = address, patience
-        self.lost = 0  # tasks whose worker was lost, and that were given to another
         self._speaker: _Speaker | None = None
 
     def run(self, tasks: Sequence[Task], heard: Heard, stop: threading.Event) -> None:
@@ -73,7 +72,7 @@ class OnRay:
             elif "now" in said:
                 heard(*said["now"])
             elif "lost" in said:
-                self.lost += 1
+                pass  # it was given to another worker
             elif "failed" in said:
                 raise BlockFailed(said["failed"])
             elif "gone" in said:

@@ -10,7 +10,7 @@ from __future__ import annotations
 import base64
 import hashlib
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from functools import cache
 from importlib.resources import files
 from typing import Any, NamedTuple
@@ -126,7 +126,3 @@ def _digest(text: str) -> str:
     """How a content security policy names a script or a style."""
     digest = hashlib.sha256(text.encode("utf-8")).digest()
     return f"'sha256-{base64.b64encode(digest).decode()}'"
-
-
-def paragraphs(texts: Iterable[str]) -> Markup:
-    return joined(element("p", None, text) for text in texts)
