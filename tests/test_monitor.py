@@ -144,6 +144,64 @@ def test_bad_lines_are_counted_and_named():
     assert done[2] == "evenhand: line 2 cannot be taken: it is no JSON object.\n"
 
 
+def refused(text, *arguments):
+    """The last sentence of a monitor that took nothing, and printed nothing."""
+    found, summary, said = run(text, *arguments, code=2)
+    assert (found, summary) == ([], None)
+    return said.splitlines()[-1]
+
+
+def test_a_key_that_no_line_has_is_a_mistake_in_the_options():
+    text = lines_of(EVENTS, ("time", "stakeholder", "doses"))
+    for options, words in (
+        (("--amount", "dozes"), "has a key 'dozes' (--amount): did you mean 'doses'?"),
+        (("--time", "zzz"), "'zzz' (--time): the keys are 'time', 'stakeholder', 'doses'."),
+        (("--stakeholder", "who"), "(--stakeholder)"),
+        (("--id", "key"), "'key' (--id)"),
+    ):
+        assert words in refused(text, *NAMES, *options)
+    # Whoever is not watched does not matter, and one line that fits says that the options do.
+    assert "(--amount)" in refused(text, *NAMES[:2], "--amount", "dozes")
+    one = lines_of([("2021-04-01", "A", 1)], ("time", "stakeholder", "dozes"))
+    assert run(text + one, *NAMES, "--amount", "dozes")[1]["bad"] == len(EVENTS)
+    assert run(text + "{\n", *NAMES, "--amount", "dozes")[1]["bad"] == len(EVENTS) + 1
+
+
+def test_a_name_that_no_line_has_is_a_mistake_in_the_options():
+    text = lines_of([("2021-01-10", "North", 3), ("2021-01-31", "East", 1)])
+    said = refused(text, "--name", "Nort", "--name", "South")
+    assert "the first is about 'North'; did you mean 'Nort'?" in said
+    assert run(text, "--name", "North", "--name", "South")[1]["bad"] == 1
+
+
+def test_a_place_where_no_state_can_be_saved_is_refused_first(tmp_path):
+    where = tmp_path / "no" / "dir" / "x"
+    said = refused(lines_of(EVENTS), *NAMES, "--state", str(where))
+    assert "(--state) cannot be written, as there is no folder" in said
+    assert "is a folder" in refused(lines_of(EVENTS), *NAMES, "--state", str(tmp_path))
+
+
+def test_a_scheme_file_that_cannot_be_read_is_named(tmp_path):
+    path = tmp_path / "s.toml"
+    for content, words in (
+        (b'welfare = "rawls"\n# caf\xe9\n', "line 2 is not UTF-8 text"),
+        (b'welfare = "rawlz"\n', "rawlz"),
+        (b"welfare = \n", "not valid TOML"),
+    ):
+        path.write_bytes(content)
+        said = refused(lines_of(EVENTS), *NAMES, "--scheme", str(path))
+        assert said.startswith(f"evenhand: {path}")
+        assert words in said
+
+
+def test_an_alert_does_not_move_the_terminal():
+    events = [(1, "A", 3), (2, "B", 1)]
+    options = ("--name", "A", "--name", "\x1b[31mred", "--name", "B", "--max-unfairness", "0.1")
+    _, _, said = run(lines_of(events), *options, code=1)
+    assert "\x1b" not in said
+    assert "\\x1b[31mred" in said
+
+
 def test_whom_to_watch_must_be_said(tmp_path):
     assert "say whom to watch over" in run("", code=2)[2]
     (tmp_path / "roster.csv").write_text("name,from\nA,\nB,2021-02-10\n")

@@ -14,15 +14,17 @@ aggregation that is not timepoint-first stands in place of `welfare` and `tempor
 
 from __future__ import annotations
 
+import os
 import tomllib
 from collections.abc import Mapping
 from dataclasses import MISSING, fields
+from pathlib import Path
 from typing import Any
 
 import tomli_w
 
 from evenhand.aggregation import TimepointFirst
-from evenhand.errors import EvenhandError, SchemeFileError
+from evenhand.errors import BadFile, EvenhandError, SchemeFileError
 from evenhand.groups import Groups
 from evenhand.registry import AGGREGATIONS, FILTERS, STATUSES, TEMPORALS, WELFARES, Registry
 from evenhand.scheme import FairnessScheme
@@ -51,6 +53,23 @@ def to_toml(scheme: FairnessScheme) -> str:
     if scheme.empty is not None:
         table["empty"] = scheme.empty
     return tomli_w.dumps(table)
+
+
+def read_scheme_file(path: str | os.PathLike[str]) -> FairnessScheme:
+    """A scheme from a scheme file, which is named in whatever is said about it."""
+    try:
+        text = Path(path).read_text(encoding="utf-8")
+    except OSError as error:
+        raise BadFile(f"{path} cannot be read: {error.strerror}.") from None
+    except UnicodeDecodeError as error:
+        line = error.object[: error.start].count(b"\n") + 1
+        raise BadFile(
+            f"{path} cannot be read: line {line:,} is not UTF-8 text; save the file as UTF-8."
+        ) from None
+    try:
+        return from_toml(text)
+    except EvenhandError as error:
+        raise SchemeFileError(f"{path}: {error}") from None
 
 
 def from_toml(text: str) -> FairnessScheme:

@@ -15,6 +15,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from evenhand.cli.output import visible
+
 if TYPE_CHECKING:
     from evenhand.monitor import Monitor
     from evenhand.monitor.findings import Findings
@@ -107,8 +109,10 @@ def monitor_command(
     # The products here are of 16 by 16 numbers: threads would only wait for each other.
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     from evenhand.monitor.making import make_monitor
-    from evenhand.monitor.state import load_state, save_state
+    from evenhand.monitor.state import load_state, require_place, save_state
 
+    if state is not None:
+        require_place(state)
     watcher, reader = make_monitor(
         names=tuple(name or ()),
         roster=roster,
@@ -137,6 +141,7 @@ def monitor_command(
             if state is not None and time.monotonic() - saved > SAVED_EVERY:
                 save_state(watcher, reader, state)
                 saved = time.monotonic()
+        reader.refuse_what_never_fits()
         if (state is None or over) and not stopped:
             _write(watcher.found_at_end(), quiet)
     if state is not None:
@@ -192,7 +197,7 @@ def _write(found: list[Findings], only_alerts: bool) -> None:
         sys.stdout.buffer.write(findings.encoded(only_alerts))
         for k, alert in findings.alerts.items():
             if alert["alert_begins"]:
-                reasons = "; ".join(alert["alert"])
+                reasons = visible("; ".join(alert["alert"]))
                 print(f"evenhand: alert at {findings.times[k]}: {reasons}.", file=sys.stderr)
     sys.stdout.buffer.flush()
 

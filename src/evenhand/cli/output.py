@@ -4,10 +4,17 @@ from __future__ import annotations
 
 import contextlib
 import json
+import unicodedata
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Annotated, Any
 
 import typer
+
+LONGEST_NAME = 60  # characters of a name that a table shows
+# What a terminal obeys rather than shows: control characters, halves of characters, line ends, and
+# marks that turn the direction of the text after them.
+OBEYED = ("Cc", "Cs", "Zl", "Zp")
+TURNING = "\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069"
 
 JsonOption = Annotated[bool, typer.Option("--json", help="Print one JSON object instead.")]
 
@@ -16,21 +23,55 @@ def print_json(value: Any) -> None:
     print(json.dumps(value, indent=2, ensure_ascii=False, allow_nan=False))
 
 
+def visible(text: str) -> str:
+    """A text from a log as a terminal may have it: what the terminal would obey is written out.
+
+    >>> visible("\\x1b[31mred")
+    '\\\\x1b[31mred'
+    """
+    if text.isascii() and text.isprintable():
+        return text
+    return "".join(
+        char.encode("unicode_escape").decode()
+        if unicodedata.category(char) in OBEYED or char in TURNING
+        else char
+        for char in text
+    )
+
+
+def shortened(text: str, longest: int = LONGEST_NAME) -> str:
+    """A text that is too long for a table without its middle.
+
+    >>> shortened("abcdefghij", 5)
+    'ab…ij'
+    """
+    if len(text) <= longest:
+        return text
+    end = (longest - 1) // 2
+    return f"{text[: longest - 1 - end]}…{text[-end:]}"
+
+
 def print_table(
     title: str, columns: Sequence[str], rows: Iterable[Sequence[str]], numbers: bool = True
 ) -> None:
-    """A table of names and numbers (or of text); data is shown as it is, never read as markup."""
+    """A table of names and numbers (or of text); data is never read as markup, nor obeyed.
+
+    In a table of names and numbers, names are shortened.
+    """
     from rich.console import Console
     from rich.table import Table
     from rich.text import Text
 
-    table = Table(title=Text(title), title_justify="left", box=None, pad_edge=False)
+    def cell(text: str) -> Text:
+        return Text(shortened(visible(text)) if numbers else visible(text))
+
+    table = Table(title=Text(visible(title)), title_justify="left", box=None, pad_edge=False)
     for k, column in enumerate(columns):
         table.add_column(
-            Text(column), justify="right" if k and numbers else "left", overflow="fold"
+            cell(column), justify="right" if k and numbers else "left", overflow="fold"
         )
     for row in rows:
-        table.add_row(*(Text(cell) for cell in row))
+        table.add_row(*map(cell, row))
     Console().print(table)
 
 

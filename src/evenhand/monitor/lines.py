@@ -7,8 +7,9 @@ amount (1 if it has none). A line that is none of this is a bad line: it is skip
 from __future__ import annotations
 
 import datetime
+import difflib
 import math
-from collections import OrderedDict
+from collections import Counter, OrderedDict
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
@@ -16,7 +17,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import orjson
 
-from evenhand.errors import BadLog
+from evenhand.errors import BadLog, MissingColumn
 
 REMEMBERED_IDS = 100_000  # the latest, so that memory does not grow
 EPOCH = datetime.datetime(1970, 1, 1)
@@ -64,6 +65,9 @@ class Reader:
         self.counts = Counts()
         self.ids: OrderedDict[Any, None] = OrderedDict()  # a dict is slow to forget its first
         self._last_text, self._last_moment = "", 0.0
+        self._without: Counter[str] = Counter()  # lines that lack a key, by the key
+        self._first_without: dict[str, Any] = {}  # the first of them
+        self._strangers, self._first_stranger = 0, ""
 
     def read(self, lines: list[bytes]) -> Batch:
         """The events of some lines."""
@@ -83,6 +87,30 @@ class Reader:
         return Batch(
             np.array(at, dtype=np.float64), np.array(who, dtype=np.int64), np.array(amount)
         )
+
+    def refuse_what_never_fits(self) -> None:
+        """Where every line lacks a key, or is about a stranger, the options are wrong."""
+        counts, without = self.counts, self._without
+        if not counts.bad or counts.events or counts.empty or counts.repeated:
+            return
+        if len(without) > 1 or self._strangers + without.total() < counts.bad:
+            return
+        for key in without:
+            known = [str(name) for name in self._first_without]
+            raise MissingColumn(
+                f"no line that was read has a key {key!r} ({self._option(key)}): "
+                f"{_nearest(key, known, 'the keys are')}"
+            )
+        name = self._first_stranger
+        raise BadLog(
+            "no line that was read is about anybody who is watched (--name, --roster): the first "
+            f"is about {name!r}; {_nearest(name, list(self.places), 'watched are')}"
+        )
+
+    def _option(self, key: str) -> str:
+        keys = self.keys
+        options = {keys.stakeholder: "--stakeholder", keys.time: "--time", keys.amount: "--amount"}
+        return options.get(key, "--id")
 
     def _event(self, line: bytes) -> tuple[float, int, float] | None:
         if line.isspace() or not line:
@@ -112,6 +140,8 @@ class Reader:
     def _place(self, name: Any) -> int:
         place = self.places.get(str(name))  # a number in JSON, a text on the roster
         if place is None:
+            self._first_stranger = self._first_stranger or str(name)
+            self._strangers += 1
             raise ValueError(f"{name!r} is not among the stakeholders watched")
         return place
 
@@ -137,7 +167,11 @@ class Reader:
 
     def _bad(self, line: bytes, error: Exception) -> None:
         self.counts.bad += 1
-        reason = f"{error.args[0]!r} is missing" if isinstance(error, KeyError) else str(error)
+        reason = str(error)
+        if isinstance(error, KeyError):
+            reason = f"{error.args[0]!r} is missing"
+            self._first_without = self._first_without or orjson.loads(line)
+            self._without[error.args[0]] += 1
         if isinstance(error, TypeError):
             reason = "it is no object with a stakeholder and a time"
         if isinstance(error, orjson.JSONDecodeError):
@@ -147,6 +181,12 @@ class Reader:
             raise BadLog(f"line {self.counts.lines:,} cannot be taken: {reason.rstrip('.')}.")
         if len(self.counts.first_bad) < 10:
             self.counts.first_bad.append(sentence)
+
+
+def _nearest(name: str, known: list[str], words: str) -> str:
+    near = difflib.get_close_matches(name, known, n=1, cutoff=0.5)
+    some = ", ".join(repr(one) for one in known[:12])
+    return f"did you mean {near[0]!r}?" if near else f"{words} {some}."
 
 
 def microseconds(text: str) -> float:

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 import orjson
 
-from evenhand.errors import BadFile
+from evenhand.errors import BadFile, CannotWrite
 from evenhand.files import write_whole
 from evenhand.monitor.lines import Reader, counts_from
 from evenhand.monitor.watching import Monitor
@@ -36,6 +36,23 @@ def save_state(monitor: Monitor, reader: Reader, path: str | os.PathLike[str]) -
         "ids": list(reader.ids),
     }
     write_whole(path, orjson.dumps(state))
+
+
+def require_place(path: str | os.PathLike[str]) -> None:
+    """Refuse a place where no state can be saved, before there is one to lose."""
+    target = Path(path)
+    if target.is_dir():
+        raise CannotWrite(f"{target} (--state) is a folder: name a file in it.")
+    if not target.parent.is_dir():
+        raise CannotWrite(
+            f"{target} (--state) cannot be written, as there is no folder {target.parent}: make "
+            "it, or choose another."
+        )
+    if not os.access(target.parent, os.W_OK):
+        raise CannotWrite(
+            f"{target} (--state) cannot be written, as you may not write to {target.parent}: "
+            "choose another folder."
+        )
 
 
 def load_state(monitor: Monitor, reader: Reader, path: str | os.PathLike[str]) -> bool:
