@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from evenhand.audit.judging import Judged
-from evenhand.audit.tally import ranks
+from evenhand.audit.standing import Standing
 from evenhand.audit.turns import Row
 from evenhand.scheme import FairnessScheme
 
@@ -28,9 +28,9 @@ class StakeholderAnswer:
     final_unfairness: float
     overall_unfairness: float  # summed over the assessments
     share_below: float  # of the assessments at which it was there
-    assessments: int  # at which it was there
+    assessments: float  # at which it was there
     longest_spell: int  # assessments below the mean in a row
-    longest_spell_from: str | None
+    longest_spell_from: str | None  # left out over runs, of which each has its own
     longest_spell_until: str | None
     first_unfairness: float | None  # at the first assessment
     last_unfairness: float | None  # at the last assessment, which may be before the end
@@ -51,6 +51,11 @@ class OverTime:
     mean: Float[np.ndarray, " assessment"]  # the mean status of those there
     every: int  # 1, or k if only every k-th of very many assessments is kept here
     unfinished: Unfinished | None = None
+
+    def standing(self, row: int) -> Standing:
+        """Who stands where at one of the assessments."""
+        apart = self.unfairness[row]
+        return Standing.of(apart, apart + self.mean[row])
 
 
 @dataclass(frozen=True, eq=False)
@@ -78,8 +83,8 @@ class Overall:
 
     score: float
     even_score: float | None  # what the same amounts, evenly shared at each time, would score
-    assessments: int
-    unequal_assessments: int  # at which somebody was below the mean
+    assessments: float
+    unequal_assessments: float  # at which somebody was below the mean
     unfinished: str | None  # a last period that is shown but not scored
     worst_unfairness: float  # the lowest to anyone at any assessment
     first: str
@@ -99,6 +104,8 @@ class Answer:
     questions: tuple[Row, ...]
     notes: tuple[str, ...]
     verdict: str
+    at_end: Standing  # who stands where at the end
+    runs: int | None = None  # of which this is the mean, where the log has runs
     asks: tuple[str, ...] = ()  # the notes that the reader should answer
     gaps: tuple[str, ...] = ()
     corrections: tuple[tuple[str, str, float], ...] = ()  # when, who, how much was taken back
@@ -113,6 +120,16 @@ class Answer:
     def breaches(self) -> tuple[str, ...]:
         return tuple(limit.breach for limit in self.limits if limit.breach is not None)
 
+    @property
+    def treated_worst(self) -> tuple[str, ...]:
+        """Everyone treated worst over all: several where equal, nobody if none is behind."""
+        return self.questions[0].all_worst
+
+    @property
+    def worst_at_end(self) -> tuple[str, ...]:
+        """Everyone furthest below the mean at the end; nobody where all are equal."""
+        return tuple(self.over_time.names[place] for place in self.at_end.lowest)
+
     def stakeholder(self, name: str) -> StakeholderAnswer:
         return next(one for one in self.by_stakeholder if one.name == name)
 
@@ -126,6 +143,8 @@ class Answer:
             "verdict": self.verdict,
             "score": self.overall.score,
             "assessments": self.overall.assessments,
+            "runs": self.runs,
+            "all_treated_worst": list(self.treated_worst),
             "overall": overall,
             "stakeholders": [
                 {k: _plain(v) for k, v in vars(one).items()} for one in self.by_stakeholder
@@ -184,11 +203,11 @@ def by_stakeholder(
 ) -> tuple[StakeholderAnswer, ...]:
     """The figures of each stakeholder, the worst treated over all first."""
     tally = judged.tally
-    rank_final = ranks(np.nan_to_num(judged.final_unfairness, nan=-np.inf))
-    rank_overall = ranks(tally.overall)
-    behind, below = tally.overall_is_below, judged.final_below
+    standing = tally.standing
+    rank_final, rank_overall = judged.final_standing.ranks, standing.ranks
+    behind, below = standing.behind, judged.final_below
     answers = []
-    for i in np.argsort(tally.overall, kind="stable"):
+    for i in standing.worst_first:
         spell = int(tally.longest[i])
         end = int(tally.longest_end[i])
         answers.append(

@@ -126,6 +126,7 @@ def _answered(
 ) -> Answer:
     question, temporal, shares = ask.question(), ask.temporal_part(), ready.shares
     judged, scheme = _judged(case, ask, notes)
+    rows = turn_table(case, judged, scheme, temporal)
     history, tally = case.history, judged.tally
     received = history.totals()
     if case.groups is not None:
@@ -158,10 +159,11 @@ def _answered(
         overall=overall,
         by_stakeholder=people,
         over_time=_over_time(case, judged),
-        questions=turn_table(case, judged, scheme, temporal),
+        questions=rows,
         notes=tuple(notes.sentences),
         asks=tuple(notes.questions),
-        verdict=verdict(judged, people),
+        verdict=verdict(judged, people, rows[0]),
+        at_end=judged.final_standing,
         gaps=judged.timeline.gaps,
         corrections=_corrections(history),
         limits=_limits(overall, max_unfairness, min_score),

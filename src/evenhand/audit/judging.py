@@ -12,6 +12,7 @@ from evenhand.aggregation import TimepointFirst
 from evenhand.audit.history import History
 from evenhand.audit.question import Question, Timeline
 from evenhand.audit.roster import Roster, presence
+from evenhand.audit.standing import Standing
 from evenhand.audit.tally import Tally
 from evenhand.errors import EvenhandError, NegativeStatus, WelfareOverflow
 from evenhand.filters import Always, Filter, Final
@@ -171,6 +172,11 @@ class Judged:
     @property
     def score(self) -> float:
         return self.scorers[0].score
+
+    @property
+    def final_standing(self) -> Standing:
+        """Who stands where at the end."""
+        return Standing.of(self.final_unfairness, self.final)
 
     def label(self, assessment: int) -> str:
         return self.timeline.label(int(self.assessed[assessment]))

@@ -36,3 +36,14 @@ def listed(names: Sequence[str], most: int = 5) -> str:
     if len(names) < 2:
         return "".join(names)
     return f"{', '.join(names[:-1])} and {names[-1]}"
+
+
+def equals(names: Sequence[str]) -> str:
+    """Those who share a place: "A", "A and B", "A, B and C", "A, B and 2 others".
+
+    >>> equals(["A", "B"]), equals(["A", "B", "C", "D"]), equals([])
+    ('A and B', 'A, B and 2 others', 'nobody')
+    """
+    if len(names) > 3:
+        return f"{names[0]}, {names[1]} and {len(names) - 2:,} others"
+    return listed(names) or "nobody"

@@ -52,12 +52,13 @@ def sheets(answer: Answer) -> Iterator[tuple[str, bytes]]:
             (
                 *("question", "asked", "assessments", "unequal_assessments", "treated_worst"),
                 *("overall_unfairness", "turns", "welfare", "score", "even_score", "welfare_turns"),
+                "all_treated_worst",
             ),
             (
                 (
                     *(row.question, row.asked, row.assessments, row.unequal, row.worst),
                     *(row.worst_unfairness, row.turns, reading.welfare, reading.score),
-                    *(reading.even_score, reading.turns),
+                    *(reading.even_score, reading.turns, "; ".join(row.all_worst)),
                 )
                 for row in answer.questions
                 for reading in row.readings

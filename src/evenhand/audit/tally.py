@@ -6,12 +6,13 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from evenhand.audit.standing import Standing, rounding
 from evenhand.presence import of_those_present
 from evenhand.stream import Block
-from evenhand.unfairness import ROUNDING, unfair_to, unfairness
+from evenhand.unfairness import unfair_to, unfairness
 
 if TYPE_CHECKING:
-    from jaxtyping import Bool, Float, Int
+    from jaxtyping import Bool, Float
 
 
 class Tally:
@@ -30,7 +31,8 @@ class Tally:
         self.longest_end = np.full(size, -1)  # the assessment, from 0, that ended the longest spell
         self.unequal = 0  # assessments at which anybody was below
         self.worst = 0.0  # the lowest unfairness to anyone at any assessment
-        self._scale = 0.0
+        self._scale = 0.0  # the largest statuses, summed
+        self._furthest = 0.0  # the furthest from the mean, summed
 
     def take(
         self, block: Block
@@ -52,6 +54,7 @@ class Tally:
         self.unequal += int(below.any(axis=1).sum())
         self.worst = min(self.worst, float(np.nanmin(apart)))
         self._scale += float(np.abs(block.statuses).max(axis=1).sum())
+        self._furthest += float(np.nanmax(np.abs(apart), axis=1, initial=0.0).sum())
         self.assessments += len(apart)
         return apart, below
 
@@ -87,11 +90,6 @@ class Tally:
         return self.below / np.maximum(self.judged, 1)
 
     @property
-    def overall_is_below(self) -> Bool[np.ndarray, " n"]:
-        """Whom the whole was unfair to; rounding in long sums is no unfairness."""
-        return self.overall < -ROUNDING * max(self._scale, np.finfo(float).tiny)
-
-
-def ranks(values: Float[np.ndarray, " n"]) -> Int[np.ndarray, " n"]:
-    """1 for the most favoured; equals share a rank."""
-    return 1 + np.searchsorted(np.sort(-values), -values, side="left")
+    def standing(self) -> Standing:
+        """Who stands where over all."""
+        return Standing(self.overall, rounding(self._furthest, self._scale))

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
-import numpy as np
-
 from evenhand.audit.answer import Answer, StakeholderAnswer
+from evenhand.audit.notes import equals
 from evenhand.audit.side_by_side import Comparison
+from evenhand.audit.standing import Standing
 from evenhand.audit.turns import Reading, Row
 from evenhand.audit.words import number, short
 
@@ -68,25 +68,25 @@ def _course(answer: Answer, write: Write) -> TextTable:
     rows = []
     for k in range(max(0, len(table.times) - shown), len(table.times)):
         welfare = None if table.welfare is None else float(table.welfare[k])
-        rows.append(_moment(table.times[k], welfare, table.unfairness[k], table.names, write))
+        standing = table.standing(k)
+        rows.append(_moment(table.times[k], welfare, standing, table.names, write))
     if table.unfinished is not None:
         last = table.unfinished
         name = f"{last.time} (unfinished, not scored)"
-        rows.append(_moment(name, last.welfare, last.unfairness, table.names, write))
+        rows.append(_moment(name, last.welfare, answer.at_end, table.names, write))
     which = "" if len(table.times) <= shown else f", the last of {answer.overall.assessments:,}"
     columns = ("when", "welfare", "most below", "by", "most above", "by")
     return TextTable(f"When{which}", columns, rows)
 
 
 def _moment(
-    time: str, welfare: float | None, apart: np.ndarray, names: Cells, write: Write
+    time: str, welfare: float | None, standing: Standing, names: Cells, write: Write
 ) -> Cells:
-    shown = "" if welfare is None else write(welfare)
-    least, most = int(np.nanargmin(apart)), int(np.nanargmax(apart))
-    if apart[least] == apart[most]:
-        return (time, shown, "nobody", "", "nobody", "")
-    low, high = float(apart[least]), float(apart[most])
-    return (time, shown, names[least], write(low, True), names[most], write(high, True))
+    cells = [time, "" if welfare is None else write(welfare)]
+    for places in (standing.lowest, standing.highest):
+        far = write(float(standing.apart[places[0]]), True) if places else ""
+        cells += [equals([names[place] for place in places]), far]
+    return tuple(cells)
 
 
 def turns(questions: tuple[Row, ...], write: Write = short) -> TextTable:
@@ -96,7 +96,7 @@ def turns(questions: tuple[Row, ...], write: Write = short) -> TextTable:
     for row in questions:
         readings = {reading.welfare: reading for reading in row.readings}
         cells = [_reading(readings[name], write) if name in readings else "" for name in names]
-        worst = f"{'≠ ' if row.turns else ''}{row.worst or 'nobody'}"
+        worst = f"{'≠ ' if row.turns else ''}{equals(row.all_worst)}"
         asked = f"→ {row.question}" if row.asked else row.question
         rows.append((asked, f"{row.unequal:,} of {row.assessments:,}", worst, *cells))
     title = (

@@ -1,15 +1,15 @@
 """Where the verdict turns: the same log under every other question.
 
 For one log the verdict of a question is whom it treated worst (the lowest overall unfairness over
-its assessments), or nobody, if no one was below the mean at any of them. A welfare function adds
-whether it can tell the log from an even one, in which everybody has the mean: "even" or "uneven".
-A verdict turns where it differs from that of the question that was asked.
+its assessments, all of them where several are equal), or nobody, if no one is behind over all. A
+welfare function adds whether it can tell the log from an even one, in which everybody has the mean:
+"even" or "uneven". A verdict turns where it differs from that of the question that was asked.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -18,6 +18,7 @@ from evenhand.aggregation import TimepointFirst
 from evenhand.audit.calendar import PERIODS
 from evenhand.audit.judging import Case, Judged, Scorer, judge
 from evenhand.audit.question import AtEnd, EachEvent, EveryN, EveryPeriod, Question
+from evenhand.audit.standing import EQUAL, Standing
 from evenhand.registry import WELFARES
 from evenhand.scheme import FairnessScheme
 from evenhand.temporal import Temporal
@@ -26,7 +27,7 @@ from evenhand.welfare import GiniWelfare, LogNash, Rawls, Utilitarian, Welfare
 OTHERS: tuple[Welfare, ...] = (LogNash(), Rawls(), GiniWelfare(), Utilitarian())
 QUICK: tuple[Welfare, ...] = (Rawls(), Utilitarian())  # for very many statuses
 STEP_VALUES = 50_000_000  # a question of more statuses is asked only if it is the one asked
-EVEN = 1e-9  # a score this close to the even one, relative to it, is even
+EVEN = EQUAL  # a score this close to the even one, relative to it, is even
 
 
 @dataclass(frozen=True)
@@ -40,18 +41,46 @@ class Reading:
     turns: bool = False
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Row:
     """One question, whom it finds treated worst, and what each welfare function says."""
 
     question: str
     asked: bool
-    assessments: int
-    unequal: int  # assessments at which somebody was below the mean
-    worst: str | None  # nobody, if no one was ever below
-    worst_unfairness: float  # its overall unfairness
-    turns: bool
+    assessments: float
+    unequal: float  # assessments at which somebody was below the mean
+    names: tuple[str, ...]
+    standing: Standing  # over all
     readings: tuple[Reading, ...]
+    turns: bool = False
+
+    @property
+    def all_worst(self) -> tuple[str, ...]:
+        """Everyone treated worst: several where they are equal, nobody if no one is behind."""
+        return tuple(self.names[place] for place in self.standing.lowest)
+
+    @property
+    def worst(self) -> str | None:
+        """The first of those treated worst."""
+        return next(iter(self.all_worst), None)
+
+    @property
+    def worst_unfairness(self) -> float:
+        """The overall unfairness to those treated worst."""
+        lowest = self.standing.lowest
+        return float(self.standing.apart[lowest[0]]) if lowest else 0.0
+
+    def against(self, asked: Row) -> Row:
+        """With the marks of where the verdict is not as in the question that was asked."""
+        even = asked.readings[0].even
+        return replace(
+            self,
+            turns=self.all_worst != asked.all_worst,
+            readings=tuple(
+                replace(one, turns=None not in (even, one.even) and one.even != even)
+                for one in self.readings
+            ),
+        )
 
     def to_json(self) -> dict[str, Any]:
         return {
@@ -60,6 +89,7 @@ class Row:
             "assessments": self.assessments,
             "unequal_assessments": self.unequal,
             "treated_worst": self.worst,
+            "all_treated_worst": list(self.all_worst),
             "overall_unfairness": self.worst_unfairness,
             "turns": self.turns,
             "welfare": {
@@ -97,15 +127,14 @@ def turn_table(
     case: Case, asked: Judged, scheme: FairnessScheme, temporal: Temporal
 ) -> tuple[Row, ...]:
     """The rows of the table, the question that was asked first."""
-    rows = [_row(case, asked)]
-    base = rows[0]
+    rows = [_row(case, asked, asked=True)]
     for question in other_questions(case):
         if question == asked.question:
             continue
         found = judge(case, question, welfare_schemes(case, scheme, question, temporal))
         if found.tally.assessments:
-            rows.append(_row(case, found, base))
-    return tuple(rows)
+            rows.append(_row(case, found))
+    return tuple(row.against(rows[0]) for row in rows)
 
 
 def welfare_schemes(
@@ -129,28 +158,19 @@ def name_of(scheme: FairnessScheme) -> str:
     return WELFARES.name_of(scheme.welfare) or type(scheme.welfare).__name__
 
 
-def _row(case: Case, found: Judged, base: Row | None = None) -> Row:
-    tally = found.tally
-    place = int(np.argmin(tally.overall))
-    worst = case.names[place] if tally.unequal else None
-    asked = base.readings[0].even if base is not None else None
-    first = _reading(found.scorers[0], asked)
-    if base is None:
-        asked = first.even
-    readings = (first, *(_reading(scorer, asked) for scorer in found.scorers[1:]))
+def _row(case: Case, found: Judged, asked: bool = False) -> Row:
     return Row(
         question=found.question.name,
-        asked=base is None,
-        assessments=tally.assessments,
-        unequal=tally.unequal,
-        worst=worst,
-        worst_unfairness=float(tally.overall[place]) if worst is not None else 0.0,
-        turns=base is not None and worst != base.worst,
-        readings=readings,
+        asked=asked,
+        assessments=found.tally.assessments,
+        unequal=found.tally.unequal,
+        names=case.names,
+        standing=found.tally.standing,
+        readings=tuple(_reading(scorer) for scorer in found.scorers),
     )
 
 
-def _reading(scorer: Scorer, asked: bool | None = None) -> Reading:
+def _reading(scorer: Scorer) -> Reading:
     name = name_of(scorer.scheme)
     if scorer.undefined is not None:
         return Reading(name, None, None, None)
@@ -158,4 +178,4 @@ def _reading(scorer: Scorer, asked: bool | None = None) -> Reading:
     if even_score is None:
         return Reading(name, score, None, None)
     even = abs(score - even_score) <= EVEN * max(abs(even_score), abs(score))
-    return Reading(name, score, even_score, even, asked is not None and even != asked)
+    return Reading(name, score, even_score, even)

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from evenhand.audit.answer import StakeholderAnswer
 from evenhand.audit.judging import Judged
-from evenhand.audit.notes import listed, several
+from evenhand.audit.notes import equals, listed, several
 from evenhand.audit.question import AtEnd
+from evenhand.audit.turns import Row
 
 
 def number(value: float, signed: bool = False) -> str:
@@ -33,7 +36,7 @@ def short(value: float, signed: bool = False) -> str:
     return number(value, signed)
 
 
-def verdict(judged: Judged, stakeholders: tuple[StakeholderAnswer, ...]) -> str:
+def verdict(judged: Judged, stakeholders: tuple[StakeholderAnswer, ...], asked: Row) -> str:
     """Two to four sentences: at the end, on the way, to whom it was unfair, and what changed."""
     tally = judged.tally
     equal_at_end = not judged.final_below.any()
@@ -53,29 +56,57 @@ def verdict(judged: Judged, stakeholders: tuple[StakeholderAnswer, ...]) -> str:
             f"{several(tally.assessments, 'assessment')} somebody was below the mean."
         )
     if tally.unequal:
-        sentences.append(_worst(stakeholders, equal_at_end))
-    changed = _changes(stakeholders)
-    return " ".join([*sentences, *changed])
+        people = {one.name: one for one in stakeholders}
+        worst = [people[name] for name in asked.all_worst]
+        last = [] if equal_at_end else judged.final_standing.lowest
+        sentences.append(treated_worst(worst, [people[asked.names[place]] for place in last]))
+    return " ".join([*sentences, *changes(stakeholders)])
 
 
-def _worst(stakeholders: tuple[StakeholderAnswer, ...], equal_at_end: bool) -> str:
-    least = min(stakeholders, key=lambda one: one.overall_unfairness)
-    words = (
-        f"Treated worst over all was {least.name}, below the mean at "
-        f"{least.share_below:.0%} of the assessments "
-        f"({number(least.overall_unfairness / max(least.assessments, 1), signed=True)} from the "
-        "mean on average)"
-    )
-    there = [one for one in stakeholders if one.final_unfairness == one.final_unfairness]
-    if equal_at_end or not there:
+def treated_worst(worst: Sequence[StakeholderAnswer], last: Sequence[StakeholderAnswer]) -> str:
+    """Who was treated worst over all, and who is worst off at the end; of equals, all of them."""
+    names = [one.name for one in worst]
+    if not worst:
+        words = (
+            "Over all nobody was behind: what each was below the mean at some times it was above "
+            "it at others"
+        )
+    elif len(worst) == 1:
+        words = f"Treated worst over all was {names[0]}, below the mean at {_share(worst)}"
+    else:
+        words = (
+            f"Treated worst over all were {equals(names)}, each below the mean at {_share(worst)}"
+        )
+    if not last:
         return f"{words}."
-    last = min(there, key=lambda one: one.final_unfairness)
-    if last.name == least.name:
-        return f"{words}, and also at the end ({number(last.final_unfairness, signed=True)})."
-    return f"{words}; at the end it is {last.name} ({number(last.final_unfairness, signed=True)})."
+    apart = number(last[0].final_unfairness, signed=True)
+    lowest = [one.name for one in last]
+    if lowest == names:
+        return f"{words}, and also at the end ({apart})."
+    if not worst:
+        verb = "is" if len(last) == 1 else "are"
+        return f"{words}; at the end {equals(lowest)} {verb} furthest below it ({apart})."
+    verb = "it is" if len(last) == 1 else "they are"
+    return f"{words}; at the end {verb} {equals(lowest)} ({apart})."
 
 
-def _changes(stakeholders: tuple[StakeholderAnswer, ...]) -> list[str]:
+def _share(worst: Sequence[StakeholderAnswer]) -> str:
+    """How often they were below the mean, and how far from it on average."""
+    shares = sorted(one.share_below for one in worst)
+    apart = sorted(one.overall_unfairness / max(one.assessments, 1) for one in worst)
+    return (
+        f"{_range([f'{shares[0]:.0%}', f'{shares[-1]:.0%}'])} of the assessments "
+        f"({_range([number(apart[-1], signed=True), number(apart[0], signed=True)])} from the mean "
+        "on average)"
+    )
+
+
+def _range(ends: Sequence[str]) -> str:
+    return " to ".join(dict.fromkeys(ends))
+
+
+def changes(stakeholders: tuple[StakeholderAnswer, ...]) -> list[str]:
+    """Those whose sign changed between over all and the end."""
     made_good = [one.name for one in stakeholders if one.made_good]
     fell = [one.name for one in stakeholders if one.fell_behind]
     words = []

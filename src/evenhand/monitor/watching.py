@@ -13,8 +13,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from evenhand.audit.calendar import Period
+from evenhand.audit.notes import equals
 from evenhand.audit.question import EveryPeriod, Question, moment_labels
 from evenhand.audit.roster import Roster, presence
+from evenhand.audit.standing import Standing
 from evenhand.audit.tally import Tally
 from evenhand.audit.words import number
 from evenhand.errors import BadParameter
@@ -176,20 +178,22 @@ class Monitor:
                 ends=np.cumsum(below.sum(axis=1)),
                 names=self._name_array,
                 keys=self._key_array,
-                alerts=self._alerts(apart, scores),
+                alerts=self._alerts(block, apart, scores),
             )
         ]
 
     def _alerts(
-        self, apart: Float[np.ndarray, "k n"], scores: Float[np.ndarray, " k"]
+        self, block: Block, apart: Float[np.ndarray, "k n"], scores: Float[np.ndarray, " k"]
     ) -> dict[int, Line]:
         """What is past a threshold; an alert begins where the assessment before had none."""
         reasons: dict[int, list[str]] = {}
         if self.max_unfairness is not None:
             lowest = np.nanmin(apart, axis=1)
             for k in np.flatnonzero(-lowest > self.max_unfairness).tolist():
-                name = self.judged_names[int(np.nanargmin(apart[k]))]
-                far = f"{name} is {number(-float(lowest[k]))} below the mean"
+                lowest_here = Standing.of(apart[k], block.statuses[k]).lowest
+                names = [self.judged_names[place] for place in lowest_here]
+                are = "is" if len(names) == 1 else "are"
+                far = f"{equals(names)} {are} {number(-float(lowest[k]))} below the mean"
                 reasons.setdefault(k, []).append(f"{far}, more than {number(self.max_unfairness)}")
         if self.min_score is not None:
             for k in np.flatnonzero(scores < self.min_score).tolist():

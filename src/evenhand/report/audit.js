@@ -66,13 +66,11 @@ const Audit = {};
     const steps = log.over_time.times.length;
     log.low = new Array(steps).fill(0);
     log.high = new Array(steps).fill(0);
-    log.lowest = new Array(steps).fill(-1);
-    log.highest = new Array(steps).fill(-1);
-    log.series.forEach((row, who) => {
+    log.series.forEach((row) => {
       for (let k = 0; k < steps; k += 1) {
         if (row[k] === null) continue;
-        if (row[k] < log.low[k]) { log.low[k] = row[k]; log.lowest[k] = who; }
-        if (row[k] > log.high[k]) { log.high[k] = row[k]; log.highest[k] = who; }
+        if (row[k] < log.low[k]) log.low[k] = row[k];
+        if (row[k] > log.high[k]) log.high[k] = row[k];
       }
     });
     // Rounding in a mean of equal numbers is no unfairness.
@@ -127,11 +125,19 @@ const Audit = {};
   }
   function spread(log) {
     const over = log.over_time;
-    const who = (place) => (place < 0 ? "nobody" : named(log.names[place]));
+    // Those who share a place, as the tables name them; rounded series tie where they look alike.
+    const who = (k, far) => {
+      if (Math.abs(far) <= log.noise) return "nobody";
+      const near = Math.max(1e-9 * Math.max(log.high[k], -log.low[k]), log.noise);
+      const names = log.names.filter((_, i) => log.series[i][k] !== null && Math.abs(log.series[i][k] - far) <= near);
+      const some = names.slice(0, names.length > 3 ? 2 : 3).map(named);
+      if (names.length > 3) some.push(`${number(names.length - 2)} others`);
+      return some.length > 1 ? `${some.slice(0, -1).join(", ")} and ${some.at(-1)}` : some[0];
+    };
     const rows = places(log.low, log.high).map((k) => ({
       x: log.axis.x[k], low: log.low[k], high: log.high[k],
-      words: `${over.times[k]}\nfurthest below: ${who(log.lowest[k])}, ${number(log.low[k], true)}\n`
-        + `furthest above: ${who(log.highest[k])}, ${number(log.high[k], true)}`,
+      words: `${over.times[k]}\nfurthest below: ${who(k, log.low[k])}, ${number(log.low[k], true)}\n`
+        + `furthest above: ${who(k, log.high[k])}, ${number(log.high[k], true)}`,
     }));
     return () => ({ data: { spread: rows } });
   }
@@ -400,7 +406,7 @@ const Audit = {};
 
   /* ---- downloads ---- */
   function asJson(log) {
-    const { people, names, series, place, seriesOf, low, high, lowest, highest, noise, story, axis, ...kept } = log;
+    const { people, names, series, place, seriesOf, low, high, noise, story, axis, ...kept } = log;
     const over = log.over_time;
     const byName = (values) => Object.fromEntries(names.map((name, k) => [name, values[k]]));
     const unfinished = over.unfinished && { ...over.unfinished, unfairness: byName(over.unfinished.unfairness) };
@@ -421,10 +427,11 @@ const Audit = {};
         log.over_time.mean[k], ...log.series.map((row) => row[k])])]),
     questions: (log) => sheet([
       ["question", "asked", "assessments", "unequal_assessments", "treated_worst", "overall_unfairness",
-        "turns", "welfare", "score", "even_score", "welfare_turns"],
+        "turns", "welfare", "score", "even_score", "welfare_turns", "all_treated_worst"],
       ...log.questions.flatMap((row) => Object.entries(row.welfare).map(([welfare, reading]) => [
         row.question, row.asked, row.assessments, row.unequal_assessments, row.treated_worst,
-        row.overall_unfairness, row.turns, welfare, reading.score, reading.even_score, reading.turns]))]),
+        row.overall_unfairness, row.turns, welfare, reading.score, reading.even_score, reading.turns,
+        row.all_treated_worst.join("; ")]))]),
   };
   function save(name, type, content) {
     const link = document.createElement("a");

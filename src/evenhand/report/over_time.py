@@ -8,10 +8,12 @@ import numpy as np
 
 from evenhand.audit.answer import Answer
 from evenhand.audit.notes import several
+from evenhand.audit.standing import Standing
 from evenhand.audit.turns import name_of as welfare_name
 from evenhand.audit.words import number
 from evenhand.report import figures
 from evenhand.report.element import Child, Markup, element, figure_of, joined, name_of, table
+from evenhand.report.people import names_of
 
 SHOWN = 12  # assessments in the table; more are folded
 PRINTED = 60  # of the folded ones, unfolded on paper
@@ -97,7 +99,7 @@ def _assessments(answer: Answer) -> Markup:
         _moment(
             over.times[k],
             None if over.welfare is None else float(over.welfare[k]),
-            over.unfairness[k],
+            over.standing(k),
             over.names,
         )
         for k in _some(len(over.times))
@@ -105,7 +107,7 @@ def _assessments(answer: Answer) -> Markup:
     if over.unfinished is not None:
         last = over.unfinished
         label = (last.time, element("br"), element("small", None, "unfinished, not scored"))
-        rows.append(_moment(label, last.welfare, last.unfairness, over.names))
+        rows.append(_moment(label, last.welfare, answer.at_end, over.names))
     columns = ("when", "welfare", "furthest below", "by", "furthest above", "by")
     caption = "The assessments"
     if len(over.times) < answer.overall.assessments or len(over.times) > MOST:
@@ -125,22 +127,13 @@ def _some(count: int) -> list[int]:
 
 
 def _moment(
-    when: Child, welfare: float | None, apart: np.ndarray, names: Sequence[str]
+    when: Child, welfare: float | None, standing: Standing, names: Sequence[str]
 ) -> tuple[Child, ...]:
-    if np.isnan(apart).all():
-        return (when, figure_of(welfare), "nobody", "", "nobody", "")
-    least, most = int(np.nanargmin(apart)), int(np.nanargmax(apart))
-    low, high = float(apart[least]), float(apart[most])
-    if low == high:
-        return (when, figure_of(welfare), "nobody", "", "nobody", "")
-    return (
-        when,
-        figure_of(welfare),
-        name_of(names[least]),
-        figure_of(low, True),
-        name_of(names[most]),
-        figure_of(high, True),
-    )
+    cells: list[Child] = [when, figure_of(welfare)]
+    for places in (standing.lowest, standing.highest):
+        far = figure_of(float(standing.apart[places[0]]), True) if places else ""
+        cells += [names_of([names[place] for place in places]), far]
+    return tuple(cells)
 
 
 def _events(answer: Answer) -> Markup:

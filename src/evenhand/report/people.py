@@ -144,6 +144,19 @@ def person(one: StakeholderAnswer, place: int, log: int) -> Markup:
     return element("a", target, name_of(one.name))
 
 
+def names_of(equals: Sequence[str]) -> Markup:
+    """Those who share a place: all of up to three, else the first two and how many others."""
+    if not equals:
+        return joined(("nobody",))
+    shown = equals if len(equals) <= 3 else equals[:2]
+    parts: list[Child] = [name_of(shown[0])]
+    for name in shown[1:]:
+        parts += [" and " if name == equals[-1] else ", ", name_of(name)]
+    if len(shown) < len(equals):
+        parts += [" and ", figure_of(len(equals) - len(shown)), " others"]
+    return joined(parts)
+
+
 def made_good(answer: Answer, log: int) -> Markup:
     """Final against overall unfairness, and the lists of those whose sign changed."""
     places = {one.name: k for k, one in enumerate(answer.by_stakeholder)}

@@ -5,6 +5,7 @@ from __future__ import annotations
 from evenhand.audit.side_by_side import Comparison, Match
 from evenhand.audit.turns import Reading, Row
 from evenhand.report.element import Child, Markup, element, figure_of, joined, name_of, table
+from evenhand.report.people import names_of
 
 EVEN = {True: "even", False: "uneven", None: ""}
 
@@ -19,12 +20,11 @@ def turns(rows: tuple[Row, ...]) -> Markup:
     body = []
     for row in rows:
         by_welfare = {reading.welfare: reading for reading in row.readings}
-        worst: Child = "nobody" if row.worst is None else name_of(row.worst)
         body.append(
             (
                 _asked(row.question, row.asked),
                 (figure_of(row.unequal), " of ", figure_of(row.assessments)),
-                (_turned(row.turns), worst),
+                (_turned(row.turns), names_of(row.all_worst)),
                 *(_reading(by_welfare[name]) if name in by_welfare else "" for name in names),
             )
         )

@@ -5,7 +5,8 @@ from __future__ import annotations
 from evenhand.audit.answer import Answer
 from evenhand.audit.words import number
 from evenhand.report import figures
-from evenhand.report.element import Markup, element, joined, name_of
+from evenhand.report.element import Markup, element, joined
+from evenhand.report.people import names_of
 
 
 def story(answer: Answer, log: int) -> Markup:
@@ -82,13 +83,12 @@ def story(answer: Answer, log: int) -> Markup:
             marks,
         ),
     )
-    least = answer.by_stakeholder[0]
     without = element(
         "p",
         None,
-        "Stories are told by this page's script, which does not run here. In the table under Who, "
-        "when, the one treated worst is ",
-        name_of(least.name),
-        f" ({number(least.overall_unfairness, True)} over all).",
+        "Stories are told by this page's script, which does not run here. The table under Who, "
+        "when, has the figures of each. Treated worst over all: ",
+        names_of(answer.treated_worst),
+        f" ({number(answer.questions[0].worst_unfairness, True)} from the mean, summed).",
     )
     return joined((element("noscript", None, without), told))

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator
 from evenhand.audit.answer import Answer, Limit
 from evenhand.audit.side_by_side import Comparison
 from evenhand.report.element import Child, Markup, element, figure_of, joined, name_of
+from evenhand.report.people import names_of
 
 CLOSE = 0.1  # a threshold kept by less than this share of it is amber
 
@@ -91,9 +92,11 @@ def _tiles(answer: Answer) -> Markup:
         ),
     ]
     if overall.unequal_assessments:
-        worst = min(answer.by_stakeholder, key=lambda one: one.overall_unfairness)
-        words = (figure_of(worst.overall_unfairness, True), " from the mean, summed")
-        tiles.append(("Treated worst over all", name_of(worst.name), words))
+        words: Child = "what each was below the mean it was above it at other times"
+        if answer.treated_worst:
+            worst = answer.stakeholder(answer.treated_worst[0])
+            words = (figure_of(worst.overall_unfairness, True), " from the mean, summed")
+        tiles.append(("Treated worst over all", names_of(answer.treated_worst), words))
     tiles.append(
         (
             "Made good by the end",

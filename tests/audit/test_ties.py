@@ -1,0 +1,179 @@
+"""Equal is equal: whoever shares the last place is named with the others, whatever the rounding."""
+
+from __future__ import annotations
+
+import csv
+import html
+import itertools
+import json
+import re
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+from logs import MAPPED, OPTIONS, write
+from typer.testing import CliRunner
+
+from evenhand import Rawls, anytime
+from evenhand.audit import audit
+from evenhand.audit.notes import equals
+from evenhand.audit.standing import Standing, rounding
+from evenhand.audit.terminal import tables
+from evenhand.cli.app import app
+from evenhand.monitor import Monitor
+from evenhand.monitor.lines import Batch
+from evenhand.report import report
+
+# The means are 40/3, 50/3, 80/3 and 110/3. South: −40/3 −20/3 −50/3 −80/3, East: −40/3 −50/3 −80/3
+# −20/3; both −190/3.
+TIE = [("2026-01-10", "N", 40), ("2026-01-24", "S", 10), ("2026-02-09", "N", 30)]
+TIE.append(("2026-02-20", "E", 30))
+REAL = Path(__file__).parents[2].parent / "shared" / "data" / "us_state_vaccinations.csv"
+
+
+def log(rows):
+    return pd.DataFrame(rows, columns=["date", "country", "doses"])
+
+
+def page_of(answer):
+    body = re.sub(r"<(script|style)\b.*?</\1>", "", report(answer).decode(), flags=re.S)
+    return html.unescape(re.sub(r"<[^>]+>", "", body))
+
+
+@pytest.mark.parametrize("names", list(itertools.permutations(("Alpha", "Middle", "Zulu"))))
+def test_names_do_not_settle_a_tie(names):
+    north, south, east = names
+    called = dict(zip("NSE", names, strict=True))
+    answer = audit(log([(date, called[who], n) for date, who, n in TIE]), **MAPPED)
+    people = {name: answer.stakeholder(name) for name in names}
+    assert people[south].overall_unfairness == pytest.approx(-190 / 3)
+    assert people[east].overall_unfairness == pytest.approx(-190 / 3)
+    assert [people[name].rank_overall for name in names] == [1, 2, 2]
+    assert [people[name].rank_final for name in names] == [1, 3, 2]
+    assert answer.treated_worst == tuple(sorted((south, east)))
+    assert [one.name for one in answer.by_stakeholder] == [*sorted((south, east)), north]
+    first, second = sorted((south, east))
+    assert (
+        f"Treated worst over all were {first} and {second}, each below the mean at 100% of the "
+        f"assessments (−15.83 from the mean on average); at the end it is {south} (−26.67)."
+    ) in answer.verdict
+
+
+def test_everyone_is_named_in_text_json_and_page():
+    answer = audit(log(TIE), **MAPPED)
+    found = answer.to_json()
+    assert found["all_treated_worst"] == ["E", "S"]
+    asked, at_end = found["questions"][:2]
+    assert (asked["treated_worst"], asked["all_treated_worst"]) == ("E", ["E", "S"])
+    assert asked["overall_unfairness"] == pytest.approx(-190 / 3)
+    assert (at_end["treated_worst"], at_end["all_treated_worst"]) == ("S", ["S"])
+    assert at_end["turns"]  # South alone is not East and South
+    _, course, turned = tables(answer)
+    assert course.rows[0][2:] == ("E and S", "−13.33", "N", "+26.67")
+    assert turned.rows[0][2] == "E and S"
+    assert turned.rows[1][2] == "≠ S"
+    text = page_of(answer)
+    assert "Treated worst over allE and S−63.33 from the mean, summed" in text
+    assert "Treated worst over all: E and S (−63.33 from the mean, summed)." in text
+
+
+def test_nobody_was_treated_worst_where_nobody_is_behind_over_all():
+    """A is half a dose above and then half below the mean, and B the reverse."""
+    answer = audit(log([(1, "A", 0.1), (2, "B", 0.2)]), **MAPPED)
+    assert answer.treated_worst == ()
+    assert "reated worst" not in answer.verdict
+    assert answer.verdict.endswith(
+        "Over all nobody was behind: what each was below the mean at some times it was above it at "
+        "others; at the end A is furthest below it (−0.05). Not behind over all, but behind at the "
+        "end: A."
+    )
+    assert [one.rank_overall for one in answer.by_stakeholder] == [1, 1]
+    asked, at_end = answer.to_json()["questions"]
+    assert (asked["treated_worst"], asked["all_treated_worst"]) == (None, [])
+    assert asked["overall_unfairness"] == 0
+    assert (at_end["treated_worst"], at_end["turns"]) == ("A", True)
+    text = page_of(answer)
+    assert "Treated worst over allnobody" in text
+    assert "Treated worst over all: nobody" in text
+
+
+def test_equals_who_were_below_at_different_times():
+    """Statuses 6 1 2 and 4 3 2, means 3: B is 2 below the mean once, and C 1 below it twice."""
+    rows = [(1, "A", 6), (1, "B", 1), (1, "C", 2), (2, "A", -2), (2, "B", 2)]
+    answer = audit(log(rows), **MAPPED)
+    assert answer.treated_worst == ("B", "C")
+    assert (
+        "Treated worst over all were B and C, each below the mean at 50% to 100% of the "
+        "assessments (−1 from the mean on average); at the end it is C (−1)."
+    ) in answer.verdict
+
+
+def test_a_unit_in_a_billion_thousand_is_no_tie():
+    answer = audit(log([(1, "A", 10**12), (1, "B", 10**12 + 1)]), **MAPPED)
+    assert answer.treated_worst == ("A",)
+    assert [one.rank_overall for one in answer.by_stakeholder] == [2, 1]
+
+
+def test_how_many_are_named():
+    assert equals("A") == "A"
+    assert equals("AB") == "A and B"
+    assert equals("ABC") == "A, B and C"
+    assert equals("ABCD") == "A, B and 2 others"
+    answer = audit(log([(1, "A", 5), *((1, name, 0) for name in "BCDE")]), **MAPPED)
+    assert "Treated worst over all were B, C and 2 others, each" in answer.verdict
+    assert "Treated worst over allB, C and 2 others" in page_of(answer)
+
+
+def test_ranks_with_equals_and_with_those_who_are_not_there():
+    standing = Standing(np.array([1.0, np.nan, -1.0, 1 + 1e-10, -1.0, np.nan]), rounding(1.0, 2.0))
+    assert standing.ranks.tolist() == [1, 5, 3, 1, 3, 5]
+    assert standing.lowest == (2, 4)
+    assert standing.highest == (0, 3)
+    assert standing.worst_first.tolist() == [1, 5, 2, 4, 0, 3]
+
+
+@pytest.mark.skipif(not REAL.exists(), reason="the real log is not here")
+def test_four_of_the_real_log_got_nothing_and_are_all_named():
+    answer = audit(
+        str(REAL),
+        stakeholder="location",
+        time="date",
+        amount="distributed_per_hundred",
+        cumulative=True,
+        every="month",
+        exclude=["United States"],
+    )
+    four = ("Bureau of Prisons", "Dept of Defense", "Long Term Care", "Veterans Health")
+    assert answer.treated_worst == four
+    assert {answer.stakeholder(name).rank_overall for name in four} == {61}
+    assert len(answer.by_stakeholder) == 64
+    assert "were Bureau of Prisons, Dept of Defense and 2 others, each below" in answer.verdict
+
+
+def test_an_alert_names_all_who_are_equally_far_behind():
+    monitor = Monitor(anytime(Rawls()), tuple("ABCDE"), max_unfairness=1)
+    events = [(1, 0, 10.0), (2, 1, 10.0), (3, 2, 10.0), (4, 3, 10.0), (5, 4, 10.0)]
+    lines = monitor.take(Batch(*(np.array(part) for part in zip(*events, strict=True))))
+    lines += monitor.finish()
+    assert [line.get("alert") for line in lines] == [
+        ["B, C and 2 others are 2 below the mean, more than 1"],
+        ["C, D and E are 4 below the mean, more than 1"],
+        ["D and E are 6 below the mean, more than 1"],
+        ["E is 8 below the mean, more than 1"],
+        None,
+    ]
+
+
+def test_from_the_shell(tmp_path):
+    path = write(tmp_path / "tie.csv", TIE)
+    out, folder = tmp_path / "page.html", tmp_path / "sheets"
+    command = ["audit", path, *OPTIONS, "--json", "--out", str(out), "--csv", str(folder)]
+    found = json.loads(CliRunner().invoke(app, command).output)
+    assert found["all_treated_worst"] == ["E", "S"]
+    with open(folder / "stakeholders.csv", newline="") as file:
+        ranks = {row["name"]: row["rank_overall"] for row in csv.DictReader(file)}
+    assert ranks == {"N": "1", "E": "2", "S": "2"}
+    with open(folder / "questions.csv", newline="") as file:
+        asked = next(csv.DictReader(file))
+    assert (asked["treated_worst"], asked["all_treated_worst"]) == ("E", "E; S")
