@@ -46,6 +46,8 @@ from evenhand import (
     periodic,
 )
 from evenhand import errors as e
+from evenhand.envs import Doughnuts
+from evenhand.tensors import read_tensors
 
 
 def refused(error: type[Exception], *words: str):
@@ -116,6 +118,11 @@ CASES = [
         e.WelfareOverflow,
         ["time 1", "LogNash"],
     ),
+    (
+        lambda: anytime().score(Trace(rewards=[[1e308, 1.0], [1e308, 1.0]])),
+        e.WelfareOverflow,
+        ["amounts are too large", "time 2", "larger units"],
+    ),
     # Entitlements, groups, weights
     (lambda: PerEntitlement([1.0, 0.0]), e.ZeroEntitlement, ["stakeholder 1", "positive"]),
     (lambda: PerEntitlement([1.0, -2.0]), e.ZeroEntitlement, ["-2"]),
@@ -128,6 +135,8 @@ CASES = [
     (lambda: Groups.of({"A": [0], "B": []}), e.EmptyGroup, ["'B'", "no members"]),
     (lambda: Groups.of({}), e.EmptyGroup, ["no groups"]),
     (lambda: Groups.of({"A": [0], "B": [0]}), e.EmptyGroup, ["stakeholder 0", "twice"]),
+    (lambda: Groups.of({"A": ["x"]}), e.EmptyGroup, ["members", "whole numbers"]),
+    (lambda: Groups.of({"A": 3}), e.EmptyGroup, ["members", "whole numbers"]),
     (lambda: Groups.of({"A": [-1]}), e.EmptyGroup, ["-1"]),
     (lambda: anytime(Parity({"A": [0]})).score(ONE), e.EmptyGroup, ["stakeholder 1", "no group"]),
     (
@@ -192,6 +201,9 @@ CASES = [
     (lambda: anytime().assess(ONE).unfairness("C", 1), e.BadParameter, ["'C'", "0, 1"]),
     (lambda: anytime().assess(ONE).unfairness(2, 1), e.BadParameter, ["stakeholder 2"]),
     (lambda: anytime().assess(ONE).unfair_to(0), e.BadParameter, ["time point 0"]),
+    # Environments
+    (lambda: Doughnuts(presence=1.8), e.BadParameter, ["presence is 1.8", "0 and 1"]),
+    (lambda: Doughnuts(presence=(1.8, *[0.5] * 4)), e.BadParameter, ["presence of 0 is 1.8"]),
     # Finite MDPs
     (
         lambda: FiniteMDP(0, [[[0.5]]], [[[[1.0]]]]),
@@ -214,6 +226,17 @@ def test_each_mistake_has_its_own_sentence(attempt, error, words):
     message = str(caught.value)
     assert "\n" not in message
     assert message.endswith((".", "…", "?"))
+
+
+@pytest.mark.parametrize("content", [b"", b"x", b"date,clinic,doses\n" * 9, b"\xff" * 64])
+def test_a_file_that_holds_no_policy_is_told_without_internals(tmp_path, content):
+    path = tmp_path / "some.policy"
+    path.write_bytes(content)
+    with refused(e.BadFile, "is not a policy that evenhand wrote") as caught:
+        read_tensors(path, "policy")
+    assert "header" not in str(caught.value)
+    with refused(e.BadFile, "is a folder"):
+        read_tensors(tmp_path, "policy")
 
 
 anything = st.one_of(

@@ -13,6 +13,8 @@ from evenhand.errors import CannotWrite
 def write_whole(path: str | os.PathLike[str], content: bytes) -> None:
     """Write a file beside its place and move it there, so that no reader ever sees half of it."""
     target = Path(path)
+    if target.is_dir():
+        raise CannotWrite(f"{target} cannot be written, as it is a folder: name a file in it.")
     try:
         handle, name = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.")
     except OSError as error:

@@ -38,7 +38,14 @@ class Groups:
             groups = {
                 name: [i for i, label in enumerate(labels) if label == name] for name in labels
             }
-        return cls(tuple(groups), tuple(tuple(int(i) for i in part) for part in groups.values()))
+        try:
+            members = tuple(tuple(int(i) for i in part) for part in groups.values())
+        except (TypeError, ValueError):
+            raise EmptyGroup(
+                "the members of a group are the numbers of stakeholders, from 0: write a list of "
+                "whole numbers for each group."
+            ) from None
+        return cls(tuple(groups), members)
 
     def __post_init__(self) -> None:
         if not self.names:

@@ -238,6 +238,12 @@ class Stream:
             )
         if not np.isfinite(contributions).all():
             row = int(np.argwhere(~np.isfinite(contributions))[0][0])
+            if not np.isfinite(statuses[row]).all():
+                raise WelfareOverflow(
+                    f"the amounts are too large: at time {block.time(row)} what somebody received "
+                    "so far is beyond what a number can hold; count in larger units, such as "
+                    "millions."
+                )
             raise WelfareOverflow(
                 f"the welfare at time {block.time(row)} is {contributions[row]}, beyond what a "
                 "number can hold: use LogNash for products, or smaller units."

@@ -33,14 +33,21 @@ def read_tensors(
 
     `names` are those of its arrays, where they are the same for every file of the kind.
     """
+    if Path(path).is_dir():
+        raise BadFile(f"{path} is a folder: name the file of a {kind}.")
     try:
         with safe_open(Path(path), framework="numpy") as file:
             header = json.loads((file.metadata() or {}).get("evenhand", "{}"))
             arrays = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
     except FileNotFoundError:
         raise BadFile(f"there is no file {path}.") from None
-    except (SafetensorError, OSError, ValueError) as error:
-        raise BadFile(f"{path} is not a {kind}, or was cut short: {error}.") from None
+    except PermissionError:
+        raise BadFile(f"{path} may not be read: change who may read it.") from None
+    except (SafetensorError, OSError, ValueError):
+        raise BadFile(
+            f"{path} is not a {kind} that evenhand wrote, or was cut short: name another file, or "
+            f"make the {kind} anew."
+        ) from None
     if header.get("kind") != kind or (names is not None and set(arrays) != set(names)):
         raise BadFile(f"{path} is not a {kind} that evenhand wrote.")
     if header.pop("digest", None) != _digest(header, arrays):

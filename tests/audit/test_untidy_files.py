@@ -107,6 +107,28 @@ def test_dates_and_numbers_in_messages_are_plain(refuses, tmp_path):
     refuses(("no name in column 'country' at row 2 (2021-01-02 10:30:00):",), path, *OPTIONS)
 
 
+@pytest.mark.parametrize(
+    "rows",
+    [
+        "2021-01-01,A,1e308\n2021-01-02,A,1e308\n2021-01-02,B,1\n",
+        "2021-01-01,A,1e308\n2021-01-02,B,1e308\n",
+        "2021-01-01,A,1e308\n2021-01-01,A,1e308\n",
+        "2021-01-01,A,-1e308\n2021-01-02,A,-1e308\n",
+    ],
+)
+def test_amounts_that_cannot_be_added_up(refuses, tmp_path, rows):
+    path = log(tmp_path, HEADER + rows)
+    refuses(("the amounts of", "too large", "larger units"), path, *OPTIONS)
+
+
+def test_options_are_named_in_messages(refuses, tmp_path):
+    path = log(tmp_path, HEADER + FIRST + SECOND)
+    refuses(("--after-each is 0: it must be a positive number",), path, *OPTIONS, "--after-each=0")
+    for number in ("²", "9" * 5000):
+        refuses(("--every is", "whole number"), path, *OPTIONS, "--every", number)
+    refuses(("is a folder: name a file in it",), path, *OPTIONS, "--out", str(tmp_path))
+
+
 def test_a_log_of_an_unknown_kind_is_told_all_kinds(refuses, tmp_path):
     refuses((".ndjson or .json",), log(tmp_path, "x", "log.xlsx"), *OPTIONS)
     rows = [dict(zip(("date", "country", "doses"), ("2021-01-01", "A", 1), strict=True))]

@@ -17,9 +17,12 @@ from evenhand.audit.opening import Table
 from evenhand.audit.reading import Choice, Columns, Events, read_events
 from evenhand.audit.roster import Roster, apply_roster, read_roster
 from evenhand.audit.until import cut, read_until
+from evenhand.errors import NotFinite
 
 if TYPE_CHECKING:
     from jaxtyping import Float
+
+LARGEST = 1e290  # that all amounts may add up to, so that sums of sums are still numbers
 
 
 @dataclass(frozen=True)
@@ -59,6 +62,7 @@ def prepare(source: Table, wanted: Wanted, exact: bool, notes: Notes) -> Prepare
     names = () if roster is None else roster.names
     events = read_events(source, columns, choice, names)
     history = count(events, notes, exact, names)
+    _refuse_too_large(history, source.label)
     until = read_until(wanted.until, history.plain_numbers)
     history = cut(history, until, notes)
     if roster is not None:
@@ -74,6 +78,15 @@ def prepare(source: Table, wanted: Wanted, exact: bool, notes: Notes) -> Prepare
         group_of = read_groups(events, {} if roster is None else roster.groups)
     shares = _shares(events, wanted, history, in_log, notes)
     return Prepared(history, roster, group_of, shares, until)
+
+
+def _refuse_too_large(history: History, label: str) -> None:
+    most = max(float(history.amount.max()), -float(history.amount.min()))
+    if most * len(history.amount) > LARGEST:
+        raise NotFinite(
+            f"the amounts of {label} are too large to add up (one is {most:g}): mend them, leave "
+            "such rows out with --where, or count in larger units, such as millions."
+        )
 
 
 def _shares(

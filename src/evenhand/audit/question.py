@@ -175,6 +175,10 @@ class AfterEachAmount(Question):
 
     amount: float
 
+    def __post_init__(self) -> None:
+        if not (self.amount > 0 and np.isfinite(self.amount)):
+            raise BadParameter(f"--after-each is {self.amount:g}: it must be a positive number.")
+
     @property
     def name(self) -> str:  # type: ignore[override]
         return f"after each {self.amount:,g}"
@@ -245,7 +249,7 @@ def every(text: str) -> Question:
     """`--every month`, or `--every 12` for every 12 time points."""
     if text in PERIODS:
         return EveryPeriod(PERIODS[text])
-    if text.isdigit() and int(text) > 0:
+    if text.isdecimal() and len(text) < 19 and int(text) > 0:  # a longer one is no int64
         return EveryN(int(text))
     raise BadParameter(
         f"--every is {text!r}: it must be {', '.join(PERIODS)}, or a whole number of time points."

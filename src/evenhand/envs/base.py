@@ -184,8 +184,9 @@ def one_each(values: Any, size: int, what: str, least: float, most: float) -> tu
             f"{what} has {numbers.size} entries for {size}: give one number for all, or one each."
         )
     for i in np.flatnonzero((numbers < least) | (numbers > most))[:1]:
+        whose = f" of {i}" if np.ndim(values) else ""
         raise BadParameter(
-            f"{what} of {i} is {numbers[i]:g}: it must lie between {least:g} and {most:g}."
+            f"{what}{whose} is {numbers[i]:g}: it must lie between {least:g} and {most:g}."
         )
     return tuple(numbers.tolist())
 
