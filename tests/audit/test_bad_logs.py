@@ -314,7 +314,7 @@ def test_questions_that_do_not_fit(refuses, tmp_path):
     refuses(("--every is '0'",), path, *OPTIONS, "--every", "0")
     refuses(("nothing was assessed", "--until"), path, *OPTIONS, "--every", "month")
     refuses(("nothing was assessed",), path, *OPTIONS, "--after-each", "1000")
-    refuses(("amount is -1",), path, *OPTIONS, "--after-each", "-1")
+    refuses(("--after-each is -1",), path, *OPTIONS, "--after-each", "-1")
     refuses(
         ("no welfare called 'rals'", "did you mean 'rawls'"), path, *OPTIONS, "--welfare", "rals"
     )

@@ -60,6 +60,13 @@ def test_the_file_of_such_a_line_is_named_too(refuses, tmp_path):
     refuses(("roster.txt", "line 3 has 1 field"), good, *OPTIONS, "--roster", roster)
 
 
+def test_a_mistyped_column_does_not_read_the_whole_file(refuses, tmp_path, monkeypatch):
+    path = log(tmp_path, HEADER + FIRST + SECOND)
+    monkeypatch.setattr("evenhand.audit.csv_files.refuse_misfits", lambda _, paths: 1 / len(paths))
+    with pytest.raises(ZeroDivisionError):  # of no file at all
+        refuses((), path, *OPTIONS, "--amount", "dose")
+
+
 def test_an_empty_field_at_the_end_of_lines_and_a_title_above_are_no_mistakes(tmp_path):
     rows = [FIRST.strip() + ",\n", SECOND.strip() + ",\n"]
     assert audit(log(tmp_path, HEADER + "".join(rows)), **MAPPED).score > 0

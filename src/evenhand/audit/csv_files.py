@@ -42,6 +42,13 @@ def refuse_wide_column(label: str, paths: Sequence[str], columns: Sequence[str])
         refuse_misfits(label, [path for path in paths if _first_line(path).strip() in wide])
 
 
+def refuse_lost_header(label: str, paths: Sequence[str], columns: Sequence[str]) -> None:
+    """Refuse files of which the header was passed over, as more rows fit to another line."""
+    known = {name.strip() for name in columns}
+    lost = [path for path in paths if {name.strip() for name in _first_row(path)} - known - {""}]
+    refuse_misfits(label, lost)
+
+
 def refuse_misfits(label: str, paths: Sequence[str]) -> None:
     """Refuse files of which a line has more or fewer fields than the header, or a lone quote."""
     for path in paths:
@@ -118,6 +125,10 @@ def _records(path: str) -> Iterator[tuple[int, list[str]]]:
             if fields:
                 yield begins, fields
             begins = rows.line_num + 1
+
+
+def _first_row(path: str) -> list[str]:
+    return next(iter(_header_lines(path)), [])
 
 
 def _first_line(path: str) -> str:

@@ -151,7 +151,7 @@ def require_column(table: Table, name: str, option: str) -> None:
     csv_files.refuse_doubled(table.label, table.csv_paths, table.columns, name, option)
     if name in table.columns:
         return
-    csv_files.refuse_misfits(table.label, table.csv_paths)  # its header may have been passed over
+    csv_files.refuse_lost_header(table.label, table.csv_paths, table.columns)
     lower = {column.lower().strip(): column for column in table.columns}
     near = difflib.get_close_matches(name.lower().strip(), lower, n=1, cutoff=0.5)
     known = ", ".join(repr(column) for column in table.columns[:12])
