@@ -110,6 +110,10 @@ def test_two_columns_of_one_name_are_refused_where_it_is_asked_for(refuses, run,
 def test_dates_and_numbers_in_messages_are_plain(refuses, tmp_path):
     path = log(tmp_path, HEADER + FIRST + "2021-01-02,B,inf\n")
     refuses(("infinite at row 2 (inf):",), path, *OPTIONS)
+    for time, words in (("2021-01-02", "2021-01-02"), ("7", "7")):
+        path = log(tmp_path, HEADER + f"{time},A,1\n{time},A,2\n")
+        words = f"'A' has two running totals at {words} (1 and 2;"
+        refuses((words,), path, *OPTIONS, "--cumulative")
     path = log(tmp_path, HEADER + FIRST + "2021-01-02 10:30,,1\n")
     refuses(("no name in column 'country' at row 2 (2021-01-02 10:30:00):",), path, *OPTIONS)
 

@@ -11,6 +11,7 @@ import narwhals as nw
 from evenhand.audit.engines import engine_of, fetch
 from evenhand.audit.notes import Notes, listed, several
 from evenhand.audit.opening import ROW, SAME
+from evenhand.audit.question import moment_label
 from evenhand.audit.reading import Events
 from evenhand.audit.values import not_finite
 from evenhand.errors import BadLog, NotFinite
@@ -123,9 +124,8 @@ def refuse_two_readings(events: Events, cells: Cells) -> None:
     twice = (nw.col("amount") != nw.col("least")) & (nw.col("events") > 1)
     found = fetch(cells.filter(twice).select("who", "at", "amount", "least").sort("at", "who"))
     if len(found["who"]):
-        moment = found["at"][0] if events.plain_numbers else found["at"][0].astype("datetime64[s]")
         raise BadLog(
-            f"{found['who'][0]!r} has two running totals at {moment} "
+            f"{found['who'][0]!r} has two running totals at {moment_label(found['at'][0])} "
             f"({found['least'][0]:,g} and {found['amount'][0]:,g}; "
             f"{several(len(found['who']), 'such case')} in all): --cumulative needs one series a "
             "stakeholder, so choose one with --where or add them up first."
