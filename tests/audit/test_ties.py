@@ -85,8 +85,8 @@ def test_nobody_was_treated_worst_where_nobody_is_behind_over_all():
     assert "reated worst" not in answer.verdict
     assert answer.verdict.endswith(
         "Over all nobody was behind: what each was below the mean at some times it was above it at "
-        "others; at the end A is furthest below it (−0.05). Not behind over all, but behind at the "
-        "end: A."
+        "others; at the end A is furthest below the mean (−0.05). Not behind over all, but behind "
+        "at the end: A."
     )
     assert [one.rank_overall for one in answer.by_stakeholder] == [1, 1]
     asked, at_end = answer.to_json()["questions"]

@@ -15,6 +15,8 @@ from evenhand.scheme import FairnessScheme
 if TYPE_CHECKING:
     from jaxtyping import Float
 
+SHOWN_CORRECTIONS = 1000
+
 
 @dataclass(frozen=True)
 class StakeholderAnswer:

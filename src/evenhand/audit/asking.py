@@ -25,6 +25,12 @@ from evenhand.status import Returns, Status
 from evenhand.temporal import Mean, Temporal
 from evenhand.welfare import LogNash, Rawls, Welfare
 
+FALLBACK = Rawls()  # where log-Nash is undefined, and no welfare was asked for
+FALLEN_BACK = (
+    "Some statuses are below 0, where log_nash is undefined: rawls (the status of the "
+    "worst-off) is used instead."
+)
+
 
 @dataclass(frozen=True)
 class Ask:
@@ -96,7 +102,7 @@ class Ask:
         if self.scheme is not None:
             own = self.scheme
             return [FairnessScheme(status, own.aggregation, question.filter(), own.empty)]
-        chosen = [LogNash(), Rawls()] if self.welfare is None else [self._welfare()]
+        chosen = [LogNash(), FALLBACK] if self.welfare is None else [self._welfare()]
         temporal = self.temporal_part()
         return [
             FairnessScheme(status, TimepointFirst(welfare, temporal), question.filter())

@@ -10,8 +10,16 @@ from typing import Any
 import numpy as np
 
 from evenhand.audit.aggregate import note_sizes
-from evenhand.audit.answer import Answer, Limit, Overall, OverTime, Unfinished, by_stakeholder
-from evenhand.audit.asking import Ask
+from evenhand.audit.answer import (
+    SHOWN_CORRECTIONS,
+    Answer,
+    Limit,
+    Overall,
+    OverTime,
+    Unfinished,
+    by_stakeholder,
+)
+from evenhand.audit.asking import FALLEN_BACK, Ask
 from evenhand.audit.groups import as_groups
 from evenhand.audit.history import History
 from evenhand.audit.judging import Case, Judged, judge
@@ -20,7 +28,7 @@ from evenhand.audit.opening import Table, opened
 from evenhand.audit.preparing import Prepared, Wanted, prepare
 from evenhand.audit.question import moment_label
 from evenhand.audit.reading import Choice, Columns
-from evenhand.audit.runs import averaged, split_runs
+from evenhand.audit.runs import over_runs, split_runs
 from evenhand.audit.sources import origin
 from evenhand.audit.turns import turn_table, welfare_schemes
 from evenhand.audit.words import number, verdict
@@ -29,8 +37,6 @@ from evenhand.scheme import FairnessScheme
 from evenhand.status import GroupTotals, PerEntitlement
 from evenhand.temporal import Temporal
 from evenhand.welfare import Welfare
-
-SHOWN_CORRECTIONS = 1000
 
 
 def audit(
@@ -79,8 +85,7 @@ def audit(
     if run is not None:
         options = {name: value for name, value in locals().items() if name not in ("log", "run")}
         with opened(log, encoding, table, engine) as source:
-            parts = split_runs(source, run)
-            found = averaged([audit(part, **options) for part in parts], len(parts))
+            found = over_runs(split_runs(source, run), audit, options)
         return replace(found, limits=_limits(found.overall, max_unfairness, min_score))
     ask = Ask(each_event, every, after_each, when, at_end, welfare, temporal, scheme)
     if by not in ("stakeholder", "group"):  # a column of groups, said at once
@@ -188,10 +193,7 @@ def _judged(case: Case, ask: Ask, notes: Notes) -> tuple[Judged, FairnessScheme]
         return judged, own
     if not fallback:
         raise type(undefined)(_named(str(undefined), case, judged))
-    notes.add(
-        "Some statuses are below 0, where log_nash is undefined: rawls (the status of the "
-        "worst-off) is used instead."
-    )
+    notes.add(FALLEN_BACK)
     own = fallback[0]
     return judge(case, question, welfare_schemes(case, own, question, ask.temporal_part())), own
 

@@ -30,7 +30,8 @@ class TextTable(NamedTuple):
 def tables(answer: Answer, write: Write = short, shown: int = SHOWN) -> Iterator[TextTable]:
     """Stakeholders, the course over time, and where the verdict turns."""
     yield _stakeholders(answer, write, shown)
-    if answer.overall.assessments > 1 or answer.over_time.unfinished is not None:
+    course = answer.over_time
+    if course.times and (answer.overall.assessments > 1 or course.unfinished is not None):
         yield _course(answer, write)
     yield turns(answer.questions, write)
 
@@ -74,7 +75,9 @@ def _course(answer: Answer, write: Write) -> TextTable:
         last = table.unfinished
         name = f"{last.time} (unfinished, not scored)"
         rows.append(_moment(name, last.welfare, answer.at_end, table.names, write))
-    which = "" if len(table.times) <= shown else f", the last of {answer.overall.assessments:,}"
+    which = (
+        "" if len(table.times) <= shown else f", the last of {number(answer.overall.assessments)}"
+    )
     columns = ("when", "welfare", "most below", "by", "most above", "by")
     return TextTable(f"When{which}", columns, rows)
 
@@ -98,7 +101,7 @@ def turns(questions: tuple[Row, ...], write: Write = short) -> TextTable:
         cells = [_reading(readings[name], write) if name in readings else "" for name in names]
         worst = f"{'≠ ' if row.turns else ''}{equals(row.all_worst)}"
         asked = f"→ {row.question}" if row.asked else row.question
-        rows.append((asked, f"{row.unequal:,} of {row.assessments:,}", worst, *cells))
+        rows.append((asked, f"{number(row.unequal)} of {number(row.assessments)}", worst, *cells))
     title = (
         "Where the verdict turns. Whom each question finds treated worst, the score by each "
         "welfare, and whether it is that of an even log (=) or not (<). → is the question asked; ≠ "

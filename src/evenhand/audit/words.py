@@ -63,14 +63,19 @@ def verdict(judged: Judged, stakeholders: tuple[StakeholderAnswer, ...], asked: 
     return " ".join([*sentences, *changes(stakeholders)])
 
 
-def treated_worst(worst: Sequence[StakeholderAnswer], last: Sequence[StakeholderAnswer]) -> str:
+NOBODY = (
+    "Over all nobody was behind: what each was below the mean at some times it was above it at "
+    "others"
+)
+
+
+def treated_worst(
+    worst: Sequence[StakeholderAnswer], last: Sequence[StakeholderAnswer], nobody: str = NOBODY
+) -> str:
     """Who was treated worst over all, and who is worst off at the end; of equals, all of them."""
     names = [one.name for one in worst]
     if not worst:
-        words = (
-            "Over all nobody was behind: what each was below the mean at some times it was above "
-            "it at others"
-        )
+        words = nobody
     elif len(worst) == 1:
         words = f"Treated worst over all was {names[0]}, below the mean at {_share(worst)}"
     else:
@@ -85,7 +90,7 @@ def treated_worst(worst: Sequence[StakeholderAnswer], last: Sequence[Stakeholder
         return f"{words}, and also at the end ({apart})."
     if not worst:
         verb = "is" if len(last) == 1 else "are"
-        return f"{words}; at the end {equals(lowest)} {verb} furthest below it ({apart})."
+        return f"{words}; at the end {equals(lowest)} {verb} furthest below the mean ({apart})."
     verb = "it is" if len(last) == 1 else "they are"
     return f"{words}; at the end {verb} {equals(lowest)} ({apart})."
 

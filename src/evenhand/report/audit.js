@@ -314,7 +314,10 @@ const Audit = {};
       shown(one.rank_overall), ". 1 is the most favoured.")];
     const share = `${Math.round(one.share_below * 100)}%`;
     if (one.longest_spell === 0) words.push(paragraph("At no assessment was it below the mean."));
-    else {
+    else if (log.runs !== null) {
+      words.push(paragraph(`Below the mean at ${share} of its assessments, on average over the runs; `
+        + "the longest spell in any run was ", shown(one.longest_spell), " in a row."));
+    } else {
       words.push(paragraph(`Below the mean at ${share} of `, shown(one.assessments),
         " assessments; the longest spell was ", shown(one.longest_spell),
         ` in a row, ${one.longest_spell_from} to ${one.longest_spell_until}.`));

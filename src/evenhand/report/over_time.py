@@ -23,6 +23,9 @@ MOST = 100
 def course(answers: Sequence[Answer]) -> Markup:
     """The welfare of one log, or of two in one chart."""
     drawn = [answer for answer in answers if answer.over_time.welfare is not None]
+    if not all(answer.over_time.times for answer in answers):
+        words = "No course: there is no time at which every run was assessed."
+        return element("p", None, words)
     if not drawn:
         return element("p", None, "This scheme has no welfare at each assessment to show.")
     caption = [
@@ -90,7 +93,8 @@ def spread(answer: Answer, log: int) -> Markup:
     chart = None
     if len(answer.over_time.times) > 1:
         chart = figures.plot("spread", "spread", log, alternative, caption, legend)
-    return joined((chart, _assessments(answer), _events(answer)))
+    rows = _assessments(answer) if answer.over_time.times else None
+    return joined((chart, rows, _events(answer)))
 
 
 def _assessments(answer: Answer) -> Markup:
@@ -111,7 +115,8 @@ def _assessments(answer: Answer) -> Markup:
     columns = ("when", "welfare", "furthest below", "by", "furthest above", "by")
     caption = "The assessments"
     if len(over.times) < answer.overall.assessments or len(over.times) > MOST:
-        caption = f"{len(rows):,} of {answer.overall.assessments:,} assessments, evenly chosen"
+        caption = f"{len(rows):,} of {number(answer.overall.assessments)} assessments"
+        caption += ", evenly chosen" if answer.runs is None else ""
     whole = table(caption, columns, rows, "words")
     if len(rows) <= SHOWN:
         return whole

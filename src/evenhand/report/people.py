@@ -6,6 +6,7 @@ from collections.abc import Iterable, Sequence
 
 from evenhand.audit.answer import Answer, StakeholderAnswer
 from evenhand.audit.notes import several
+from evenhand.audit.words import number
 from evenhand.report import figures
 from evenhand.report.element import (
     LONG_NAME,
@@ -35,7 +36,6 @@ ORDERS = (
 
 def who_when(answer: Answer, log: int) -> Markup:
     """A heatmap of stakeholder by time around the mean, and the figures of each."""
-    people = answer.by_stakeholder
     label = f"order{log}"
     order = element(
         "div",
@@ -47,20 +47,15 @@ def who_when(answer: Answer, log: int) -> Markup:
             (element("option", {"value": value}, words) for value, words in ORDERS),
         ),
     )
-    return joined(
-        (
-            order,
-            figures.plot(
-                "heatmap",
-                "heatmap",
-                log,
-                _heat_words(answer),
-                _heat_caption(answer),
-                figures.heat_legend(classes(answer)),
-            ),
-            _figures(people, log),
-        )
+    heatmap = figures.plot(
+        "heatmap",
+        "heatmap",
+        log,
+        _heat_words(answer),
+        _heat_caption(answer),
+        figures.heat_legend(classes(answer)),
     )
+    return joined(((order, heatmap) if answer.over_time.times else None, _figures(answer, log)))
 
 
 def _heat_words(answer: Answer) -> str:
@@ -84,7 +79,7 @@ def _heat_caption(answer: Answer) -> Child:
         words += "The last column is not over, and not scored. "
     held, judged = len(chosen(answer)), answer.overall.assessments
     if held < judged:
-        words += f"Of {judged:,} assessments {held:,} are here. "
+        words += f"Of {number(judged)} assessments {held:,} are here. "
     words += "Where a cell stands for several assessments, it shows the one furthest from the mean."
     return (words, _click("row"))
 
@@ -93,7 +88,8 @@ def _click(what: str) -> Markup:
     return element("span", {"class": "screen"}, f" A click on a {what} tells its story.")
 
 
-def _figures(people: Sequence[StakeholderAnswer], log: int) -> Markup:
+def _figures(answer: Answer, log: int) -> Markup:
+    people = answer.by_stakeholder
     count = len(people)
     columns = (
         *("stakeholder", "status", "at the end", "over all", "below", "longest spell"),
@@ -103,6 +99,11 @@ def _figures(people: Sequence[StakeholderAnswer], log: int) -> Markup:
         "To whom, treated worst first. At the end and over all: from the mean, below 0 is unfair "
         "to it. Below: the share of its assessments. Rank 1 is the most favoured."
     )
+    if answer.runs is not None:
+        title += (
+            f" All are means over {several(answer.runs, 'run')}, but the spell, which is the "
+            "longest in any run, and the ranks, which are by the means."
+        )
     rows = [_person(one, k, log) for k, one in enumerate(people[:FOLDED])]
     if count <= ALL:
         return table(title, columns, rows)

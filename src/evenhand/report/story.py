@@ -38,6 +38,32 @@ def story(answer: Answer, log: int) -> Markup:
         ),
         element("span", {"class": "soft", "role": "status"}),
     )
+    told = element(
+        "div",
+        {
+            "class": "story",
+            "id": f"story{log}",
+            "data-log": log,
+            "data-script": True,
+            "hidden": True,
+        },
+        search,
+        element("h3", {"class": "who", "tabindex": "-1"}, "…"),
+        element("div", {"class": "words", "aria-live": "polite"}),
+        _plots() if answer.over_time.times else None,
+    )
+    without = element(
+        "p",
+        None,
+        "Stories are told by this page's script, which does not run here. The table under Who, "
+        "when, has the figures of each. Treated worst over all: ",
+        names_of(answer.treated_worst),
+        f" ({number(answer.questions[0].worst_unfairness, True)} from the mean, summed).",
+    )
+    return joined((element("noscript", None, without), told))
+
+
+def _plots() -> Markup:
     legend = figures.legend(
         (
             (figures.glyph("●", "first"), "its status"),
@@ -54,41 +80,23 @@ def story(answer: Answer, log: int) -> Markup:
         )
     )
     words = "The sentences above say what it shows."
-    told = element(
-        "div",
-        {
-            "class": "story",
-            "id": f"story{log}",
-            "data-log": log,
-            "data-script": True,
-            "hidden": True,
-        },
-        search,
-        element("h3", {"class": "who", "tabindex": "-1"}, "…"),
-        element("div", {"class": "words", "aria-live": "polite"}),
-        figures.plot(
-            "story",
-            "story",
-            None,
-            f"Line chart of its status against the mean and the range. {words}",
-            "Its status at each assessment, the mean, and the range of everyone's.",
-            legend,
-        ),
-        figures.plot(
-            "apart",
-            "apart",
-            None,
-            f"Chart of its distance from the mean. {words}",
-            "How far it was from the mean at each assessment.",
-            marks,
-        ),
+    return joined(
+        (
+            figures.plot(
+                "story",
+                "story",
+                None,
+                f"Line chart of its status against the mean and the range. {words}",
+                "Its status at each assessment, the mean, and the range of everyone's.",
+                legend,
+            ),
+            figures.plot(
+                "apart",
+                "apart",
+                None,
+                f"Chart of its distance from the mean. {words}",
+                "How far it was from the mean at each assessment.",
+                marks,
+            ),
+        )
     )
-    without = element(
-        "p",
-        None,
-        "Stories are told by this page's script, which does not run here. The table under Who, "
-        "when, has the figures of each. Treated worst over all: ",
-        names_of(answer.treated_worst),
-        f" ({number(answer.questions[0].worst_unfairness, True)} from the mean, summed).",
-    )
-    return joined((element("noscript", None, without), told))
