@@ -170,7 +170,7 @@ def test_a_key_that_no_line_has_is_a_mistake_in_the_options():
 def test_a_name_that_no_line_has_is_a_mistake_in_the_options():
     text = lines_of([("2021-01-10", "North", 3), ("2021-01-31", "East", 1)])
     said = refused(text, "--name", "Nort", "--name", "South")
-    assert "the first is about 'North'; did you mean 'Nort'?" in said
+    assert "the first is about 'North', and watched is 'Nort'; check the spelling" in said
     assert run(text, "--name", "North", "--name", "South")[1]["bad"] == 1
 
 

@@ -99,12 +99,14 @@ class Reader:
             known = [str(name) for name in self._first_without]
             raise MissingColumn(
                 f"no line that was read has a key {key!r} ({self._option(key)}): "
-                f"{_nearest(key, known, 'the keys are')}"
+                f"{_nearest(key, known)}"
             )
-        name = self._first_stranger
+        watched = difflib.get_close_matches(self._first_stranger, list(self.places), n=1)
+        some = ", ".join(repr(name) for name in watched or list(self.places)[:12])
         raise BadLog(
-            "no line that was read is about anybody who is watched (--name, --roster): the first "
-            f"is about {name!r}; {_nearest(name, list(self.places), 'watched are')}"
+            "no line that was read is about anybody who is watched: the first is about "
+            f"{self._first_stranger!r}, and watched is {some}; check the spelling (--name, "
+            "--roster)."
         )
 
     def _option(self, key: str) -> str:
@@ -183,10 +185,10 @@ class Reader:
             self.counts.first_bad.append(sentence)
 
 
-def _nearest(name: str, known: list[str], words: str) -> str:
+def _nearest(name: str, known: list[str]) -> str:
     near = difflib.get_close_matches(name, known, n=1, cutoff=0.5)
     some = ", ".join(repr(one) for one in known[:12])
-    return f"did you mean {near[0]!r}?" if near else f"{words} {some}."
+    return f"did you mean {near[0]!r}?" if near else f"the keys are {some}."
 
 
 def microseconds(text: str) -> float:
