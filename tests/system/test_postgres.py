@@ -393,7 +393,7 @@ def test_files_that_are_no_databases(refuses, tmp_path):
     plain = tmp_path / "plain.db"
     plain.write_text("nothing of the kind\n" * 100)
     for scheme in ("sqlite", "duckdb"):
-        refuses(("cannot be opened",), f"{scheme}:///{plain}", "--table", "t", *OPTIONS)
+        refuses(("is not a", "file: "), f"{scheme}:///{plain}", "--table", "t", *OPTIONS)
         refuses(("no file", "three slashes"), f"{scheme}:///{tmp_path}/none.db", "--table", "t")
         refuses(("three slashes",), f"{scheme}://", "--table", "t", *OPTIONS)
 
