@@ -343,9 +343,11 @@ def _print(found: Answer | Comparison) -> None:
         _table(terminal.side_by_side(found))
     for answer in answers:
         overall = answer.overall
+        many = "s" if overall.assessments != 1 else ""
         print(
             f"\n{answer.label}: score {terminal.number(overall.score)} over "
-            f"{overall.assessments:,} assessments ({answer.question}), {overall.first} to "
+            f"{terminal.number(overall.assessments)} assessment{many} ({answer.question}), "
+            f"{overall.first} to "
             f"{overall.last}.\n{answer.scheme.describe()}"
         )
         for table in terminal.tables(answer):
