@@ -130,6 +130,16 @@ def test_plan_answers_a_mistake_with_one_sentence(arguments, words):
     assert answer.stdout == ""
 
 
+def test_a_scheme_file_that_is_no_text_is_named(tmp_path):
+    path = tmp_path / "latin.toml"
+    path.write_bytes(b'welfare = "rawls"\n# caf\xe9\n')
+    for verb in (("plan", "doughnuts"), ("audit", "log.csv", "--stakeholder", "a", "--time", "b")):
+        answer = run(*verb, "--scheme", str(path))
+        assert answer.returncode == 2
+        if verb[0] == "plan":
+            assert f"{path} cannot be read: line 2 is not UTF-8 text" in answer.stderr
+
+
 def test_version():
     assert run("--version").stdout.startswith("evenhand 0.")
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 from evenhand.aggregation import TimepointFirst
@@ -16,11 +15,11 @@ from evenhand.audit.question import (
     WhenMarked,
     every,
 )
-from evenhand.errors import BadFile, BadParameter, SchemeFileError
+from evenhand.errors import BadParameter, SchemeFileError
 from evenhand.filters import Always, Final
 from evenhand.registry import TEMPORALS, WELFARES, Registry
 from evenhand.scheme import FairnessScheme
-from evenhand.scheme_file import from_table, from_toml
+from evenhand.scheme_file import from_table, read_scheme_file
 from evenhand.status import Returns, Status
 from evenhand.temporal import Mean, Temporal
 from evenhand.welfare import LogNash, Rawls, Welfare
@@ -117,11 +116,7 @@ def read_scheme(source: Any) -> FairnessScheme:
     """A scheme as it is, or from a scheme file."""
     if isinstance(source, FairnessScheme):
         return source
-    try:
-        return from_toml(Path(source).read_text(encoding="utf-8"))
-    except (OSError, UnicodeDecodeError) as error:
-        reason = getattr(error, "strerror", None) or "it is not UTF-8 text"
-        raise BadFile(f"{source} cannot be read: {reason}.") from None
+    return read_scheme_file(source)
 
 
 def _part(value: Any, registry: Registry, kind: str) -> Any:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from evenhand.cli.output import JsonOption, print_json, print_table, working
+from evenhand.cli.output import JsonOption, print_json, print_table, visible, working
 
 if TYPE_CHECKING:
     from evenhand.audit import Answer, Comparison
@@ -336,16 +336,16 @@ def _print(found: Answer | Comparison) -> None:
     from evenhand.audit import Answer, terminal
 
     answers = _answers(found)
-    print(found.verdict)
+    print(visible(found.verdict))
     for ask in dict.fromkeys(ask for answer in answers for ask in answer.asks):
-        print(f"\nBefore you read on: {ask}")
+        print(f"\nBefore you read on: {visible(ask)}")
     if not isinstance(found, Answer):
         _table(terminal.side_by_side(found))
     for answer in answers:
         overall = answer.overall
         many = "s" if overall.assessments != 1 else ""
         print(
-            f"\n{answer.label}: score {terminal.number(overall.score)} over "
+            f"\n{visible(answer.label)}: score {terminal.number(overall.score)} over "
             f"{terminal.number(overall.assessments)} assessment{many} ({answer.question}), "
             f"{overall.first} to "
             f"{overall.last}.\n{answer.scheme.describe()}"
@@ -356,7 +356,7 @@ def _print(found: Answer | Comparison) -> None:
     if not isinstance(found, Answer):
         _print_notes(found.notes)
     for breach in found.breaches:
-        print(f"\nThreshold breached: {breach}.")
+        print(f"\nThreshold breached: {visible(breach)}.")
 
 
 def _table(table: Any) -> None:
@@ -368,4 +368,4 @@ def _print_notes(notes: tuple[str, ...]) -> None:
     if notes:
         print("\nNotes on the data")
         for note in notes:
-            print(f"- {note}")
+            print(f"- {visible(note)}")

@@ -167,8 +167,8 @@ def _scheme(environment: Any, discount: float, scheme_file: Path | None) -> Fair
     from dataclasses import replace
 
     from evenhand.aggregation import TimepointFirst
-    from evenhand.errors import BadFile, BadParameter
-    from evenhand.scheme_file import from_toml
+    from evenhand.errors import BadParameter
+    from evenhand.scheme_file import read_scheme_file
     from evenhand.temporal import Discounted, Total
 
     if scheme_file is not None:
@@ -176,10 +176,7 @@ def _scheme(environment: Any, discount: float, scheme_file: Path | None) -> Fair
             raise BadParameter(
                 "--discount is for the environment's own scheme: put it in the file."
             )
-        try:
-            return from_toml(scheme_file.read_text())
-        except OSError as error:
-            raise BadFile(f"{scheme_file} cannot be read: {error.strerror}.") from None
+        return read_scheme_file(scheme_file)
     scheme = environment.default_scheme()
     temporal = Total() if discount == 1.0 else Discounted(discount)
     return replace(scheme, aggregation=TimepointFirst(scheme.welfare, temporal))

@@ -10,7 +10,6 @@ from evenhand.audit.roster import read_roster
 from evenhand.errors import BadParameter
 from evenhand.monitor.lines import Keys, Reader
 from evenhand.monitor.watching import Monitor
-from evenhand.scheme_file import read_scheme_file
 from evenhand.status import PerEntitlement
 
 
@@ -25,8 +24,7 @@ def make_monitor(
     strict: bool,
 ) -> tuple[Monitor, Reader]:
     """The monitor, and the reader that feeds it."""
-    scheme_file = ask.get("scheme")
-    asked = Ask(**ask | {"scheme": None if scheme_file is None else read_scheme_file(scheme_file)})
+    asked = Ask(**ask)
     if bool(names) == (roster is not None):
         raise BadParameter(
             "say whom to watch over, with --name for each or with --roster FILE (not both): "
