@@ -262,7 +262,7 @@ def test_the_scripts_start_of_06_is_one_argument():
         ({"start_credit": (0.55, 0.5, 0.9, 0.9)}, BadParameter, "not a whole number of steps"),
         ({"credit_step": 0.0}, BadParameter, "credit_step is 0.0"),
         ({"credit_step": 0.3}, BadParameter, "upper bound of credit_range"),
-        ({"applying": 2.0}, BadParameter, "applying of 0 is 2"),
+        ({"applying": 2.0}, BadParameter, "applying is 2"),
         ({"applying": (0.5,)}, UnequalLengths, "1 entries for 4"),
         ({"groups": {"A": [0], "B": [2, 3]}}, EmptyGroup, "stakeholder 1 is in no group"),
         ({"profit_margin": float("nan")}, NotFinite, "margin"),

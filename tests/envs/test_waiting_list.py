@@ -171,8 +171,8 @@ def test_a_class_without_patients_has_status_0():
         ({"arrivals": (), "urgencies": 1.0}, UnequalLengths, "arrivals is empty"),
         ({"arrivals": (0.5, 1.5), "urgencies": 1.0}, BadParameter, "arrivals of 1 is 1.5"),
         ({"urgencies": (1.0, 2.0)}, UnequalLengths, "2 entries for 4"),
-        ({"urgencies": -1.0}, BadParameter, "urgencies of 0 is -1"),
-        ({"capacity": 0}, BadParameter, "capacity of 0 is 0"),
+        ({"urgencies": -1.0}, BadParameter, "urgencies is -1"),
+        ({"capacity": 0}, BadParameter, "capacity is 0"),
         ({"capacity": 2.5}, BadParameter, "places are whole numbers"),
     ],
 )

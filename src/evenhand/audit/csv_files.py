@@ -11,7 +11,6 @@ import gzip
 from collections.abc import Iterator, Sequence
 from typing import IO, Any
 
-from evenhand.audit.engines.duckdb import literal
 from evenhand.errors import BadFile, MissingColumn
 
 SEPARATORS = (",", ";", "\t", "|")
@@ -25,7 +24,7 @@ def quoting(connection: Any, path: str) -> dict[str, str]:
     Left to itself it takes a file without any in its first rows for one that knows none, and what
     is quoted further down would be another name than the same without quotes.
     """
-    found = connection.execute(f"SELECT Quote FROM sniff_csv({literal(path)})").fetchall()
+    found = connection.execute("SELECT Quote FROM sniff_csv(?)", [path]).fetchall()
     return {} if found == [("'",)] else {"quotechar": '"'}
 
 
