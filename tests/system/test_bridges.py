@@ -13,6 +13,7 @@ import numpy as np
 import pytest
 
 import pages
+from evenhand.errors import CannotConnect, CannotWrite
 from evenhand.interop import MLflowSink, TensorBoardSink, episode_traces
 
 pytestmark = [pytest.mark.system, pytest.mark.filterwarnings("default")]
@@ -98,3 +99,15 @@ def test_mlflow_keeps_what_was_logged(tmp_path, monkeypatch):
     assert mlflow.active_run() is None
     history = mlflow.MlflowClient().get_metric_history(run, "score")
     assert [(one.step, one.value) for one in history] == [(10, 1.5), (20, 2.5)]
+
+
+def test_what_is_wrong_with_a_tracker_is_said(tmp_path, monkeypatch):
+    pytest.importorskip("tensorboard", reason="tensorboard is not installed")
+    mlflow = pytest.importorskip("mlflow", reason="mlflow is not installed")
+    (tmp_path / "file").write_text("")
+    with pytest.raises(CannotWrite, match="choose another folder"):
+        TensorBoardSink(tmp_path / "file")
+    monkeypatch.setenv("MLFLOW_HTTP_REQUEST_MAX_RETRIES", "0")
+    mlflow.set_tracking_uri("http://127.0.0.1:1")
+    with pytest.raises(CannotConnect, match="set MLFLOW_TRACKING_URI to a server"):
+        MLflowSink()
