@@ -256,3 +256,20 @@ def test_a_table_of_a_database_next_to_a_file(tmp_path):
 
 def test_methods_named_by_nobody_are_not_all():
     assert "names none" in str(invoke("compare", "doughnuts", "--methods", ","))
+
+
+def test_names_that_are_too_long_are_a_mistake_like_any_other(tmp_path):
+    log, long = tmp_path / "log.csv", "a" * 300
+    log.write_text("who,day\nA,1\nB,2\n")
+    asked = ("--stakeholder", "who", "--time", "day")
+    for more in (
+        ("audit", f"{long}.csv", *asked),
+        ("audit", f"sqlite:///{long}", "--table", "log", *asked),
+        ("audit", log, *asked, "--out", tmp_path / long),
+        ("audit", log, *asked, "--entitlement", long),
+        ("audit", log, *asked, "--roster", f"{long}.csv"),
+        ("audit", log, *asked, "--scheme", f"{long}.toml"),
+        ("evaluate", long),
+        ("train", "doughnuts", "--stakeholders", 2, "--horizon", 3, "--steps", 100, "--out", long),
+    ):
+        assert isinstance(invoke(*more), EvenhandError), more

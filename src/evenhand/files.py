@@ -13,7 +13,7 @@ from evenhand.errors import CannotWrite
 def write_whole(path: str | os.PathLike[str], content: bytes) -> None:
     """Write a file beside its place and move it there, so that no reader ever sees half of it."""
     target = Path(path)
-    if target.is_dir():
+    if os.path.isdir(target):  # unlike Path's own, it takes a name of any length
         raise CannotWrite(f"{target} cannot be written, as it is a folder: name a file in it.")
     try:
         handle, name = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.")
@@ -39,9 +39,9 @@ def write_whole(path: str | os.PathLike[str], content: bytes) -> None:
 
 def require_apart(written: Iterable[Path | None], read: Iterable[str | os.PathLike[str]]) -> None:
     """Refuse to write over what is being read."""
-    sources = [Path(path) for path in read if Path(path).exists()]
+    sources = [Path(path) for path in read if os.path.exists(path)]
     for target in written:
-        if target is not None and target.exists() and any(map(target.samefile, sources)):
+        if target is not None and os.path.exists(target) and any(map(target.samefile, sources)):
             raise CannotWrite(
                 f"{target} is what is read here, and would be written over: choose another name."
             )

@@ -33,7 +33,7 @@ def read_tensors(
 
     `names` are those of its arrays, where they are the same for every file of the kind.
     """
-    if Path(path).is_dir():
+    if os.path.isdir(path):
         raise BadFile(f"{path} is a folder: name the file of a {kind}.")
     try:
         with safe_open(Path(path), framework="numpy") as file:

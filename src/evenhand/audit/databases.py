@@ -7,6 +7,7 @@ state of the table.
 from __future__ import annotations
 
 import difflib
+import os
 import re
 import sqlite3
 from collections.abc import Callable, Sequence
@@ -202,7 +203,7 @@ def _unquoted(part: str) -> str:
 
 def _require_file(address: Address) -> None:
     """A file of the kind that the address says, told by how such files begin."""
-    if not Path(address.database).is_file():
+    if not os.path.isfile(address.database):
         raise BadFile(
             f"there is no file {address.database!r}: check the address; three slashes come before "
             f"a path, and a fourth where it begins with one ({address.scheme}:////folder/file)."

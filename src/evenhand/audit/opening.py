@@ -11,6 +11,7 @@ import atexit
 import contextlib
 import functools
 import glob
+import os
 import shutil
 import sys
 import tempfile
@@ -133,7 +134,7 @@ def found_files(patterns: list[str]) -> tuple[list[str], str]:
     """The files that patterns name, of which there must be some, and what to call them."""
     paths = []
     for pattern in patterns:
-        found = [pattern] if Path(pattern).exists() else sorted(glob.glob(pattern, recursive=True))
+        found = [pattern] if os.path.exists(pattern) else sorted(glob.glob(pattern, recursive=True))
         if not found:
             raise BadFile(f"there is no file {shown(pattern)!r}: check the name and the folder.")
         paths += found

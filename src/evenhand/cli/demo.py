@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import os
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -28,7 +29,7 @@ def demo(
     from evenhand.files import write_whole
     from evenhand.report.demo import demo_page, three_commands
 
-    if not out.parent.is_dir():
+    if not os.path.isdir(out.parent):
         raise CannotWrite(
             f"the folder {out.parent} is not there: make it, or choose another --out."
         )

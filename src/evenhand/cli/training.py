@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import os
 import time
 from collections.abc import Sequence
 from pathlib import Path
@@ -121,7 +122,7 @@ def _trained(
 
     agent = build(config)  # what is wrong is found here, not in another process
     deep, before = config["deep"], None
-    if out is not None and out.exists():
+    if out is not None and os.path.exists(out):
         before = (_finished if deep else saved_run)(config, out)
     known: dict[str, float | None] = {}
     with contextlib.ExitStack() as opened, learning_bar(quiet, of) as show:

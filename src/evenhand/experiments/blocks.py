@@ -68,7 +68,7 @@ def cut(config: dict[str, Any], path: str | os.PathLike[str]) -> list[Task]:
         blocks = max(min(LEAST_BLOCKS, number), math.ceil(number / NETWORKS_A_BLOCK))
     else:
         blocks = math.ceil(number / TABLES_A_BLOCK)
-    if path.exists() or (blocks == 1 and not config.get("deep")):
+    if os.path.exists(path) or (blocks == 1 and not config.get("deep")):
         return [Task(config, path)]
     parts = np.array_split(config["seeds"], blocks)
     return [

@@ -13,7 +13,6 @@ import platform
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
 import jax
@@ -179,7 +178,7 @@ def restore(learner: Agent, run: Run) -> Run:
 
 def saved_run(config: dict[str, Any], path: str | os.PathLike[str]) -> Run | None:
     """An earlier part of the same run, if there is one; a file with anything else is refused."""
-    if not Path(path).exists():
+    if not os.path.exists(path):
         return None
     run = load_run(path)
     asked = json.loads(json.dumps(config))

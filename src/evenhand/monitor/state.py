@@ -41,9 +41,9 @@ def save_state(monitor: Monitor, reader: Reader, path: str | os.PathLike[str]) -
 def require_place(path: str | os.PathLike[str]) -> None:
     """Refuse a place where no state can be saved, before there is one to lose."""
     target = Path(path)
-    if target.is_dir():
+    if os.path.isdir(target):
         raise CannotWrite(f"{target} (--state) is a folder: name a file in it.")
-    if not target.parent.is_dir():
+    if not os.path.isdir(target.parent):
         raise CannotWrite(
             f"{target} (--state) cannot be written, as there is no folder {target.parent}: make "
             "it, or choose another."
@@ -57,7 +57,7 @@ def require_place(path: str | os.PathLike[str]) -> None:
 
 def load_state(monitor: Monitor, reader: Reader, path: str | os.PathLike[str]) -> bool:
     """Go on from a saved state; False where there is none yet."""
-    if not Path(path).exists():
+    if not os.path.exists(path):
         return False
     try:
         state = orjson.loads(Path(path).read_bytes())
