@@ -46,8 +46,8 @@ from evenhand import (
     periodic,
 )
 from evenhand import errors as e
+from evenhand._util.tensors import read_tensors
 from evenhand.envs import Doughnuts
-from evenhand.tensors import read_tensors
 
 
 def refused(error: type[Exception], *words: str):

@@ -29,8 +29,8 @@ from evenhand import (
     long_term,
     policy_score,
 )
+from evenhand._util.interval import bootstrap_interval
 from evenhand.errors import BadParameter, NoLimit
-from evenhand.interval import bootstrap_interval
 from evenhand.scoring import steps_for_limit
 
 # One state, two actions: action i serves stakeholder i.

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from evenhand.arrays import Array, namespace
+from evenhand._util.arrays import Array, namespace
 from evenhand.errors import BadParameter, CannotStream
 from evenhand.trace import Step, Trace
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from evenhand.arrays import Array, namespace
+from evenhand._util.arrays import Array, namespace
 from evenhand.errors import EmptyGroup
 
 if TYPE_CHECKING:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from evenhand.arrays import Array, namespace
+from evenhand._util.arrays import Array, namespace
 from evenhand.attribute import Attribute
 from evenhand.errors import BadParameter
 from evenhand.groups import Groups

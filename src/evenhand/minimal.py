@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from evenhand.arrays import as_float64
+from evenhand._util.arrays import as_float64
 from evenhand.errors import BadParameter, UnequalLengths
 from evenhand.regular.events import Events
 from evenhand.regular.table import TableMemory, require_table

@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import jax
 import numpy as np
 
+from evenhand._util.arrays import Array, namespace
 from evenhand.aggregation import BalancedUnfairness, TimepointFirst
-from evenhand.arrays import Array, namespace
 from evenhand.errors import CannotStream, NotRewardLike
 from evenhand.filters import Always
 from evenhand.scheme import FairnessScheme

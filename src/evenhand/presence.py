@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from evenhand.arrays import Array
+from evenhand._util.arrays import Array
 
 if TYPE_CHECKING:
     from jaxtyping import Bool, Float

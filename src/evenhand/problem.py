@@ -10,7 +10,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from evenhand.arrays import Array
+from evenhand._util.arrays import Array
 from evenhand.attribute import Attribute
 from evenhand.errors import BadParameter, MemoryDoesNotPay, OverridesRefused
 from evenhand.filters import Every

@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from evenhand._util.arrays import as_float64
 from evenhand.aggregation import Aggregation, TimepointFirst
-from evenhand.arrays import as_float64
 from evenhand.assessment import Assessment, assess
 from evenhand.errors import BadParameter, CannotStream, CounterfactualsRefused, NothingAssessed
 from evenhand.filters import Always, Every, Filter, Final

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from evenhand._util.interval import bootstrap_interval
 from evenhand.errors import BadParameter, NoLimit
-from evenhand.interval import bootstrap_interval
 from evenhand.policy import Policy
 from evenhand.process import Process, rollout
 from evenhand.scheme import FairnessScheme, FeedbackScheme

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from evenhand.arrays import as_float64
+from evenhand._util.arrays import as_float64
 from evenhand.errors import NothingAssessed, OverridesRefused, UnequalLengths, WelfareOverflow
 from evenhand.presence import of_those_present, stretches
 from evenhand.trace import Override, Step, Trace

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from evenhand.arrays import Array, namespace
+from evenhand._util.arrays import Array, namespace
 from evenhand.errors import BadParameter
 from evenhand.welfare import Average, Rawls, Utilitarian, Welfare, require_defined
 

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from evenhand.arrays import Array, as_float64
+from evenhand._util.arrays import Array, as_float64
 from evenhand.errors import BadParameter, UnequalLengths
 
 if TYPE_CHECKING:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from evenhand.arrays import Array, namespace
+from evenhand._util.arrays import Array, namespace
 
 if TYPE_CHECKING:
     from jaxtyping import Bool, Float

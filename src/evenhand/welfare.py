@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from evenhand.arrays import Array, as_float64, namespace
+from evenhand._util.arrays import Array, as_float64, namespace
 from evenhand.errors import BadParameter, NegativeStatus, WeightsDoNotFit
 from evenhand.groups import Groups
 

@@ -12,13 +12,13 @@ import time
 import numpy as np
 import pytest
 
+from evenhand._util.interval import interquartile_mean
 from evenhand.envs import Doughnuts, Lending
 from evenhand.errors import BadFile, BadParameter, CannotWrite
 from evenhand.experiments import runs
 from evenhand.experiments.compare import compare
 from evenhand.experiments.runs import load_run, train
 from evenhand.experiments.tabular import tabular_learner
-from evenhand.interval import interquartile_mean
 from evenhand.learn.proposals import Everything
 from evenhand.memory import Min
 

@@ -6,11 +6,11 @@ import jax
 import numpy as np
 import pytest
 
+from evenhand._util.tensors import read_tensors, write_tensors
 from evenhand.envs import Doughnuts, Lending
 from evenhand.errors import BadFile
 from evenhand.experiments.deep import deep_learner
 from evenhand.learn.saved import load_policies, save_policies
-from evenhand.tensors import read_tensors, write_tensors
 
 
 @pytest.fixture(scope="module")

@@ -11,6 +11,7 @@ from typing import Any
 import narwhals as nw
 import numpy as np
 
+from evenhand._util.interval import bootstrap_interval
 from evenhand.audit.answer import (
     SHOWN_CORRECTIONS,
     Answer,
@@ -28,7 +29,6 @@ from evenhand.audit.standing import Standing, known_mean
 from evenhand.audit.turns import Reading, Row
 from evenhand.audit.words import changes, number, treated_worst
 from evenhand.errors import BadLog
-from evenhand.interval import bootstrap_interval
 
 Options = dict[str, Any]
 

@@ -9,10 +9,10 @@ from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
+from evenhand._util.files import write_whole
 from evenhand.audit.answer import Answer, StakeholderAnswer
 from evenhand.audit.side_by_side import Comparison
 from evenhand.errors import CannotWrite
-from evenhand.files import write_whole
 
 SHEETS = ("stakeholders.csv", "over_time.csv", "questions.csv", "notes.csv", "side_by_side.csv")
 

@@ -291,9 +291,9 @@ def _require_apart(
     logs: list[str], files: Iterable[Any], csv: Path | None, out: Path | None
 ) -> None:
     """Refuse to write over what is read."""
+    from evenhand._util.files import require_apart
     from evenhand.audit.address import FILES, is_address, read_address
     from evenhand.audit.sheets import SHEETS
-    from evenhand.files import require_apart
 
     read = [str(file) for file in files if file is not None]
     for log in logs:
@@ -319,8 +319,8 @@ def _which_columns(label: str, columns: tuple[str, ...], no_stakeholder: bool) -
 
 
 def _write(found: Answer | Comparison, csv: Path | None, out: Path | None) -> None:
+    from evenhand._util.files import write_whole
     from evenhand.audit.sheets import write_sheets
-    from evenhand.files import write_whole
 
     if csv is not None:
         write_sheets(found, csv)

@@ -114,7 +114,7 @@ def write_chart(
     title: str,
     drawn: dict[str, Comparison] | None = None,
 ) -> None:
-    from evenhand.files import write_whole
+    from evenhand._util.files import write_whole
     from evenhand.report.learning import learning_page
 
     write_whole(folder / "chart.html", learning_page(comparisons, title, drawn))

@@ -25,8 +25,8 @@ def demo(
 
     Example: evenhand demo --out demo.html
     """
+    from evenhand._util.files import write_whole
     from evenhand.experiments.demo import tell
-    from evenhand.files import write_whole
     from evenhand.report.demo import demo_page, three_commands
 
     if not os.path.isdir(out.parent):

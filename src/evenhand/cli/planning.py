@@ -98,8 +98,8 @@ def plan_command(
 
 def _price(problem: Problem, wanted: bool, chart: Path | None) -> PriceTable | None:
     """The price of memory, and its chart where one is asked for."""
+    from evenhand._util.files import write_whole
     from evenhand.errors import BadParameter
-    from evenhand.files import write_whole
     from evenhand.plan import price_of_memory, standard_memories
 
     if not wanted:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from evenhand._util.files import require_apart
 from evenhand.cli.learning import (
     Deep,
     EnvironmentArgument,
@@ -31,7 +32,6 @@ from evenhand.cli.learning import (
 )
 from evenhand.cli.output import JsonOption, print_json, print_table
 from evenhand.errors import BadFile, BadParameter
-from evenhand.files import require_apart
 
 if TYPE_CHECKING:
     from evenhand.experiments.runs import Run
@@ -256,8 +256,8 @@ def evaluate_command(
 
     Example: evenhand evaluate fair.policy --log fair.parquet
     """
+    from evenhand._util.tensors import kind_of
     from evenhand.plan import regret
-    from evenhand.tensors import kind_of
 
     deep = kind_of(file) == "policy"
     if log is not None:

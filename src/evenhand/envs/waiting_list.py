@@ -9,7 +9,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from evenhand.arrays import Array, as_float64, namespace
+from evenhand._util.arrays import Array, as_float64, namespace
 from evenhand.envs.base import (
     Environment,
     Noise,

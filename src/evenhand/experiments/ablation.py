@@ -15,7 +15,7 @@ from evenhand.envs import Doughnuts
 from evenhand.problem import Problem
 
 if TYPE_CHECKING:
-    from evenhand.arrays import Array
+    from evenhand._util.arrays import Array
     from evenhand.pay import Books
     from evenhand.trace import Step
 

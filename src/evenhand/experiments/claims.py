@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from evenhand.interval import bootstrap_interval, interquartile_mean
+from evenhand._util.interval import bootstrap_interval, interquartile_mean
 
 if TYPE_CHECKING:
     from evenhand.experiments.compare import Comparison, MethodResult

@@ -21,10 +21,10 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
+from evenhand._util.files import write_whole
 from evenhand.errors import CannotWrite
 from evenhand.experiments.cores import cores
 from evenhand.experiments.tasks import MOST_TRIES
-from evenhand.files import write_whole
 
 POLL = 0.5  # seconds
 SAVING = 30.0  # seconds that tasks have to save what they have

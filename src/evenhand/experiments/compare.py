@@ -17,6 +17,8 @@ from typing import Any
 import numpy as np
 
 from evenhand import __version__
+from evenhand._util.files import write_whole
+from evenhand._util.interval import bootstrap_interval, interquartile_mean
 from evenhand.envs import Doughnuts, Environment, Random, TurnTaking
 from evenhand.envs.names import ENVIRONMENTS
 from evenhand.errors import BadParameter, CannotWrite
@@ -27,8 +29,6 @@ from evenhand.experiments.runs import Run, versions
 from evenhand.experiments.tabular import MEMORY_OF, PROPOSALS
 from evenhand.experiments.tasks import Executor, Heard, Task, carry_out
 from evenhand.experiments.yardstick import Yardstick, sampled, yardstick
-from evenhand.files import write_whole
-from evenhand.interval import bootstrap_interval, interquartile_mean
 from evenhand.learn.proposals import Proposal
 from evenhand.learn.saved import memory_table
 from evenhand.memory import Memory

@@ -14,6 +14,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from evenhand._util.files import write_whole
 from evenhand.audit.answer import Answer
 from evenhand.experiments.claims import CLAIMS, Claim, Finding
 from evenhand.experiments.compare import Comparison, compare
@@ -21,7 +22,6 @@ from evenhand.experiments.figures import FIGURES, Figure, folder_of
 from evenhand.experiments.runs import versions
 from evenhand.experiments.theorems import THEOREMS, Theorem
 from evenhand.experiments.vaccines import CLAIM, audits, check
-from evenhand.files import write_whole
 
 QUICK = 10  # a quick run has as many times fewer steps
 QUICK_SEEDS = 3

@@ -20,8 +20,8 @@ import jax.numpy as jnp
 import numpy as np
 
 from evenhand import __version__
+from evenhand._util.tensors import named_leaves, read_tensors, with_leaves, write_tensors
 from evenhand.errors import BadFile
-from evenhand.tensors import named_leaves, read_tensors, with_leaves, write_tensors
 
 if TYPE_CHECKING:
     from jaxtyping import Float, PRNGKeyArray

@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from evenhand._util.files import write_whole
 from evenhand.errors import BadLog, BadParameter, MissingColumn
-from evenhand.files import write_whole
 from evenhand.trace import Trace
 
 if TYPE_CHECKING:

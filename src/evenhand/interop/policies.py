@@ -15,11 +15,11 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from evenhand._util.tensors import read_tensors, write_tensors
 from evenhand.errors import BadFile, BadParameter, EvenhandError, UnequalLengths
 from evenhand.interop.tape import OPERATIONS, Tape
 from evenhand.memory import MEMORIES, Memory, Product, Value
 from evenhand.scheme_file import from_table, to_table
-from evenhand.tensors import read_tensors, write_tensors
 from evenhand.trace import Step
 
 if TYPE_CHECKING:

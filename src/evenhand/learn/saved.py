@@ -14,6 +14,7 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 
+from evenhand._util.tensors import named_leaves, read_tensors, with_leaves, write_tensors
 from evenhand.envs.names import ENVIRONMENTS
 from evenhand.errors import BadFile, EvenhandError
 from evenhand.learn.deep import DeepAgent
@@ -23,7 +24,6 @@ from evenhand.learn.networks import NETWORKS, Network
 from evenhand.memory import MEMORIES, Memory, Product
 from evenhand.problem import Problem
 from evenhand.scheme_file import from_table, from_toml, to_table, to_toml
-from evenhand.tensors import named_leaves, read_tensors, with_leaves, write_tensors
 
 Header = dict[str, Any]
 

@@ -13,8 +13,8 @@ from typing import Any
 import numpy as np
 import orjson
 
+from evenhand._util.files import write_whole
 from evenhand.errors import BadFile, CannotWrite
-from evenhand.files import write_whole
 from evenhand.monitor.lines import Reader, counts_from
 from evenhand.monitor.watching import Monitor
 from evenhand.scheme_file import to_toml

@@ -10,10 +10,10 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
+from evenhand._util.interval import bootstrap_interval
 from evenhand.envs.base import State
 from evenhand.envs.policies import Act, Random
 from evenhand.errors import CannotPlan, TooLarge
-from evenhand.interval import bootstrap_interval
 from evenhand.plan.model import Model
 from evenhand.plan.plan import Plan
 from evenhand.plan.solve import backward, uniform

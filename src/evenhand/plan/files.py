@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from evenhand import __version__
+from evenhand._util.tensors import read_tensors, write_tensors
 from evenhand.envs.names import ENVIRONMENTS
 from evenhand.memory import MEMORIES
 from evenhand.plan.model import Model
@@ -15,7 +16,6 @@ from evenhand.plan.plan import Plan
 from evenhand.plan.table import Index, Table
 from evenhand.problem import Problem
 from evenhand.scheme_file import from_table, from_toml, to_table, to_toml
-from evenhand.tensors import read_tensors, write_tensors
 
 ARRAYS = ("rows", "within", "following", "probability", "pay", "last_pay", "values", "ends")
 

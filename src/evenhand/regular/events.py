@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import array_api_compat
 import numpy as np
 
-from evenhand.arrays import Array, as_float64, namespace
+from evenhand._util.arrays import Array, as_float64, namespace
 from evenhand.errors import BadParameter, UnequalLengths, UnknownEvent
 from evenhand.trace import Step
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from evenhand.arrays import as_float64
+from evenhand._util.arrays import as_float64
 from evenhand.errors import BadParameter
 from evenhand.regular.events import Events
 from evenhand.regular.table import TableMemory

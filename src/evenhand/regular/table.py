@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from evenhand.arrays import Array, as_float64, namespace
+from evenhand._util.arrays import Array, as_float64, namespace
 from evenhand.errors import BadParameter, UnequalLengths
 from evenhand.memory import Memory
 from evenhand.regular.events import Events

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from automata.fa.dfa import DFA
 
-from evenhand.arrays import as_float64
+from evenhand._util.arrays import as_float64
 from evenhand.errors import BadParameter, NotAPartition, UnequalLengths
 from evenhand.regular.events import Events
 from evenhand.regular.expression import automaton_of

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from evenhand.arrays import Array
+from evenhand._util.arrays import Array
 from evenhand.trace import Step, Trace
 
 if TYPE_CHECKING:

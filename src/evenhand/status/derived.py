@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from evenhand.arrays import Array, as_float64, namespace
+from evenhand._util.arrays import Array, as_float64, namespace
 from evenhand.errors import WeightsDoNotFit, ZeroEntitlement
 from evenhand.groups import Groups
 from evenhand.status.base import State, Status

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from evenhand.arrays import as_float64
+from evenhand._util.arrays import as_float64
 from evenhand.errors import CannotStream, UnequalLengths
 from evenhand.status.base import State, Status
 from evenhand.trace import Step, Trace

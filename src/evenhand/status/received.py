@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from evenhand.arrays import Array, namespace
+from evenhand._util.arrays import Array, namespace
 from evenhand.errors import BadParameter
 from evenhand.status.base import State, Status
 from evenhand.trace import Step, Trace

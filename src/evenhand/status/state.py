@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from evenhand.arrays import Array
+from evenhand._util.arrays import Array
 from evenhand.status.base import State, Status
 from evenhand.trace import Step
 

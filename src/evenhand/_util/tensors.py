@@ -13,8 +13,8 @@ import numpy as np
 from safetensors import SafetensorError, safe_open
 from safetensors.numpy import save as to_bytes
 
+from evenhand._util.files import write_whole
 from evenhand.errors import BadFile
-from evenhand.files import write_whole
 
 
 def write_tensors(
