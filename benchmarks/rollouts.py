@@ -36,8 +36,8 @@ def measure() -> None:
     if hasattr(os, "sched_setaffinity"):  # before jax starts its threads; Linux has it
         os.sched_setaffinity(0, {max(os.sched_getaffinity(0))})
     from evenhand.envs import Doughnuts, Lending
+    from evenhand.fairness.welfare import LogNash, Parity
     from evenhand.memory import Full, GroupFull
-    from evenhand.welfare import LogNash, Parity
 
     doughnuts, lending = Doughnuts(), Lending()
     groups = GroupFull(lending.groups)  # "Full" for lending is the two group totals

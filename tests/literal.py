@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from fractions import Fraction
 
-from evenhand import aggregation, filters, status, temporal, welfare
+from evenhand.fairness import aggregation, filters, status, temporal, welfare
 
 
 class Undefined(Exception):

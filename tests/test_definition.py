@@ -49,9 +49,9 @@ from evenhand import (
     over_time,
 )
 from evenhand.errors import NegativeStatus, NothingAssessed
-from evenhand.registry import AGGREGATIONS, FILTERS, STATUSES, TEMPORALS, WELFARES
-from evenhand.status import Capped, Modulo
-from evenhand.trace import Override
+from evenhand.fairness.registry import AGGREGATIONS, FILTERS, STATUSES, TEMPORALS, WELFARES
+from evenhand.fairness.status import Capped, Modulo
+from evenhand.fairness.trace import Override
 
 N = 4
 GROUPS = {"A": [0, 2], "B": [1], "C": [3]}

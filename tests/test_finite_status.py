@@ -13,13 +13,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from evenhand.errors import BadParameter, DoesNotClose
-from evenhand.memory import OfStatus
-from evenhand.registry import STATUSES
-from evenhand.regular import Events, TableStatus, table_memory, value_regular
-from evenhand.regular.nerode import examine
-from evenhand.scheme import anytime
-from evenhand.scheme_file import from_toml, to_toml
-from evenhand.status import (
+from evenhand.fairness.registry import STATUSES
+from evenhand.fairness.scheme import anytime
+from evenhand.fairness.scheme_file import from_toml, to_toml
+from evenhand.fairness.status import (
     Capped,
     Decayed,
     EnvyOfBest,
@@ -34,8 +31,11 @@ from evenhand.status import (
     WaitingTime,
     Window,
 )
-from evenhand.status.derived import Derived
-from evenhand.trace import Step, Trace
+from evenhand.fairness.status.derived import Derived
+from evenhand.fairness.trace import Step, Trace
+from evenhand.memory import OfStatus
+from evenhand.regular import Events, TableStatus, table_memory, value_regular
+from evenhand.regular.nerode import examine
 
 COIN = Events.of_rewards([[0], [1]], labels=("no", "yes"))
 PAIR = Events.of_rewards([[1, 0], [0, 1], [0, 0]], labels=("A", "B", "none"))

@@ -8,6 +8,8 @@ import numpy as np
 import pytest
 
 from evenhand.errors import BadParameter, EmptyGroup
+from evenhand.fairness.status import Returns
+from evenhand.fairness.trace import Step
 from evenhand.memory import (
     Clock,
     Full,
@@ -22,8 +24,6 @@ from evenhand.memory import (
     fading,
     recent,
 )
-from evenhand.status import Returns
-from evenhand.trace import Step
 
 GROUPS = {"A": [0, 1], "B": [2]}
 REWARDS = [[1, 0, 0], [0, 1, 0], [0, 0, 0], [0, 0, 1], [0, 0, 1]]

@@ -32,8 +32,8 @@ from evenhand import (
     long_term,
 )
 from evenhand import errors as e
-from evenhand.presence import of_those_present, stretches
-from evenhand.unfairness import unfairness
+from evenhand.fairness.presence import of_those_present, stretches
+from evenhand.fairness.unfairness import unfairness
 
 amounts = st.floats(0, 100).map(lambda x: round(x, 2))
 

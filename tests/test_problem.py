@@ -39,6 +39,7 @@ from evenhand.errors import (
     NotRewardLike,
     OverridesRefused,
 )
+from evenhand.fairness.trace import Override
 from evenhand.memory import (
     Clock,
     Full,
@@ -53,7 +54,6 @@ from evenhand.memory import (
 )
 from evenhand.pay import bounded_reward_like, reward_like
 from evenhand.problem import Problem
-from evenhand.trace import Override
 
 SHOP = Doughnuts(num_stakeholders=3, horizon=12, presence=0.6)
 PLAIN = Doughnuts(num_stakeholders=3, horizon=12, presence=0.6, wasted=None)

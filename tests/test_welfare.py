@@ -38,9 +38,9 @@ from evenhand import (
     unfair_in_favour_of,
     unfair_to,
 )
-from evenhand.filters import AfterEach, Always, Every, Final
-from evenhand.temporal import Discounted, Last, Mean, OverTime, Total, Worst
-from evenhand.unfairness import overall_unfairness, unfairness
+from evenhand.fairness.filters import AfterEach, Always, Every, Final
+from evenhand.fairness.temporal import Discounted, Last, Mean, OverTime, Total, Worst
+from evenhand.fairness.unfairness import overall_unfairness, unfairness
 
 BY_HAND = [
     (Utilitarian(), 7.0),

@@ -14,13 +14,55 @@ from evenhand.interop.registering import register_when_loaded as _register_with_
 __version__ = "0.1.0"
 
 if TYPE_CHECKING:
-    from evenhand.aggregation import BalancedUnfairness, MatrixFunction, TimepointFirst
-    from evenhand.assessment import Assessment
     from evenhand.audit import Answer
     from evenhand.envs import Doughnuts, GaussianLending, Lending, Vaccines, WaitingList
     from evenhand.errors import EvenhandError
-    from evenhand.filters import AfterEach, Always, Every, Final, When, WhenPrefix
-    from evenhand.groups import Groups
+    from evenhand.fairness.aggregation import BalancedUnfairness, MatrixFunction, TimepointFirst
+    from evenhand.fairness.assessment import Assessment
+    from evenhand.fairness.filters import AfterEach, Always, Every, Final, When, WhenPrefix
+    from evenhand.fairness.groups import Groups
+    from evenhand.fairness.scheme import (
+        FairnessScheme,
+        FeedbackScheme,
+        anytime,
+        bounded,
+        long_term,
+        periodic,
+    )
+    from evenhand.fairness.scheme_file import from_toml, to_toml
+    from evenhand.fairness.status import (
+        Capped,
+        Decayed,
+        EnvyOfBest,
+        GroupTotals,
+        Modulo,
+        PairwiseEnvy,
+        PerEntitlement,
+        Returns,
+        StateStatus,
+        TraceFunction,
+        WaitingTime,
+        Window,
+    )
+    from evenhand.fairness.stream import Stream
+    from evenhand.fairness.temporal import Discounted, Last, Mean, OverTime, Total, Worst, over_time
+    from evenhand.fairness.trace import Override, Step, Trace
+    from evenhand.fairness.unfairness import overall_unfairness, unfair_in_favour_of, unfair_to
+    from evenhand.fairness.welfare import (
+        AlphaFair,
+        Average,
+        Equality,
+        GeneralisedGini,
+        GiniWelfare,
+        Jain,
+        LogNash,
+        Nash,
+        NegativeVariance,
+        Parity,
+        Rawls,
+        Utilitarian,
+        WelfareFunction,
+    )
     from evenhand.mdp import FiniteMDP
     from evenhand.memory import (
         Clock,
@@ -39,59 +81,17 @@ if TYPE_CHECKING:
     from evenhand.policy import HistoryPolicy, MarkovPolicy, MemoryPolicy, Stochastic
     from evenhand.problem import Problem
     from evenhand.process import Transition, rollout
-    from evenhand.scheme import (
-        FairnessScheme,
-        FeedbackScheme,
-        anytime,
-        bounded,
-        long_term,
-        periodic,
-    )
-    from evenhand.scheme_file import from_toml, to_toml
     from evenhand.scoring import PolicyScore, policy_score
-    from evenhand.status import (
-        Capped,
-        Decayed,
-        EnvyOfBest,
-        GroupTotals,
-        Modulo,
-        PairwiseEnvy,
-        PerEntitlement,
-        Returns,
-        StateStatus,
-        TraceFunction,
-        WaitingTime,
-        Window,
-    )
-    from evenhand.stream import Stream
-    from evenhand.temporal import Discounted, Last, Mean, OverTime, Total, Worst, over_time
-    from evenhand.trace import Override, Step, Trace
-    from evenhand.unfairness import overall_unfairness, unfair_in_favour_of, unfair_to
-    from evenhand.welfare import (
-        AlphaFair,
-        Average,
-        Equality,
-        GeneralisedGini,
-        GiniWelfare,
-        Jain,
-        LogNash,
-        Nash,
-        NegativeVariance,
-        Parity,
-        Rawls,
-        Utilitarian,
-        WelfareFunction,
-    )
 
 # Where each public name lives. A test holds this table and the imports above together.
 _HOME = {
-    "aggregation": ("BalancedUnfairness", "MatrixFunction", "TimepointFirst"),
-    "assessment": ("Assessment",),
+    "fairness.aggregation": ("BalancedUnfairness", "MatrixFunction", "TimepointFirst"),
+    "fairness.assessment": ("Assessment",),
     "audit": ("Answer",),
     "envs": ("Doughnuts", "GaussianLending", "Lending", "Vaccines", "WaitingList"),
     "errors": ("EvenhandError",),
-    "filters": ("AfterEach", "Always", "Every", "Final", "When", "WhenPrefix"),
-    "groups": ("Groups",),
+    "fairness.filters": ("AfterEach", "Always", "Every", "Final", "When", "WhenPrefix"),
+    "fairness.groups": ("Groups",),
     "mdp": ("FiniteMDP",),
     "memory": (
         "Clock",
@@ -110,10 +110,17 @@ _HOME = {
     "policy": ("HistoryPolicy", "MarkovPolicy", "MemoryPolicy", "Stochastic"),
     "problem": ("Problem",),
     "process": ("Transition", "rollout"),
-    "scheme": ("FairnessScheme", "FeedbackScheme", "anytime", "bounded", "long_term", "periodic"),
-    "scheme_file": ("from_toml", "to_toml"),
+    "fairness.scheme": (
+        "FairnessScheme",
+        "FeedbackScheme",
+        "anytime",
+        "bounded",
+        "long_term",
+        "periodic",
+    ),
+    "fairness.scheme_file": ("from_toml", "to_toml"),
     "scoring": ("PolicyScore", "policy_score"),
-    "status": (
+    "fairness.status": (
         "Capped",
         "Decayed",
         "EnvyOfBest",
@@ -127,11 +134,11 @@ _HOME = {
         "WaitingTime",
         "Window",
     ),
-    "stream": ("Stream",),
-    "temporal": ("Discounted", "Last", "Mean", "OverTime", "Total", "Worst", "over_time"),
-    "trace": ("Override", "Step", "Trace"),
-    "unfairness": ("overall_unfairness", "unfair_in_favour_of", "unfair_to"),
-    "welfare": (
+    "fairness.stream": ("Stream",),
+    "fairness.temporal": ("Discounted", "Last", "Mean", "OverTime", "Total", "Worst", "over_time"),
+    "fairness.trace": ("Override", "Step", "Trace"),
+    "fairness.unfairness": ("overall_unfairness", "unfair_in_favour_of", "unfair_to"),
+    "fairness.welfare": (
         "AlphaFair",
         "Average",
         "Equality",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-from evenhand.groups import Groups
+from evenhand.fairness.groups import Groups
 
 
 class Attribute(NamedTuple):

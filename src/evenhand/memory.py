@@ -16,10 +16,10 @@ import numpy as np
 from evenhand._util.arrays import Array, namespace
 from evenhand.attribute import Attribute
 from evenhand.errors import BadParameter
-from evenhand.groups import Groups
-from evenhand.registry import Registry
-from evenhand.status import Decayed, Status, Window
-from evenhand.trace import Step
+from evenhand.fairness.groups import Groups
+from evenhand.fairness.registry import Registry
+from evenhand.fairness.status import Decayed, Status, Window
+from evenhand.fairness.trace import Step
 
 if TYPE_CHECKING:
     from jaxtyping import Float

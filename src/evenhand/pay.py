@@ -14,12 +14,12 @@ import jax
 import numpy as np
 
 from evenhand._util.arrays import Array, namespace
-from evenhand.aggregation import BalancedUnfairness, TimepointFirst
 from evenhand.errors import CannotStream, NotRewardLike
-from evenhand.filters import Always
-from evenhand.scheme import FairnessScheme
-from evenhand.temporal import Discounted, Last, Mean, OverTime, Total, Worst
-from evenhand.trace import Step
+from evenhand.fairness.aggregation import BalancedUnfairness, TimepointFirst
+from evenhand.fairness.filters import Always
+from evenhand.fairness.scheme import FairnessScheme
+from evenhand.fairness.temporal import Discounted, Last, Mean, OverTime, Total, Worst
+from evenhand.fairness.trace import Step
 
 if TYPE_CHECKING:
     from jaxtyping import Bool, Float

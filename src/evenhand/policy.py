@@ -9,7 +9,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from evenhand.errors import BadParameter
-from evenhand.trace import Step
+from evenhand.fairness.trace import Step
 
 
 class Policy(Protocol):

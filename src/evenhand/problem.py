@@ -13,11 +13,11 @@ import numpy as np
 from evenhand._util.arrays import Array
 from evenhand.attribute import Attribute
 from evenhand.errors import BadParameter, MemoryDoesNotPay, OverridesRefused
-from evenhand.filters import Every
+from evenhand.fairness.filters import Every
+from evenhand.fairness.scheme import FairnessScheme
+from evenhand.fairness.trace import Step
 from evenhand.memory import Full, Memory
 from evenhand.pay import Books, Pay
-from evenhand.scheme import FairnessScheme
-from evenhand.trace import Step
 
 if TYPE_CHECKING:
     from jaxtyping import Bool, Float, PRNGKeyArray

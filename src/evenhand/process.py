@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 import numpy as np
 
-from evenhand.trace import Override, Step, Trace
+from evenhand.fairness.trace import Override, Step, Trace
 
 if TYPE_CHECKING:
     from evenhand.policy import Policy

@@ -10,10 +10,10 @@ import numpy as np
 
 from evenhand._util.interval import bootstrap_interval
 from evenhand.errors import BadParameter, NoLimit
+from evenhand.fairness.scheme import FairnessScheme, FeedbackScheme
+from evenhand.fairness.temporal import Discounted
 from evenhand.policy import Policy
 from evenhand.process import Process, rollout
-from evenhand.scheme import FairnessScheme, FeedbackScheme
-from evenhand.temporal import Discounted
 
 Growth = Callable[[int], float]
 Evaluator = Callable[[FairnessScheme | FeedbackScheme, Process, Policy, float], float]

@@ -35,9 +35,9 @@ from evenhand import (
 )
 from evenhand.audit import audit
 from evenhand.audit.question import EveryPeriod, every
+from evenhand.fairness.unfairness import overall_unfairness, unfair_to, unfairness
 from evenhand.monitor import Monitor
 from evenhand.monitor.lines import Batch, microseconds
-from evenhand.unfairness import overall_unfairness, unfair_to, unfairness
 
 NAMES = ("A", "B", "C")
 START = datetime.date(2020, 12, 20)

@@ -12,10 +12,10 @@ from hypothesis import strategies as st
 from evenhand.envs import GaussianLending, Lending, OutcomesNotFinite, Random, State, rollout
 from evenhand.envs.lending import GaussianLedger, Ledger
 from evenhand.errors import BadParameter, EmptyGroup, EvenhandError, NotFinite, UnequalLengths
-from evenhand.groups import Groups
+from evenhand.fairness.groups import Groups
+from evenhand.fairness.trace import Trace
+from evenhand.fairness.welfare import Parity
 from evenhand.memory import Full, GroupFull
-from evenhand.trace import Trace
-from evenhand.welfare import Parity
 
 EVERYONE = jnp.ones(4, dtype=bool)
 MANY = 20_000

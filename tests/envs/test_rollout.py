@@ -25,10 +25,10 @@ from evenhand.envs import (
     to_trace,
 )
 from evenhand.errors import BadParameter
+from evenhand.fairness.trace import Override
 from evenhand.memory import Clock, Full, GroupFull, Product
 from evenhand.process import rollout as host_rollout
 from evenhand.scoring import policy_score
-from evenhand.trace import Override
 
 MANY = 10_000
 FINITE = [

@@ -12,9 +12,9 @@ from hypothesis import strategies as st
 from evenhand.envs import Random, State, Vaccines, rollout, to_trace
 from evenhand.envs.vaccines import Pipeline
 from evenhand.errors import BadParameter, EvenhandError, UnequalLengths
+from evenhand.fairness.trace import Trace
+from evenhand.fairness.welfare import Rawls
 from evenhand.memory import Full
-from evenhand.trace import Trace
-from evenhand.welfare import Rawls
 
 MANY = 20_000
 

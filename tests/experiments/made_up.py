@@ -8,7 +8,7 @@ from evenhand.envs import Doughnuts, Lending
 from evenhand.envs.names import ENVIRONMENTS
 from evenhand.experiments.compare import Comparison, MethodResult
 from evenhand.experiments.yardstick import Yardstick
-from evenhand.scheme_file import to_table
+from evenhand.fairness.scheme_file import to_table
 
 CHECKPOINTS, SEEDS = 10, 6
 

@@ -9,7 +9,7 @@ import jax
 import jax.numpy as jnp
 
 from evenhand.envs.base import Environment, Outcomes, State
-from evenhand.trace import Override
+from evenhand.fairness.trace import Override
 
 
 class Cell(NamedTuple):

@@ -12,7 +12,10 @@ from probes import Paid
 
 from evenhand.envs import Doughnuts
 from evenhand.errors import BadParameter, MemoryDoesNotPay
-from evenhand.filters import AfterEach
+from evenhand.fairness.filters import AfterEach
+from evenhand.fairness.scheme import FairnessScheme, anytime, periodic
+from evenhand.fairness.temporal import Total, Worst
+from evenhand.fairness.welfare import LogNash
 from evenhand.learn.dqn import DQN
 from evenhand.learn.encoders import Raw, Relative
 from evenhand.learn.networks import Alike, Layers, Recurrent
@@ -23,9 +26,6 @@ from evenhand.learn.targets import Copied, Drifting, Huber, Squared
 from evenhand.memory import Clock, Full, Min, Nothing, Product, Reset
 from evenhand.plan import evaluate, plan
 from evenhand.problem import Problem
-from evenhand.scheme import FairnessScheme, anytime, periodic
-from evenhand.temporal import Total, Worst
-from evenhand.welfare import LogNash
 
 QUICK = {
     "network": Layers((32,)),

@@ -7,6 +7,7 @@ import pytest
 
 from evenhand.envs import Doughnuts
 from evenhand.errors import BadParameter, MemoryDoesNotPay, UnequalLengths
+from evenhand.fairness.trace import Override
 from evenhand.learn.dqn import DQN
 from evenhand.learn.encoders import Relative
 from evenhand.learn.host import HostLoop, HostWorld
@@ -18,7 +19,6 @@ from evenhand.memory import Full, Min
 from evenhand.plan import plan
 from evenhand.problem import Problem
 from evenhand.process import Transition
-from evenhand.trace import Override
 
 JAX_SHOP = Doughnuts(2, 6, 0.7)
 

@@ -9,6 +9,7 @@ import pytest
 
 from evenhand.envs import Doughnuts
 from evenhand.errors import BadParameter
+from evenhand.fairness.trace import Override, Step
 from evenhand.learn.arena import build_arena
 from evenhand.learn.proposals import Above, Everything
 from evenhand.learn.schedules import Constant, Exploration, Watkins
@@ -16,7 +17,6 @@ from evenhand.learn.tabular import Tabular
 from evenhand.memory import Full, Min, Reset
 from evenhand.plan import evaluate, plan
 from evenhand.problem import Problem
-from evenhand.trace import Override, Step
 
 SHOP = Doughnuts(num_stakeholders=2, horizon=4, presence=0.7)
 PROBLEM = Problem(SHOP, SHOP.nash_scheme())

@@ -35,7 +35,7 @@ from evenhand import (
     periodic,
 )
 from evenhand.envs import Doughnuts, Lending, State, Vaccines, WaitingList
-from evenhand.filters import Always, Every
+from evenhand.fairness.filters import Always, Every
 from evenhand.plan import plan
 from evenhand.problem import Problem
 

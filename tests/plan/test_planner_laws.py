@@ -53,11 +53,11 @@ from evenhand.envs import (
     WaitingList,
 )
 from evenhand.errors import BadParameter, CannotPlan, NegativeStatus, TooLarge
+from evenhand.fairness.status import StateStatus
+from evenhand.fairness.trace import Override
 from evenhand.memory import GroupDifference, Min
 from evenhand.plan import plan
 from evenhand.problem import Problem
-from evenhand.status import StateStatus
-from evenhand.trace import Override
 
 NEAR = {"abs": 1e-9, "rel": 0}
 NASH = anytime(LogNash(), Total())

@@ -12,15 +12,15 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from evenhand.aggregation import BalancedUnfairness
 from evenhand.audit import audit, compare
 from evenhand.audit.words import number
-from evenhand.filters import Always
+from evenhand.fairness.aggregation import BalancedUnfairness
+from evenhand.fairness.filters import Always
+from evenhand.fairness.scheme import FairnessScheme
+from evenhand.fairness.status import Returns
 from evenhand.report import report
 from evenhand.report.template import asset
 from evenhand.report.verdict import verdict
-from evenhand.scheme import FairnessScheme
-from evenhand.status import Returns
 
 MAPPED = {"stakeholder": "who", "time": "date", "amount": "amount"}
 FIRST_A = pd.DataFrame(

@@ -11,11 +11,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from evenhand.errors import BadParameter, NotFinite, UnequalLengths
+from evenhand.fairness.status import Capped, GroupTotals, Returns, Window
+from evenhand.fairness.trace import Step
+from evenhand.fairness.welfare import LogNash, Parity, Rawls, Utilitarian
 from evenhand.minimal import MinimalMemory, minimal_memories, minimal_memory
 from evenhand.regular import Events, TableMemory, table_memory
-from evenhand.status import Capped, GroupTotals, Returns, Window
-from evenhand.trace import Step
-from evenhand.welfare import LogNash, Parity, Rawls, Utilitarian
 
 GIVEN = Events.of_rewards([[1, 0], [0, 1], [0, 0]], labels=("A", "B", "none"))
 HORIZON = 6

@@ -22,14 +22,14 @@ from evenhand.errors import (
     UnequalLengths,
     UnknownEvent,
 )
+from evenhand.fairness.scheme import anytime
+from evenhand.fairness.status import Window
+from evenhand.fairness.trace import Step, Trace
+from evenhand.fairness.welfare import Utilitarian
 from evenhand.mdp import FiniteMDP
 from evenhand.policy import MarkovPolicy
 from evenhand.process import rollout
 from evenhand.regular import Events, TableMemory, TableStatus, ValueRegular, automaton_of
-from evenhand.scheme import anytime
-from evenhand.status import Window
-from evenhand.trace import Step, Trace
-from evenhand.welfare import Utilitarian
 
 GOT = Events(labels=("gotA", "gotB", "none"), label=lambda step: step.action)
 AB = Events(labels=("a", "b"), label=lambda step: step.action)

@@ -10,6 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from evenhand.errors import BadParameter, DoesNotClose, NotMarkovian, UnequalLengths
+from evenhand.fairness.status import Capped, Modulo, Returns, Status, TraceFunction, Window
+from evenhand.fairness.trace import Step
 from evenhand.mdp import FiniteMDP
 from evenhand.memory import Full, LastWinner, Memory, Nothing, OfStatus, Product
 from evenhand.regular import (
@@ -21,8 +23,6 @@ from evenhand.regular import (
     automata_of,
     require_markovian,
 )
-from evenhand.status import Capped, Modulo, Returns, Status, TraceFunction, Window
-from evenhand.trace import Step
 
 seeds = st.integers(0, 2**32 - 1)
 

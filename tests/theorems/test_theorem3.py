@@ -8,13 +8,13 @@ import pytest
 
 from evenhand import Discounted, FiniteMDP, LogNash, Rawls, anytime
 from evenhand.envs import MDPEnvironment
+from evenhand.fairness.status import Window
 from evenhand.learn.proposals import Everything, Nobody, Visited
 from evenhand.learn.schedules import Constant, Exploration, Watkins
 from evenhand.learn.tabular import Tabular
 from evenhand.memory import OfStatus
 from evenhand.plan.solve import effect_values, value_iteration
 from evenhand.problem import Problem
-from evenhand.status import Window
 
 DISCOUNT = 0.6
 AT_RANDOM = Exploration(start=1.0, factor=1.0, floor=1.0)

@@ -10,7 +10,7 @@ import numpy as np
 from evenhand.audit.judging import Judged
 from evenhand.audit.standing import Standing
 from evenhand.audit.turns import Row
-from evenhand.scheme import FairnessScheme
+from evenhand.fairness.scheme import FairnessScheme
 
 if TYPE_CHECKING:
     from jaxtyping import Float

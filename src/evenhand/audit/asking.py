@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from evenhand.aggregation import TimepointFirst
 from evenhand.audit.question import (
     AfterEachAmount,
     AsTheScheme,
@@ -16,13 +15,14 @@ from evenhand.audit.question import (
     every,
 )
 from evenhand.errors import BadParameter, SchemeFileError
-from evenhand.filters import Always, Final
-from evenhand.registry import TEMPORALS, WELFARES, Registry
-from evenhand.scheme import FairnessScheme
-from evenhand.scheme_file import from_table, read_scheme_file
-from evenhand.status import Returns, Status
-from evenhand.temporal import Mean, Temporal
-from evenhand.welfare import LogNash, Rawls, Welfare
+from evenhand.fairness.aggregation import TimepointFirst
+from evenhand.fairness.filters import Always, Final
+from evenhand.fairness.registry import TEMPORALS, WELFARES, Registry
+from evenhand.fairness.scheme import FairnessScheme
+from evenhand.fairness.scheme_file import from_table, read_scheme_file
+from evenhand.fairness.status import Returns, Status
+from evenhand.fairness.temporal import Mean, Temporal
+from evenhand.fairness.welfare import LogNash, Rawls, Welfare
 
 FALLBACK = Rawls()  # where log-Nash is undefined, and no welfare was asked for
 FALLEN_BACK = (

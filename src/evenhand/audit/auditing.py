@@ -33,10 +33,10 @@ from evenhand.audit.sources import origin
 from evenhand.audit.turns import turn_table, welfare_schemes
 from evenhand.audit.words import number, verdict
 from evenhand.errors import BadParameter, NothingAssessed
-from evenhand.scheme import FairnessScheme
-from evenhand.status import GroupTotals, PerEntitlement
-from evenhand.temporal import Temporal
-from evenhand.welfare import Welfare
+from evenhand.fairness.scheme import FairnessScheme
+from evenhand.fairness.status import GroupTotals, PerEntitlement
+from evenhand.fairness.temporal import Temporal
+from evenhand.fairness.welfare import Welfare
 
 
 def audit(

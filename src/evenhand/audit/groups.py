@@ -10,7 +10,7 @@ from evenhand.audit.engines import fetch
 from evenhand.audit.notes import listed
 from evenhand.audit.reading import Events
 from evenhand.errors import EmptyGroup
-from evenhand.groups import Groups
+from evenhand.fairness.groups import Groups
 
 
 def read_groups(events: Events, known: Mapping[str, str]) -> dict[str, str]:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from evenhand.audit.spool import Column
-from evenhand.trace import Trace
+from evenhand.fairness.trace import Trace
 
 if TYPE_CHECKING:
     from jaxtyping import Bool, Float, Int

@@ -8,22 +8,29 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from evenhand.aggregation import TimepointFirst
 from evenhand.audit.history import History
 from evenhand.audit.question import Question, Timeline
 from evenhand.audit.roster import Roster, presence
 from evenhand.audit.standing import Standing
 from evenhand.audit.tally import Tally
 from evenhand.errors import EvenhandError, NegativeStatus, WelfareOverflow
-from evenhand.filters import Always, Filter, Final
-from evenhand.groups import Groups
-from evenhand.presence import of_those_present
-from evenhand.scheme import FairnessScheme
-from evenhand.status import EnvyOfBest, GroupTotals, PairwiseEnvy, PerEntitlement, Returns, Status
-from evenhand.stream import Block, Stream
-from evenhand.trace import Step, Trace
-from evenhand.unfairness import unfair_to, unfairness
-from evenhand.welfare import Average
+from evenhand.fairness.aggregation import TimepointFirst
+from evenhand.fairness.filters import Always, Filter, Final
+from evenhand.fairness.groups import Groups
+from evenhand.fairness.presence import of_those_present
+from evenhand.fairness.scheme import FairnessScheme
+from evenhand.fairness.status import (
+    EnvyOfBest,
+    GroupTotals,
+    PairwiseEnvy,
+    PerEntitlement,
+    Returns,
+    Status,
+)
+from evenhand.fairness.stream import Block, Stream
+from evenhand.fairness.trace import Step, Trace
+from evenhand.fairness.unfairness import unfair_to, unfairness
+from evenhand.fairness.welfare import Average
 
 if TYPE_CHECKING:
     from jaxtyping import Bool, Float, Int

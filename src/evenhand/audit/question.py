@@ -17,8 +17,8 @@ import numpy as np
 from evenhand.audit.calendar import PERIODS, Period
 from evenhand.audit.history import History
 from evenhand.errors import BadParameter
-from evenhand.filters import AfterEach, Always, Every, Filter, Final
-from evenhand.trace import Step, Trace
+from evenhand.fairness.filters import AfterEach, Always, Every, Filter, Final
+from evenhand.fairness.trace import Step, Trace
 
 if TYPE_CHECKING:
     from jaxtyping import Bool, Int

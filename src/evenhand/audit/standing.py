@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from evenhand.unfairness import ROUNDING
+from evenhand.fairness.unfairness import ROUNDING
 
 if TYPE_CHECKING:
     from jaxtyping import Bool, Float, Int

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from evenhand.audit.standing import Standing, rounding
-from evenhand.presence import of_those_present
-from evenhand.stream import Block
-from evenhand.unfairness import unfair_to, unfairness
+from evenhand.fairness.presence import of_those_present
+from evenhand.fairness.stream import Block
+from evenhand.fairness.unfairness import unfair_to, unfairness
 
 if TYPE_CHECKING:
     from jaxtyping import Bool, Float

@@ -14,15 +14,15 @@ from typing import Any
 
 import numpy as np
 
-from evenhand.aggregation import TimepointFirst
 from evenhand.audit.calendar import PERIODS
 from evenhand.audit.judging import Case, Judged, Scorer, judge
 from evenhand.audit.question import AtEnd, EachEvent, EveryN, EveryPeriod, Question
 from evenhand.audit.standing import EQUAL, Standing
-from evenhand.registry import WELFARES
-from evenhand.scheme import FairnessScheme
-from evenhand.temporal import Temporal
-from evenhand.welfare import GiniWelfare, LogNash, Rawls, Utilitarian, Welfare
+from evenhand.fairness.aggregation import TimepointFirst
+from evenhand.fairness.registry import WELFARES
+from evenhand.fairness.scheme import FairnessScheme
+from evenhand.fairness.temporal import Temporal
+from evenhand.fairness.welfare import GiniWelfare, LogNash, Rawls, Utilitarian, Welfare
 
 OTHERS: tuple[Welfare, ...] = (LogNash(), Rawls(), GiniWelfare(), Utilitarian())
 QUICK: tuple[Welfare, ...] = (Rawls(), Utilitarian())  # for very many statuses

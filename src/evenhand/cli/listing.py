@@ -13,8 +13,8 @@ def list_parts(as_json: JsonOption = False) -> None:
     from evenhand.envs.names import ENVIRONMENTS, METHODS
     from evenhand.experiments.deep import DEEP_METHOD_LINES
     from evenhand.experiments.tabular import PROPOSALS
+    from evenhand.fairness.registry import AGGREGATIONS, FILTERS, STATUSES, TEMPORALS, WELFARES
     from evenhand.memory import MEMORIES
-    from evenhand.registry import AGGREGATIONS, FILTERS, STATUSES, TEMPORALS, WELFARES
 
     kinds = {
         registry.kind: registry.lines()

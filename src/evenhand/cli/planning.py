@@ -11,9 +11,9 @@ import typer
 from evenhand.cli.output import JsonOption, print_json, print_table, progress_bar
 
 if TYPE_CHECKING:
+    from evenhand.fairness.scheme import FairnessScheme
     from evenhand.plan import Plan, PriceTable
     from evenhand.problem import Problem
-    from evenhand.scheme import FairnessScheme
 
 # States, noises and steps that a check of turn taking may look at before it takes too long.
 CHECKED = 50_000_000
@@ -166,10 +166,10 @@ def parse_chances(text: str) -> float | tuple[float, ...]:
 def _scheme(environment: Any, discount: float, scheme_file: Path | None) -> FairnessScheme:
     from dataclasses import replace
 
-    from evenhand.aggregation import TimepointFirst
     from evenhand.errors import BadParameter
-    from evenhand.scheme_file import read_scheme_file
-    from evenhand.temporal import Discounted, Total
+    from evenhand.fairness.aggregation import TimepointFirst
+    from evenhand.fairness.scheme_file import read_scheme_file
+    from evenhand.fairness.temporal import Discounted, Total
 
     if scheme_file is not None:
         if discount != 1.0:
@@ -187,7 +187,7 @@ def _turn_taking(found: Plan) -> dict[str, Any] | None:
     import jax.numpy as jnp
 
     from evenhand.envs import Doughnuts
-    from evenhand.status import Returns
+    from evenhand.fairness.status import Returns
 
     problem, table = found.problem, found.table
     if not isinstance(problem.environment, Doughnuts) or problem.scheme.status != Returns():

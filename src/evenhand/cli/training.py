@@ -75,8 +75,8 @@ def train_command(
     from evenhand.experiments.compare import EVALUATIONS
     from evenhand.experiments.tabular import PROPOSALS
     from evenhand.experiments.yardstick import yardstick
+    from evenhand.fairness.scheme_file import to_table
     from evenhand.learn.saved import memory_table
-    from evenhand.scheme_file import to_table
 
     env, networks = world(environment, deep, episodes, stakeholders, horizon, presence)
     total = length(env, networks, steps, episodes, 10_000)

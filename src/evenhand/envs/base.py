@@ -22,10 +22,10 @@ import numpy as np
 from evenhand._util.arrays import as_float64
 from evenhand.attribute import Attribute
 from evenhand.errors import BadParameter, EvenhandError, TooLarge, UnequalLengths
-from evenhand.scheme import FairnessScheme, anytime
-from evenhand.temporal import Total
-from evenhand.trace import Override, Step
-from evenhand.welfare import LogNash
+from evenhand.fairness.scheme import FairnessScheme, anytime
+from evenhand.fairness.temporal import Total
+from evenhand.fairness.trace import Override, Step
+from evenhand.fairness.welfare import LogNash
 
 if TYPE_CHECKING:
     from jaxtyping import Array, Bool, Float, Int, PRNGKeyArray

@@ -22,10 +22,10 @@ from evenhand.envs.base import (
     served_or_not,
     subsets,
 )
-from evenhand.scheme import FairnessScheme, anytime
-from evenhand.temporal import Total
-from evenhand.trace import Override
-from evenhand.welfare import LogNash
+from evenhand.fairness.scheme import FairnessScheme, anytime
+from evenhand.fairness.temporal import Total
+from evenhand.fairness.trace import Override
+from evenhand.fairness.welfare import LogNash
 
 if TYPE_CHECKING:
     from jaxtyping import Array, Bool, Float, Int, PRNGKeyArray

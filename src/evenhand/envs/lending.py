@@ -26,12 +26,12 @@ from evenhand.envs.base import (
     subsets,
 )
 from evenhand.errors import BadParameter
-from evenhand.groups import Groups
-from evenhand.scheme import FairnessScheme, anytime
-from evenhand.status import GroupTotals
-from evenhand.temporal import Total
-from evenhand.trace import Override
-from evenhand.welfare import Parity
+from evenhand.fairness.groups import Groups
+from evenhand.fairness.scheme import FairnessScheme, anytime
+from evenhand.fairness.status import GroupTotals
+from evenhand.fairness.temporal import Total
+from evenhand.fairness.trace import Override
+from evenhand.fairness.welfare import Parity
 
 if TYPE_CHECKING:
     from jaxtyping import Array, Bool, Float, Int, PRNGKeyArray

@@ -13,7 +13,7 @@ from evenhand.envs.policies import (
 )
 from evenhand.envs.vaccines import Vaccines
 from evenhand.envs.waiting_list import WaitingList
-from evenhand.registry import Registry
+from evenhand.fairness.registry import Registry
 
 ENVIRONMENTS = Registry(
     "environment",

@@ -13,9 +13,9 @@ import numpy as np
 from evenhand.envs.base import Environment, State
 from evenhand.envs.policies import Act
 from evenhand.errors import BadParameter
+from evenhand.fairness.trace import Step, Trace
 from evenhand.memory import Memory, Value
 from evenhand.process import Transition
-from evenhand.trace import Step, Trace
 
 if TYPE_CHECKING:
     from jaxtyping import PRNGKeyArray

@@ -23,10 +23,10 @@ from evenhand.envs.base import (
     require_count,
 )
 from evenhand.errors import BadParameter, UnequalLengths
-from evenhand.scheme import FairnessScheme, anytime
-from evenhand.status import PerEntitlement
-from evenhand.temporal import Total
-from evenhand.welfare import NegativeVariance, Welfare
+from evenhand.fairness.scheme import FairnessScheme, anytime
+from evenhand.fairness.status import PerEntitlement
+from evenhand.fairness.temporal import Total
+from evenhand.fairness.welfare import NegativeVariance, Welfare
 
 if TYPE_CHECKING:
     from jaxtyping import Array, Float, Int, PRNGKeyArray

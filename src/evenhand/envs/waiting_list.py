@@ -21,10 +21,10 @@ from evenhand.envs.base import (
     subsets,
 )
 from evenhand.errors import BadParameter, UnequalLengths
-from evenhand.scheme import FairnessScheme, anytime
-from evenhand.status import StateStatus
-from evenhand.temporal import Total
-from evenhand.welfare import Rawls, Welfare
+from evenhand.fairness.scheme import FairnessScheme, anytime
+from evenhand.fairness.status import StateStatus
+from evenhand.fairness.temporal import Total
+from evenhand.fairness.welfare import Rawls, Welfare
 
 if TYPE_CHECKING:
     from jaxtyping import Bool, Float, Int, PRNGKeyArray

@@ -16,8 +16,8 @@ from evenhand.problem import Problem
 
 if TYPE_CHECKING:
     from evenhand._util.arrays import Array
+    from evenhand.fairness.trace import Step
     from evenhand.pay import Books
-    from evenhand.trace import Step
 
 
 @dataclass(frozen=True)

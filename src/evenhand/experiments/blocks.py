@@ -41,8 +41,8 @@ def build(config: dict[str, Any]) -> Any:
     from evenhand.experiments.ablation import with_script_mistakes
     from evenhand.experiments.deep import deep_learner
     from evenhand.experiments.tabular import PROPOSALS, tabular_learner
+    from evenhand.fairness.scheme_file import from_table
     from evenhand.learn.saved import build_memory
-    from evenhand.scheme_file import from_table
 
     environment = from_table(config["environment"], ENVIRONMENTS, "environment")
     varied: dict[str, Any] = {}

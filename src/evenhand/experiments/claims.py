@@ -213,7 +213,7 @@ def _scored(methods: Mapping[str, MethodResult], method: str) -> str:
 
 def _horizon(comparison: Comparison) -> int:
     from evenhand.envs.names import ENVIRONMENTS
-    from evenhand.scheme_file import from_table
+    from evenhand.fairness.scheme_file import from_table
 
     return from_table(comparison.settings["environment"], ENVIRONMENTS, "environment").horizon
 

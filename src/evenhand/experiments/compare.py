@@ -29,15 +29,15 @@ from evenhand.experiments.runs import Run, versions
 from evenhand.experiments.tabular import MEMORY_OF, PROPOSALS
 from evenhand.experiments.tasks import Executor, Heard, Task, carry_out
 from evenhand.experiments.yardstick import Yardstick, sampled, yardstick
+from evenhand.fairness.scheme import anytime
+from evenhand.fairness.scheme_file import to_table
+from evenhand.fairness.temporal import Total
+from evenhand.fairness.welfare import WelfareFunction
 from evenhand.learn.proposals import Proposal
 from evenhand.learn.saved import memory_table
 from evenhand.memory import Memory
 from evenhand.plan import evaluate, regret
 from evenhand.problem import Problem
-from evenhand.scheme import anytime
-from evenhand.scheme_file import to_table
-from evenhand.temporal import Total
-from evenhand.welfare import WelfareFunction
 
 HARD_CODED = ("oracle", "random")
 EVALUATIONS = 100  # how many times a run is evaluated, at even distances

@@ -6,6 +6,7 @@ from typing import Any
 
 from evenhand.envs import Environment
 from evenhand.errors import BadParameter
+from evenhand.fairness.registry import Registry
 from evenhand.learn.proposals import (
     Above,
     Around,
@@ -19,7 +20,6 @@ from evenhand.learn.schedules import Constant, Exploration, Watkins
 from evenhand.learn.tabular import Tabular
 from evenhand.memory import Clock, Full, Memory, Min, Product, Reset
 from evenhand.problem import Problem
-from evenhand.registry import Registry
 
 PROPOSALS = Registry(
     "proposal",

@@ -92,13 +92,13 @@ def augmented_optimum_is_the_best_score(problems: int) -> Finding:
     trying every action after every history, each whole trace scored by the scheme itself.
     """
     from evenhand.envs import MDPEnvironment
+    from evenhand.fairness.scheme import anytime
+    from evenhand.fairness.temporal import Total
+    from evenhand.fairness.trace import Trace
+    from evenhand.fairness.welfare import LogNash
     from evenhand.mdp import FiniteMDP
     from evenhand.plan import plan
     from evenhand.problem import Problem
-    from evenhand.scheme import anytime
-    from evenhand.temporal import Total
-    from evenhand.trace import Trace
-    from evenhand.welfare import LogNash
 
     rng, scheme, horizon = np.random.default_rng(3), anytime(LogNash(), Total()), 4
 
@@ -226,13 +226,13 @@ def _machine(rng: np.random.Generator, events: Any) -> tuple[np.ndarray, np.ndar
 def _endless(seed: int) -> Any:
     """A random process without an end, whose memory comes back again and again."""
     from evenhand.envs import MDPEnvironment
+    from evenhand.fairness.scheme import anytime
+    from evenhand.fairness.status import Window
+    from evenhand.fairness.temporal import Discounted
+    from evenhand.fairness.welfare import LogNash, Rawls
     from evenhand.mdp import FiniteMDP
     from evenhand.memory import OfStatus
     from evenhand.problem import Problem
-    from evenhand.scheme import anytime
-    from evenhand.status import Window
-    from evenhand.temporal import Discounted
-    from evenhand.welfare import LogNash, Rawls
 
     rng = np.random.default_rng(seed)
     transitions = rng.dirichlet(np.ones(3), (3, 2))

@@ -16,10 +16,10 @@ import numpy as np
 
 from evenhand.attribute import Attribute
 from evenhand.errors import BadParameter, NegativeStatus
+from evenhand.fairness.trace import Step
 from evenhand.learn.encoders import Encoder, Raw
 from evenhand.pay import Books
 from evenhand.problem import Augmented, Problem, Seen
-from evenhand.trace import Step
 
 if TYPE_CHECKING:
     from jaxtyping import Array, Bool, Float, PRNGKeyArray

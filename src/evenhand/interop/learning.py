@@ -17,6 +17,7 @@ import numpy as np
 from gymnasium import spaces
 
 from evenhand.errors import BadParameter
+from evenhand.fairness.scheme import FairnessScheme
 from evenhand.interop.errors import CannotCarry, NotDiscrete, NotReset
 from evenhand.interop.rewarding import (
     StakeholderRewards,
@@ -39,7 +40,6 @@ from evenhand.learn.targets import Drifting
 from evenhand.memory import Full, Memory
 from evenhand.problem import Problem
 from evenhand.process import Transition
-from evenhand.scheme import FairnessScheme
 
 if TYPE_CHECKING:
     from jaxtyping import Float

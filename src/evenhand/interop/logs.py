@@ -16,7 +16,7 @@ import numpy as np
 
 from evenhand._util.files import write_whole
 from evenhand.errors import BadLog, BadParameter, MissingColumn
-from evenhand.trace import Trace
+from evenhand.fairness.trace import Trace
 
 if TYPE_CHECKING:
     import gymnasium

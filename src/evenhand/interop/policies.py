@@ -17,10 +17,10 @@ import numpy as np
 
 from evenhand._util.tensors import read_tensors, write_tensors
 from evenhand.errors import BadFile, BadParameter, EvenhandError, UnequalLengths
+from evenhand.fairness.scheme_file import from_table, to_table
+from evenhand.fairness.trace import Step
 from evenhand.interop.tape import OPERATIONS, Tape
 from evenhand.memory import MEMORIES, Memory, Product, Value
-from evenhand.scheme_file import from_table, to_table
-from evenhand.trace import Step
 
 if TYPE_CHECKING:
     from jaxtyping import Float

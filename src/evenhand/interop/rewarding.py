@@ -11,8 +11,8 @@ import numpy as np
 from gymnasium import spaces
 
 from evenhand.errors import NotFinite, UnequalLengths
+from evenhand.fairness.trace import Override
 from evenhand.interop.errors import NoStakeholderRewards
-from evenhand.trace import Override
 
 if TYPE_CHECKING:
     from jaxtyping import Float

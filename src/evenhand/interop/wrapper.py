@@ -15,6 +15,8 @@ from gymnasium import spaces
 from gymnasium.utils import RecordConstructorArgs
 
 from evenhand.errors import BadParameter
+from evenhand.fairness.scheme import FairnessScheme
+from evenhand.fairness.trace import Override, Step
 from evenhand.interop.errors import NotReset
 from evenhand.interop.fairness import Elsewhere, Fairness, Lived
 from evenhand.interop.observing import Flat, Join
@@ -32,8 +34,6 @@ from evenhand.interop.worlds import WorldEnv
 from evenhand.learn.encoders import Encoder, Raw
 from evenhand.memory import Full, Memory
 from evenhand.problem import Augmented, Problem
-from evenhand.scheme import FairnessScheme
-from evenhand.trace import Override, Step
 
 if TYPE_CHECKING:
     from jaxtyping import Float

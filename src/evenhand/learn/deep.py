@@ -17,6 +17,7 @@ import jax.numpy as jnp
 import optax  # type: ignore[import-untyped]
 
 from evenhand.errors import BadParameter
+from evenhand.fairness.trace import Step
 from evenhand.learn.encoders import Encoder, Layout
 from evenhand.learn.greedy import Score, score_greedy
 from evenhand.learn.networks import Network
@@ -26,7 +27,6 @@ from evenhand.learn.shaping import require_shaping
 from evenhand.learn.targets import Copied, Drifting, Loss, Squared
 from evenhand.pay import choose
 from evenhand.problem import Augmented, Problem
-from evenhand.trace import Step
 
 if TYPE_CHECKING:
     from jaxtyping import Array, Bool, Float, Int, PRNGKeyArray

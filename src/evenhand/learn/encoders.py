@@ -12,8 +12,8 @@ import jax.numpy as jnp
 import numpy as np
 
 from evenhand.attribute import Attribute
+from evenhand.fairness.registry import Registry
 from evenhand.problem import Problem, Seen
-from evenhand.registry import Registry
 
 if TYPE_CHECKING:
     from jaxtyping import Array, Float

@@ -17,11 +17,11 @@ import numpy as np
 
 from evenhand.attribute import Attribute
 from evenhand.errors import BadParameter, MemoryDoesNotPay, UnequalLengths
+from evenhand.fairness.trace import Override, Step
 from evenhand.learn.deep import DeepAgent, Happened, Learner
 from evenhand.pay import Books
 from evenhand.problem import Augmented, Problem
 from evenhand.process import Process, Transition
-from evenhand.trace import Override, Step
 
 if TYPE_CHECKING:
     from jaxtyping import Array, Bool, Float, PRNGKeyArray

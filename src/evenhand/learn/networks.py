@@ -17,9 +17,9 @@ import jax.numpy as jnp
 import numpy as np
 
 from evenhand.errors import BadParameter
-from evenhand.groups import Groups
+from evenhand.fairness.groups import Groups
+from evenhand.fairness.registry import Registry
 from evenhand.learn.encoders import Layout
-from evenhand.registry import Registry
 
 if TYPE_CHECKING:
     from jaxtyping import Array, Bool, Float, PRNGKeyArray

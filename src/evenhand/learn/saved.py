@@ -17,13 +17,13 @@ import jax.numpy as jnp
 from evenhand._util.tensors import named_leaves, read_tensors, with_leaves, write_tensors
 from evenhand.envs.names import ENVIRONMENTS
 from evenhand.errors import BadFile, EvenhandError
+from evenhand.fairness.scheme_file import from_table, from_toml, to_table, to_toml
 from evenhand.learn.deep import DeepAgent
 from evenhand.learn.encoders import ENCODERS, Encoder
 from evenhand.learn.greedy import Greedy, Score, score_greedy
 from evenhand.learn.networks import NETWORKS, Network
 from evenhand.memory import MEMORIES, Memory, Product
 from evenhand.problem import Problem
-from evenhand.scheme_file import from_table, from_toml, to_table, to_toml
 
 Header = dict[str, Any]
 

@@ -8,9 +8,9 @@ from evenhand.audit import entitlement as entitling
 from evenhand.audit.asking import Ask
 from evenhand.audit.roster import read_roster
 from evenhand.errors import BadParameter
+from evenhand.fairness.status import PerEntitlement
 from evenhand.monitor.lines import Keys, Reader
 from evenhand.monitor.watching import Monitor
-from evenhand.status import PerEntitlement
 
 
 def make_monitor(

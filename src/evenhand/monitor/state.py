@@ -15,9 +15,9 @@ import orjson
 
 from evenhand._util.files import write_whole
 from evenhand.errors import BadFile, CannotWrite
+from evenhand.fairness.scheme_file import to_toml
 from evenhand.monitor.lines import Reader, counts_from
 from evenhand.monitor.watching import Monitor
-from evenhand.scheme_file import to_toml
 
 FORMAT = 1
 KEPT = ("plain_numbers", "last_at", "late", "outside", "alerts", "_alarmed")

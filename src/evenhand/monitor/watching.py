@@ -20,11 +20,11 @@ from evenhand.audit.standing import Standing
 from evenhand.audit.tally import Tally
 from evenhand.audit.words import number
 from evenhand.errors import BadParameter
+from evenhand.fairness.scheme import FairnessScheme
+from evenhand.fairness.stream import Block
+from evenhand.fairness.trace import Trace
 from evenhand.monitor.findings import Findings, Line, key_of
 from evenhand.monitor.lines import Batch
-from evenhand.scheme import FairnessScheme
-from evenhand.stream import Block
-from evenhand.trace import Trace
 
 if TYPE_CHECKING:
     from jaxtyping import Float

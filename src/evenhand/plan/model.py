@@ -17,9 +17,9 @@ import numpy as np
 
 from evenhand.envs import Environment, OutcomesNotFinite, State
 from evenhand.errors import BadParameter, CannotPlan
+from evenhand.fairness.trace import Step
 from evenhand.plan.symmetry import canonical_order, exchangeable
 from evenhand.problem import Augmented, Problem
-from evenhand.trace import Step
 
 if TYPE_CHECKING:
     from jaxtyping import Bool, Float, Int

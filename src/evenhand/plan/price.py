@@ -17,12 +17,12 @@ from typing import Any
 import numpy as np
 
 from evenhand.errors import BadParameter
+from evenhand.fairness.scheme import FairnessScheme
 from evenhand.memory import Full, LastWinner, Memory, Min, Nothing, Reset, recent
 from evenhand.plan.occupancy import prove
 from evenhand.plan.plan import plan
 from evenhand.plan.restricted import Decisions, Restricted, ascend, restrict, starts
 from evenhand.problem import Environment, Problem
-from evenhand.scheme import FairnessScheme
 
 TOLERANCE = 1e-6  # the solver's own: bounds this close are one number
 REACHED = 1e-9  # a policy this close to the optimum over all policies needs no other proof

@@ -18,11 +18,11 @@ import jax.numpy as jnp
 import numpy as np
 
 from evenhand.envs import State
+from evenhand.fairness.trace import Override, Step
 from evenhand.plan.model import Model, require_listed
 from evenhand.plan.solve import backward, effect_values
 from evenhand.plan.table import Table, tabulate
 from evenhand.problem import Problem
-from evenhand.trace import Override, Step
 
 if TYPE_CHECKING:
     from jaxtyping import Bool, Float, Int

@@ -13,11 +13,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from evenhand import aggregation, filters, memory, status, welfare
+from evenhand import memory
 from evenhand.envs import Doughnuts, Lending, Vaccines, WaitingList
-from evenhand.groups import Groups
+from evenhand.fairness import aggregation, filters, status, welfare
+from evenhand.fairness.groups import Groups
+from evenhand.fairness.scheme import FairnessScheme
 from evenhand.problem import Problem
-from evenhand.scheme import FairnessScheme
 
 if TYPE_CHECKING:
     from jaxtyping import Int

@@ -14,14 +14,14 @@ from automata.fa.dfa import DFA
 
 from evenhand._util.arrays import as_float64
 from evenhand.errors import BadParameter, NotMarkovian, UnequalLengths
+from evenhand.fairness.status import Status, TraceFunction
+from evenhand.fairness.trace import Step, Trace
 from evenhand.mdp import FiniteMDP
 from evenhand.memory import Memory
 from evenhand.regular.events import Events
 from evenhand.regular.reach import MAX_STATES, Reached, reach, state_key
 from evenhand.regular.table import TableMemory
 from evenhand.regular.values import ValueRegular
-from evenhand.status import Status, TraceFunction
-from evenhand.trace import Step, Trace
 
 if TYPE_CHECKING:
     from jaxtyping import Float, Int

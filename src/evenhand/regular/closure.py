@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 
 from evenhand.errors import BadParameter
+from evenhand.fairness.status import Status
 from evenhand.regular.events import Events
 from evenhand.regular.reach import MAX_STATES, reach, state_key
 from evenhand.regular.table import TableMemory
-from evenhand.status import Status
 
 
 def table_memory(
@@ -24,7 +24,7 @@ def table_memory(
     practice policies may not be run long enough for memory limitations to come into play".
     Without one, what is carried must close.
 
-    >>> from evenhand.status import Modulo
+    >>> from evenhand.fairness.status import Modulo
     >>> table_memory(Modulo(12), Events.of_rewards([[0], [1]]), 1).size
     12
     """

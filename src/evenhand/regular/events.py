@@ -13,7 +13,7 @@ import numpy as np
 
 from evenhand._util.arrays import Array, as_float64, namespace
 from evenhand.errors import BadParameter, UnequalLengths, UnknownEvent
-from evenhand.trace import Step
+from evenhand.fairness.trace import Step
 
 if TYPE_CHECKING:
     from jaxtyping import Float, Int

@@ -10,10 +10,10 @@ import numpy as np
 
 from evenhand._util.arrays import Array, as_float64, namespace
 from evenhand.errors import BadParameter, UnequalLengths
+from evenhand.fairness.status import Status
+from evenhand.fairness.trace import Step
 from evenhand.memory import Memory
 from evenhand.regular.events import Events
-from evenhand.status import Status
-from evenhand.trace import Step
 
 if TYPE_CHECKING:
     from jaxtyping import Float, Int

@@ -8,11 +8,7 @@ from functools import singledispatch
 from typing import Any
 
 from evenhand.errors import DoesNotClose
-from evenhand.regular.closure import table_memory
-from evenhand.regular.events import Events
-from evenhand.regular.nerode import Evidence, examine
-from evenhand.regular.table import TableStatus
-from evenhand.status import (
+from evenhand.fairness.status import (
     Capped,
     Decayed,
     EnvyOfBest,
@@ -27,8 +23,12 @@ from evenhand.status import (
     WaitingTime,
     Window,
 )
-from evenhand.status.derived import Derived
-from evenhand.trace import Step, Trace
+from evenhand.fairness.status.derived import Derived
+from evenhand.fairness.trace import Step, Trace
+from evenhand.regular.closure import table_memory
+from evenhand.regular.events import Events
+from evenhand.regular.nerode import Evidence, examine
+from evenhand.regular.table import TableStatus
 
 
 @dataclass(frozen=True)

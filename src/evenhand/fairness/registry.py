@@ -7,8 +7,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from evenhand import aggregation, filters, status, temporal, welfare
 from evenhand.errors import UnknownName
+from evenhand.fairness import aggregation, filters, status, temporal, welfare
 
 
 @dataclass(frozen=True)

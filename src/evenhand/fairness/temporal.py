@@ -15,7 +15,7 @@ import numpy as np
 
 from evenhand._util.arrays import Array, namespace
 from evenhand.errors import BadParameter
-from evenhand.welfare import Average, Rawls, Utilitarian, Welfare, require_defined
+from evenhand.fairness.welfare import Average, Rawls, Utilitarian, Welfare, require_defined
 
 if TYPE_CHECKING:
     from jaxtyping import Float

@@ -10,8 +10,8 @@ import numpy as np
 
 from evenhand._util.arrays import as_float64
 from evenhand.errors import CannotStream, UnequalLengths
-from evenhand.status.base import State, Status
-from evenhand.trace import Step, Trace
+from evenhand.fairness.status.base import State, Status
+from evenhand.fairness.trace import Step, Trace
 
 if TYPE_CHECKING:
     from jaxtyping import Float

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from evenhand._util.arrays import Array
-from evenhand.status.base import State, Status
-from evenhand.trace import Step
+from evenhand.fairness.status.base import State, Status
+from evenhand.fairness.trace import Step
 
 if TYPE_CHECKING:
     from jaxtyping import Float

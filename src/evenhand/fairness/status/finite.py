@@ -11,10 +11,10 @@ import numpy as np
 
 from evenhand._util.arrays import Array, namespace
 from evenhand.errors import BadParameter
-from evenhand.status.base import State
-from evenhand.status.derived import Derived
-from evenhand.status.received import Returns
-from evenhand.trace import Step, Trace
+from evenhand.fairness.status.base import State
+from evenhand.fairness.status.derived import Derived
+from evenhand.fairness.status.received import Returns
+from evenhand.fairness.trace import Step, Trace
 
 if TYPE_CHECKING:
     from jaxtyping import Float

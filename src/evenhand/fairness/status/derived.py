@@ -11,10 +11,10 @@ import numpy as np
 
 from evenhand._util.arrays import Array, as_float64, namespace
 from evenhand.errors import WeightsDoNotFit, ZeroEntitlement
-from evenhand.groups import Groups
-from evenhand.status.base import State, Status
-from evenhand.status.received import Returns
-from evenhand.trace import Step, Trace
+from evenhand.fairness.groups import Groups
+from evenhand.fairness.status.base import State, Status
+from evenhand.fairness.status.received import Returns
+from evenhand.fairness.trace import Step, Trace
 
 if TYPE_CHECKING:
     from jaxtyping import Float

@@ -8,14 +8,19 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from evenhand.errors import BadParameter
-from evenhand.stream import Stream, assessed_points
-from evenhand.trace import Trace
-from evenhand.unfairness import overall_unfairness, unfair_in_favour_of, unfair_to, unfairness
+from evenhand.fairness.stream import Stream, assessed_points
+from evenhand.fairness.trace import Trace
+from evenhand.fairness.unfairness import (
+    overall_unfairness,
+    unfair_in_favour_of,
+    unfair_to,
+    unfairness,
+)
 
 if TYPE_CHECKING:
     from jaxtyping import Bool, Float, Int
 
-    from evenhand.scheme import FairnessScheme
+    from evenhand.fairness.scheme import FairnessScheme
 
 
 @dataclass(frozen=True, eq=False)

@@ -23,11 +23,18 @@ from typing import Any
 
 import tomli_w
 
-from evenhand.aggregation import TimepointFirst
 from evenhand.errors import BadFile, EvenhandError, SchemeFileError
-from evenhand.groups import Groups
-from evenhand.registry import AGGREGATIONS, FILTERS, STATUSES, TEMPORALS, WELFARES, Registry
-from evenhand.scheme import FairnessScheme
+from evenhand.fairness.aggregation import TimepointFirst
+from evenhand.fairness.groups import Groups
+from evenhand.fairness.registry import (
+    AGGREGATIONS,
+    FILTERS,
+    STATUSES,
+    TEMPORALS,
+    WELFARES,
+    Registry,
+)
+from evenhand.fairness.scheme import FairnessScheme
 
 # Which registry the value of a key belongs to, at the top and inside the parts.
 PARTS: dict[str, Registry] = {

@@ -8,15 +8,15 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from evenhand._util.arrays import as_float64
-from evenhand.aggregation import Aggregation, TimepointFirst
-from evenhand.assessment import Assessment, assess
 from evenhand.errors import BadParameter, CannotStream, CounterfactualsRefused, NothingAssessed
-from evenhand.filters import Always, Every, Filter, Final
-from evenhand.status import Returns, Status
-from evenhand.stream import Stream
-from evenhand.temporal import Last, Mean, Temporal, Total
-from evenhand.trace import Trace
-from evenhand.welfare import LogNash, Welfare
+from evenhand.fairness.aggregation import Aggregation, TimepointFirst
+from evenhand.fairness.assessment import Assessment, assess
+from evenhand.fairness.filters import Always, Every, Filter, Final
+from evenhand.fairness.status import Returns, Status
+from evenhand.fairness.stream import Stream
+from evenhand.fairness.temporal import Last, Mean, Temporal, Total
+from evenhand.fairness.trace import Trace
+from evenhand.fairness.welfare import LogNash, Welfare
 
 
 @dataclass(frozen=True)

@@ -16,7 +16,7 @@ import numpy as np
 
 from evenhand._util.arrays import Array, as_float64, namespace
 from evenhand.errors import BadParameter, NegativeStatus, WeightsDoNotFit
-from evenhand.groups import Groups
+from evenhand.fairness.groups import Groups
 
 if TYPE_CHECKING:
     from jaxtyping import Float

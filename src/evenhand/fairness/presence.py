@@ -33,7 +33,7 @@ def of_those_present(
 
     Where it gives a number for each stakeholder, those who are not there get `absent`.
 
-    >>> from evenhand.unfairness import unfairness
+    >>> from evenhand.fairness.unfairness import unfairness
     >>> statuses = np.array([[6.0, 8.0, 1.0], [6.0, 8.0, 10.0]])
     >>> present = np.array([[True, True, False], [True, True, True]])
     >>> of_those_present(unfairness, statuses, present, absent=0.0)

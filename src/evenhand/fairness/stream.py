@@ -9,14 +9,14 @@ import numpy as np
 
 from evenhand._util.arrays import as_float64
 from evenhand.errors import NothingAssessed, OverridesRefused, UnequalLengths, WelfareOverflow
-from evenhand.presence import of_those_present, stretches
-from evenhand.trace import Override, Step, Trace
-from evenhand.welfare import require_defined
+from evenhand.fairness.presence import of_those_present, stretches
+from evenhand.fairness.trace import Override, Step, Trace
+from evenhand.fairness.welfare import require_defined
 
 if TYPE_CHECKING:
     from jaxtyping import Bool, Float
 
-    from evenhand.scheme import FairnessScheme
+    from evenhand.fairness.scheme import FairnessScheme
 
 BLOCK_VALUES = 1 << 17  # statuses at a time: few enough to stay in the cache, and to bound memory
 

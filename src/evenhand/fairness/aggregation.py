@@ -15,10 +15,10 @@ import numpy as np
 
 from evenhand._util.arrays import Array, namespace
 from evenhand.errors import OverridesRefused
-from evenhand.temporal import Mean, Temporal
-from evenhand.trace import Override
-from evenhand.unfairness import unfairness
-from evenhand.welfare import LogNash, Welfare
+from evenhand.fairness.temporal import Mean, Temporal
+from evenhand.fairness.trace import Override
+from evenhand.fairness.unfairness import unfairness
+from evenhand.fairness.welfare import LogNash, Welfare
 
 if TYPE_CHECKING:
     from jaxtyping import Float

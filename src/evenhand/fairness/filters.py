@@ -14,7 +14,7 @@ import numpy as np
 
 from evenhand._util.arrays import Array, namespace
 from evenhand.errors import BadParameter, CannotStream
-from evenhand.trace import Step, Trace
+from evenhand.fairness.trace import Step, Trace
 
 if TYPE_CHECKING:
     from jaxtyping import Bool

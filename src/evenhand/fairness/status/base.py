@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from evenhand._util.arrays import Array
-from evenhand.trace import Step, Trace
+from evenhand.fairness.trace import Step, Trace
 
 if TYPE_CHECKING:
     from jaxtyping import Float
