@@ -63,7 +63,6 @@ if TYPE_CHECKING:
         Utilitarian,
         WelfareFunction,
     )
-    from evenhand.mdp import FiniteMDP
     from evenhand.memory import (
         Clock,
         Full,
@@ -78,38 +77,21 @@ if TYPE_CHECKING:
         Reset,
     )
     from evenhand.monitor import Monitor
-    from evenhand.policy import HistoryPolicy, MarkovPolicy, MemoryPolicy, Stochastic
     from evenhand.problem import Problem
-    from evenhand.process import Transition, rollout
-    from evenhand.scoring import PolicyScore, policy_score
+    from evenhand.process.mdp import FiniteMDP
+    from evenhand.process.policy import HistoryPolicy, MarkovPolicy, MemoryPolicy, Stochastic
+    from evenhand.process.process import Transition, rollout
+    from evenhand.process.scoring import PolicyScore, policy_score
 
 # Where each public name lives. A test holds this table and the imports above together.
 _HOME = {
-    "fairness.aggregation": ("BalancedUnfairness", "MatrixFunction", "TimepointFirst"),
-    "fairness.assessment": ("Assessment",),
     "audit": ("Answer",),
     "envs": ("Doughnuts", "GaussianLending", "Lending", "Vaccines", "WaitingList"),
     "errors": ("EvenhandError",),
+    "fairness.aggregation": ("BalancedUnfairness", "MatrixFunction", "TimepointFirst"),
+    "fairness.assessment": ("Assessment",),
     "fairness.filters": ("AfterEach", "Always", "Every", "Final", "When", "WhenPrefix"),
     "fairness.groups": ("Groups",),
-    "mdp": ("FiniteMDP",),
-    "memory": (
-        "Clock",
-        "Full",
-        "GroupDifference",
-        "GroupFull",
-        "LastWinner",
-        "Memory",
-        "Min",
-        "Nothing",
-        "OfStatus",
-        "Product",
-        "Reset",
-    ),
-    "monitor": ("Monitor",),
-    "policy": ("HistoryPolicy", "MarkovPolicy", "MemoryPolicy", "Stochastic"),
-    "problem": ("Problem",),
-    "process": ("Transition", "rollout"),
     "fairness.scheme": (
         "FairnessScheme",
         "FeedbackScheme",
@@ -119,7 +101,6 @@ _HOME = {
         "periodic",
     ),
     "fairness.scheme_file": ("from_toml", "to_toml"),
-    "scoring": ("PolicyScore", "policy_score"),
     "fairness.status": (
         "Capped",
         "Decayed",
@@ -153,6 +134,25 @@ _HOME = {
         "Utilitarian",
         "WelfareFunction",
     ),
+    "process.mdp": ("FiniteMDP",),
+    "memory": (
+        "Clock",
+        "Full",
+        "GroupDifference",
+        "GroupFull",
+        "LastWinner",
+        "Memory",
+        "Min",
+        "Nothing",
+        "OfStatus",
+        "Product",
+        "Reset",
+    ),
+    "monitor": ("Monitor",),
+    "process.policy": ("HistoryPolicy", "MarkovPolicy", "MemoryPolicy", "Stochastic"),
+    "problem": ("Problem",),
+    "process.process": ("Transition", "rollout"),
+    "process.scoring": ("PolicyScore", "policy_score"),
 }
 _MODULE_OF = {name: module for module, names in _HOME.items() for name in names}
 

@@ -27,8 +27,8 @@ from evenhand.envs import (
 from evenhand.errors import BadParameter
 from evenhand.fairness.trace import Override
 from evenhand.memory import Clock, Full, GroupFull, Product
-from evenhand.process import rollout as host_rollout
-from evenhand.scoring import policy_score
+from evenhand.process.process import rollout as host_rollout
+from evenhand.process.scoring import policy_score
 
 MANY = 10_000
 FINITE = [

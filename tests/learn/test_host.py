@@ -18,7 +18,7 @@ from evenhand.learn.targets import Drifting
 from evenhand.memory import Full, Min
 from evenhand.plan import plan
 from evenhand.problem import Problem
-from evenhand.process import Transition
+from evenhand.process.process import Transition
 
 JAX_SHOP = Doughnuts(2, 6, 0.7)
 

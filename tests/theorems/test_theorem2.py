@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 from evenhand.errors import BadParameter, DoesNotClose, NotMarkovian, UnequalLengths
 from evenhand.fairness.status import Capped, Modulo, Returns, Status, TraceFunction, Window
 from evenhand.fairness.trace import Step
-from evenhand.mdp import FiniteMDP
 from evenhand.memory import Full, LastWinner, Memory, Nothing, OfStatus, Product
+from evenhand.process.mdp import FiniteMDP
 from evenhand.regular import (
     AugmentedStatus,
     Events,

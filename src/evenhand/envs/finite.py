@@ -9,7 +9,7 @@ import jax
 import jax.numpy as jnp
 
 from evenhand.envs.base import Environment, Noise, Outcomes, State, World, require_count
-from evenhand.mdp import FiniteMDP
+from evenhand.process.mdp import FiniteMDP
 
 if TYPE_CHECKING:
     from jaxtyping import Array, Float, Int, PRNGKeyArray

@@ -15,7 +15,7 @@ from evenhand.envs.policies import Act
 from evenhand.errors import BadParameter
 from evenhand.fairness.trace import Step, Trace
 from evenhand.memory import Memory, Value
-from evenhand.process import Transition
+from evenhand.process.process import Transition
 
 if TYPE_CHECKING:
     from jaxtyping import PRNGKeyArray

@@ -96,9 +96,9 @@ def augmented_optimum_is_the_best_score(problems: int) -> Finding:
     from evenhand.fairness.temporal import Total
     from evenhand.fairness.trace import Trace
     from evenhand.fairness.welfare import LogNash
-    from evenhand.mdp import FiniteMDP
     from evenhand.plan import plan
     from evenhand.problem import Problem
+    from evenhand.process.mdp import FiniteMDP
 
     rng, scheme, horizon = np.random.default_rng(3), anytime(LogNash(), Total()), 4
 
@@ -230,9 +230,9 @@ def _endless(seed: int) -> Any:
     from evenhand.fairness.status import Window
     from evenhand.fairness.temporal import Discounted
     from evenhand.fairness.welfare import LogNash, Rawls
-    from evenhand.mdp import FiniteMDP
     from evenhand.memory import OfStatus
     from evenhand.problem import Problem
+    from evenhand.process.mdp import FiniteMDP
 
     rng = np.random.default_rng(seed)
     transitions = rng.dirichlet(np.ones(3), (3, 2))

@@ -39,7 +39,7 @@ from evenhand.learn.schedules import Exploration
 from evenhand.learn.targets import Drifting
 from evenhand.memory import Full, Memory
 from evenhand.problem import Problem
-from evenhand.process import Transition
+from evenhand.process.process import Transition
 
 if TYPE_CHECKING:
     from jaxtyping import Float

@@ -21,7 +21,7 @@ from evenhand.fairness.trace import Override, Step
 from evenhand.learn.deep import DeepAgent, Happened, Learner
 from evenhand.pay import Books
 from evenhand.problem import Augmented, Problem
-from evenhand.process import Process, Transition
+from evenhand.process.process import Process, Transition
 
 if TYPE_CHECKING:
     from jaxtyping import Array, Bool, Float, PRNGKeyArray

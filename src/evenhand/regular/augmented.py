@@ -16,8 +16,8 @@ from evenhand._util.arrays import as_float64
 from evenhand.errors import BadParameter, NotMarkovian, UnequalLengths
 from evenhand.fairness.status import Status, TraceFunction
 from evenhand.fairness.trace import Step, Trace
-from evenhand.mdp import FiniteMDP
 from evenhand.memory import Memory
+from evenhand.process.mdp import FiniteMDP
 from evenhand.regular.events import Events
 from evenhand.regular.reach import MAX_STATES, Reached, reach, state_key
 from evenhand.regular.table import TableMemory

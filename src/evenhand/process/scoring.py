@@ -12,8 +12,8 @@ from evenhand._util.interval import bootstrap_interval
 from evenhand.errors import BadParameter, NoLimit
 from evenhand.fairness.scheme import FairnessScheme, FeedbackScheme
 from evenhand.fairness.temporal import Discounted
-from evenhand.policy import Policy
-from evenhand.process import Process, rollout
+from evenhand.process.policy import Policy
+from evenhand.process.process import Process, rollout
 
 Growth = Callable[[int], float]
 Evaluator = Callable[[FairnessScheme | FeedbackScheme, Process, Policy, float], float]

@@ -9,7 +9,7 @@ import numpy as np
 from evenhand.fairness.trace import Override, Step, Trace
 
 if TYPE_CHECKING:
-    from evenhand.policy import Policy
+    from evenhand.process.policy import Policy
 
 
 class Transition(NamedTuple):

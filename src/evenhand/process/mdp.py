@@ -9,7 +9,7 @@ import numpy as np
 
 from evenhand._util.arrays import as_float64
 from evenhand.errors import BadParameter, UnequalLengths
-from evenhand.process import Transition
+from evenhand.process.process import Transition
 
 if TYPE_CHECKING:
     from jaxtyping import Float
