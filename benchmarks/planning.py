@@ -26,7 +26,7 @@ def measure(name: str) -> None:
     """Plan one problem and print what it took."""
     from evenhand import BalancedUnfairness, FairnessScheme
     from evenhand.envs import Doughnuts, Lending
-    from evenhand.memory import Full, GroupDifference
+    from evenhand.memory.memory import Full, GroupDifference
     from evenhand.plan import plan
     from evenhand.problem import Problem
 

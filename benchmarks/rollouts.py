@@ -37,7 +37,7 @@ def measure() -> None:
         os.sched_setaffinity(0, {max(os.sched_getaffinity(0))})
     from evenhand.envs import Doughnuts, Lending
     from evenhand.fairness.welfare import LogNash, Parity
-    from evenhand.memory import Full, GroupFull
+    from evenhand.memory.memory import Full, GroupFull
 
     doughnuts, lending = Doughnuts(), Lending()
     groups = GroupFull(lending.groups)  # "Full" for lending is the two group totals

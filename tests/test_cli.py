@@ -49,7 +49,7 @@ def test_demo_refuses_a_folder_that_is_not_there(tmp_path):
 def test_list_has_a_line_for_every_registered_name():
     from evenhand.envs.names import ENVIRONMENTS, METHODS
     from evenhand.fairness.registry import FILTERS, STATUSES, TEMPORALS, WELFARES
-    from evenhand.memory import MEMORIES
+    from evenhand.memory.memory import MEMORIES
 
     parts = json.loads(run("list", "--json").stdout)
     for registry in (ENVIRONMENTS, METHODS, MEMORIES, STATUSES, WELFARES, TEMPORALS, FILTERS):

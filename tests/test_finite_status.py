@@ -33,9 +33,9 @@ from evenhand.fairness.status import (
 )
 from evenhand.fairness.status.derived import Derived
 from evenhand.fairness.trace import Step, Trace
-from evenhand.memory import OfStatus
-from evenhand.regular import Events, TableStatus, table_memory, value_regular
-from evenhand.regular.nerode import examine
+from evenhand.memory.automata import Events, TableStatus, table_memory, value_regular
+from evenhand.memory.automata.nerode import examine
+from evenhand.memory.memory import OfStatus
 
 COIN = Events.of_rewards([[0], [1]], labels=("no", "yes"))
 PAIR = Events.of_rewards([[1, 0], [0, 1], [0, 0]], labels=("A", "B", "none"))

@@ -10,7 +10,7 @@ import pytest
 from evenhand.errors import BadParameter, EmptyGroup
 from evenhand.fairness.status import Returns
 from evenhand.fairness.trace import Step
-from evenhand.memory import (
+from evenhand.memory.memory import (
     Clock,
     Full,
     GroupDifference,

@@ -40,7 +40,7 @@ from evenhand.errors import (
     OverridesRefused,
 )
 from evenhand.fairness.trace import Override
-from evenhand.memory import (
+from evenhand.memory.memory import (
     Clock,
     Full,
     GroupDifference,

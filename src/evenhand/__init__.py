@@ -63,7 +63,7 @@ if TYPE_CHECKING:
         Utilitarian,
         WelfareFunction,
     )
-    from evenhand.memory import (
+    from evenhand.memory.memory import (
         Clock,
         Full,
         GroupDifference,
@@ -134,8 +134,7 @@ _HOME = {
         "Utilitarian",
         "WelfareFunction",
     ),
-    "process.mdp": ("FiniteMDP",),
-    "memory": (
+    "memory.memory": (
         "Clock",
         "Full",
         "GroupDifference",
@@ -149,8 +148,9 @@ _HOME = {
         "Reset",
     ),
     "monitor": ("Monitor",),
-    "process.policy": ("HistoryPolicy", "MarkovPolicy", "MemoryPolicy", "Stochastic"),
     "problem": ("Problem",),
+    "process.mdp": ("FiniteMDP",),
+    "process.policy": ("HistoryPolicy", "MarkovPolicy", "MemoryPolicy", "Stochastic"),
     "process.process": ("Transition", "rollout"),
     "process.scoring": ("PolicyScore", "policy_score"),
 }

@@ -11,12 +11,12 @@ import jax.numpy as jnp
 import numpy as np
 
 from evenhand._util.arrays import Array
-from evenhand.attribute import Attribute
 from evenhand.errors import BadParameter, MemoryDoesNotPay, OverridesRefused
 from evenhand.fairness.filters import Every
 from evenhand.fairness.scheme import FairnessScheme
 from evenhand.fairness.trace import Step
-from evenhand.memory import Full, Memory
+from evenhand.memory.attribute import Attribute
+from evenhand.memory.memory import Full, Memory
 from evenhand.pay import Books, Pay
 
 if TYPE_CHECKING:

@@ -11,7 +11,7 @@ import pytest
 
 from evenhand.envs import Doughnuts, Random, State, rollout
 from evenhand.errors import BadParameter, EvenhandError, NotFinite, UnequalLengths
-from evenhand.memory import Full, Min, Product, Reset
+from evenhand.memory.memory import Full, Min, Product, Reset
 
 EVERYONE = jnp.ones(5, dtype=bool)
 MANY = 20_000

@@ -15,7 +15,7 @@ from evenhand.errors import BadParameter, EmptyGroup, EvenhandError, NotFinite, 
 from evenhand.fairness.groups import Groups
 from evenhand.fairness.trace import Trace
 from evenhand.fairness.welfare import Parity
-from evenhand.memory import Full, GroupFull
+from evenhand.memory.memory import Full, GroupFull
 
 EVERYONE = jnp.ones(4, dtype=bool)
 MANY = 20_000

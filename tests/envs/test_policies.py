@@ -26,7 +26,7 @@ from evenhand.envs import (
 from evenhand.envs.doughnuts import Shop
 from evenhand.envs.lending import GaussianLedger, Ledger
 from evenhand.envs.waiting_list import Lists
-from evenhand.memory import Full
+from evenhand.memory.memory import Full
 
 KEY = jax.random.key(0)
 

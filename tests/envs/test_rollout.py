@@ -26,7 +26,7 @@ from evenhand.envs import (
 )
 from evenhand.errors import BadParameter
 from evenhand.fairness.trace import Override
-from evenhand.memory import Clock, Full, GroupFull, Product
+from evenhand.memory.memory import Clock, Full, GroupFull, Product
 from evenhand.process.process import rollout as host_rollout
 from evenhand.process.scoring import policy_score
 

@@ -14,7 +14,7 @@ from evenhand.envs.vaccines import Pipeline
 from evenhand.errors import BadParameter, EvenhandError, UnequalLengths
 from evenhand.fairness.trace import Trace
 from evenhand.fairness.welfare import Rawls
-from evenhand.memory import Full
+from evenhand.memory.memory import Full
 
 MANY = 20_000
 

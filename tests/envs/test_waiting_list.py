@@ -15,7 +15,7 @@ from evenhand.envs import Random, State, WaitingList, rollout, to_trace
 from evenhand.envs.waiting_list import Lists
 from evenhand.errors import BadParameter, EvenhandError, UnequalLengths
 from evenhand.fairness.welfare import Utilitarian
-from evenhand.memory import Full
+from evenhand.memory.memory import Full
 
 MANY = 20_000
 STEPS = 15

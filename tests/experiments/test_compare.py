@@ -20,7 +20,7 @@ from evenhand.experiments.compare import compare
 from evenhand.experiments.runs import load_run, train
 from evenhand.experiments.tabular import tabular_learner
 from evenhand.learn.proposals import Everything
-from evenhand.memory import Min
+from evenhand.memory.memory import Min
 
 SHOP = Doughnuts(num_stakeholders=2, horizon=4, presence=0.8)
 

@@ -17,7 +17,7 @@ def test_each_comes_out(theorem):
 
 
 def test_a_memory_that_forgets_is_found_out(monkeypatch):
-    from evenhand.regular import TableMemory
+    from evenhand.memory.automata import TableMemory
 
     right = TableMemory.after
     monkeypatch.setattr(TableMemory, "after", lambda self, labels: right(self, labels[:-1]))

@@ -15,7 +15,7 @@ from evenhand.interop import export_policy, load_policy
 from evenhand.learn.encoders import Binary, Raw, Relative
 from evenhand.learn.greedy import Greedy
 from evenhand.learn.networks import Alike, Layers, Recurrent
-from evenhand.memory import Clock, Full, GroupFull, Product
+from evenhand.memory.memory import Clock, Full, GroupFull, Product
 from evenhand.problem import Problem
 
 SHOP = Doughnuts(3, 12, 0.8)

@@ -16,7 +16,7 @@ from evenhand.interop.tracking import Sink
 from evenhand.learn.networks import Layers
 from evenhand.learn.proposals import Above
 from evenhand.learn.schedules import Exploration
-from evenhand.memory import Full, Min
+from evenhand.memory.memory import Full, Min
 from evenhand.plan import plan
 from evenhand.problem import Problem
 

@@ -27,7 +27,7 @@ from evenhand.interop import Beside, FairnessWrapper, FromInfo, FromReward, fair
 from evenhand.interop.errors import CannotCarry, NoStakeholderRewards, NotReset
 from evenhand.interop.wrapper import memory_in
 from evenhand.learn.encoders import Relative
-from evenhand.memory import Clock, Full, Product
+from evenhand.memory.memory import Clock, Full, Product
 
 NASH = anytime(LogNash(), Total())
 

@@ -23,7 +23,7 @@ from evenhand.learn.proposals import Above, Everything
 from evenhand.learn.recurrent import RecurrentDQN
 from evenhand.learn.schedules import Exploration
 from evenhand.learn.targets import Copied, Drifting, Huber, Squared
-from evenhand.memory import Clock, Full, Min, Nothing, Product, Reset
+from evenhand.memory.memory import Clock, Full, Min, Nothing, Product, Reset
 from evenhand.plan import evaluate, plan
 from evenhand.problem import Problem
 

@@ -15,7 +15,7 @@ from evenhand.learn.networks import Alike
 from evenhand.learn.proposals import Above
 from evenhand.learn.schedules import Exploration
 from evenhand.learn.targets import Drifting
-from evenhand.memory import Full, Min
+from evenhand.memory.memory import Full, Min
 from evenhand.plan import plan
 from evenhand.problem import Problem
 from evenhand.process.process import Transition

@@ -12,7 +12,7 @@ from evenhand.envs.doughnuts import Shop
 from evenhand.errors import BadParameter
 from evenhand.learn.encoders import Binary, Layout, Raw, Relative
 from evenhand.learn.networks import Alike, Layers, Recurrent
-from evenhand.memory import Clock, Full, GroupDifference, LastWinner, Nothing, Product
+from evenhand.memory.memory import Clock, Full, GroupDifference, LastWinner, Nothing, Product
 from evenhand.problem import Problem, Seen
 
 SHOP = Doughnuts(3, 12, 0.8)

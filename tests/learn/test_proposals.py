@@ -22,7 +22,7 @@ from evenhand.learn.proposals import (
     Visited,
 )
 from evenhand.learn.tabular import Tabular
-from evenhand.memory import Clock, Full, LastWinner, Min, Product, Reset
+from evenhand.memory.memory import Clock, Full, LastWinner, Min, Product, Reset
 from evenhand.problem import Problem
 
 SHOP = Doughnuts(num_stakeholders=2, horizon=4, presence=0.7)

@@ -14,7 +14,7 @@ from evenhand.learn.arena import build_arena
 from evenhand.learn.proposals import Above, Everything
 from evenhand.learn.schedules import Constant, Exploration, Watkins
 from evenhand.learn.tabular import Tabular
-from evenhand.memory import Full, Min, Reset
+from evenhand.memory.memory import Full, Min, Reset
 from evenhand.plan import evaluate, plan
 from evenhand.problem import Problem
 

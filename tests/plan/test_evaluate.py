@@ -13,7 +13,7 @@ import pytest
 from evenhand import Discounted, FiniteMDP, LogNash, Total, anytime
 from evenhand.envs import Doughnuts, GreedyForBank, Lending, Random, RoundRobin, TurnTaking
 from evenhand.errors import BadFile, BadParameter, CannotPlan, CannotWrite
-from evenhand.memory import Full, GroupDifference, LastWinner, Nothing
+from evenhand.memory.memory import Full, GroupDifference, LastWinner, Nothing
 from evenhand.plan import (
     evaluate,
     load_plan,

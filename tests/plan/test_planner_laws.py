@@ -55,7 +55,7 @@ from evenhand.envs import (
 from evenhand.errors import BadParameter, CannotPlan, NegativeStatus, TooLarge
 from evenhand.fairness.status import StateStatus
 from evenhand.fairness.trace import Override
-from evenhand.memory import GroupDifference, Min
+from evenhand.memory.memory import GroupDifference, Min
 from evenhand.plan import plan
 from evenhand.problem import Problem
 

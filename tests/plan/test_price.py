@@ -15,7 +15,7 @@ from scipy.optimize import milp
 
 from evenhand.envs import Doughnuts, Lending
 from evenhand.errors import BadParameter
-from evenhand.memory import (
+from evenhand.memory.memory import (
     Full,
     GroupDifference,
     GroupFull,

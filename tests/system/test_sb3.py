@@ -22,7 +22,7 @@ from evenhand.interop.errors import CannotCarry
 from evenhand.interop.sb3 import CounterfactualReplayBuffer
 from evenhand.learn.encoders import Relative
 from evenhand.learn.proposals import Above, Nobody
-from evenhand.memory import LastWinner, Min
+from evenhand.memory.memory import LastWinner, Min
 from evenhand.plan import plan
 
 pytestmark = [pytest.mark.system, pytest.mark.filterwarnings("default")]

@@ -12,9 +12,7 @@ from hypothesis import strategies as st
 from evenhand.errors import BadParameter, DoesNotClose, NotMarkovian, UnequalLengths
 from evenhand.fairness.status import Capped, Modulo, Returns, Status, TraceFunction, Window
 from evenhand.fairness.trace import Step
-from evenhand.memory import Full, LastWinner, Memory, Nothing, OfStatus, Product
-from evenhand.process.mdp import FiniteMDP
-from evenhand.regular import (
+from evenhand.memory.automata import (
     AugmentedStatus,
     Events,
     TableMemory,
@@ -23,6 +21,8 @@ from evenhand.regular import (
     automata_of,
     require_markovian,
 )
+from evenhand.memory.memory import Full, LastWinner, Memory, Nothing, OfStatus, Product
+from evenhand.process.mdp import FiniteMDP
 
 seeds = st.integers(0, 2**32 - 1)
 

@@ -12,7 +12,7 @@ from evenhand.fairness.status import Window
 from evenhand.learn.proposals import Everything, Nobody, Visited
 from evenhand.learn.schedules import Constant, Exploration, Watkins
 from evenhand.learn.tabular import Tabular
-from evenhand.memory import OfStatus
+from evenhand.memory.memory import OfStatus
 from evenhand.plan.solve import effect_values, value_iteration
 from evenhand.problem import Problem
 

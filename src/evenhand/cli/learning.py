@@ -118,7 +118,7 @@ def variants(memory: str | None, proposal: str | None) -> dict[str, Any]:
     """Another memory and proposal, by name, with their default parameters."""
     from evenhand.experiments.tabular import PROPOSALS
     from evenhand.fairness.scheme_file import from_table
-    from evenhand.memory import MEMORIES
+    from evenhand.memory.memory import MEMORIES
 
     return {
         "memory": None if memory is None else from_table(memory, MEMORIES, "memory"),

@@ -14,7 +14,7 @@ def list_parts(as_json: JsonOption = False) -> None:
     from evenhand.experiments.deep import DEEP_METHOD_LINES
     from evenhand.experiments.tabular import PROPOSALS
     from evenhand.fairness.registry import AGGREGATIONS, FILTERS, STATUSES, TEMPORALS, WELFARES
-    from evenhand.memory import MEMORIES
+    from evenhand.memory.memory import MEMORIES
 
     kinds = {
         registry.kind: registry.lines()

@@ -130,7 +130,7 @@ def _problem(
     from evenhand.envs import Doughnuts, Lending
     from evenhand.envs.names import ENVIRONMENTS
     from evenhand.errors import BadParameter
-    from evenhand.memory import Full, GroupDifference
+    from evenhand.memory.memory import Full, GroupDifference
     from evenhand.pay import bounded_reward_like, reward_like
     from evenhand.problem import Problem
 

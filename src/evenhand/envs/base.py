@@ -20,12 +20,12 @@ import jax.numpy as jnp
 import numpy as np
 
 from evenhand._util.arrays import as_float64
-from evenhand.attribute import Attribute
 from evenhand.errors import BadParameter, EvenhandError, TooLarge, UnequalLengths
 from evenhand.fairness.scheme import FairnessScheme, anytime
 from evenhand.fairness.temporal import Total
 from evenhand.fairness.trace import Override, Step
 from evenhand.fairness.welfare import LogNash
+from evenhand.memory.attribute import Attribute
 
 if TYPE_CHECKING:
     from jaxtyping import Array, Bool, Float, Int, PRNGKeyArray

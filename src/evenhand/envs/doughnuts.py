@@ -10,7 +10,6 @@ import jax.numpy as jnp
 import numpy as np
 
 from evenhand._util.arrays import as_float64
-from evenhand.attribute import Attribute
 from evenhand.envs.base import (
     Environment,
     Noise,
@@ -26,6 +25,7 @@ from evenhand.fairness.scheme import FairnessScheme, anytime
 from evenhand.fairness.temporal import Total
 from evenhand.fairness.trace import Override
 from evenhand.fairness.welfare import LogNash
+from evenhand.memory.attribute import Attribute
 
 if TYPE_CHECKING:
     from jaxtyping import Array, Bool, Float, Int, PRNGKeyArray

@@ -17,7 +17,7 @@ import jax.numpy as jnp
 from evenhand.envs.base import State
 from evenhand.envs.lending import Bank
 from evenhand.envs.waiting_list import WaitingList
-from evenhand.memory import Value
+from evenhand.memory.memory import Value
 
 if TYPE_CHECKING:
     from jaxtyping import Array, Bool, Float, Int, PRNGKeyArray

@@ -14,7 +14,7 @@ from evenhand.envs.base import Environment, State
 from evenhand.envs.policies import Act
 from evenhand.errors import BadParameter
 from evenhand.fairness.trace import Step, Trace
-from evenhand.memory import Memory, Value
+from evenhand.memory.memory import Memory, Value
 from evenhand.process.process import Transition
 
 if TYPE_CHECKING:

@@ -35,7 +35,7 @@ from evenhand.fairness.temporal import Total
 from evenhand.fairness.welfare import WelfareFunction
 from evenhand.learn.proposals import Proposal
 from evenhand.learn.saved import memory_table
-from evenhand.memory import Memory
+from evenhand.memory.memory import Memory
 from evenhand.plan import evaluate, regret
 from evenhand.problem import Problem
 

@@ -16,7 +16,7 @@ from evenhand.learn.proposals import Above, Around, Nobody, Proposal
 from evenhand.learn.recurrent import RecurrentDQN
 from evenhand.learn.schedules import Exploration
 from evenhand.learn.targets import Copied, Drifting
-from evenhand.memory import (
+from evenhand.memory.memory import (
     Clock,
     Full,
     GroupDifference,

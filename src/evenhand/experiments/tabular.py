@@ -18,7 +18,7 @@ from evenhand.learn.proposals import (
 )
 from evenhand.learn.schedules import Constant, Exploration, Watkins
 from evenhand.learn.tabular import Tabular
-from evenhand.memory import Clock, Full, Memory, Min, Product, Reset
+from evenhand.memory.memory import Clock, Full, Memory, Min, Product, Reset
 from evenhand.problem import Problem
 
 PROPOSALS = Registry(

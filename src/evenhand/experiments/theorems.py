@@ -34,7 +34,7 @@ def _finding(right: int, of: int, what: str) -> Finding:
 
 def value_regular_statuses_get_a_memory(problems: int) -> Finding:
     """Theorem 1: automata for each value of a status, made into one memory that knows the value."""
-    from evenhand.regular import Events, automata_of
+    from evenhand.memory.automata import Events, automata_of
 
     rng = np.random.default_rng(1)
     right = of = 0
@@ -55,7 +55,7 @@ def value_regular_statuses_get_a_memory(problems: int) -> Finding:
 
 def what_a_memory_makes_markovian_is_regular(problems: int) -> Finding:
     """Theorem 2: a status that ⟨s, m⟩ determines has a regular language for each of its values."""
-    from evenhand.regular import AugmentedStatus, automata_of
+    from evenhand.memory.automata import AugmentedStatus, automata_of
 
     rng = np.random.default_rng(2)
     right = of = 0
@@ -214,7 +214,7 @@ THEOREMS = (
 
 def _machine(rng: np.random.Generator, events: Any) -> tuple[np.ndarray, np.ndarray, Any]:
     """A random automaton with a value for each of its states."""
-    from evenhand.regular import TableMemory
+    from evenhand.memory.automata import TableMemory
 
     size = int(rng.integers(1, 5))
     table = rng.integers(0, size, (size, 2))
@@ -230,7 +230,7 @@ def _endless(seed: int) -> Any:
     from evenhand.fairness.status import Window
     from evenhand.fairness.temporal import Discounted
     from evenhand.fairness.welfare import LogNash, Rawls
-    from evenhand.memory import OfStatus
+    from evenhand.memory.memory import OfStatus
     from evenhand.problem import Problem
     from evenhand.process.mdp import FiniteMDP
 

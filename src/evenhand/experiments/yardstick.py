@@ -12,7 +12,7 @@ import jax.numpy as jnp
 from evenhand.envs import Act, Environment, GaussianLending, Random
 from evenhand.envs.lending import Bank
 from evenhand.learn.greedy import Score
-from evenhand.memory import GroupDifference
+from evenhand.memory.memory import GroupDifference
 from evenhand.plan import plan
 from evenhand.problem import Problem
 

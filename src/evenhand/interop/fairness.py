@@ -14,10 +14,10 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from evenhand.attribute import Attribute
 from evenhand.errors import BadParameter, NegativeStatus
 from evenhand.fairness.trace import Step
 from evenhand.learn.encoders import Encoder, Raw
+from evenhand.memory.attribute import Attribute
 from evenhand.pay import Books
 from evenhand.problem import Augmented, Problem, Seen
 

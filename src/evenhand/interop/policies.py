@@ -20,7 +20,7 @@ from evenhand.errors import BadFile, BadParameter, EvenhandError, UnequalLengths
 from evenhand.fairness.scheme_file import from_table, to_table
 from evenhand.fairness.trace import Step
 from evenhand.interop.tape import OPERATIONS, Tape
-from evenhand.memory import MEMORIES, Memory, Product, Value
+from evenhand.memory.memory import MEMORIES, Memory, Product, Value
 
 if TYPE_CHECKING:
     from jaxtyping import Float

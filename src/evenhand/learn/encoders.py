@@ -11,8 +11,8 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from evenhand.attribute import Attribute
 from evenhand.fairness.registry import Registry
+from evenhand.memory.attribute import Attribute
 from evenhand.problem import Problem, Seen
 
 if TYPE_CHECKING:

@@ -15,10 +15,10 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from evenhand.attribute import Attribute
 from evenhand.errors import BadParameter, MemoryDoesNotPay, UnequalLengths
 from evenhand.fairness.trace import Override, Step
 from evenhand.learn.deep import DeepAgent, Happened, Learner
+from evenhand.memory.attribute import Attribute
 from evenhand.pay import Books
 from evenhand.problem import Augmented, Problem
 from evenhand.process.process import Process, Transition

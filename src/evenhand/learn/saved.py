@@ -22,7 +22,7 @@ from evenhand.learn.deep import DeepAgent
 from evenhand.learn.encoders import ENCODERS, Encoder
 from evenhand.learn.greedy import Greedy, Score, score_greedy
 from evenhand.learn.networks import NETWORKS, Network
-from evenhand.memory import MEMORIES, Memory, Product
+from evenhand.memory.memory import MEMORIES, Memory, Product
 from evenhand.problem import Problem
 
 Header = dict[str, Any]

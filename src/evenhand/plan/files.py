@@ -11,7 +11,7 @@ from evenhand import __version__
 from evenhand._util.tensors import read_tensors, write_tensors
 from evenhand.envs.names import ENVIRONMENTS
 from evenhand.fairness.scheme_file import from_table, from_toml, to_table, to_toml
-from evenhand.memory import MEMORIES
+from evenhand.memory.memory import MEMORIES
 from evenhand.plan.model import Model
 from evenhand.plan.plan import Plan
 from evenhand.plan.table import Index, Table

@@ -18,7 +18,7 @@ import numpy as np
 
 from evenhand.errors import BadParameter
 from evenhand.fairness.scheme import FairnessScheme
-from evenhand.memory import Full, LastWinner, Memory, Min, Nothing, Reset, recent
+from evenhand.memory.memory import Full, LastWinner, Memory, Min, Nothing, Reset, recent
 from evenhand.plan.occupancy import prove
 from evenhand.plan.plan import plan
 from evenhand.plan.restricted import Decisions, Restricted, ascend, restrict, starts

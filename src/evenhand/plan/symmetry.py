@@ -13,11 +13,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from evenhand import memory
 from evenhand.envs import Doughnuts, Lending, Vaccines, WaitingList
 from evenhand.fairness import aggregation, filters, status, welfare
 from evenhand.fairness.groups import Groups
 from evenhand.fairness.scheme import FairnessScheme
+from evenhand.memory import memory
 from evenhand.problem import Problem
 
 if TYPE_CHECKING:

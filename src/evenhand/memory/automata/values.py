@@ -11,10 +11,10 @@ from automata.fa.dfa import DFA
 
 from evenhand._util.arrays import as_float64
 from evenhand.errors import BadParameter, NotAPartition, UnequalLengths
-from evenhand.regular.events import Events
-from evenhand.regular.expression import automaton_of
-from evenhand.regular.reach import MAX_STATES, Reached, reach
-from evenhand.regular.table import TableMemory
+from evenhand.memory.automata.events import Events
+from evenhand.memory.automata.expression import automaton_of
+from evenhand.memory.automata.reach import MAX_STATES, Reached, reach
+from evenhand.memory.automata.table import TableMemory
 
 if TYPE_CHECKING:
     from jaxtyping import Float
@@ -26,7 +26,7 @@ Product = tuple[Any, ...]  # one state of each automaton; None where it can acce
 class ValueRegular:
     """Definition "value-regular": finitely many status vectors, and for each a regular language.
 
-    A language is a regular expression (see `evenhand.regular.expression`) or a DFA of
+    A language is a regular expression (see `evenhand.memory.automata.expression`) or a DFA of
     automata-lib whose input symbols are the labels. Every string must belong to exactly one.
 
     >>> events = Events(labels=("gotA", "gotB"), label=lambda step: step.action)

@@ -12,8 +12,8 @@ import numpy as np
 from evenhand._util.arrays import as_float64
 from evenhand.errors import BadParameter
 from evenhand.fairness.trace import Step
-from evenhand.regular.events import Events
-from evenhand.regular.table import TableMemory
+from evenhand.memory.automata.events import Events
+from evenhand.memory.automata.table import TableMemory
 
 if TYPE_CHECKING:
     from jaxtyping import Int

@@ -14,12 +14,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from evenhand._util.arrays import Array, namespace
-from evenhand.attribute import Attribute
 from evenhand.errors import BadParameter
 from evenhand.fairness.groups import Groups
 from evenhand.fairness.registry import Registry
 from evenhand.fairness.status import Decayed, Status, Window
 from evenhand.fairness.trace import Step
+from evenhand.memory.attribute import Attribute
 
 if TYPE_CHECKING:
     from jaxtyping import Float

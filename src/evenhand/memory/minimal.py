@@ -14,8 +14,8 @@ import numpy as np
 
 from evenhand._util.arrays import as_float64
 from evenhand.errors import BadParameter, UnequalLengths
-from evenhand.regular.events import Events
-from evenhand.regular.table import TableMemory, require_table
+from evenhand.memory.automata.events import Events
+from evenhand.memory.automata.table import TableMemory, require_table
 
 if TYPE_CHECKING:
     from jaxtyping import Float, Int

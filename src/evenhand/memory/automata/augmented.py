@@ -16,12 +16,12 @@ from evenhand._util.arrays import as_float64
 from evenhand.errors import BadParameter, NotMarkovian, UnequalLengths
 from evenhand.fairness.status import Status, TraceFunction
 from evenhand.fairness.trace import Step, Trace
-from evenhand.memory import Memory
+from evenhand.memory.automata.events import Events
+from evenhand.memory.automata.reach import MAX_STATES, Reached, reach, state_key
+from evenhand.memory.automata.table import TableMemory
+from evenhand.memory.automata.values import ValueRegular
+from evenhand.memory.memory import Memory
 from evenhand.process.mdp import FiniteMDP
-from evenhand.regular.events import Events
-from evenhand.regular.reach import MAX_STATES, Reached, reach, state_key
-from evenhand.regular.table import TableMemory
-from evenhand.regular.values import ValueRegular
 
 if TYPE_CHECKING:
     from jaxtyping import Float, Int

@@ -25,10 +25,10 @@ from evenhand.fairness.status import (
 )
 from evenhand.fairness.status.derived import Derived
 from evenhand.fairness.trace import Step, Trace
-from evenhand.regular.closure import table_memory
-from evenhand.regular.events import Events
-from evenhand.regular.nerode import Evidence, examine
-from evenhand.regular.table import TableStatus
+from evenhand.memory.automata.closure import table_memory
+from evenhand.memory.automata.events import Events
+from evenhand.memory.automata.nerode import Evidence, examine
+from evenhand.memory.automata.table import TableStatus
 
 
 @dataclass(frozen=True)

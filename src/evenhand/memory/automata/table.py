@@ -12,8 +12,8 @@ from evenhand._util.arrays import Array, as_float64, namespace
 from evenhand.errors import BadParameter, UnequalLengths
 from evenhand.fairness.status import Status
 from evenhand.fairness.trace import Step
-from evenhand.memory import Memory
-from evenhand.regular.events import Events
+from evenhand.memory.automata.events import Events
+from evenhand.memory.memory import Memory
 
 if TYPE_CHECKING:
     from jaxtyping import Float, Int
