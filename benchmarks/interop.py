@@ -133,7 +133,7 @@ def same_curves() -> None:
     from evenhand._util.interval import bootstrap_interval
     from evenhand.envs import Doughnuts
     from evenhand.interop import score_episodes
-    from evenhand.problem import Problem
+    from evenhand.problem.problem import Problem
 
     env = Doughnuts(**SMALL)
     marks, host = (500, 1000, 2000), []

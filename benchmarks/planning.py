@@ -28,7 +28,7 @@ def measure(name: str) -> None:
     from evenhand.envs import Doughnuts, Lending
     from evenhand.memory.memory import Full, GroupDifference
     from evenhand.plan import plan
-    from evenhand.problem import Problem
+    from evenhand.problem.problem import Problem
 
     if PROBLEMS[name] == "balanced":
         scheme = FairnessScheme(aggregation=BalancedUnfairness())

@@ -77,7 +77,7 @@ if TYPE_CHECKING:
         Reset,
     )
     from evenhand.monitor import Monitor
-    from evenhand.problem import Problem
+    from evenhand.problem.problem import Problem
     from evenhand.process.mdp import FiniteMDP
     from evenhand.process.policy import HistoryPolicy, MarkovPolicy, MemoryPolicy, Stochastic
     from evenhand.process.process import Transition, rollout
@@ -148,7 +148,7 @@ _HOME = {
         "Reset",
     ),
     "monitor": ("Monitor",),
-    "problem": ("Problem",),
+    "problem.problem": ("Problem",),
     "process.mdp": ("FiniteMDP",),
     "process.policy": ("HistoryPolicy", "MarkovPolicy", "MemoryPolicy", "Stochastic"),
     "process.process": ("Transition", "rollout"),

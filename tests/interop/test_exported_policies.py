@@ -16,7 +16,7 @@ from evenhand.learn.encoders import Binary, Raw, Relative
 from evenhand.learn.greedy import Greedy
 from evenhand.learn.networks import Alike, Layers, Recurrent
 from evenhand.memory.memory import Clock, Full, GroupFull, Product
-from evenhand.problem import Problem
+from evenhand.problem.problem import Problem
 
 SHOP = Doughnuts(3, 12, 0.8)
 BANK = Lending()

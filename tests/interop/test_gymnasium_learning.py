@@ -18,7 +18,7 @@ from evenhand.learn.proposals import Above
 from evenhand.learn.schedules import Exploration
 from evenhand.memory.memory import Full, Min
 from evenhand.plan import plan
-from evenhand.problem import Problem
+from evenhand.problem.problem import Problem
 
 SHOP = Doughnuts(2, 6, 0.7)
 NASH = SHOP.nash_scheme()

@@ -20,7 +20,7 @@ from evenhand.learn.dqn import DQN
 from evenhand.learn.encoders import Relative
 from evenhand.learn.networks import Alike
 from evenhand.learn.saved import save_policies
-from evenhand.problem import Problem
+from evenhand.problem.problem import Problem
 
 TRACES = [
     Trace(rewards=[[1, 0], [0, 0], [0, 2]], actions=[0, 1, 1]),

@@ -25,7 +25,7 @@ from evenhand.learn.schedules import Exploration
 from evenhand.learn.targets import Copied, Drifting, Huber, Squared
 from evenhand.memory.memory import Clock, Full, Min, Nothing, Product, Reset
 from evenhand.plan import evaluate, plan
-from evenhand.problem import Problem
+from evenhand.problem.problem import Problem
 
 QUICK = {
     "network": Layers((32,)),

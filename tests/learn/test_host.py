@@ -17,7 +17,7 @@ from evenhand.learn.schedules import Exploration
 from evenhand.learn.targets import Drifting
 from evenhand.memory.memory import Full, Min
 from evenhand.plan import plan
-from evenhand.problem import Problem
+from evenhand.problem.problem import Problem
 from evenhand.process.process import Transition
 
 JAX_SHOP = Doughnuts(2, 6, 0.7)

@@ -13,7 +13,7 @@ from evenhand.errors import BadParameter
 from evenhand.learn.encoders import Binary, Layout, Raw, Relative
 from evenhand.learn.networks import Alike, Layers, Recurrent
 from evenhand.memory.memory import Clock, Full, GroupDifference, LastWinner, Nothing, Product
-from evenhand.problem import Problem, Seen
+from evenhand.problem.problem import Problem, Seen
 
 SHOP = Doughnuts(3, 12, 0.8)
 AT_COUNTER = State(Shop(jnp.array(4)), jnp.array([True, False, True]))

@@ -23,7 +23,7 @@ from evenhand.learn.proposals import (
 )
 from evenhand.learn.tabular import Tabular
 from evenhand.memory.memory import Clock, Full, LastWinner, Min, Product, Reset
-from evenhand.problem import Problem
+from evenhand.problem.problem import Problem
 
 SHOP = Doughnuts(num_stakeholders=2, horizon=4, presence=0.7)
 SCHEME = SHOP.nash_scheme()

@@ -37,7 +37,7 @@ from evenhand import (
 from evenhand.envs import Doughnuts, Lending, State, Vaccines, WaitingList
 from evenhand.fairness.filters import Always, Every
 from evenhand.plan import plan
-from evenhand.problem import Problem
+from evenhand.problem.problem import Problem
 
 NEAR = {"abs": 1e-9, "rel": 0}
 

@@ -22,7 +22,7 @@ from evenhand.plan import (
     regret,
     save_plan,
 )
-from evenhand.problem import Problem
+from evenhand.problem.problem import Problem
 
 SHOP = Doughnuts(num_stakeholders=2, horizon=3, presence=0.5)
 PROBLEM = Problem(SHOP, SHOP.nash_scheme())

@@ -57,7 +57,7 @@ from evenhand.fairness.status import StateStatus
 from evenhand.fairness.trace import Override
 from evenhand.memory.memory import GroupDifference, Min
 from evenhand.plan import plan
-from evenhand.problem import Problem
+from evenhand.problem.problem import Problem
 
 NEAR = {"abs": 1e-9, "rel": 0}
 NASH = anytime(LogNash(), Total())

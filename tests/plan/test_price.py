@@ -31,7 +31,7 @@ from evenhand.plan.occupancy import prove
 from evenhand.plan.price import PriceTable, price_of_memory, standard_memories
 from evenhand.plan.relaxation import rule_out
 from evenhand.plan.restricted import ascend, restrict, starts
-from evenhand.problem import Problem
+from evenhand.problem.problem import Problem
 
 # A simulator of doughnuts for two of its own: nothing below is from evenhand.
 

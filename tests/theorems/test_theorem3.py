@@ -14,7 +14,7 @@ from evenhand.learn.schedules import Constant, Exploration, Watkins
 from evenhand.learn.tabular import Tabular
 from evenhand.memory.memory import OfStatus
 from evenhand.plan.solve import effect_values, value_iteration
-from evenhand.problem import Problem
+from evenhand.problem.problem import Problem
 
 DISCOUNT = 0.6
 AT_RANDOM = Exploration(start=1.0, factor=1.0, floor=1.0)

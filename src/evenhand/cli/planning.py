@@ -13,7 +13,7 @@ from evenhand.cli.output import JsonOption, print_json, print_table, progress_ba
 if TYPE_CHECKING:
     from evenhand.fairness.scheme import FairnessScheme
     from evenhand.plan import Plan, PriceTable
-    from evenhand.problem import Problem
+    from evenhand.problem.problem import Problem
 
 # States, noises and steps that a check of turn taking may look at before it takes too long.
 CHECKED = 50_000_000
@@ -131,8 +131,8 @@ def _problem(
     from evenhand.envs.names import ENVIRONMENTS
     from evenhand.errors import BadParameter
     from evenhand.memory.memory import Full, GroupDifference
-    from evenhand.pay import bounded_reward_like, reward_like
-    from evenhand.problem import Problem
+    from evenhand.problem.pay import bounded_reward_like, reward_like
+    from evenhand.problem.problem import Problem
 
     kind = ENVIRONMENTS.get(name)
     options: dict[str, Any] = {} if horizon is None else {"horizon": horizon}

@@ -12,12 +12,12 @@ from typing import TYPE_CHECKING, Any
 import jax.numpy as jnp
 
 from evenhand.envs import Doughnuts
-from evenhand.problem import Problem
+from evenhand.problem.problem import Problem
 
 if TYPE_CHECKING:
     from evenhand._util.arrays import Array
     from evenhand.fairness.trace import Step
-    from evenhand.pay import Books
+    from evenhand.problem.pay import Books
 
 
 @dataclass(frozen=True)

@@ -37,7 +37,7 @@ from evenhand.learn.proposals import Proposal
 from evenhand.learn.saved import memory_table
 from evenhand.memory.memory import Memory
 from evenhand.plan import evaluate, regret
-from evenhand.problem import Problem
+from evenhand.problem.problem import Problem
 
 HARD_CODED = ("oracle", "random")
 EVALUATIONS = 100  # how many times a run is evaluated, at even distances

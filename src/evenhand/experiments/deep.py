@@ -29,7 +29,7 @@ from evenhand.memory.memory import (
     Reset,
 )
 from evenhand.plan.symmetry import alike
-from evenhand.problem import Problem
+from evenhand.problem.problem import Problem
 
 DEEP_METHOD_LINES = {
     **METHOD_LINES,

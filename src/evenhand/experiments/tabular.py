@@ -19,7 +19,7 @@ from evenhand.learn.proposals import (
 from evenhand.learn.schedules import Constant, Exploration, Watkins
 from evenhand.learn.tabular import Tabular
 from evenhand.memory.memory import Clock, Full, Memory, Min, Product, Reset
-from evenhand.problem import Problem
+from evenhand.problem.problem import Problem
 
 PROPOSALS = Registry(
     "proposal",

@@ -97,7 +97,7 @@ def augmented_optimum_is_the_best_score(problems: int) -> Finding:
     from evenhand.fairness.trace import Trace
     from evenhand.fairness.welfare import LogNash
     from evenhand.plan import plan
-    from evenhand.problem import Problem
+    from evenhand.problem.problem import Problem
     from evenhand.process.mdp import FiniteMDP
 
     rng, scheme, horizon = np.random.default_rng(3), anytime(LogNash(), Total()), 4
@@ -231,7 +231,7 @@ def _endless(seed: int) -> Any:
     from evenhand.fairness.temporal import Discounted
     from evenhand.fairness.welfare import LogNash, Rawls
     from evenhand.memory.memory import OfStatus
-    from evenhand.problem import Problem
+    from evenhand.problem.problem import Problem
     from evenhand.process.mdp import FiniteMDP
 
     rng = np.random.default_rng(seed)

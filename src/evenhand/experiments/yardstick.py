@@ -14,7 +14,7 @@ from evenhand.envs.lending import Bank
 from evenhand.learn.greedy import Score
 from evenhand.memory.memory import GroupDifference
 from evenhand.plan import plan
-from evenhand.problem import Problem
+from evenhand.problem.problem import Problem
 
 if TYPE_CHECKING:
     from jaxtyping import PRNGKeyArray

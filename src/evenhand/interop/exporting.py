@@ -12,7 +12,7 @@ from evenhand.interop.policies import Policy
 from evenhand.interop.tape import OPERATIONS, Tape
 from evenhand.learn.greedy import Greedy
 from evenhand.learn.host import HostLoop
-from evenhand.problem import Seen
+from evenhand.problem.problem import Seen
 
 if TYPE_CHECKING:
     from jaxtyping import Array, Float

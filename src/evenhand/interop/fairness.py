@@ -18,8 +18,8 @@ from evenhand.errors import BadParameter, NegativeStatus
 from evenhand.fairness.trace import Step
 from evenhand.learn.encoders import Encoder, Raw
 from evenhand.memory.attribute import Attribute
-from evenhand.pay import Books
-from evenhand.problem import Augmented, Problem, Seen
+from evenhand.problem.pay import Books
+from evenhand.problem.problem import Augmented, Problem, Seen
 
 if TYPE_CHECKING:
     from jaxtyping import Array, Bool, Float, PRNGKeyArray

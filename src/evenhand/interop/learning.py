@@ -38,7 +38,7 @@ from evenhand.learn.proposals import Nobody, Proposal
 from evenhand.learn.schedules import Exploration
 from evenhand.learn.targets import Drifting
 from evenhand.memory.memory import Full, Memory
-from evenhand.problem import Problem
+from evenhand.problem.problem import Problem
 from evenhand.process.process import Transition
 
 if TYPE_CHECKING:

@@ -21,7 +21,7 @@ from evenhand.errors import BadParameter, MemoryDoesNotPay
 from evenhand.interop.errors import CannotCarry, MissingExtra
 from evenhand.interop.fairness import Fairness, Lived
 from evenhand.learn.proposals import Neighbours, Proposal
-from evenhand.problem import Seen
+from evenhand.problem.problem import Seen
 
 try:
     from stable_baselines3.common.buffers import ReplayBuffer

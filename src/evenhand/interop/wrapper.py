@@ -33,7 +33,7 @@ from evenhand.interop.rewarding import (
 from evenhand.interop.worlds import WorldEnv
 from evenhand.learn.encoders import Encoder, Raw
 from evenhand.memory.memory import Full, Memory
-from evenhand.problem import Augmented, Problem
+from evenhand.problem.problem import Augmented, Problem
 
 if TYPE_CHECKING:
     from jaxtyping import Float

@@ -24,7 +24,7 @@ from evenhand.learn.proposals import (
 )
 from evenhand.plan.model import Model
 from evenhand.plan.table import Table, tabulate
-from evenhand.problem import Problem
+from evenhand.problem.problem import Problem
 
 if TYPE_CHECKING:
     from jaxtyping import Bool, Float, Int

@@ -25,8 +25,8 @@ from evenhand.learn.replay import Replay
 from evenhand.learn.schedules import Exploration
 from evenhand.learn.shaping import require_shaping
 from evenhand.learn.targets import Copied, Drifting, Loss, Squared
-from evenhand.pay import choose
-from evenhand.problem import Augmented, Problem
+from evenhand.problem.pay import choose
+from evenhand.problem.problem import Augmented, Problem
 
 if TYPE_CHECKING:
     from jaxtyping import Array, Bool, Float, Int, PRNGKeyArray

@@ -15,8 +15,8 @@ from evenhand.learn.proposals import Neighbours, Nobody, Proposal
 from evenhand.learn.replay import Replay
 from evenhand.learn.shaping import shaping
 from evenhand.learn.targets import Copied
-from evenhand.pay import choose
-from evenhand.problem import Seen
+from evenhand.problem.pay import choose
+from evenhand.problem.problem import Seen
 
 if TYPE_CHECKING:
     from jaxtyping import Array, Bool, Float, Int, PRNGKeyArray

@@ -13,7 +13,7 @@ import numpy as np
 
 from evenhand.fairness.registry import Registry
 from evenhand.memory.attribute import Attribute
-from evenhand.problem import Problem, Seen
+from evenhand.problem.problem import Problem, Seen
 
 if TYPE_CHECKING:
     from jaxtyping import Array, Float

@@ -12,7 +12,7 @@ import jax.numpy as jnp
 from evenhand.errors import BadParameter
 from evenhand.learn.encoders import Encoder
 from evenhand.learn.networks import Network
-from evenhand.problem import Augmented, Problem, Seen
+from evenhand.problem.problem import Augmented, Problem, Seen
 
 if TYPE_CHECKING:
     from jaxtyping import Array, Float, Int, PRNGKeyArray

@@ -19,8 +19,8 @@ from evenhand.errors import BadParameter, MemoryDoesNotPay, UnequalLengths
 from evenhand.fairness.trace import Override, Step
 from evenhand.learn.deep import DeepAgent, Happened, Learner
 from evenhand.memory.attribute import Attribute
-from evenhand.pay import Books
-from evenhand.problem import Augmented, Problem
+from evenhand.problem.pay import Books
+from evenhand.problem.problem import Augmented, Problem
 from evenhand.process.process import Process, Transition
 
 if TYPE_CHECKING:

@@ -23,7 +23,7 @@ from evenhand.learn.encoders import ENCODERS, Encoder
 from evenhand.learn.greedy import Greedy, Score, score_greedy
 from evenhand.learn.networks import NETWORKS, Network
 from evenhand.memory.memory import MEMORIES, Memory, Product
-from evenhand.problem import Problem
+from evenhand.problem.problem import Problem
 
 Header = dict[str, Any]
 

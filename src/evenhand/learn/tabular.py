@@ -15,7 +15,7 @@ from evenhand.learn.arena import Arena, build_arena, imagined_rows
 from evenhand.learn.proposals import Nobody, Proposal, ReachableNow, Visited
 from evenhand.learn.schedules import Constant, Exploration, Rate
 from evenhand.learn.shaping import require_shaping, shaping
-from evenhand.problem import Augmented, Problem
+from evenhand.problem.problem import Augmented, Problem
 
 if TYPE_CHECKING:
     from jaxtyping import Array, Float, Int, PRNGKeyArray

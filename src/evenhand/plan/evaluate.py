@@ -18,7 +18,7 @@ from evenhand.plan.model import Model
 from evenhand.plan.plan import Plan
 from evenhand.plan.solve import backward, uniform
 from evenhand.plan.table import MEMORY_LIMIT, Table, tabulate
-from evenhand.problem import Problem
+from evenhand.problem.problem import Problem
 
 if TYPE_CHECKING:
     from jaxtyping import Float

@@ -15,7 +15,7 @@ from evenhand.memory.memory import MEMORIES
 from evenhand.plan.model import Model
 from evenhand.plan.plan import Plan
 from evenhand.plan.table import Index, Table
-from evenhand.problem import Problem
+from evenhand.problem.problem import Problem
 
 ARRAYS = ("rows", "within", "following", "probability", "pay", "last_pay", "values", "ends")
 

@@ -19,7 +19,7 @@ from evenhand.envs import Environment, OutcomesNotFinite, State
 from evenhand.errors import BadParameter, CannotPlan
 from evenhand.fairness.trace import Step
 from evenhand.plan.symmetry import canonical_order, exchangeable
-from evenhand.problem import Augmented, Problem
+from evenhand.problem.problem import Augmented, Problem
 
 if TYPE_CHECKING:
     from jaxtyping import Bool, Float, Int

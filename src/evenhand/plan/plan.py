@@ -13,7 +13,7 @@ from evenhand.errors import BadParameter, CannotPlan
 from evenhand.plan.model import Model, require_listed
 from evenhand.plan.solve import backward, effect_values, uniform, value_iteration
 from evenhand.plan.table import MEMORY_LIMIT, Progress, Table, tabulate
-from evenhand.problem import Augmented, Problem
+from evenhand.problem.problem import Augmented, Problem
 
 if TYPE_CHECKING:
     from jaxtyping import Float, Int

@@ -22,7 +22,7 @@ from evenhand.memory.memory import Full, LastWinner, Memory, Min, Nothing, Reset
 from evenhand.plan.occupancy import prove
 from evenhand.plan.plan import plan
 from evenhand.plan.restricted import Decisions, Restricted, ascend, restrict, starts
-from evenhand.problem import Environment, Problem
+from evenhand.problem.problem import Environment, Problem
 
 TOLERANCE = 1e-6  # the solver's own: bounds this close are one number
 REACHED = 1e-9  # a policy this close to the optimum over all policies needs no other proof

@@ -22,7 +22,7 @@ from evenhand.fairness.trace import Override, Step
 from evenhand.plan.model import Model, require_listed
 from evenhand.plan.solve import backward, effect_values
 from evenhand.plan.table import Table, tabulate
-from evenhand.problem import Problem
+from evenhand.problem.problem import Problem
 
 if TYPE_CHECKING:
     from jaxtyping import Bool, Float, Int

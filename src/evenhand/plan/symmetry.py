@@ -18,7 +18,7 @@ from evenhand.fairness import aggregation, filters, status, welfare
 from evenhand.fairness.groups import Groups
 from evenhand.fairness.scheme import FairnessScheme
 from evenhand.memory import memory
-from evenhand.problem import Problem
+from evenhand.problem.problem import Problem
 
 if TYPE_CHECKING:
     from jaxtyping import Int
