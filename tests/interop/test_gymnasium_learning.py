@@ -17,7 +17,7 @@ from evenhand.learn.networks import Layers
 from evenhand.learn.proposals import Above
 from evenhand.learn.schedules import Exploration
 from evenhand.memory.memory import Full, Min
-from evenhand.plan import plan
+from evenhand.planning import plan
 from evenhand.problem.problem import Problem
 
 SHOP = Doughnuts(2, 6, 0.7)

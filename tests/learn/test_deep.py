@@ -24,7 +24,7 @@ from evenhand.learn.recurrent import RecurrentDQN
 from evenhand.learn.schedules import Exploration
 from evenhand.learn.targets import Copied, Drifting, Huber, Squared
 from evenhand.memory.memory import Clock, Full, Min, Nothing, Product, Reset
-from evenhand.plan import evaluate, plan
+from evenhand.planning import evaluate, plan
 from evenhand.problem.problem import Problem
 
 QUICK = {

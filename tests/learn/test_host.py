@@ -16,7 +16,7 @@ from evenhand.learn.proposals import Above
 from evenhand.learn.schedules import Exploration
 from evenhand.learn.targets import Drifting
 from evenhand.memory.memory import Full, Min
-from evenhand.plan import plan
+from evenhand.planning import plan
 from evenhand.problem.problem import Problem
 from evenhand.process.process import Transition
 

@@ -15,7 +15,7 @@ from evenhand.learn.proposals import Above, Everything
 from evenhand.learn.schedules import Constant, Exploration, Watkins
 from evenhand.learn.tabular import Tabular
 from evenhand.memory.memory import Full, Min, Reset
-from evenhand.plan import evaluate, plan
+from evenhand.planning import evaluate, plan
 from evenhand.problem.problem import Problem
 
 SHOP = Doughnuts(num_stakeholders=2, horizon=4, presence=0.7)

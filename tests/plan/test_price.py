@@ -26,11 +26,11 @@ from evenhand.memory.memory import (
     Reset,
     recent,
 )
-from evenhand.plan import plan
-from evenhand.plan.occupancy import prove
-from evenhand.plan.price import PriceTable, price_of_memory, standard_memories
-from evenhand.plan.relaxation import rule_out
-from evenhand.plan.restricted import ascend, restrict, starts
+from evenhand.planning import plan
+from evenhand.planning.occupancy import prove
+from evenhand.planning.price import PriceTable, price_of_memory, standard_memories
+from evenhand.planning.relaxation import rule_out
+from evenhand.planning.restricted import ascend, restrict, starts
 from evenhand.problem.problem import Problem
 
 # A simulator of doughnuts for two of its own: nothing below is from evenhand.
@@ -272,7 +272,7 @@ def test_what_the_solver_prints_is_not_on_stdout(monkeypatch, capfd):
         os.write(1, b"a stray line of the solver")
         return milp(*arguments, **options)
 
-    monkeypatch.setattr("evenhand.plan.occupancy.milp", noisy)
+    monkeypatch.setattr("evenhand.planning.occupancy.milp", noisy)
     assert price(2, 0.5, {"window 1": recent(1), "none": Nothing()})["none"].exact
     print("after")
     captured = capfd.readouterr()

@@ -18,8 +18,8 @@ from evenhand import FiniteMDP, Full, LogNash, Problem, Rawls, Total, anytime
 from evenhand.interop import FairnessWrapper, gymnasium_learner, score_episodes
 from evenhand.learn.proposals import Above
 from evenhand.learn.schedules import Exploration
-from evenhand.plan import evaluate, plan
-from evenhand.plan.finite import MDPEnvironment
+from evenhand.planning import evaluate, plan
+from evenhand.planning.finite import MDPEnvironment
 
 pytestmark = [pytest.mark.system, pytest.mark.filterwarnings("default")]
 

@@ -13,7 +13,7 @@ from evenhand.experiments.compare import compare
 from evenhand.experiments.reproduction import Reproduction
 from evenhand.experiments.theorems import THEOREMS
 from evenhand.experiments.vaccines import audits
-from evenhand.plan import price_of_memory, standard_memories
+from evenhand.planning import price_of_memory, standard_memories
 from evenhand.report.demo import demo_page
 from evenhand.report.learning import learning_page
 from evenhand.report.reproduction import reproduction_page

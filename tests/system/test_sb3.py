@@ -23,7 +23,7 @@ from evenhand.interop.sb3 import CounterfactualReplayBuffer
 from evenhand.learn.encoders import Relative
 from evenhand.learn.proposals import Above, Nobody
 from evenhand.memory.memory import LastWinner, Min
-from evenhand.plan import plan
+from evenhand.planning import plan
 
 pytestmark = [pytest.mark.system, pytest.mark.filterwarnings("default")]
 

@@ -12,7 +12,7 @@ from evenhand.cli.output import JsonOption, print_json, print_table, progress_ba
 
 if TYPE_CHECKING:
     from evenhand.fairness.scheme import FairnessScheme
-    from evenhand.plan import Plan, PriceTable
+    from evenhand.planning import Plan, PriceTable
     from evenhand.problem.problem import Problem
 
 # States, noises and steps that a check of turn taking may look at before it takes too long.
@@ -51,7 +51,7 @@ def plan_command(
     Example: evenhand plan doughnuts --stakeholders 3 --horizon 12 --presence 0.8
     """
     started = time.perf_counter()
-    from evenhand.plan import plan, regret, save_plan
+    from evenhand.planning import plan, regret, save_plan
 
     problem, use_memory = _problem(environment, stakeholders, horizon, presence, discount, scheme)
     with progress_bar("planning", hidden=as_json) as progress:
@@ -100,7 +100,7 @@ def _price(problem: Problem, wanted: bool, chart: Path | None) -> PriceTable | N
     """The price of memory, and its chart where one is asked for."""
     from evenhand._util.files import write_whole
     from evenhand.errors import BadParameter
-    from evenhand.plan import price_of_memory, standard_memories
+    from evenhand.planning import price_of_memory, standard_memories
 
     if not wanted:
         if chart is not None:

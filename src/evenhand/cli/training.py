@@ -257,7 +257,7 @@ def evaluate_command(
     Example: evenhand evaluate fair.policy --log fair.parquet
     """
     from evenhand._util.tensors import kind_of
-    from evenhand.plan import regret
+    from evenhand.planning import regret
 
     deep = kind_of(file) == "policy"
     if log is not None:

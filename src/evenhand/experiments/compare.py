@@ -36,7 +36,7 @@ from evenhand.fairness.welfare import WelfareFunction
 from evenhand.learn.proposals import Proposal
 from evenhand.learn.saved import memory_table
 from evenhand.memory.memory import Memory
-from evenhand.plan import evaluate, regret
+from evenhand.planning import evaluate, regret
 from evenhand.problem.problem import Problem
 
 HARD_CODED = ("oracle", "random")

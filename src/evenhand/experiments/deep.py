@@ -28,7 +28,7 @@ from evenhand.memory.memory import (
     Product,
     Reset,
 )
-from evenhand.plan.symmetry import alike
+from evenhand.planning.symmetry import alike
 from evenhand.problem.problem import Problem
 
 DEEP_METHOD_LINES = {

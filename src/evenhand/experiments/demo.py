@@ -19,7 +19,7 @@ from evenhand.experiments.figures import SMALL_SHOP
 from evenhand.experiments.runs import load_run, restore
 from evenhand.experiments.tabular import tabular_learner
 from evenhand.experiments.vaccines import audits
-from evenhand.plan import Plan, evaluate, plan
+from evenhand.planning import Plan, evaluate, plan
 from evenhand.problem.problem import Problem
 
 CLINICS = ("Ashford", "Birchwood", "Cedar Hill", "Dunmore", "Eastgate", "Fairview")

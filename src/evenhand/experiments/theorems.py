@@ -96,7 +96,7 @@ def augmented_optimum_is_the_best_score(problems: int) -> Finding:
     from evenhand.fairness.temporal import Total
     from evenhand.fairness.trace import Trace
     from evenhand.fairness.welfare import LogNash
-    from evenhand.plan import plan
+    from evenhand.planning import plan
     from evenhand.problem.problem import Problem
     from evenhand.process.mdp import FiniteMDP
 
@@ -245,7 +245,7 @@ def _endless(seed: int) -> Any:
 
 def _optimal_q(learner: Any) -> np.ndarray:
     """The planner's Q*, for every row of a learner's table and every action."""
-    from evenhand.plan.solve import effect_values, value_iteration
+    from evenhand.planning.solve import effect_values, value_iteration
 
     table = learner._arena_and_table[1]
     values, _ = value_iteration(table, 1e-10)

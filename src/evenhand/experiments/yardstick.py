@@ -13,7 +13,7 @@ from evenhand.envs import Act, Environment, GaussianLending, Random
 from evenhand.envs.lending import Bank
 from evenhand.learn.greedy import Score
 from evenhand.memory.memory import GroupDifference
-from evenhand.plan import plan
+from evenhand.planning import plan
 from evenhand.problem.problem import Problem
 
 if TYPE_CHECKING:

@@ -22,8 +22,8 @@ from evenhand.learn.proposals import (
     ReachableNow,
     Visited,
 )
-from evenhand.plan.model import Model
-from evenhand.plan.table import Table, tabulate
+from evenhand.planning.model import Model
+from evenhand.planning.table import Table, tabulate
 from evenhand.problem.problem import Problem
 
 if TYPE_CHECKING:

@@ -12,9 +12,9 @@ from evenhand._util.tensors import read_tensors, write_tensors
 from evenhand.envs.names import ENVIRONMENTS
 from evenhand.fairness.scheme_file import from_table, from_toml, to_table, to_toml
 from evenhand.memory.memory import MEMORIES
-from evenhand.plan.model import Model
-from evenhand.plan.plan import Plan
-from evenhand.plan.table import Index, Table
+from evenhand.planning.model import Model
+from evenhand.planning.plan import Plan
+from evenhand.planning.table import Index, Table
 from evenhand.problem.problem import Problem
 
 ARRAYS = ("rows", "within", "following", "probability", "pay", "last_pay", "values", "ends")

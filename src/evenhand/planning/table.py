@@ -16,7 +16,7 @@ import numpy as np
 from scipy.spatial import KDTree
 
 from evenhand.errors import CannotPlan, NegativeStatus, TooLarge
-from evenhand.plan.model import Model
+from evenhand.planning.model import Model
 
 if TYPE_CHECKING:
     from jaxtyping import Bool, Float, Int, UInt

@@ -19,9 +19,9 @@ import numpy as np
 
 from evenhand.envs import State
 from evenhand.fairness.trace import Override, Step
-from evenhand.plan.model import Model, require_listed
-from evenhand.plan.solve import backward, effect_values
-from evenhand.plan.table import Table, tabulate
+from evenhand.planning.model import Model, require_listed
+from evenhand.planning.solve import backward, effect_values
+from evenhand.planning.table import Table, tabulate
 from evenhand.problem.problem import Problem
 
 if TYPE_CHECKING:

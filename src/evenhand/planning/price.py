@@ -19,9 +19,9 @@ import numpy as np
 from evenhand.errors import BadParameter
 from evenhand.fairness.scheme import FairnessScheme
 from evenhand.memory.memory import Full, LastWinner, Memory, Min, Nothing, Reset, recent
-from evenhand.plan.occupancy import prove
-from evenhand.plan.plan import plan
-from evenhand.plan.restricted import Decisions, Restricted, ascend, restrict, starts
+from evenhand.planning.occupancy import prove
+from evenhand.planning.plan import plan
+from evenhand.planning.restricted import Decisions, Restricted, ascend, restrict, starts
 from evenhand.problem.problem import Environment, Problem
 
 TOLERANCE = 1e-6  # the solver's own: bounds this close are one number

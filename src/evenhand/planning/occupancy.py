@@ -22,8 +22,8 @@ import numpy as np
 from scipy.optimize import Bounds, LinearConstraint, milp
 from scipy.sparse import coo_array
 
-from evenhand.plan.relaxation import Allowed, rule_out
-from evenhand.plan.restricted import Decisions, Restricted
+from evenhand.planning.relaxation import Allowed, rule_out
+from evenhand.planning.restricted import Decisions, Restricted
 
 if TYPE_CHECKING:
     from jaxtyping import Bool, Float, Int

@@ -10,9 +10,9 @@ import jax
 import numpy as np
 
 from evenhand.errors import BadParameter, CannotPlan
-from evenhand.plan.model import Model, require_listed
-from evenhand.plan.solve import backward, effect_values, uniform, value_iteration
-from evenhand.plan.table import MEMORY_LIMIT, Progress, Table, tabulate
+from evenhand.planning.model import Model, require_listed
+from evenhand.planning.solve import backward, effect_values, uniform, value_iteration
+from evenhand.planning.table import MEMORY_LIMIT, Progress, Table, tabulate
 from evenhand.problem.problem import Augmented, Problem
 
 if TYPE_CHECKING:

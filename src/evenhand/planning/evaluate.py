@@ -14,10 +14,10 @@ from evenhand._util.interval import bootstrap_interval
 from evenhand.envs.base import State
 from evenhand.envs.policies import Act, Random
 from evenhand.errors import CannotPlan, TooLarge
-from evenhand.plan.model import Model
-from evenhand.plan.plan import Plan
-from evenhand.plan.solve import backward, uniform
-from evenhand.plan.table import MEMORY_LIMIT, Table, tabulate
+from evenhand.planning.model import Model
+from evenhand.planning.plan import Plan
+from evenhand.planning.solve import backward, uniform
+from evenhand.planning.table import MEMORY_LIMIT, Table, tabulate
 from evenhand.problem.problem import Problem
 
 if TYPE_CHECKING:

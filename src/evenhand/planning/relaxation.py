@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from evenhand.plan.restricted import Restricted
+from evenhand.planning.restricted import Restricted
 
 if TYPE_CHECKING:
     from jaxtyping import Bool, Float, Int

@@ -1,10 +1,10 @@
 """How it is solved, exactly: the optimum of any finite problem, and the value of any policy."""
 
-from evenhand.plan.evaluate import Evaluation, evaluate, regret
-from evenhand.plan.files import load_plan, save_plan
-from evenhand.plan.finite import MDPEnvironment, noise_distribution
-from evenhand.plan.plan import Plan, Reasons, plan
-from evenhand.plan.price import PriceTable, price_of_memory, standard_memories
+from evenhand.planning.evaluate import Evaluation, evaluate, regret
+from evenhand.planning.files import load_plan, save_plan
+from evenhand.planning.finite import MDPEnvironment, noise_distribution
+from evenhand.planning.plan import Plan, Reasons, plan
+from evenhand.planning.price import PriceTable, price_of_memory, standard_memories
 
 __all__ = [
     "Evaluation",

@@ -18,7 +18,7 @@ import numpy as np
 from evenhand.envs import Environment, OutcomesNotFinite, State
 from evenhand.errors import BadParameter, CannotPlan
 from evenhand.fairness.trace import Step
-from evenhand.plan.symmetry import canonical_order, exchangeable
+from evenhand.planning.symmetry import canonical_order, exchangeable
 from evenhand.problem.problem import Augmented, Problem
 
 if TYPE_CHECKING:
