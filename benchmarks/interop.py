@@ -95,7 +95,7 @@ def host_agent(settings: dict[str, Any], seed: int, **more: Any) -> Any:
     import gymnasium
 
     from evenhand.interop import gymnasium_learner
-    from evenhand.learn.networks import Layers
+    from evenhand.learn.deep.networks import Layers
 
     env = gymnasium.make("evenhand/Doughnuts-v0", **settings)
     scheme = env.unwrapped.world.default_scheme()

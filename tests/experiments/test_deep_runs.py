@@ -22,9 +22,9 @@ from evenhand.experiments.figures import FIGURES
 from evenhand.experiments.processes import LocalProcesses
 from evenhand.experiments.runs import load_run, train
 from evenhand.experiments.tasks import BlockFailed
-from evenhand.learn.networks import Layers, Recurrent
+from evenhand.learn.deep.networks import Layers, Recurrent
+from evenhand.learn.deep.targets import Copied
 from evenhand.learn.proposals import Above, Around
-from evenhand.learn.targets import Copied
 
 SHOP = Doughnuts(2, 5, 0.8)
 CONFIG = {

@@ -12,9 +12,9 @@ import pytest
 from evenhand.envs import Doughnuts, Lending, WaitingList
 from evenhand.errors import BadFile, BadParameter, UnequalLengths
 from evenhand.interop import export_policy, load_policy
-from evenhand.learn.encoders import Binary, Raw, Relative
-from evenhand.learn.greedy import Greedy
-from evenhand.learn.networks import Alike, Layers, Recurrent
+from evenhand.learn.deep.encoders import Binary, Raw, Relative
+from evenhand.learn.deep.networks import Alike, Layers, Recurrent
+from evenhand.learn.policies.greedy import Greedy
 from evenhand.memory.memory import Clock, Full, GroupFull, Product
 from evenhand.problem.problem import Problem
 

@@ -13,7 +13,7 @@ from evenhand.interop import FairnessWrapper, FromInfo, gymnasium_learner, score
 from evenhand.interop.errors import CannotCarry, NotDiscrete, NotReset
 from evenhand.interop.learning import GymnasiumProcess, gymnasium_world
 from evenhand.interop.tracking import Sink
-from evenhand.learn.networks import Layers
+from evenhand.learn.deep.networks import Layers
 from evenhand.learn.proposals import Above
 from evenhand.learn.schedules import Exploration
 from evenhand.memory.memory import Full, Min

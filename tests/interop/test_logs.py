@@ -16,10 +16,10 @@ from evenhand.cli.app import app
 from evenhand.envs import Doughnuts
 from evenhand.errors import BadLog, BadParameter, MissingColumn
 from evenhand.interop import FairnessWrapper, episode_traces, play, read_log, write_log
-from evenhand.learn.dqn import DQN
-from evenhand.learn.encoders import Relative
-from evenhand.learn.networks import Alike
-from evenhand.learn.saved import save_policies
+from evenhand.learn.deep.dqn import DQN
+from evenhand.learn.deep.encoders import Relative
+from evenhand.learn.deep.networks import Alike
+from evenhand.learn.policies.saved import save_policies
 from evenhand.problem.problem import Problem
 
 TRACES = [

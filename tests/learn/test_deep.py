@@ -16,13 +16,13 @@ from evenhand.fairness.filters import AfterEach
 from evenhand.fairness.scheme import FairnessScheme, anytime, periodic
 from evenhand.fairness.temporal import Total, Worst
 from evenhand.fairness.welfare import LogNash
-from evenhand.learn.dqn import DQN
-from evenhand.learn.encoders import Raw, Relative
-from evenhand.learn.networks import Alike, Layers, Recurrent
+from evenhand.learn.deep.dqn import DQN
+from evenhand.learn.deep.encoders import Raw, Relative
+from evenhand.learn.deep.networks import Alike, Layers, Recurrent
+from evenhand.learn.deep.recurrent import RecurrentDQN
+from evenhand.learn.deep.targets import Copied, Drifting, Huber, Squared
 from evenhand.learn.proposals import Above, Everything
-from evenhand.learn.recurrent import RecurrentDQN
 from evenhand.learn.schedules import Exploration
-from evenhand.learn.targets import Copied, Drifting, Huber, Squared
 from evenhand.memory.memory import Clock, Full, Min, Nothing, Product, Reset
 from evenhand.planning import evaluate, plan
 from evenhand.problem.problem import Problem
@@ -265,7 +265,7 @@ def test_a_learned_policy_has_its_exact_score():
     settings = QUICK | {"network": Alike((16,)), "encoder": Relative()}
     agent = DQN(problem=problem, discount=0.7, shaping=True, proposal=Above(1), **settings)
     learners = trained(agent, 1500)
-    from evenhand.learn.greedy import Greedy
+    from evenhand.learn.policies.greedy import Greedy
 
     weights = jax.tree.map(lambda leaf: leaf[0], agent.acting(learners))
     exact = evaluate(problem, Greedy(problem, agent.encoder, agent.network, weights).act).score

@@ -8,13 +8,13 @@ import pytest
 from evenhand.envs import Doughnuts
 from evenhand.errors import BadParameter, MemoryDoesNotPay, UnequalLengths
 from evenhand.fairness.trace import Override
-from evenhand.learn.dqn import DQN
-from evenhand.learn.encoders import Relative
+from evenhand.learn.deep.dqn import DQN
+from evenhand.learn.deep.encoders import Relative
+from evenhand.learn.deep.networks import Alike
+from evenhand.learn.deep.targets import Drifting
 from evenhand.learn.host import HostLoop, HostWorld
-from evenhand.learn.networks import Alike
 from evenhand.learn.proposals import Above
 from evenhand.learn.schedules import Exploration
-from evenhand.learn.targets import Drifting
 from evenhand.memory.memory import Full, Min
 from evenhand.planning import plan
 from evenhand.problem.problem import Problem

@@ -10,8 +10,8 @@ import pytest
 from evenhand.envs import Doughnuts, GaussianLending, Lending, State
 from evenhand.envs.doughnuts import Shop
 from evenhand.errors import BadParameter
-from evenhand.learn.encoders import Binary, Layout, Raw, Relative
-from evenhand.learn.networks import Alike, Layers, Recurrent
+from evenhand.learn.deep.encoders import Binary, Layout, Raw, Relative
+from evenhand.learn.deep.networks import Alike, Layers, Recurrent
 from evenhand.memory.memory import Clock, Full, GroupDifference, LastWinner, Nothing, Product
 from evenhand.problem.problem import Problem, Seen
 

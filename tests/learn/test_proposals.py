@@ -11,7 +11,6 @@ import pytest
 from evenhand import LogNash, Parity, Total, anytime
 from evenhand.envs import Doughnuts
 from evenhand.errors import BadParameter, MemoryDoesNotPay
-from evenhand.learn.arena import build_arena, imagined_rows
 from evenhand.learn.proposals import (
     Above,
     Around,
@@ -21,7 +20,8 @@ from evenhand.learn.proposals import (
     ReachableNow,
     Visited,
 )
-from evenhand.learn.tabular import Tabular
+from evenhand.learn.tabular.arena import build_arena, imagined_rows
+from evenhand.learn.tabular.tabular import Tabular
 from evenhand.memory.memory import Clock, Full, LastWinner, Min, Product, Reset
 from evenhand.problem.problem import Problem
 

@@ -8,7 +8,7 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from evenhand.learn import replay
+from evenhand.learn.deep import replay
 
 CAPACITY = 5
 

@@ -10,7 +10,7 @@ from evenhand._util.tensors import read_tensors, write_tensors
 from evenhand.envs import Doughnuts, Lending
 from evenhand.errors import BadFile
 from evenhand.experiments.deep import deep_learner
-from evenhand.learn.saved import load_policies, save_policies
+from evenhand.learn.policies.saved import load_policies, save_policies
 
 
 @pytest.fixture(scope="module")

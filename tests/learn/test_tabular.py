@@ -10,10 +10,10 @@ import pytest
 from evenhand.envs import Doughnuts
 from evenhand.errors import BadParameter
 from evenhand.fairness.trace import Override, Step
-from evenhand.learn.arena import build_arena
 from evenhand.learn.proposals import Above, Everything
 from evenhand.learn.schedules import Constant, Exploration, Watkins
-from evenhand.learn.tabular import Tabular
+from evenhand.learn.tabular.arena import build_arena
+from evenhand.learn.tabular.tabular import Tabular
 from evenhand.memory.memory import Full, Min, Reset
 from evenhand.planning import evaluate, plan
 from evenhand.problem.problem import Problem

@@ -20,7 +20,7 @@ from evenhand.errors import BadParameter, MemoryDoesNotPay
 from evenhand.interop import FairnessWrapper, fairness_of
 from evenhand.interop.errors import CannotCarry
 from evenhand.interop.sb3 import CounterfactualReplayBuffer
-from evenhand.learn.encoders import Relative
+from evenhand.learn.deep.encoders import Relative
 from evenhand.learn.proposals import Above, Nobody
 from evenhand.memory.memory import LastWinner, Min
 from evenhand.planning import plan

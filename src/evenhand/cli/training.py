@@ -76,7 +76,7 @@ def train_command(
     from evenhand.experiments.tabular import PROPOSALS
     from evenhand.experiments.yardstick import yardstick
     from evenhand.fairness.scheme_file import to_table
-    from evenhand.learn.saved import memory_table
+    from evenhand.learn.policies.saved import memory_table
 
     env, networks = world(environment, deep, episodes, stakeholders, horizon, presence)
     total = length(env, networks, steps, episodes, 10_000)
@@ -159,7 +159,7 @@ def _finished(config: dict[str, Any], path: Path) -> Run:
     import numpy as np
 
     from evenhand.experiments.runs import Run
-    from evenhand.learn.saved import load_policies
+    from evenhand.learn.policies.saved import load_policies
 
     about = load_policies(path).header
     if about.get("config") != json.loads(json.dumps(config)):
@@ -175,7 +175,7 @@ def _save(out: Path, run: Run, answer: dict[str, Any]) -> None:
     """The policies as a file, in place of the parts that were saved on the way."""
     from evenhand.experiments.blocks import block_files, build
     from evenhand.experiments.runs import restore
-    from evenhand.learn.saved import save_policies
+    from evenhand.learn.policies.saved import save_policies
 
     if run.learners is None:  # it was there already
         return
@@ -218,7 +218,7 @@ def _answer(run: Run, against: Yardstick, horizon: int) -> dict[str, Any]:
 
 def _print(run: Run, against: Yardstick, answer: dict[str, Any], out: Path | None) -> None:
     from evenhand.experiments.runs import FINAL_EPISODES
-    from evenhand.learn.deep import EPISODES
+    from evenhand.learn.deep.deep import EPISODES
 
     config, best = run.config, against.optimum
     rows = [
@@ -298,7 +298,7 @@ def _write_log(file: Path, log: Path, seed: int, deep: bool) -> None:
             "it without --log."
         )
     from evenhand.interop.logs import policy_traces, write_log
-    from evenhand.learn.saved import load_policies
+    from evenhand.learn.policies.saved import load_policies
 
     write_log(log, policy_traces(load_policies(file).policy(), LOGGED, seed))
 
@@ -307,7 +307,7 @@ def _score_policy(file: Path, seed: int, episodes: int) -> tuple[dict[str, Any],
     import jax
 
     from evenhand.experiments.yardstick import yardstick
-    from evenhand.learn.saved import load_policies
+    from evenhand.learn.policies.saved import load_policies
 
     saved = load_policies(file)
     config = saved.header["config"]

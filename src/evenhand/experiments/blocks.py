@@ -42,7 +42,7 @@ def build(config: dict[str, Any]) -> Any:
     from evenhand.experiments.deep import deep_learner
     from evenhand.experiments.tabular import PROPOSALS, tabular_learner
     from evenhand.fairness.scheme_file import from_table
-    from evenhand.learn.saved import build_memory
+    from evenhand.learn.policies.saved import build_memory
 
     environment = from_table(config["environment"], ENVIRONMENTS, "environment")
     varied: dict[str, Any] = {}

@@ -33,8 +33,8 @@ from evenhand.fairness.scheme import anytime
 from evenhand.fairness.scheme_file import to_table
 from evenhand.fairness.temporal import Total
 from evenhand.fairness.welfare import WelfareFunction
+from evenhand.learn.policies.saved import memory_table
 from evenhand.learn.proposals import Proposal
-from evenhand.learn.saved import memory_table
 from evenhand.memory.memory import Memory
 from evenhand.planning import evaluate, regret
 from evenhand.problem.problem import Problem

@@ -8,14 +8,14 @@ from evenhand.envs import Doughnuts, Environment
 from evenhand.envs.lending import Bank
 from evenhand.errors import BadParameter
 from evenhand.experiments.tabular import METHOD_LINES, RECIPES
-from evenhand.learn.deep import DeepAgent
-from evenhand.learn.dqn import DQN
-from evenhand.learn.encoders import Binary, Relative
-from evenhand.learn.networks import Alike, Layers, Recurrent
+from evenhand.learn.deep.deep import DeepAgent
+from evenhand.learn.deep.dqn import DQN
+from evenhand.learn.deep.encoders import Binary, Relative
+from evenhand.learn.deep.networks import Alike, Layers, Recurrent
+from evenhand.learn.deep.recurrent import RecurrentDQN
+from evenhand.learn.deep.targets import Copied, Drifting
 from evenhand.learn.proposals import Above, Around, Nobody, Proposal
-from evenhand.learn.recurrent import RecurrentDQN
 from evenhand.learn.schedules import Exploration
-from evenhand.learn.targets import Copied, Drifting
 from evenhand.memory.memory import (
     Clock,
     Full,
@@ -47,7 +47,7 @@ def deep_methods(environment: Environment) -> dict[str, Memory]:
         return {"fairqcm": lead, "full": totals, "min": lead, "rnn": Nothing()}
     raise BadParameter(
         f"there is no recipe for {type(environment).__name__}: doughnuts, lending and "
-        "lending_gaussian have one. Build a learner in Python: see evenhand.learn.dqn."
+        "lending_gaussian have one. Build a learner in Python: see evenhand.learn.deep.dqn."
     )
 
 

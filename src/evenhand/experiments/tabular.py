@@ -17,7 +17,7 @@ from evenhand.learn.proposals import (
     Visited,
 )
 from evenhand.learn.schedules import Constant, Exploration, Watkins
-from evenhand.learn.tabular import Tabular
+from evenhand.learn.tabular.tabular import Tabular
 from evenhand.memory.memory import Clock, Full, Memory, Min, Product, Reset
 from evenhand.problem.problem import Problem
 

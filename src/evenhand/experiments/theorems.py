@@ -134,7 +134,7 @@ def fairqcm_converges(problems: int) -> Finding:
 
     from evenhand.learn.proposals import Everything
     from evenhand.learn.schedules import Exploration, Watkins
-    from evenhand.learn.tabular import Tabular
+    from evenhand.learn.tabular.tabular import Tabular
 
     at_random, errors = Exploration(start=1.0, factor=1.0, floor=1.0), []
     for seed in range(problems):

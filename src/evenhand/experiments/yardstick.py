@@ -11,7 +11,7 @@ import jax.numpy as jnp
 
 from evenhand.envs import Act, Environment, GaussianLending, Random
 from evenhand.envs.lending import Bank
-from evenhand.learn.greedy import Score
+from evenhand.learn.policies.greedy import Score
 from evenhand.memory.memory import GroupDifference
 from evenhand.planning import plan
 from evenhand.problem.problem import Problem

@@ -10,8 +10,8 @@ import numpy as np
 from evenhand.errors import BadParameter
 from evenhand.interop.policies import Policy
 from evenhand.interop.tape import OPERATIONS, Tape
-from evenhand.learn.greedy import Greedy
 from evenhand.learn.host import HostLoop
+from evenhand.learn.policies.greedy import Greedy
 from evenhand.problem.problem import Seen
 
 if TYPE_CHECKING:

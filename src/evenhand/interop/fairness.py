@@ -16,7 +16,7 @@ import numpy as np
 
 from evenhand.errors import BadParameter, NegativeStatus
 from evenhand.fairness.trace import Step
-from evenhand.learn.encoders import Encoder, Raw
+from evenhand.learn.deep.encoders import Encoder, Raw
 from evenhand.memory.attribute import Attribute
 from evenhand.problem.pay import Books
 from evenhand.problem.problem import Augmented, Problem, Seen

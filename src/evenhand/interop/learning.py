@@ -30,13 +30,13 @@ from evenhand.interop.rewarding import (
     stakeholder_rewards_of,
 )
 from evenhand.interop.tracking import Sink
-from evenhand.learn.dqn import DQN
-from evenhand.learn.encoders import Relative
+from evenhand.learn.deep.dqn import DQN
+from evenhand.learn.deep.encoders import Relative
+from evenhand.learn.deep.networks import Layers
+from evenhand.learn.deep.targets import Drifting
 from evenhand.learn.host import HostLoop, HostWorld
-from evenhand.learn.networks import Layers
 from evenhand.learn.proposals import Nobody, Proposal
 from evenhand.learn.schedules import Exploration
-from evenhand.learn.targets import Drifting
 from evenhand.memory.memory import Full, Memory
 from evenhand.problem.problem import Problem
 from evenhand.process.process import Transition

@@ -21,7 +21,7 @@ from evenhand.fairness.trace import Trace
 if TYPE_CHECKING:
     import gymnasium
 
-    from evenhand.learn.greedy import Greedy
+    from evenhand.learn.policies.greedy import Greedy
 
 COLUMNS = ("run", "step", "stakeholder", "amount")
 

@@ -31,7 +31,7 @@ from evenhand.interop.rewarding import (
     stakeholder_rewards_of,
 )
 from evenhand.interop.worlds import WorldEnv
-from evenhand.learn.encoders import Encoder, Raw
+from evenhand.learn.deep.encoders import Encoder, Raw
 from evenhand.memory.memory import Full, Memory
 from evenhand.problem.problem import Augmented, Problem
 

@@ -19,7 +19,7 @@ import numpy as np
 from evenhand.errors import BadParameter
 from evenhand.fairness.groups import Groups
 from evenhand.fairness.registry import Registry
-from evenhand.learn.encoders import Layout
+from evenhand.learn.deep.encoders import Layout
 
 if TYPE_CHECKING:
     from jaxtyping import Array, Bool, Float, PRNGKeyArray

@@ -18,13 +18,13 @@ import optax  # type: ignore[import-untyped]
 
 from evenhand.errors import BadParameter
 from evenhand.fairness.trace import Step
-from evenhand.learn.encoders import Encoder, Layout
-from evenhand.learn.greedy import Score, score_greedy
-from evenhand.learn.networks import Network
-from evenhand.learn.replay import Replay
+from evenhand.learn.deep.encoders import Encoder, Layout
+from evenhand.learn.deep.networks import Network
+from evenhand.learn.deep.replay import Replay
+from evenhand.learn.deep.targets import Copied, Drifting, Loss, Squared
+from evenhand.learn.policies.greedy import Score, score_greedy
 from evenhand.learn.schedules import Exploration
 from evenhand.learn.shaping import require_shaping
-from evenhand.learn.targets import Copied, Drifting, Loss, Squared
 from evenhand.problem.pay import choose
 from evenhand.problem.problem import Augmented, Problem
 

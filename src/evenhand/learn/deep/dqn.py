@@ -9,12 +9,12 @@ import jax
 import jax.numpy as jnp
 
 from evenhand.errors import BadParameter
-from evenhand.learn import replay
-from evenhand.learn.deep import DeepAgent, Happened, Learner, of_action
+from evenhand.learn.deep import replay
+from evenhand.learn.deep.deep import DeepAgent, Happened, Learner, of_action
+from evenhand.learn.deep.replay import Replay
+from evenhand.learn.deep.targets import Copied
 from evenhand.learn.proposals import Neighbours, Nobody, Proposal
-from evenhand.learn.replay import Replay
 from evenhand.learn.shaping import shaping
-from evenhand.learn.targets import Copied
 from evenhand.problem.pay import choose
 from evenhand.problem.problem import Seen
 

@@ -9,10 +9,10 @@ import jax
 import jax.numpy as jnp
 
 from evenhand.errors import BadParameter
-from evenhand.learn import replay
-from evenhand.learn.deep import DeepAgent, Happened, Learner, of_action
-from evenhand.learn.networks import Recurrent
-from evenhand.learn.replay import Replay
+from evenhand.learn.deep import replay
+from evenhand.learn.deep.deep import DeepAgent, Happened, Learner, of_action
+from evenhand.learn.deep.networks import Recurrent
+from evenhand.learn.deep.replay import Replay
 from evenhand.learn.shaping import shaping
 
 if TYPE_CHECKING:

@@ -11,10 +11,10 @@ import jax.numpy as jnp
 import numpy as np
 
 from evenhand.errors import BadParameter
-from evenhand.learn.arena import Arena, build_arena, imagined_rows
 from evenhand.learn.proposals import Nobody, Proposal, ReachableNow, Visited
 from evenhand.learn.schedules import Constant, Exploration, Rate
 from evenhand.learn.shaping import require_shaping, shaping
+from evenhand.learn.tabular.arena import Arena, build_arena, imagined_rows
 from evenhand.problem.problem import Augmented, Problem
 
 if TYPE_CHECKING:

@@ -10,8 +10,8 @@ import jax
 import jax.numpy as jnp
 
 from evenhand.errors import BadParameter
-from evenhand.learn.encoders import Encoder
-from evenhand.learn.networks import Network
+from evenhand.learn.deep.encoders import Encoder
+from evenhand.learn.deep.networks import Network
 from evenhand.problem.problem import Augmented, Problem, Seen
 
 if TYPE_CHECKING:

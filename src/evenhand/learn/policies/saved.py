@@ -18,10 +18,10 @@ from evenhand._util.tensors import named_leaves, read_tensors, with_leaves, writ
 from evenhand.envs.names import ENVIRONMENTS
 from evenhand.errors import BadFile, EvenhandError
 from evenhand.fairness.scheme_file import from_table, from_toml, to_table, to_toml
-from evenhand.learn.deep import DeepAgent
-from evenhand.learn.encoders import ENCODERS, Encoder
-from evenhand.learn.greedy import Greedy, Score, score_greedy
-from evenhand.learn.networks import NETWORKS, Network
+from evenhand.learn.deep.deep import DeepAgent
+from evenhand.learn.deep.encoders import ENCODERS, Encoder
+from evenhand.learn.deep.networks import NETWORKS, Network
+from evenhand.learn.policies.greedy import Greedy, Score, score_greedy
 from evenhand.memory.memory import MEMORIES, Memory, Product
 from evenhand.problem.problem import Problem
 
