@@ -24,7 +24,7 @@ import json, resource, sys, time, warnings
 warnings.simplefilter("ignore")
 path, events = sys.argv[1:]
 session, started = None, time.perf_counter()
-from evenhand.audit import audit
+from evenhand.auditing import audit
 if events:
     from pyspark.sql import SparkSession
     builder = SparkSession.builder.master("local[{cores}]").config("spark.ui.enabled", "false")

@@ -25,7 +25,7 @@ from evenhand import (
     over_time,
     periodic,
 )
-from evenhand.audit import audit
+from evenhand.auditing import audit
 from evenhand.errors import BadFile, BadLog, BadParameter, CannotStream
 from evenhand.monitor import Monitor
 from evenhand.monitor.lines import REMEMBERED_IDS, Keys, Reader, microseconds

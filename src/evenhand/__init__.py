@@ -14,7 +14,7 @@ from evenhand.interop.registering import register_when_loaded as _register_with_
 __version__ = "0.1.0"
 
 if TYPE_CHECKING:
-    from evenhand.audit import Answer
+    from evenhand.auditing import Answer
     from evenhand.envs import Doughnuts, GaussianLending, Lending, Vaccines, WaitingList
     from evenhand.errors import EvenhandError
     from evenhand.fairness.aggregation import BalancedUnfairness, MatrixFunction, TimepointFirst
@@ -85,7 +85,7 @@ if TYPE_CHECKING:
 
 # Where each public name lives. A test holds this table and the imports above together.
 _HOME = {
-    "audit": ("Answer",),
+    "auditing": ("Answer",),
     "envs": ("Doughnuts", "GaussianLending", "Lending", "Vaccines", "WaitingList"),
     "errors": ("EvenhandError",),
     "fairness.aggregation": ("BalancedUnfairness", "MatrixFunction", "TimepointFirst"),

@@ -8,8 +8,8 @@ import duckdb
 import pytest
 from logs import FIRST_A_THEN_B, MAPPED, OPTIONS, write
 
-from evenhand.audit import audit
-from evenhand.audit.address import is_address, read_address, shown
+from evenhand.auditing import audit
+from evenhand.auditing.sources.address import is_address, read_address, shown
 from evenhand.errors import BadParameter
 
 SECRETS = ("s3cr:t", "s3cr", "hidden")

@@ -7,9 +7,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from evenhand.audit import audit
-from evenhand.audit.condition import parse
-from evenhand.audit.opening import open_table
+from evenhand.auditing import audit
+from evenhand.auditing.reading.condition import parse
+from evenhand.auditing.sources.opening import open_table
 from evenhand.errors import BadCondition
 
 FRAME = pd.DataFrame(

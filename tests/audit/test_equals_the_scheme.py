@@ -33,8 +33,8 @@ from evenhand import (
     Window,
     Worst,
 )
-from evenhand.audit import audit
-from evenhand.audit.question import EveryPeriod, every
+from evenhand.auditing import audit
+from evenhand.auditing.judging.question import EveryPeriod, every
 from evenhand.fairness.unfairness import overall_unfairness, unfair_to, unfairness
 from evenhand.monitor import Monitor
 from evenhand.monitor.lines import Batch, microseconds

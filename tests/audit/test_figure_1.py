@@ -8,7 +8,7 @@ import pytest
 from logs import FIRST_A_THEN_B, MAPPED, OPTIONS, SIDE_BY_SIDE, write
 from typer.testing import CliRunner
 
-from evenhand.audit import audit, compare
+from evenhand.auditing import audit, compare
 from evenhand.cli.app import app
 
 

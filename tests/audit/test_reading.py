@@ -14,7 +14,7 @@ import pytest
 from logs import FIRST_A_THEN_B, MAPPED, OPTIONS, write
 from typer.testing import CliRunner
 
-from evenhand.audit import audit
+from evenhand.auditing import audit
 from evenhand.cli.app import app
 from evenhand.errors import BadLog, BadParameter
 

@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from evenhand.audit import audit
+from evenhand.auditing import audit
 
 LOG = Path(__file__).parents[2].parent / "shared" / "data" / "us_state_vaccinations.csv"
 pytestmark = pytest.mark.skipif(not LOG.exists(), reason="the real log is not here")

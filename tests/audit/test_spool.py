@@ -6,8 +6,9 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from evenhand.audit import audit, spool
-from evenhand.audit.spool import Column
+from evenhand.auditing import audit
+from evenhand.auditing.reading import spool
+from evenhand.auditing.reading.spool import Column
 
 
 @pytest.mark.parametrize("dtype", [np.int64, np.float64, "datetime64[us]"])
@@ -52,8 +53,8 @@ def test_cells_in_files_give_the_same_answer(options, monkeypatch):
     asked = {"stakeholder": "who", "time": "at", "amount": "amount", **options}
     expected = audit(log, **asked)
     monkeypatch.setattr(spool, "IN_MEMORY", 100)
-    monkeypatch.setattr("evenhand.audit.engines.duckdb.BLOCK_ROWS", 64)
-    monkeypatch.setattr("evenhand.audit.history.BLOCK_VALUES", 250)
+    monkeypatch.setattr("evenhand.auditing.sources.engines.duckdb.BLOCK_ROWS", 64)
+    monkeypatch.setattr("evenhand.auditing.reading.history.BLOCK_VALUES", 250)
     found = audit(log, **asked)
     assert found.origin == expected.origin
     assert found.score == pytest.approx(expected.score, rel=1e-12)

@@ -16,14 +16,14 @@ from logs import MAPPED, OPTIONS, write
 from typer.testing import CliRunner
 
 from evenhand import Rawls, anytime
-from evenhand.audit import audit
-from evenhand.audit.notes import equals
-from evenhand.audit.standing import Standing, rounding
-from evenhand.audit.terminal import tables
+from evenhand.auditing import audit
+from evenhand.auditing.judging.standing import Standing, rounding
+from evenhand.auditing.notes import equals
 from evenhand.cli.app import app
 from evenhand.monitor import Monitor
 from evenhand.monitor.lines import Batch
 from evenhand.report import report
+from evenhand.report.terminal import tables
 
 # The means are 40/3, 50/3, 80/3 and 110/3. South: −40/3 −20/3 −50/3 −80/3, East: −40/3 −50/3 −80/3
 # −20/3; both −190/3.

@@ -10,10 +10,10 @@ import duckdb
 import pytest
 from logs import MAPPED, OPTIONS, write
 
-from evenhand.audit import audit
-from evenhand.audit.address import read_address
-from evenhand.audit.databases import _connect_to_sqlite
-from evenhand.audit.opening import connect, open_table
+from evenhand.auditing import audit
+from evenhand.auditing.sources.address import read_address
+from evenhand.auditing.sources.databases import _connect_to_sqlite
+from evenhand.auditing.sources.opening import connect, open_table
 from evenhand.errors import BadFile
 
 HEADER = "date,country,doses\n"
@@ -62,7 +62,9 @@ def test_the_file_of_such_a_line_is_named_too(refuses, tmp_path):
 
 def test_a_mistyped_column_does_not_read_the_whole_file(refuses, tmp_path, monkeypatch):
     path = log(tmp_path, HEADER + FIRST + SECOND)
-    monkeypatch.setattr("evenhand.audit.csv_files.refuse_misfits", lambda _, paths: 1 / len(paths))
+    monkeypatch.setattr(
+        "evenhand.auditing.sources.csv_files.refuse_misfits", lambda _, paths: 1 / len(paths)
+    )
     with pytest.raises(ZeroDivisionError):  # of no file at all
         refuses((), path, *OPTIONS, "--amount", "dose")
 
@@ -163,7 +165,7 @@ def test_a_database_is_known_by_its_first_bytes(refuses, tmp_path):
 
 
 def test_an_sqlite_file_is_told_apart_too(monkeypatch, tmp_path):
-    monkeypatch.setattr("evenhand.audit.databases._ibis", lambda: None)
+    monkeypatch.setattr("evenhand.auditing.sources.databases._ibis", lambda: None)
     with duckdb.connect(str(tmp_path / "town.duckdb")):
         pass
     with pytest.raises(BadFile, match="is not an SQLite file: its address begins with duckdb:///"):

@@ -11,7 +11,7 @@ import pytest
 from typer.testing import CliRunner
 
 from evenhand import Rawls, Trace, anytime
-from evenhand.audit import audit
+from evenhand.auditing import audit
 from evenhand.cli.app import app
 from evenhand.envs import Doughnuts
 from evenhand.errors import BadLog, BadParameter, MissingColumn

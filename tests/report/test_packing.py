@@ -11,7 +11,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from evenhand.audit import audit
+from evenhand.auditing import audit
 from evenhand.report import packing
 from evenhand.report.moments import TimeAxis, positions
 

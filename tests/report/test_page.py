@@ -12,8 +12,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from evenhand.audit import audit, compare
-from evenhand.audit.words import number
+from evenhand.auditing import audit, compare
+from evenhand.auditing.answer.words import number
 from evenhand.fairness.aggregation import BalancedUnfairness
 from evenhand.fairness.filters import Always
 from evenhand.fairness.scheme import FairnessScheme

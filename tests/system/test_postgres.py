@@ -17,7 +17,8 @@ import pytest
 import same_numbers as same
 from postgres_server import READER, READER_PASSWORD
 
-from evenhand.audit import audit, checks, compare, counting
+from evenhand.auditing import audit, compare
+from evenhand.auditing.reading import checks, counting
 
 psycopg = pytest.importorskip("psycopg", reason="psycopg is not installed")
 pytest.importorskip("ibis", reason="ibis is not installed")
@@ -126,9 +127,9 @@ def test_long_logs_are_grouped_by_day_and_come_back_in_blocks(source, sources, m
     by_month = audit(totals, **same.TOTALS_MAPPED, every="month")
     monkeypatch.setattr(counting, "EXACT_ROWS", 0)
     for module in ("duckdb", "ibis"):
-        monkeypatch.setattr(f"evenhand.audit.engines.{module}.BLOCK_ROWS", 100)
-    monkeypatch.setattr("evenhand.audit.spool.IN_MEMORY", 1000)
-    monkeypatch.setattr("evenhand.audit.history.BLOCK_VALUES", 1 << 12)
+        monkeypatch.setattr(f"evenhand.auditing.sources.engines.{module}.BLOCK_ROWS", 100)
+    monkeypatch.setattr("evenhand.auditing.reading.spool.IN_MEMORY", 1000)
+    monkeypatch.setattr("evenhand.auditing.reading.history.BLOCK_VALUES", 1 << 12)
     same.assert_same(sources[source]("decisions", **same.MAPPED), anytime, True)
     found = sources[source]("decisions", **same.MAPPED, every="month")
     assert found.origin["time_points"] is None
@@ -423,11 +424,11 @@ def test_memory_does_not_grow_with_the_cells(server, monkeypatch):
         )
     asked = {**same.MAPPED, "welfare": "rawls"}
     expected = audit(server.reader, table="busy", **asked)
-    monkeypatch.setattr("evenhand.audit.engines.ibis.BLOCK_ROWS", 2_000)
-    monkeypatch.setattr("evenhand.audit.spool.IN_MEMORY", 2_000)
-    monkeypatch.setattr("evenhand.audit.history.BLOCK_VALUES", 1 << 14)
-    monkeypatch.setattr("evenhand.audit.judging.KEPT_VALUES", 40_000)
-    monkeypatch.setattr("evenhand.audit.turns.STEP_VALUES", 1)
+    monkeypatch.setattr("evenhand.auditing.sources.engines.ibis.BLOCK_ROWS", 2_000)
+    monkeypatch.setattr("evenhand.auditing.reading.spool.IN_MEMORY", 2_000)
+    monkeypatch.setattr("evenhand.auditing.reading.history.BLOCK_VALUES", 1 << 14)
+    monkeypatch.setattr("evenhand.auditing.judging.judging.KEPT_VALUES", 40_000)
+    monkeypatch.setattr("evenhand.auditing.judging.turns.STEP_VALUES", 1)
     tracemalloc.start()
     found = audit(server.reader, table="busy", **asked)
     _, peak = tracemalloc.get_traced_memory()

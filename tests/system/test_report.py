@@ -10,8 +10,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from evenhand.audit import audit, compare
-from evenhand.audit.words import number
+from evenhand.auditing import audit, compare
+from evenhand.auditing.answer.words import number
 from evenhand.report import report
 from evenhand.report.packing import classes
 
@@ -338,7 +338,7 @@ def same(one, other):
 
 @pytest.mark.parametrize("which", ["plain", "hostile", "pair"])
 def test_downloads_hold_what_json_and_csv_hold(which, request, visit, tmp_path):
-    from evenhand.audit.sheets import sheets
+    from evenhand.report.sheets import sheets
 
     found, path = request.getfixturevalue(which)
     opened = visit(path, accept_downloads=True)

@@ -12,7 +12,8 @@ import polars as pl
 import pytest
 import same_numbers as same
 
-from evenhand.audit import audit, counting
+from evenhand.auditing import audit
+from evenhand.auditing.reading import counting
 
 with warnings.catch_warnings():
     warnings.simplefilter("ignore")
@@ -72,9 +73,9 @@ def test_the_same_numbers_as_pandas(question, decisions, tmp_path):
 def test_moments_of_a_zone_in_blocks(decisions, monkeypatch):
     """Anytime, where rows come back some at a time and lie in files."""
     expected = audit(same.untidy_frame(), **same.MAPPED)
-    monkeypatch.setattr("evenhand.audit.engines.spark.BLOCK_ROWS", 100)
-    monkeypatch.setattr("evenhand.audit.engines.spark.PART_ROWS", 700)
-    monkeypatch.setattr("evenhand.audit.spool.IN_MEMORY", 500)
+    monkeypatch.setattr("evenhand.auditing.sources.engines.spark.BLOCK_ROWS", 100)
+    monkeypatch.setattr("evenhand.auditing.sources.engines.spark.PART_ROWS", 700)
+    monkeypatch.setattr("evenhand.auditing.reading.spool.IN_MEMORY", 500)
     found = audit(decisions, **{**same.MAPPED, "time": "moment"})
     same.assert_same(found, expected, True)
     assert not decisions.sparkSession.sparkContext._jsc.getPersistentRDDs().size() > 1

@@ -16,7 +16,7 @@ import typer
 from evenhand.cli.output import JsonOption, print_json, print_table, visible, working
 
 if TYPE_CHECKING:
-    from evenhand.audit import Answer, Comparison
+    from evenhand.auditing import Answer, Comparison
 
 COLUMNS, ROWS, WHEN, HOW, OUT = (
     "The columns of the log",
@@ -206,9 +206,9 @@ def audit_command(
     """
     # The products here are of 16 by 16 numbers: threads would only wait for each other.
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
-    from evenhand.audit import audit, compare
-    from evenhand.audit.address import shown
-    from evenhand.audit.opening import opened
+    from evenhand.auditing import audit, compare
+    from evenhand.auditing.sources.address import shown
+    from evenhand.auditing.sources.opening import opened
     from evenhand.errors import BadParameter
 
     labels = " and ".join(shown(log) for log in logs)
@@ -270,7 +270,7 @@ def audit_command(
 
 def _tables(logs: list[str], given: list[str]) -> list[str | None]:
     """The table of each log that is in a database: one for all of them, or one each."""
-    from evenhand.audit.address import is_address
+    from evenhand.auditing.sources.address import is_address
 
     stored = [is_address(log) for log in logs]
     if not any(stored):
@@ -292,8 +292,8 @@ def _require_apart(
 ) -> None:
     """Refuse to write over what is read."""
     from evenhand._util.files import require_apart
-    from evenhand.audit.address import FILES, is_address, read_address
-    from evenhand.audit.sheets import SHEETS
+    from evenhand.auditing.sources.address import FILES, is_address, read_address
+    from evenhand.report.sheets import SHEETS
 
     read = [str(file) for file in files if file is not None]
     for log in logs:
@@ -307,7 +307,7 @@ def _require_apart(
 
 
 def _answers(found: Answer | Comparison) -> tuple[Answer, ...]:
-    from evenhand.audit import Answer
+    from evenhand.auditing import Answer
 
     return (found,) if isinstance(found, Answer) else (found.first, found.second)
 
@@ -320,7 +320,7 @@ def _which_columns(label: str, columns: tuple[str, ...], no_stakeholder: bool) -
 
 def _write(found: Answer | Comparison, csv: Path | None, out: Path | None) -> None:
     from evenhand._util.files import write_whole
-    from evenhand.audit.sheets import write_sheets
+    from evenhand.report.sheets import write_sheets
 
     if csv is not None:
         write_sheets(found, csv)
@@ -333,7 +333,8 @@ def _write(found: Answer | Comparison, csv: Path | None, out: Path | None) -> No
 
 
 def _print(found: Answer | Comparison) -> None:
-    from evenhand.audit import Answer, terminal
+    from evenhand.auditing import Answer
+    from evenhand.report import terminal
 
     answers = _answers(found)
     print(visible(found.verdict))

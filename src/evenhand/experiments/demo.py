@@ -11,8 +11,8 @@ from typing import Any
 import jax
 import numpy as np
 
-from evenhand.audit import audit
-from evenhand.audit.answer import Answer
+from evenhand.auditing import audit
+from evenhand.auditing.answer.answer import Answer
 from evenhand.envs import TurnTaking
 from evenhand.experiments.compare import Comparison, compare
 from evenhand.experiments.figures import SMALL_SHOP

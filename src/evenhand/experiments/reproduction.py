@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from evenhand._util.files import write_whole
-from evenhand.audit.answer import Answer
+from evenhand.auditing.answer.answer import Answer
 from evenhand.experiments.claims import CLAIMS, Claim, Finding
 from evenhand.experiments.compare import Comparison, compare
 from evenhand.experiments.figures import FIGURES, Figure, folder_of

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-from evenhand.audit import audit
-from evenhand.audit.answer import Answer
+from evenhand.auditing import audit
+from evenhand.auditing.answer.answer import Answer
 from evenhand.experiments.claims import Finding
 
 MONTHS = ("2021-01-31", "2021-02-28", "2021-03-31", "2021-04-30")

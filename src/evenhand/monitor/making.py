@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from evenhand.audit import entitlement as entitling
-from evenhand.audit.asking import Ask
-from evenhand.audit.roster import read_roster
+from evenhand.auditing.judging.asking import Ask
+from evenhand.auditing.reading import entitlement as entitling
+from evenhand.auditing.reading.roster import read_roster
 from evenhand.errors import BadParameter
 from evenhand.fairness.status import PerEntitlement
 from evenhand.monitor.lines import Keys, Reader

@@ -12,13 +12,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from evenhand.audit.calendar import Period
-from evenhand.audit.notes import equals
-from evenhand.audit.question import EveryPeriod, Question, moment_labels
-from evenhand.audit.roster import Roster, presence
-from evenhand.audit.standing import Standing
-from evenhand.audit.tally import Tally
-from evenhand.audit.words import number
+from evenhand.auditing.answer.words import number
+from evenhand.auditing.judging.calendar import Period
+from evenhand.auditing.judging.question import EveryPeriod, Question, moment_labels
+from evenhand.auditing.judging.standing import Standing
+from evenhand.auditing.judging.tally import Tally
+from evenhand.auditing.notes import equals
+from evenhand.auditing.reading.roster import Roster, presence
 from evenhand.errors import BadParameter
 from evenhand.fairness.scheme import FairnessScheme
 from evenhand.fairness.stream import Block

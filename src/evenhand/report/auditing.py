@@ -6,9 +6,9 @@ import datetime
 from collections.abc import Sequence
 from typing import Any
 
-from evenhand.audit.answer import Answer
-from evenhand.audit.side_by_side import Comparison
-from evenhand.audit.turns import name_of as welfare_name
+from evenhand.auditing.answer.answer import Answer
+from evenhand.auditing.answer.side_by_side import Comparison
+from evenhand.auditing.judging.turns import name_of as welfare_name
 from evenhand.report import charts, over_time, people, questions
 from evenhand.report.element import Child, Markup, element, joined, name_of
 from evenhand.report.moments import TimeAxis

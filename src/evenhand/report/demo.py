@@ -16,7 +16,7 @@ from evenhand.report.template import Part, asset, page
 from evenhand.report.vaccines import two_processes
 
 if TYPE_CHECKING:
-    from evenhand.audit.answer import Answer
+    from evenhand.auditing.answer.answer import Answer
 
 TITLE = "Fairness that remembers"
 COUNTRIES = (("A", "●", "circle"), ("B", "■", "square"))

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from evenhand.audit.words import number
+from evenhand.auditing.answer.words import number
 from evenhand.experiments.claims import title_of
 from evenhand.report import figures
 from evenhand.report.charts import as_spec, drawn_rows, short_axis

@@ -5,7 +5,7 @@ from __future__ import annotations
 import datetime
 from collections.abc import Sequence
 
-from evenhand.audit.answer import Answer
+from evenhand.auditing.answer.answer import Answer
 from evenhand.report.element import Child, Markup, element, figure_of, joined
 from evenhand.report.packing import chosen, rounded
 

@@ -6,11 +6,11 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from evenhand.audit.answer import Answer
-from evenhand.audit.notes import several
-from evenhand.audit.standing import Standing
-from evenhand.audit.turns import name_of as welfare_name
-from evenhand.audit.words import number
+from evenhand.auditing.answer.answer import Answer
+from evenhand.auditing.answer.words import number
+from evenhand.auditing.judging.standing import Standing
+from evenhand.auditing.judging.turns import name_of as welfare_name
+from evenhand.auditing.notes import several
 from evenhand.report import figures
 from evenhand.report.element import Child, Markup, element, figure_of, joined, name_of, table
 from evenhand.report.people import names_of

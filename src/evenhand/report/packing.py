@@ -17,8 +17,8 @@ from typing import Any
 
 import numpy as np
 
-from evenhand.audit.answer import Answer
-from evenhand.audit.words import number
+from evenhand.auditing.answer.answer import Answer
+from evenhand.auditing.answer.words import number
 from evenhand.report.moments import positions
 
 PLAIN = 20_000  # values that are written out with every digit

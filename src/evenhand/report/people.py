@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from evenhand.audit.answer import Answer, StakeholderAnswer
-from evenhand.audit.notes import several
-from evenhand.audit.words import number
+from evenhand.auditing.answer.answer import Answer, StakeholderAnswer
+from evenhand.auditing.answer.words import number
+from evenhand.auditing.notes import several
 from evenhand.report import figures
 from evenhand.report.element import (
     LONG_NAME,

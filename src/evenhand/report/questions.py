@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from evenhand.audit.side_by_side import Comparison, Match
-from evenhand.audit.turns import Reading, Row
+from evenhand.auditing.answer.side_by_side import Comparison, Match
+from evenhand.auditing.judging.turns import Reading, Row
 from evenhand.report.element import Child, Markup, element, figure_of, joined, name_of, table
 from evenhand.report.people import names_of
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from evenhand.audit.answer import Answer
+from evenhand.auditing.answer.answer import Answer
 from evenhand.report.element import Child, Markup, element
 
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from evenhand.audit.answer import Answer
-from evenhand.audit.words import number
+from evenhand.auditing.answer.answer import Answer
+from evenhand.auditing.answer.words import number
 from evenhand.report import figures
 from evenhand.report.element import Markup, element, joined
 from evenhand.report.people import names_of

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from evenhand.audit.answer import Answer
+from evenhand.auditing.answer.answer import Answer
 from evenhand.report.element import Markup, element, figure_of, joined, table
 
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-from evenhand.audit.answer import Answer, Limit
-from evenhand.audit.side_by_side import Comparison
+from evenhand.auditing.answer.answer import Answer, Limit
+from evenhand.auditing.answer.side_by_side import Comparison
 from evenhand.report.element import Child, Markup, element, figure_of, joined, name_of
 from evenhand.report.people import names_of
 

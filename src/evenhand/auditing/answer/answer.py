@@ -1,0 +1,237 @@
+"""What an audit found, as one object: overall, by stakeholder, over time, and the questions."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from evenhand.auditing.judging.judging import Judged
+from evenhand.auditing.judging.standing import Standing
+from evenhand.auditing.judging.turns import Row
+from evenhand.fairness.scheme import FairnessScheme
+
+if TYPE_CHECKING:
+    from jaxtyping import Float
+
+SHOWN_CORRECTIONS = 1000
+
+
+@dataclass(frozen=True)
+class StakeholderAnswer:
+    """One stakeholder. Below 0 is unfair to it, above 0 in its favour (section 4.2.1)."""
+
+    name: str
+    group: str | None
+    entitlement: float | None
+    received: float | None  # the plain amount; None for a group of which it is the status
+    final: float  # its status at the end of the log
+    final_unfairness: float
+    overall_unfairness: float  # summed over the assessments
+    share_below: float  # of the assessments at which it was there
+    assessments: float  # at which it was there
+    longest_spell: int  # assessments below the mean in a row
+    longest_spell_from: str | None  # left out over runs, of which each has its own
+    longest_spell_until: str | None
+    first_unfairness: float | None  # at the first assessment
+    last_unfairness: float | None  # at the last assessment, which may be before the end
+    rank_final: int  # 1 is the most favoured
+    rank_overall: int
+    made_good: bool  # behind over all, not behind at the end
+    fell_behind: bool  # not behind over all, behind at the end
+
+
+@dataclass(frozen=True, eq=False)
+class OverTime:
+    """The assessments in order: when, the welfare, and the unfairness to each stakeholder."""
+
+    times: tuple[str, ...]
+    welfare: Float[np.ndarray, " assessment"] | None
+    unfairness: Float[np.ndarray, "assessment stakeholder"]  # NaN where somebody is not there
+    names: tuple[str, ...]
+    mean: Float[np.ndarray, " assessment"]  # the mean status of those there
+    every: int  # 1, or k if only every k-th of very many assessments is kept here
+    unfinished: Unfinished | None = None
+
+    def standing(self, row: int) -> Standing:
+        """Who stands where at one of the assessments."""
+        apart = self.unfairness[row]
+        return Standing.of(apart, apart + self.mean[row])
+
+
+@dataclass(frozen=True, eq=False)
+class Unfinished:
+    """How things stand in a last period that is not over: shown, flagged and not scored."""
+
+    time: str
+    welfare: float | None
+    unfairness: Float[np.ndarray, " stakeholder"]
+
+
+@dataclass(frozen=True)
+class Limit:
+    """A threshold that was set, what was found, and in words how it was broken, if it was."""
+
+    option: str
+    limit: float
+    found: float
+    breach: str | None
+
+
+@dataclass(frozen=True)
+class Overall:
+    """The audit in a few numbers."""
+
+    score: float
+    even_score: float | None  # what the same amounts, evenly shared at each time, would score
+    assessments: float
+    unequal_assessments: float  # at which somebody was below the mean
+    unfinished: str | None  # a last period that is shown but not scored
+    worst_unfairness: float  # the lowest to anyone at any assessment
+    first: str
+    last: str
+
+
+@dataclass(frozen=True, eq=False)
+class Answer:
+    """What `audit` returns."""
+
+    label: str
+    question: str
+    scheme: FairnessScheme
+    overall: Overall
+    by_stakeholder: tuple[StakeholderAnswer, ...]
+    over_time: OverTime
+    questions: tuple[Row, ...]
+    notes: tuple[str, ...]
+    verdict: str
+    at_end: Standing  # who stands where at the end
+    runs: int | None = None  # of which this is the mean, where the log has runs
+    asks: tuple[str, ...] = ()  # the notes that the reader should answer
+    gaps: tuple[str, ...] = ()
+    corrections: tuple[tuple[str, str, float], ...] = ()  # when, who, how much was taken back
+    limits: tuple[Limit, ...] = ()  # the thresholds that were set
+    origin: dict[str, Any] = field(default_factory=dict)  # version, input, fingerprint
+
+    @property
+    def score(self) -> float:
+        return self.overall.score
+
+    @property
+    def breaches(self) -> tuple[str, ...]:
+        return tuple(limit.breach for limit in self.limits if limit.breach is not None)
+
+    @property
+    def treated_worst(self) -> tuple[str, ...]:
+        """Everyone treated worst over all: several where equal, nobody if none is behind."""
+        return self.questions[0].all_worst
+
+    @property
+    def worst_at_end(self) -> tuple[str, ...]:
+        """Everyone furthest below the mean at the end; nobody where all are equal."""
+        return tuple(self.over_time.names[place] for place in self.at_end.lowest)
+
+    def stakeholder(self, name: str) -> StakeholderAnswer:
+        return next(one for one in self.by_stakeholder if one.name == name)
+
+    def to_json(self) -> dict[str, Any]:
+        """The answer as plain values, for --json and for other programs."""
+        overall = {k: _plain(v) for k, v in vars(self.overall).items() if k != "assessments"}
+        return {
+            "log": self.label,
+            "question": self.question,
+            "scheme": self.scheme.describe(),
+            "verdict": self.verdict,
+            "score": self.overall.score,
+            "assessments": self.overall.assessments,
+            "runs": self.runs,
+            "all_treated_worst": list(self.treated_worst),
+            "overall": overall,
+            "stakeholders": [
+                {k: _plain(v) for k, v in vars(one).items()} for one in self.by_stakeholder
+            ],
+            "over_time": self._over_time(),
+            "questions": [row.to_json() for row in self.questions],
+            "gaps": list(self.gaps),
+            "corrections": [
+                {"time": time, "stakeholder": who, "amount": amount}
+                for time, who, amount in self.corrections
+            ],
+            "limits": [vars(limit) for limit in self.limits],
+            "breaches": list(self.breaches),
+            "notes": list(self.notes),
+            "asks": list(self.asks),
+            "origin": self.origin,
+        }
+
+    def _over_time(self) -> dict[str, Any]:
+        table = self.over_time
+        return {
+            "times": list(table.times),
+            "welfare": None if table.welfare is None else table.welfare.tolist(),
+            "mean": [_plain(value) for value in table.mean.tolist()],
+            "unfairness": {
+                name: [_plain(value) for value in column]
+                for name, column in zip(table.names, table.unfairness.T.tolist(), strict=True)
+            },
+            "every": table.every,
+            "unfinished": None
+            if table.unfinished is None
+            else {
+                "time": table.unfinished.time,
+                "welfare": table.unfinished.welfare,
+                "unfairness": dict(
+                    zip(
+                        table.names,
+                        [_plain(value) for value in table.unfinished.unfairness.tolist()],
+                        strict=True,
+                    )
+                ),
+            },
+        }
+
+
+def _plain(value: Any) -> Any:
+    return None if isinstance(value, float) and not np.isfinite(value) else value
+
+
+def by_stakeholder(
+    judged: Judged,
+    names: tuple[str, ...],
+    received: np.ndarray | None,
+    entitlements: np.ndarray | None,
+    groups: dict[str, str],
+) -> tuple[StakeholderAnswer, ...]:
+    """The figures of each stakeholder, the worst treated over all first."""
+    tally = judged.tally
+    standing = tally.standing
+    rank_final, rank_overall = judged.final_standing.ranks, standing.ranks
+    behind, below = standing.behind, judged.final_below
+    answers = []
+    for i in standing.worst_first:
+        spell = int(tally.longest[i])
+        end = int(tally.longest_end[i])
+        answers.append(
+            StakeholderAnswer(
+                name=names[i],
+                group=groups.get(names[i]),
+                entitlement=None if entitlements is None else float(entitlements[i]),
+                received=None if received is None else float(received[i]),
+                final=float(judged.final[i]),
+                final_unfairness=float(judged.final_unfairness[i]),
+                overall_unfairness=float(tally.overall[i]),
+                share_below=float(tally.share_below[i]),
+                assessments=int(tally.judged[i]),
+                longest_spell=spell,
+                longest_spell_from=judged.label(end - spell + 1) if spell else None,
+                longest_spell_until=judged.label(end) if spell else None,
+                first_unfairness=float(tally.first[i]),
+                last_unfairness=float(tally.last[i]),
+                rank_final=int(rank_final[i]),
+                rank_overall=int(rank_overall[i]),
+                made_good=bool(behind[i] and not below[i]),
+                fell_behind=bool(below[i] and not behind[i]),
+            )
+        )
+    return tuple(answers)

@@ -1,0 +1,278 @@
+"""Section 4: when to look. The paper's long-term, periodic, anytime and bounded fairness.
+
+A question lays a history out as the steps of a trace and says at which of them it is assessed.
+Under a calendar question a step is a period, so that empty periods are assessed too; under every
+other a step is a time point of the log.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from evenhand.auditing.judging.calendar import PERIODS, Period
+from evenhand.auditing.reading.history import History
+from evenhand.errors import BadParameter
+from evenhand.fairness.filters import AfterEach, Always, Every, Filter, Final
+from evenhand.fairness.trace import Step, Trace
+
+if TYPE_CHECKING:
+    from jaxtyping import Bool, Int
+
+State = Any
+
+
+@dataclass(frozen=True)
+class Marked(Filter):
+    """Bounded fairness: at the steps that carry a mark (the step's action is the mark)."""
+
+    words: str
+
+    def init(self) -> State:
+        return ()
+
+    def update(self, state: State, step: Step) -> tuple[State, Any]:
+        return state, bool(step.action)
+
+    def scan(self, state: State, steps: Trace) -> tuple[State, Bool[np.ndarray, " time"]]:
+        return state, np.asarray(steps.actions, dtype=bool)
+
+    def describe(self) -> str:
+        return self.words
+
+
+@dataclass(frozen=True, eq=False)
+class Timeline:
+    """A history laid out as steps: which step each slot belongs to, and what each is called."""
+
+    step_of_slot: Int[np.ndarray, " slot"]
+    steps: int
+    moments: np.ndarray  # when each step is judged: its time point, or its period's last moment
+    label: Callable[[int], str]
+    marks: Bool[np.ndarray, " step"] | None = None  # for a filter that needs them
+    gaps: tuple[str, ...] = ()  # periods in which nothing happened
+    filter: Filter | None = None  # where merged steps need another filter than time points do
+
+
+class Question(ABC):
+    """When to look."""
+
+    name: str  # as in the table of questions
+    needs_every_time_point: bool = True
+    needs_dates: bool = False
+
+    @abstractmethod
+    def filter(self) -> Filter: ...
+
+    def timeline(self, history: History, until: Any) -> Timeline:
+        slots = history.slots
+        return Timeline(np.arange(len(slots)), len(slots), slots, lambda k: moment_label(slots[k]))
+
+    def merged(self, history: History, until: Any) -> Timeline:
+        """The same with time points merged that need not be told apart, where a status is a sum."""
+        return self.timeline(history, until)
+
+    @abstractmethod
+    def adverb(self) -> str:
+        """How a sentence says it: "unequal month by month"."""
+
+
+@dataclass(frozen=True)
+class EachEvent(Question):
+    """Definition "anytime fairness": at every time point of the log."""
+
+    name = "each event"
+
+    def filter(self) -> Filter:
+        return Always()
+
+    def adverb(self) -> str:
+        return "from one time point to the next"
+
+
+@dataclass(frozen=True)
+class EveryN(Question):
+    """Definition "periodic fairness": after every N time points, ⌊T/N⌋ times."""
+
+    number: int
+
+    def __post_init__(self) -> None:
+        Every(self.number)  # refuses what is no whole number from 1
+
+    @property
+    def name(self) -> str:  # type: ignore[override]
+        return f"every {self.number} time points"
+
+    def filter(self) -> Filter:
+        return Every(self.number)
+
+    def merged(self, history: History, until: Any) -> Timeline:
+        slots, size = history.slots, self.number
+        ends = np.minimum(np.arange(size, len(slots) + size, size), len(slots)) - 1
+        return Timeline(
+            step_of_slot=np.arange(len(slots)) // size,
+            steps=len(ends),
+            moments=slots[ends],
+            label=lambda k: moment_label(slots[ends[k]]),
+            marks=np.arange(1, len(ends) + 1) * size <= len(slots),
+            filter=Marked(self.filter().describe()),
+        )
+
+    def adverb(self) -> str:
+        return f"looked at every {self.number} time points"
+
+
+@dataclass(frozen=True)
+class EveryPeriod(Question):
+    """Definition "periodic fairness" by the calendar, empty periods included."""
+
+    period: Period
+    needs_every_time_point = False
+    needs_dates = True
+
+    @property
+    def name(self) -> str:  # type: ignore[override]
+        return f"every {self.period.name}"
+
+    def filter(self) -> Filter:
+        return Marked(f"at the end of every {self.period.name}")
+
+    def adverb(self) -> str:
+        return f"{self.period.name} by {self.period.name}"
+
+    def timeline(self, history: History, until: Any) -> Timeline:
+        if history.plain_numbers:
+            raise BadParameter(
+                f"--every {self.period.name} needs dates, and the log's times are plain numbers: "
+                "use --every N for every N time points, or say how dates are written with "
+                "--time-format, such as %Y%m%d."
+            )
+        days = history.days()
+        reached = days[-1] if until is None else max(days[-1], np.datetime64(until, "D"))
+        numbers = self.period.number(np.append(days, reached))
+        first, last = int(numbers[0]), int(numbers[-1])
+        every = np.arange(first, last + 1)
+        last_days = self.period.last_day(every)
+        ends = np.minimum(last_days, reached)
+        empty = np.bincount(numbers[:-1] - first, minlength=len(every)) == 0
+        return Timeline(
+            step_of_slot=numbers[:-1] - first,
+            steps=len(every),
+            moments=(ends + 1).astype("datetime64[us]") - 1,
+            label=lambda k: self.period.label(first + k),
+            marks=last_days <= reached,
+            gaps=tuple(self.period.label(int(k)) for k in every[empty]),
+        )
+
+
+@dataclass(frozen=True)
+class AfterEachAmount(Question):
+    """Definition "bounded fairness": whenever another amount has been distributed."""
+
+    amount: float
+
+    def __post_init__(self) -> None:
+        if not (self.amount > 0 and np.isfinite(self.amount)):
+            raise BadParameter(f"--after-each is {self.amount:g}: it must be a positive number.")
+
+    @property
+    def name(self) -> str:  # type: ignore[override]
+        return f"after each {self.amount:,g}"
+
+    def filter(self) -> Filter:
+        return AfterEach(self.amount)
+
+    def adverb(self) -> str:
+        return f"each time another {self.amount:,g} had been given out"
+
+
+@dataclass(frozen=True)
+class WhenMarked(Question):
+    """Definition "bounded fairness": at time points with an event of which a condition holds."""
+
+    condition: str
+
+    @property
+    def name(self) -> str:  # type: ignore[override]
+        return f"when {self.condition}"
+
+    def filter(self) -> Filter:
+        return Marked(f"wherever {self.condition}")
+
+    def adverb(self) -> str:
+        return f"whenever {self.condition}"
+
+    def timeline(self, history: History, until: Any) -> Timeline:
+        plain = super().timeline(history, until)
+        return Timeline(plain.step_of_slot, plain.steps, plain.moments, plain.label, history.marks)
+
+
+@dataclass(frozen=True)
+class AtEnd(Question):
+    """Definition "long-term fairness": the end alone, for which every slot is one step."""
+
+    name = "at the end"
+    needs_every_time_point = False
+
+    def filter(self) -> Filter:
+        return Final()
+
+    def adverb(self) -> str:
+        return "at the end"
+
+    def merged(self, history: History, until: Any) -> Timeline:
+        last = history.slots[-1:]
+        return Timeline(
+            np.zeros(len(history.slots), dtype=np.int64), 1, last, lambda k: moment_label(last[k])
+        )
+
+
+@dataclass(frozen=True)
+class AsTheScheme(Question):
+    """The filter B of a scheme file, over the time points of the log."""
+
+    own: Filter
+    name = "as the scheme says"
+
+    def filter(self) -> Filter:
+        return self.own
+
+    def adverb(self) -> str:
+        return "at the times the scheme looks"
+
+
+def every(text: str) -> Question:
+    """`--every month`, or `--every 12` for every 12 time points."""
+    if text in PERIODS:
+        return EveryPeriod(PERIODS[text])
+    if text.isdecimal() and len(text) < 19 and int(text) > 0:  # a longer one is no int64
+        return EveryN(int(text))
+    raise BadParameter(
+        f"--every is {text!r}: it must be {', '.join(PERIODS)}, or a whole number of time points."
+    )
+
+
+def moment_label(moment: Any) -> str:
+    """A moment as people write it: a date, a time to the second, or a number."""
+    return moment_labels(np.asarray(moment)[None])[0]
+
+
+def moment_labels(moments: np.ndarray) -> list[str]:
+    """Many of them.
+
+    >>> moment_labels(np.array(["2021-03-31T00:00", "2021-03-31T10:30"], dtype="M8[us]"))
+    ['2021-03-31', '2021-03-31 10:30:00']
+    """
+    if moments.dtype.kind != "M":
+        return [f"{int(x)}" if x == int(x) else f"{x!r}" for x in moments.tolist()]
+    texts = np.datetime_as_string(moments, unit="us").tolist()
+    return [
+        text[:10]
+        if text.endswith("T00:00:00.000000")
+        else text.removesuffix(".000000").replace("T", " ")
+        for text in texts
+    ]

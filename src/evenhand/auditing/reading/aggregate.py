@@ -1,0 +1,71 @@
+"""A row that is no stakeholder: "United States" beside its states, or one name in two spellings."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from evenhand.auditing.notes import Notes, listed
+from evenhand.auditing.reading.history import History
+
+CLOSE = 0.02  # how near the sum of the others counts as equal to it
+# Real parts overlap and are reported apart, so a total that towers above the rest may be off by
+# more: in the United States' vaccine counts the parts come to 105 % of the whole, and once 116 %.
+LOOSE, TOWERS = 0.2, 3.0
+FAR_APART = 20  # times
+
+
+def find_aggregate(history: History) -> str | None:
+    """Whoever received what all others received together, in all and halfway through."""
+    size = len(history.names)
+    if size < 3:
+        return None
+    half = np.searchsorted(history.slot, len(history.slots) // 2)
+    early = np.bincount(history.who[:half], weights=history.amount[:half], minlength=size)
+    totals = history.totals()
+    place = int(np.argmax(totals))
+    second = np.delete(totals, place).max()
+    close = LOOSE if totals[place] >= TOWERS * second else CLOSE
+    # Chance makes one number the sum of the others; it seldom does so twice.
+    if _is_sum(totals, place, close) and (not early.any() or _is_sum(early, place, close)):
+        return history.names[place]
+    return None
+
+
+def _is_sum(amounts: np.ndarray, place: int, close: float) -> bool:
+    others = amounts.sum() - amounts[place]
+    return bool(amounts[place] > 0 and abs(amounts[place] - others) <= close * amounts[place])
+
+
+def note_aggregate(history: History, notes: Notes) -> None:
+    """Ask about a stakeholder that looks like the sum of the others."""
+    name = find_aggregate(history)
+    if name is not None:
+        notes.ask(
+            f"Is {name!r} the sum of the others? Its amounts come to what theirs come to taken "
+            f"together. If it is no stakeholder of its own, leave it out: --exclude {name!r}."
+        )
+
+
+def note_alike(history: History, notes: Notes) -> None:
+    """Point at names that differ only in capitals and spaces."""
+    alike: dict[str, list[str]] = {}
+    for name in history.names:
+        alike.setdefault(" ".join(name.casefold().split()), []).append(name)
+    pairs = [
+        " and ".join(repr(name) for name in names) for names in alike.values() if len(names) > 1
+    ]
+    if pairs:
+        notes.ask(
+            f"Are these the same? {listed(pairs, 3)} differ only in capitals or spaces, and are "
+            "judged as different stakeholders. If they are one, mend the names in the log."
+        )
+
+
+def note_sizes(final: np.ndarray, notes: Notes) -> None:
+    """Where statuses lie far apart and no entitlement is known, size may be the reason."""
+    positive = final[final > 0]
+    if len(positive) > 1 and positive.max() > FAR_APART * positive.min():
+        notes.add(
+            f"The largest status is {positive.max() / positive.min():,.0f} times the smallest. If "
+            "stakeholders differ in size or need, compare them with --entitlement."
+        )

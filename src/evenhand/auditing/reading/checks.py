@@ -1,0 +1,218 @@
+"""What may be wrong with a log: an error that names the rows, or a note that counts them."""
+
+from __future__ import annotations
+
+import datetime
+import shlex
+from typing import Any, NamedTuple
+
+import narwhals as nw
+
+from evenhand.auditing.judging.question import moment_label
+from evenhand.auditing.notes import Notes, listed, several
+from evenhand.auditing.reading.reading import Events
+from evenhand.auditing.reading.values import not_finite
+from evenhand.auditing.sources.engines import engine_of, fetch
+from evenhand.auditing.sources.opening import ROW, SAME
+from evenhand.errors import BadLog, NotFinite
+
+Cells = nw.LazyFrame[Any]
+
+# Ways to write a day and a time of day that are not ISO 8601.
+DAYS = ("%d.%m.%Y", "%d/%m/%Y", "%m/%d/%Y", "%d-%m-%Y", "%Y/%m/%d", "%d %B %Y", "%d %b %Y")
+TIMES = ("", " %H:%M", " %H:%M:%S", " %I:%M %p")
+
+
+class Seen(NamedTuple):
+    """A first look at who is in a log."""
+
+    names: tuple[str, ...]  # in the engine's own order
+    cells: int  # pairs of a time and a name that occur
+    wrong: bool  # whether something cannot be read
+    endless: bool  # whether some sum is no finite number
+
+
+def look(events: Events, cells: Cells) -> Seen:
+    """The names, and whether anything is wrong with their cells, in one pass."""
+    endless = not_finite(nw.col("amount"))
+    wrong = (nw.col("at").is_null() & (nw.col("events") > 0)) | nw.col("who").is_null() | endless
+    if events.text_amounts:
+        wrong = wrong | (nw.col("unread") > 0)
+    by_name = cells.with_columns(wrong=wrong, endless=endless).group_by("who")
+    parts = nw.len().alias("cells"), nw.col("wrong").any(), nw.col("endless").any()
+    found = fetch(by_name.agg(*parts).sort("who"))
+    return Seen(
+        tuple(str(name) for name in found["who"]),
+        int(found["cells"].sum()),
+        bool((found["wrong"] == 1).any()),
+        bool((found["endless"] == 1).any()),
+    )
+
+
+def refuse_unreadable(events: Events) -> None:
+    """What cannot be placed in time, has no name or is no number, with the rows that are so."""
+    _refuse_nameless(events)
+    _refuse_no_numbers(events)
+    _refuse_timeless(events)
+
+
+def _refuse_nameless(events: Events) -> None:
+    nameless, column = nw.col("who").is_null(), events.columns.stakeholder
+    if _any(events, nameless):
+        raise BadLog(
+            f"{events.table.label} has no name in column {column!r} at "
+            f"{events.rows_where(nameless, 'at')}: fill it in, or leave such rows out with "
+            f"--where '\"{column}\" is not null'."
+        )
+
+
+def _refuse_no_numbers(events: Events) -> None:
+    amount, column, label = nw.col("amount"), events.columns.amount, events.table.label
+    if events.text_amounts:
+        unread = amount.is_null() & ~nw.col("amount_text").is_null()
+        if _any(events, unread):
+            raise BadLog(
+                f"column {column!r} of {label} holds what is no number at "
+                f"{events.rows_where(unread, 'amount_text')}: mend it, or leave such rows out "
+                "with --where."
+            )
+    infinite = not_finite(amount)
+    if _any(events, infinite):
+        raise NotFinite(
+            f"column {column!r} of {label} is infinite at {events.rows_where(infinite, 'amount')}: "
+            "mend it, or leave such rows out with --where."
+        )
+
+
+def _refuse_timeless(events: Events) -> None:
+    timeless, columns = nw.col("at").is_null() & ~nw.col("amount").is_null(), events.columns
+    if not _any(events, timeless):
+        return
+    place = events.rows_where(timeless, "at_text" if events.text_times else "who")
+    mend = "say how dates are written: with --time-format, such as %d/%m/%Y"
+    if not engine_of(events.frame).knows_formats:
+        mend = "leave such rows out with --where, or make a view in which it is a timestamp"
+    elif columns.time_format is not None:
+        mend = f"say how dates are written: with another --time-format than {columns.time_format}"
+    elif formats := _formats_that_fit(events, timeless):
+        known = " or ".join(f"--time-format {shlex.quote(found)}" for found in formats)
+        mend = f"say how dates are written: {known}"
+    raise BadLog(
+        f"column {columns.time!r} of {events.table.label} holds what is no date or time at "
+        f"{place}: mend it, or {mend}."
+    )
+
+
+def _formats_that_fit(events: Events, timeless: nw.Expr) -> list[str]:
+    """The common ways to write a date that all of the texts we could not read follow."""
+    if not events.text_times:
+        return []
+    texts = fetch(events.frame.filter(timeless).select("at_text").head(1000))["at_text"]
+    fitting = []
+    for found in (day + time for time in TIMES for day in DAYS):
+        try:
+            for text in texts:
+                datetime.datetime.strptime(str(text).strip(), found)
+        except ValueError:
+            continue
+        fitting.append(found)
+    return fitting[:2]
+
+
+def refuse_two_readings(events: Events, cells: Cells) -> None:
+    """A running total has one value at a time; two different ones are two series."""
+    twice = (nw.col("amount") != nw.col("least")) & (nw.col("events") > 1)
+    found = fetch(cells.filter(twice).select("who", "at", "amount", "least").sort("at", "who"))
+    if len(found["who"]):
+        raise BadLog(
+            f"{found['who'][0]!r} has two running totals at {moment_label(found['at'][0])} "
+            f"({found['least'][0]:,g} and {found['amount'][0]:,g}; "
+            f"{several(len(found['who']), 'such case')} in all): --cumulative needs one series a "
+            "stakeholder, so choose one with --where or add them up first."
+        )
+
+
+def note_rows(
+    events: Events, empty: int, negative: int, rows: int, notes: Notes, search: bool
+) -> None:
+    """Empty and negative amounts and falling totals; with `search`, also what needs every row."""
+    if empty:
+        notes.add(
+            f"{several(empty, 'row has', 'rows have')} an empty amount and are no events."
+            if empty > 1
+            else "1 row has an empty amount and is no event."
+        )
+    if negative and events.columns.cumulative:
+        notes.add(
+            f"A running total falls {several(negative, 'time')}: taken as "
+            f"{'a correction' if negative == 1 else 'corrections'} and applied."
+        )
+    elif negative:
+        notes.add(
+            f"Negative amounts occur at {several(negative, 'time point')} of a stakeholder: "
+            "taken as corrections and applied."
+        )
+    if not search:
+        notes.add(f"With {rows:,} rows, the log was not searched for duplicate or unsorted rows.")
+        return
+    _note_duplicates(events, notes)
+    _note_order(events, notes)
+    _note_zones(events, notes)
+
+
+def _note_duplicates(events: Events, notes: Notes) -> None:
+    keys = [SAME] if events.has(SAME) else ["who", "at", "amount"]
+    twice = events.frame.group_by(*keys).agg(copies=nw.len()).filter(nw.col("copies") > 1)
+    copies = fetch(twice.select("copies"))["copies"]
+    extra = int(copies.sum() - len(copies))
+    if not extra:
+        return
+    if not events.has(SAME):  # in an engine of its own, only what is asked for is looked at
+        notes.add(
+            f"{several(extra, 'row has', 'rows have')} the name, time and amount of another row: "
+            "kept, since two equal events may both have happened."
+        )
+        return
+    notes.add(
+        f"{several(extra, 'row is', 'rows are')} an exact copy of another row: kept, since "
+        "two equal events may both have happened."
+        if extra == 1
+        else f"{extra:,} rows are exact copies of other rows: kept, since equal events may "
+        "both have happened."
+    )
+
+
+def _note_order(events: Events, notes: Notes) -> None:
+    if not events.has(ROW):
+        return
+    placed = events.frame.select("at", ROW).filter(~nw.col("at").is_null())
+    before = placed.with_columns(before=nw.col("at").shift(1).over(order_by=ROW))
+    found = fetch(before.filter(nw.col("at") < nw.col("before")).select(rows=nw.len()))
+    count = int(found["rows"][0])
+    if count:
+        notes.add(
+            f"{several(count, 'row is', 'rows are')} earlier than the row above: the log was put "
+            "in order of time."
+        )
+
+
+def _note_zones(events: Events, notes: Notes) -> None:
+    if not events.text_times or events.plain_numbers:
+        return
+    zoned = engine_of(events.frame).zones(events.frame, "at_text", "zone")
+    found = fetch(
+        zoned.group_by("zone").agg(rows=nw.len()).sort("rows", "zone", descending=[True, False])
+    )
+    counts = {
+        str(name or ""): int(rows) for name, rows in zip(found["zone"], found["rows"], strict=True)
+    }
+    if len(counts) > 1:
+        parts = [f"{name or 'none'} in {several(rows, 'row')}" for name, rows in counts.items()]
+        notes.add(
+            f"Times come in {len(counts)} zones ({listed(parts)}): all were put into UTC, and a "
+            "time without a zone was taken as UTC. Days are counted in UTC."
+        )
+
+
+def _any(events: Events, wrong: nw.Expr) -> bool:
+    return len(fetch(events.frame.filter(wrong).select("amount").head(1))["amount"]) > 0

@@ -1,0 +1,191 @@
+"""From events to a history: who received how much at each time point, worked out in the engine.
+
+One pass over the log groups it by time and stakeholder; what comes back has a row for each pair
+that occurs, and comes in blocks. A log too long for that is grouped by day, where the question is
+about calendar time.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import narwhals as nw
+import numpy as np
+
+from evenhand.auditing.notes import Notes, several
+from evenhand.auditing.reading import checks
+from evenhand.auditing.reading.history import History
+from evenhand.auditing.reading.reading import Events
+from evenhand.auditing.reading.spool import Column
+from evenhand.auditing.sources.engines import Arrays, engine_of, fetch
+from evenhand.errors import BadLog
+
+EXACT_ROWS = 5_000_000  # a longer log is grouped by day where no question needs every time point
+CHECKED_ROWS = 5_000_000  # a longer log is not searched for rows that are duplicates or unsorted
+
+
+def count(events: Events, notes: Notes, exact: bool, names: tuple[str, ...] = ()) -> History:
+    """The history of a log; `names` are those on a roster, if there is one."""
+    engine = engine_of(events.frame)
+    rows = int(fetch(events.frame.select(rows=nw.len()))["rows"][0])
+    if rows == 0:
+        raise BadLog(
+            f"{events.table.label} has no rows to judge: it holds a header only, or the filters "
+            "leave nothing."
+        )
+    small = rows <= CHECKED_ROWS
+    exact = exact or rows <= EXACT_ROWS or events.plain_numbers
+    held = engine.hold(_cells(events, exact))
+    try:
+        seen = checks.look(events, held)
+        # Looking at every amount for NaN costs a tenth of the pass; a sum shows if there is any.
+        if engine.has_nan and seen.endless:
+            engine.release(held)
+            events = events.without_nan()
+            held = engine.hold(_cells(events, exact))
+            seen = checks.look(events, held)
+        if seen.wrong:
+            checks.refuse_unreadable(events)
+        everyone = tuple(sorted({*seen.names, *names}))
+        cells = held
+        if events.columns.cumulative:
+            checks.refuse_two_readings(events, cells)
+            cells = _differences(cells, exact, events.plain_numbers)
+        index = cells.select("who").unique().with_row_index("code", order_by="who")
+        coded = cells.join(index, on="who").drop("who")
+        gathered = _Gathering(events, seen.names, everyone)
+        for block in engine.blocks(coded, ("at", "code"), seen.cells):
+            gathered.take(block)
+    finally:
+        engine.release(held)
+    gathered.refuse_change(rows)
+    checks.note_rows(events, gathered.empty, gathered.negative, rows, notes, search=small)
+    return gathered.history(exact, rows)
+
+
+def _cells(events: Events, exact: bool) -> nw.LazyFrame[Any]:
+    return _readings(events) if events.columns.cumulative else _sums(events, exact)
+
+
+def _sums(events: Events, exact: bool) -> nw.LazyFrame[Any]:
+    frame = events.frame
+    if not exact and not events.plain_numbers:
+        frame = frame.with_columns(nw.col("at").dt.date())
+    return frame.group_by("at", "who").agg(*_aggregates(events, nw.col("amount").sum()))
+
+
+def _aggregates(events: Events, amount: nw.Expr) -> list[nw.Expr]:
+    col = nw.col("amount")
+    parts = [
+        amount.alias("amount"),
+        nw.len().alias("rows"),
+        col.count().alias("events"),
+        col.min().alias("least"),
+    ]
+    if events.text_amounts:
+        unread = col.is_null() & ~nw.col("amount_text").is_null()
+        one = nw.when(unread).then(nw.lit(1)).otherwise(nw.lit(0))
+        parts.append(one.sum().alias("unread"))
+    if events.has("mark"):
+        parts.append((nw.col("mark") & ~col.is_null()).any().alias("mark"))
+    return parts
+
+
+def _readings(events: Events) -> nw.LazyFrame[Any]:
+    """Running totals: one reading for each stakeholder and time, before differences are taken."""
+    return events.frame.group_by("at", "who").agg(*_aggregates(events, nw.col("amount").max()))
+
+
+def _differences(cells: nw.LazyFrame[Any], exact: bool, plain_numbers: bool) -> nw.LazyFrame[Any]:
+    """What was added since the reading before; the first reading is an increment itself."""
+    read = cells.filter(nw.col("events") > 0)
+    before = nw.col("amount").shift(1).over("who", order_by="at")
+    read = read.with_columns(before=before)
+    gained = nw.when(nw.col("before").is_null()).then(nw.col("amount"))
+    read = read.with_columns(amount=gained.otherwise(nw.col("amount") - nw.col("before")))
+    read = read.with_columns(least=nw.col("amount")).drop("before")
+    both = nw.concat([read, cells.filter(nw.col("events") == 0).select(read.columns)])
+    if exact or plain_numbers:
+        return both
+    names = both.collect_schema().names()
+    parts = [nw.col(n).sum() for n in ("amount", "rows", "events", "unread") if n in names]
+    parts += [nw.col("least").min()] + ([nw.col("mark").any()] if "mark" in names else [])
+    return both.with_columns(nw.col("at").dt.date()).group_by("at", "who").agg(*parts)
+
+
+class _Gathering:
+    """What comes back of a log, block by block, made into a history."""
+
+    def __init__(self, events: Events, names: Sequence[str], everyone: tuple[str, ...]) -> None:
+        self.events, self.names = events, everyone
+        places = {name: k for k, name in enumerate(everyone)}
+        self._place = np.array([places[name] for name in names], dtype=np.int64)
+        self.rows = self.counted = self.negative = 0
+        self._slots = Column(np.float64 if events.plain_numbers else "datetime64[us]")
+        self._slot, self._who = Column(np.int64), Column(np.int64)
+        self._amount = Column(np.float64)
+        self._marked: list[np.ndarray] | None = [] if events.has("mark") else None
+        self._last: Any = None
+
+    @property
+    def empty(self) -> int:
+        """Rows that are no events."""
+        return self.rows - self.counted
+
+    def take(self, found: Arrays) -> None:
+        counts = found["events"].astype(np.int64)
+        self.rows += int(found["rows"].sum())
+        self.counted += int(counts.sum())
+        self.negative += int((found["least"] < 0).sum())
+        kept = counts > 0
+        at = found["at"][kept]
+        if not len(at):
+            return
+        code = found["code"][kept].astype(np.int64)
+        if code.max() >= len(self._place):
+            raise self._changed()
+        first = self._last is None or at[0] != self._last
+        new = np.concatenate(([first], at[1:] != at[:-1]))
+        slot = self._slots.length - 1 + np.cumsum(new)
+        self._slots.append(at[new])
+        self._slot.append(slot)
+        self._who.append(self._place[code])
+        self._amount.append(found["amount"][kept])
+        if self._marked is not None:
+            self._marked.append(np.unique(slot[found["mark"][kept] == 1]))
+        self._last = at[-1]
+
+    def refuse_change(self, rows: int) -> None:
+        """A table is asked several times; where it is no longer the same, nothing would be true."""
+        if self.rows != rows:
+            raise self._changed()
+
+    def _changed(self) -> BadLog:
+        return BadLog(
+            f"{self.events.table.label} changed while it was read: audit a table that stays as it "
+            "is for so long, such as a copy."
+        )
+
+    def history(self, exact: bool, rows: int) -> History:
+        if not self._slots.length:
+            raise BadLog(
+                f"{self.events.table.label} has no events: none of its {several(rows, 'row')} has "
+                "an amount."
+            )
+        marks = None
+        if self._marked is not None:
+            marks = np.zeros(self._slots.length, dtype=bool)
+            for slots in self._marked:
+                marks[slots] = True
+        return History(
+            names=self.names,
+            slots=self._slots.array(),
+            slot=self._slot.array(),
+            who=self._who.array(),
+            amount=self._amount.array(),
+            marks=marks,
+            exact=exact,
+            rows=rows,
+            events=self.counted,
+        )

@@ -1,0 +1,91 @@
+"""What each is entitled to: a column of the log, or a table of two columns (population, need)."""
+
+from __future__ import annotations
+
+import difflib
+import os
+from collections.abc import Mapping
+from typing import Any
+
+import narwhals as nw
+import numpy as np
+
+from evenhand.auditing.notes import Notes, listed, several
+from evenhand.auditing.reading.reading import Events
+from evenhand.auditing.reading.values import read_numbers
+from evenhand.auditing.sources.engines import fetch
+from evenhand.auditing.sources.opening import Table, open_table
+from evenhand.errors import BadParameter, BadRoster, ZeroEntitlement
+
+
+def is_column(entitlement: Any, log: Table) -> bool:
+    """Whether --entitlement means a column of the log; otherwise it is a table of its own."""
+    if not isinstance(entitlement, str) or entitlement in log.columns:
+        return isinstance(entitlement, str)
+    if os.path.exists(entitlement):
+        return False
+    near = difflib.get_close_matches(entitlement, log.columns, n=1)
+    hint = f"did you mean the column {near[0]!r}?" if near else "check its name."
+    raise BadParameter(
+        f"--entitlement {entitlement!r} is neither a column of {log.label} nor a file: {hint}"
+    )
+
+
+def of_column(events: Events, notes: Notes) -> dict[str, float]:
+    """One number a stakeholder; where it changes over time, the latest."""
+    given = events.frame.filter(~nw.col("entitled").is_null())
+    low, high = nw.col("entitled").min(), nw.col("entitled").max()
+    found = fetch(given.group_by("who").agg(low=low, high=high, latest=nw.col("at").max()))
+    changed = found["low"] != found["high"]
+    values = dict(zip(map(str, found["who"]), found["high"].tolist(), strict=True))
+    if changed.any():
+        latest = given.with_columns(latest=nw.col("at").max().over("who"))
+        latest = latest.filter(nw.col("at") == nw.col("latest"))
+        last = fetch(latest.group_by("who").agg(high=nw.col("entitled").max()))
+        values |= dict(zip(map(str, last["who"]), last["high"].tolist(), strict=True))
+        count = int(changed.sum())
+        notes.add(
+            f"The entitlement of {several(count, 'stakeholder')} changes over time: the latest "
+            "is used for the whole log."
+        )
+    return values
+
+
+def of_table(source: Any, stakeholder: str, encoding: str) -> dict[str, float]:
+    """From a table with a column of names and a column of numbers, or from a mapping."""
+    if isinstance(source, Mapping):
+        return {str(name): float(value) for name, value in source.items()}
+    table = open_table(source, encoding)
+    if len(table.columns) != 2:
+        raise BadRoster(
+            f"{table.label} has {len(table.columns)} columns: a table of entitlements has two, "
+            "the name and the number."
+        )
+    name = stakeholder if stakeholder in table.columns else table.columns[0]
+    number = next(column for column in table.columns if column != name)
+    typed = read_numbers(table.load([name, number], as_text=[name, number]).frame, number)
+    found = fetch(typed.frame.with_columns(nw.col(name).cast(nw.String)))
+    names = [str(who) for who in found[name]]
+    if len(set(names)) != len(names):
+        twice = next(who for who in names if names.count(who) > 1)
+        raise BadRoster(f"{table.label} names {twice!r} twice: one row each.")
+    return dict(zip(names, found[number].tolist(), strict=True))
+
+
+def in_order(entitlements: Mapping[str, float], names: tuple[str, ...]) -> np.ndarray:
+    """One positive number for each name, or an error that says whose is missing or zero."""
+    missing = [name for name in names if not np.isfinite(entitlements.get(name, np.nan))]
+    if missing:
+        raise BadRoster(
+            f"no entitlement is given for {listed([repr(n) for n in missing], 3)}: add "
+            f"{'it' if len(missing) == 1 else 'them'}, or leave "
+            f"{'that stakeholder' if len(missing) == 1 else 'those stakeholders'} out with "
+            "--exclude."
+        )
+    for name in names:
+        if entitlements[name] <= 0:
+            raise ZeroEntitlement(
+                f"the entitlement of {name!r} is {entitlements[name]:g}: it must be positive; "
+                "leave out whoever is entitled to nothing with --exclude."
+            )
+    return np.array([entitlements[name] for name in names])
