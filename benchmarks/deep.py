@@ -29,7 +29,7 @@ JOBS = (
 
 def job(environment: str, horizon: int, method: str) -> tuple[float, float]:
     """Seconds of the whole job, and of its learning alone."""
-    from evenhand.experiments.blocks import train_in_blocks
+    from evenhand.experiments.running.blocks import train_in_blocks
 
     config = {
         "deep": True,
@@ -72,7 +72,7 @@ def limit() -> float:
 def arithmetic(environment: str, method: str) -> float:
     """Multiplications and additions of one update of one seed: forward, and back for weights."""
     from evenhand.envs.names import ENVIRONMENTS
-    from evenhand.experiments.deep import deep_learner
+    from evenhand.experiments.recipes.deep import deep_learner
 
     agent = deep_learner(ENVIRONMENTS.get(environment)(), method, "paper")
     sizes = [agent.layout.size, *agent.network.hidden, agent.problem.environment.num_actions]
@@ -82,7 +82,7 @@ def arithmetic(environment: str, method: str) -> float:
 
 
 def main() -> None:
-    from evenhand.experiments.cores import cores
+    from evenhand.experiments.running.cores import cores
 
     peak, number = limit(), len(cores())
     print(f"{SEEDS} seeds of {EPISODES} episodes on {number} cores, from {MEASURED} episodes;")

@@ -11,7 +11,7 @@ import sys
 import tempfile
 from pathlib import Path
 
-from evenhand.experiments.demo import year_of_allocations
+from evenhand.experiments.paper.demo import year_of_allocations
 
 HERE = Path(__file__).parent
 

@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 from made_up import CHECKPOINTS, SEEDS, all_figures, comparison, result
 
-from evenhand.experiments import claims
-from evenhand.experiments.claims import CLAIMS, FEWEST_SEEDS, lead
-from evenhand.experiments.figures import FIGURES
-from evenhand.experiments.reproduction import ALL
+from evenhand.experiments.paper import claims
+from evenhand.experiments.paper.claims import CLAIMS, FEWEST_SEEDS, lead
+from evenhand.experiments.paper.figures import FIGURES
+from evenhand.experiments.paper.reproduction import ALL
 
 SPREAD = np.arange(SEEDS) - 2.5
 

@@ -14,14 +14,14 @@ import pytest
 
 from evenhand.envs import Doughnuts, Lending, Vaccines
 from evenhand.errors import BadFile, BadParameter
-from evenhand.experiments import runs
-from evenhand.experiments.blocks import build, train_in_blocks
-from evenhand.experiments.compare import compare
-from evenhand.experiments.deep import deep_learner, deep_methods
-from evenhand.experiments.figures import FIGURES
-from evenhand.experiments.processes import LocalProcesses
-from evenhand.experiments.runs import load_run, train
-from evenhand.experiments.tasks import BlockFailed
+from evenhand.experiments.paper.figures import FIGURES
+from evenhand.experiments.recipes.deep import deep_learner, deep_methods
+from evenhand.experiments.running import runs
+from evenhand.experiments.running.blocks import build, train_in_blocks
+from evenhand.experiments.running.compare import compare
+from evenhand.experiments.running.processes import LocalProcesses
+from evenhand.experiments.running.runs import load_run, train
+from evenhand.experiments.running.tasks import BlockFailed
 from evenhand.learn.deep.networks import Layers, Recurrent
 from evenhand.learn.deep.targets import Copied
 from evenhand.learn.proposals import Above, Around

@@ -9,11 +9,11 @@ from made_up import all_figures
 from typer.testing import CliRunner
 
 from evenhand.cli.app import app
-from evenhand.experiments import reproduction
-from evenhand.experiments.figures import FIGURES, Figure, Part
-from evenhand.experiments.reproduction import Remaining, Reproduction
-from evenhand.experiments.theorems import THEOREMS
-from evenhand.experiments.vaccines import audits, check
+from evenhand.experiments.paper import reproduction
+from evenhand.experiments.paper.figures import FIGURES, Figure, Part
+from evenhand.experiments.paper.reproduction import Remaining, Reproduction
+from evenhand.experiments.paper.theorems import THEOREMS
+from evenhand.experiments.paper.vaccines import audits, check
 from evenhand.report.reproduction import reproduction_page, to_markdown
 
 

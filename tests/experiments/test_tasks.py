@@ -14,12 +14,12 @@ import pytest
 
 from evenhand.envs import Doughnuts
 from evenhand.errors import BadFile
-from evenhand.experiments import processes, runs
-from evenhand.experiments.blocks import Points, build, cut, merge, saved
-from evenhand.experiments.compare import compare
-from evenhand.experiments.processes import LocalProcesses
-from evenhand.experiments.runs import Run, load_run, save_run, train
-from evenhand.experiments.tasks import BlockFailed, Task, carry_out
+from evenhand.experiments.running import processes, runs
+from evenhand.experiments.running.blocks import Points, build, cut, merge, saved
+from evenhand.experiments.running.compare import compare
+from evenhand.experiments.running.processes import LocalProcesses
+from evenhand.experiments.running.runs import Run, load_run, save_run, train
+from evenhand.experiments.running.tasks import BlockFailed, Task, carry_out
 
 SHOP = Doughnuts(num_stakeholders=2, horizon=4, presence=0.8)
 CONFIG = {

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from evenhand.experiments import theorems
-from evenhand.experiments.theorems import THEOREMS
+from evenhand.experiments.paper import theorems
+from evenhand.experiments.paper.theorems import THEOREMS
 
 
 @pytest.mark.parametrize("theorem", THEOREMS, ids=[one.where for one in THEOREMS])

@@ -11,7 +11,7 @@ from typer.testing import CliRunner
 
 from evenhand.cli.app import app
 from evenhand.errors import BadParameter, CannotWrite
-from evenhand.experiments import runs
+from evenhand.experiments.running import runs
 from evenhand.interop import CsvSink, JsonLinesSink, MLflowSink, TensorBoardSink
 from evenhand.interop.errors import MissingExtra
 from evenhand.interop.tracking import open_sink

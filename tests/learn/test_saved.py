@@ -9,7 +9,7 @@ import pytest
 from evenhand._util.tensors import read_tensors, write_tensors
 from evenhand.envs import Doughnuts, Lending
 from evenhand.errors import BadFile
-from evenhand.experiments.deep import deep_learner
+from evenhand.experiments.recipes.deep import deep_learner
 from evenhand.learn.policies.saved import load_policies, save_policies
 
 

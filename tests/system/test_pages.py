@@ -8,11 +8,11 @@ from pathlib import Path
 import pytest
 
 from evenhand.envs import Doughnuts
-from evenhand.experiments import demo as demo_story
-from evenhand.experiments.compare import compare
-from evenhand.experiments.reproduction import Reproduction
-from evenhand.experiments.theorems import THEOREMS
-from evenhand.experiments.vaccines import audits
+from evenhand.experiments.paper import demo as demo_story
+from evenhand.experiments.paper.reproduction import Reproduction
+from evenhand.experiments.paper.theorems import THEOREMS
+from evenhand.experiments.paper.vaccines import audits
+from evenhand.experiments.running.compare import compare
 from evenhand.planning import price_of_memory, standard_memories
 from evenhand.report.demo import demo_page
 from evenhand.report.learning import learning_page

@@ -14,8 +14,8 @@ from pathlib import Path
 
 import pytest
 
-from evenhand.experiments.blocks import block_files
-from evenhand.experiments.runs import load_run
+from evenhand.experiments.running.blocks import block_files
+from evenhand.experiments.running.runs import load_run
 
 pytestmark = pytest.mark.system
 pytest.importorskip("ray", reason="Ray is not installed: pip install 'evenhand[ray]'")
@@ -218,8 +218,8 @@ IMPATIENT = """
 import sys
 from evenhand.envs import Doughnuts
 from evenhand.errors import EvenhandError
-from evenhand.experiments import on_ray
-from evenhand.experiments.compare import compare
+from evenhand.experiments.running import on_ray
+from evenhand.experiments.running.compare import compare
 
 def tried(ray):
     try:

@@ -30,7 +30,7 @@ from evenhand.cli.learning import (
 from evenhand.cli.output import JsonOption, print_json, print_table
 
 if TYPE_CHECKING:
-    from evenhand.experiments.compare import Comparison
+    from evenhand.experiments.running.compare import Comparison
 
 
 def compare_command(
@@ -60,7 +60,7 @@ def compare_command(
     Example: evenhand compare doughnuts --stakeholders 3 --horizon 12 --seeds 10 --out results
     """
     from evenhand.errors import BadParameter
-    from evenhand.experiments.compare import all_methods
+    from evenhand.experiments.running.compare import all_methods
 
     env, networks = world(environment, deep, episodes, stakeholders, horizon, presence)
     total = length(env, networks, steps, episodes, 100_000)
@@ -94,7 +94,7 @@ def compare_command(
 def run_comparison(
     environment: Any, methods: list[str], options: dict[str, Any], quiet: bool
 ) -> Comparison:
-    from evenhand.experiments.compare import HARD_CODED, compare
+    from evenhand.experiments.running.compare import HARD_CODED, compare
 
     steps = dict.fromkeys((name for name in methods if name not in HARD_CODED), 0)
     with learning_bar(quiet, environment.horizon) as show:

@@ -26,7 +26,7 @@ def demo(
     Example: evenhand demo --out demo.html
     """
     from evenhand._util.files import write_whole
-    from evenhand.experiments.demo import tell
+    from evenhand.experiments.paper.demo import tell
     from evenhand.report.demo import demo_page, three_commands
 
     if not os.path.isdir(out.parent):

@@ -12,7 +12,7 @@ from evenhand.errors import BadParameter
 
 if TYPE_CHECKING:
     from evenhand.envs import Environment
-    from evenhand.experiments.tasks import Executor
+    from evenhand.experiments.running.tasks import Executor
 
 MOST_STATES = 20_000  # (T + 1)^n: tables beyond it are not asked for by themselves
 
@@ -62,7 +62,7 @@ def executor(ray: str | None) -> Executor | None:
     """Where the work is to be done; this machine's processes, unless told."""
     if ray is None:
         return None
-    from evenhand.experiments.on_ray import OnRay
+    from evenhand.experiments.running.on_ray import OnRay
 
     return OnRay(ray)
 
@@ -116,7 +116,7 @@ def length(
 
 def variants(memory: str | None, proposal: str | None) -> dict[str, Any]:
     """Another memory and proposal, by name, with their default parameters."""
-    from evenhand.experiments.tabular import PROPOSALS
+    from evenhand.experiments.recipes.tabular import PROPOSALS
     from evenhand.fairness.scheme_file import from_table
     from evenhand.memory.memory import MEMORIES
 

@@ -11,8 +11,8 @@ def list_parts(as_json: JsonOption = False) -> None:
     Example: evenhand list --json
     """
     from evenhand.envs.names import ENVIRONMENTS, METHODS
-    from evenhand.experiments.deep import DEEP_METHOD_LINES
-    from evenhand.experiments.tabular import PROPOSALS
+    from evenhand.experiments.recipes.deep import DEEP_METHOD_LINES
+    from evenhand.experiments.recipes.tabular import PROPOSALS
     from evenhand.fairness.registry import AGGREGATIONS, FILTERS, STATUSES, TEMPORALS, WELFARES
     from evenhand.memory.memory import MEMORIES
 

@@ -16,7 +16,7 @@ from evenhand.cli.output import JsonOption, print_json, print_table
 from evenhand.errors import UnknownName
 
 if TYPE_CHECKING:
-    from evenhand.experiments.reproduction import Remaining, Reproduction
+    from evenhand.experiments.paper.reproduction import Remaining, Reproduction
 
 
 def reproduce_command(
@@ -45,8 +45,13 @@ def reproduce_command(
 
     Example: evenhand reproduce all --quick --out reproduced
     """
-    from evenhand.experiments.figures import FIGURES
-    from evenhand.experiments.reproduction import ALL, QUICK_SEEDS, Remaining, reproduce_figure
+    from evenhand.experiments.paper.figures import FIGURES
+    from evenhand.experiments.paper.reproduction import (
+        ALL,
+        QUICK_SEEDS,
+        Remaining,
+        reproduce_figure,
+    )
 
     if figure not in (*FIGURES, "all"):
         raise UnknownName(f"there is no figure {figure!r}: there are {', '.join(FIGURES)} and all.")
@@ -56,7 +61,7 @@ def reproduce_command(
     spread = executor(ray)
     with _bar(Remaining(names, number, quick), as_json) as (told, says):
         if figure == "all":
-            from evenhand.experiments.reproduction import reproduce_all
+            from evenhand.experiments.paper.reproduction import reproduce_all
 
             found = reproduce_all(folder, number, quick, told, says, executor=spread)
         else:

@@ -34,8 +34,8 @@ from evenhand.cli.output import JsonOption, print_json, print_table
 from evenhand.errors import BadFile, BadParameter
 
 if TYPE_CHECKING:
-    from evenhand.experiments.runs import Run
-    from evenhand.experiments.yardstick import Yardstick
+    from evenhand.experiments.running.runs import Run
+    from evenhand.experiments.running.yardstick import Yardstick
 
 LOGGED = 100  # episodes of a log
 
@@ -72,9 +72,9 @@ def train_command(
     """
     started = time.perf_counter()
     from evenhand.envs.names import ENVIRONMENTS
-    from evenhand.experiments.compare import EVALUATIONS
-    from evenhand.experiments.tabular import PROPOSALS
-    from evenhand.experiments.yardstick import yardstick
+    from evenhand.experiments.recipes.tabular import PROPOSALS
+    from evenhand.experiments.running.compare import EVALUATIONS
+    from evenhand.experiments.running.yardstick import yardstick
     from evenhand.fairness.scheme_file import to_table
     from evenhand.learn.policies.saved import memory_table
 
@@ -116,8 +116,8 @@ def _trained(
     track: Sequence[str],
 ) -> Run:
     """The run, as far as it came; a policy that was finished before is not trained again."""
-    from evenhand.experiments.blocks import build, train_in_blocks
-    from evenhand.experiments.runs import saved_run, train
+    from evenhand.experiments.running.blocks import build, train_in_blocks
+    from evenhand.experiments.running.runs import saved_run, train
     from evenhand.interop.tracking import open_sink
 
     agent = build(config)  # what is wrong is found here, not in another process
@@ -158,7 +158,7 @@ def _finished(config: dict[str, Any], path: Path) -> Run:
 
     import numpy as np
 
-    from evenhand.experiments.runs import Run
+    from evenhand.experiments.running.runs import Run
     from evenhand.learn.policies.saved import load_policies
 
     about = load_policies(path).header
@@ -173,8 +173,8 @@ def _finished(config: dict[str, Any], path: Path) -> Run:
 
 def _save(out: Path, run: Run, answer: dict[str, Any]) -> None:
     """The policies as a file, in place of the parts that were saved on the way."""
-    from evenhand.experiments.blocks import block_files, build
-    from evenhand.experiments.runs import restore
+    from evenhand.experiments.running.blocks import block_files, build
+    from evenhand.experiments.running.runs import restore
     from evenhand.learn.policies.saved import save_policies
 
     if run.learners is None:  # it was there already
@@ -217,7 +217,7 @@ def _answer(run: Run, against: Yardstick, horizon: int) -> dict[str, Any]:
 
 
 def _print(run: Run, against: Yardstick, answer: dict[str, Any], out: Path | None) -> None:
-    from evenhand.experiments.runs import FINAL_EPISODES
+    from evenhand.experiments.running.runs import FINAL_EPISODES
     from evenhand.learn.deep.deep import EPISODES
 
     config, best = run.config, against.optimum
@@ -306,7 +306,7 @@ def _write_log(file: Path, log: Path, seed: int, deep: bool) -> None:
 def _score_policy(file: Path, seed: int, episodes: int) -> tuple[dict[str, Any], Yardstick]:
     import jax
 
-    from evenhand.experiments.yardstick import yardstick
+    from evenhand.experiments.running.yardstick import yardstick
     from evenhand.learn.policies.saved import load_policies
 
     saved = load_policies(file)
@@ -322,9 +322,9 @@ def _score_run(file: Path, seed: int, episodes: int) -> tuple[dict[str, Any], Ya
     import jax
     import numpy as np
 
-    from evenhand.experiments.blocks import build
-    from evenhand.experiments.runs import load_run, restore
-    from evenhand.experiments.yardstick import yardstick
+    from evenhand.experiments.running.blocks import build
+    from evenhand.experiments.running.runs import load_run, restore
+    from evenhand.experiments.running.yardstick import yardstick
 
     run = load_run(file)
     agent = build(run.config)

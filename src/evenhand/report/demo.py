@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from evenhand.experiments.demo import CUSTOMERS, Story, Told
+from evenhand.experiments.paper.demo import CUSTOMERS, Story, Told
 from evenhand.report import figures, over_time, people
 from evenhand.report.auditing import audit_charts
 from evenhand.report.charts import as_spec, drawn_rows, short_axis

@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from evenhand.auditing.answer.words import number
-from evenhand.experiments.claims import title_of
+from evenhand.experiments.paper.claims import title_of
 from evenhand.report import figures
 from evenhand.report.charts import as_spec, drawn_rows, short_axis
 from evenhand.report.element import Child, Markup, element, figure_of, joined, percent, table
 
 if TYPE_CHECKING:
-    from evenhand.experiments.compare import Comparison, MethodResult
+    from evenhand.experiments.running.compare import Comparison, MethodResult
 
 # A method has a colour and a sign of its own, the same on every page.
 METHODS = ("fairqcm", "full", "min", "reset", "rnn", "oracle", "random")

@@ -6,14 +6,14 @@ import re
 from collections import Counter
 from typing import TYPE_CHECKING, Any
 
-from evenhand.experiments.claims import FEWEST_SEEDS, Finding
-from evenhand.experiments.figures import FIGURES, folder_of
+from evenhand.experiments.paper.claims import FEWEST_SEEDS, Finding
+from evenhand.experiments.paper.figures import FIGURES, folder_of
 from evenhand.report.element import Child, Markup, element, figure_of, joined, table
 from evenhand.report.learning import Curves, both_figures, summary_table
 from evenhand.report.template import Part, page
 
 if TYPE_CHECKING:
-    from evenhand.experiments.reproduction import Reproduction
+    from evenhand.experiments.paper.reproduction import Reproduction
 
 TITLE = "Remembering to Be Fair, made anew"
 SIGNS = {True: ("✓", "green"), False: ("✗", "red"), None: ("?", "amber")}

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 from evenhand.errors import EvenhandError
 
 if TYPE_CHECKING:
-    from evenhand.experiments.runs import Run
+    from evenhand.experiments.running.runs import Run
 
 MOST_TRIES = 3  # of a task whose process or machine is lost
 
@@ -40,16 +40,16 @@ class Task:
 
     def saved(self) -> Run | None:
         """What the file holds; one that holds anything else is refused."""
-        from evenhand.experiments.runs import saved_run
+        from evenhand.experiments.running.runs import saved_run
 
         return saved_run(self.config, self.path)
 
     def do(self, progress: Callable[[int, int, float], None]) -> Run:
         """Train from wherever the file says it is, on one core."""
-        from evenhand.experiments.cores import keep_to_one_core
+        from evenhand.experiments.running.cores import keep_to_one_core
 
         keep_to_one_core()
-        from evenhand.experiments.runs import train
+        from evenhand.experiments.running.runs import train
 
         agent = _agent(json.dumps({**self.config, "seeds": None}, sort_keys=True))
         return train(agent, self.config, self.path, progress)
@@ -58,7 +58,7 @@ class Task:
 @functools.lru_cache(maxsize=2)
 def _agent(config: str) -> Any:
     """Built once for all blocks that a process does of a method: the next ones are compiled."""
-    from evenhand.experiments.blocks import build
+    from evenhand.experiments.running.blocks import build
 
     return build(json.loads(config))
 

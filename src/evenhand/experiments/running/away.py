@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import Any
 
 from evenhand.errors import EvenhandError
-from evenhand.experiments.cores import keep_to_one_core
-from evenhand.experiments.tasks import Task
+from evenhand.experiments.running.cores import keep_to_one_core
+from evenhand.experiments.running.tasks import Task
 
 TELL_EVERY = 1.0  # seconds: a word from each of a thousand tasks is no flood
 
@@ -24,7 +24,7 @@ def do_away(
     Else it goes on from `content`, the file as it was, and the answer has the file as it is.
     """
     keep_to_one_core()
-    from evenhand.experiments.runs import versions
+    from evenhand.experiments.running.runs import versions
 
     here = {name: version for name, version in versions().items() if name in told["versions"]}
     if here != told["versions"]:

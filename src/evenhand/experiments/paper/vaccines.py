@@ -7,7 +7,7 @@ from typing import Any
 
 from evenhand.auditing import audit
 from evenhand.auditing.answer.answer import Answer
-from evenhand.experiments.claims import Finding
+from evenhand.experiments.paper.claims import Finding
 
 MONTHS = ("2021-01-31", "2021-02-28", "2021-03-31", "2021-04-30")
 PROCESSES: dict[str, tuple[tuple[str, str, int], ...]] = {

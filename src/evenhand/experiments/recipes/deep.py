@@ -7,7 +7,7 @@ from typing import Any
 from evenhand.envs import Doughnuts, Environment
 from evenhand.envs.lending import Bank
 from evenhand.errors import BadParameter
-from evenhand.experiments.tabular import METHOD_LINES, RECIPES
+from evenhand.experiments.recipes.tabular import METHOD_LINES, RECIPES
 from evenhand.learn.deep.deep import DeepAgent
 from evenhand.learn.deep.dqn import DQN
 from evenhand.learn.deep.encoders import Binary, Relative

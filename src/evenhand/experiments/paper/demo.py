@@ -14,11 +14,11 @@ import numpy as np
 from evenhand.auditing import audit
 from evenhand.auditing.answer.answer import Answer
 from evenhand.envs import TurnTaking
-from evenhand.experiments.compare import Comparison, compare
-from evenhand.experiments.figures import SMALL_SHOP
-from evenhand.experiments.runs import load_run, restore
-from evenhand.experiments.tabular import tabular_learner
-from evenhand.experiments.vaccines import audits
+from evenhand.experiments.paper.figures import SMALL_SHOP
+from evenhand.experiments.paper.vaccines import audits
+from evenhand.experiments.recipes.tabular import tabular_learner
+from evenhand.experiments.running.compare import Comparison, compare
+from evenhand.experiments.running.runs import load_run, restore
 from evenhand.planning import Plan, evaluate, plan
 from evenhand.problem.problem import Problem
 

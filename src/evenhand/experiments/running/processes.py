@@ -1,6 +1,6 @@
 """Tasks in processes of this machine: one on each core, with one queue for all.
 
-    python -m evenhand.experiments.processes
+    python -m evenhand.experiments.running.processes
 
 is such a process. It reads tasks from standard input, a JSON object a line, and writes to standard
 output: a line after each evaluation, and one at the end of each task.
@@ -23,8 +23,8 @@ from pathlib import Path
 from typing import Any
 
 from evenhand.errors import EvenhandError
-from evenhand.experiments.cores import cores
-from evenhand.experiments.tasks import MOST_TRIES, BlockFailed, Heard, Task
+from evenhand.experiments.running.cores import cores
+from evenhand.experiments.running.tasks import MOST_TRIES, BlockFailed, Heard, Task
 
 GRACE = 30.0  # seconds that a process has to save what it has, when it is told to stop
 
@@ -134,7 +134,7 @@ class _Process:
         # A file and not a pipe: a pipe that nobody reads is full at some time.
         self.words = tempfile.TemporaryFile()  # noqa: SIM115  # closed with the process
         self.process = subprocess.Popen(
-            [sys.executable, "-m", "evenhand.experiments.processes"],
+            [sys.executable, "-m", "evenhand.experiments.running.processes"],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=self.words,

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from evenhand.experiments.claims import Finding
+from evenhand.experiments.paper.claims import Finding
 
 
 @dataclass(frozen=True)

@@ -1,6 +1,6 @@
 """The process that speaks with Ray, for `on_ray`.
 
-    python -m evenhand.experiments.cluster
+    python -m evenhand.experiments.running.cluster
 
 It reads JSON objects from standard input, a line each: the address first, then tasks, or to stop.
 It writes to standard output what it hears of the tasks and how they end. When its input ends, it
@@ -23,8 +23,8 @@ from typing import Any
 
 from evenhand._util.files import write_whole
 from evenhand.errors import CannotWrite
-from evenhand.experiments.cores import cores
-from evenhand.experiments.tasks import MOST_TRIES
+from evenhand.experiments.running.cores import cores
+from evenhand.experiments.running.tasks import MOST_TRIES
 
 POLL = 0.5  # seconds
 SAVING = 30.0  # seconds that tasks have to save what they have
@@ -76,7 +76,7 @@ def remote_parts(ray: Any) -> tuple[Any, Any]:
 
         tell(None)  # it has begun
         try:
-            from evenhand.experiments.away import do_away
+            from evenhand.experiments.running.away import do_away
         except ImportError:
             return {"refused": "has no evenhand, or an old one"}
         return do_away(told, content, tell)

@@ -22,13 +22,13 @@ from evenhand._util.interval import bootstrap_interval, interquartile_mean
 from evenhand.envs import Doughnuts, Environment, Random, TurnTaking
 from evenhand.envs.names import ENVIRONMENTS
 from evenhand.errors import BadParameter, CannotWrite
-from evenhand.experiments.blocks import Together, build, cut, merge, saved
-from evenhand.experiments.deep import deep_methods
-from evenhand.experiments.processes import LocalProcesses
-from evenhand.experiments.runs import Run, versions
-from evenhand.experiments.tabular import MEMORY_OF, PROPOSALS
-from evenhand.experiments.tasks import Executor, Heard, Task, carry_out
-from evenhand.experiments.yardstick import Yardstick, sampled, yardstick
+from evenhand.experiments.recipes.deep import deep_methods
+from evenhand.experiments.recipes.tabular import MEMORY_OF, PROPOSALS
+from evenhand.experiments.running.blocks import Together, build, cut, merge, saved
+from evenhand.experiments.running.processes import LocalProcesses
+from evenhand.experiments.running.runs import Run, versions
+from evenhand.experiments.running.tasks import Executor, Heard, Task, carry_out
+from evenhand.experiments.running.yardstick import Yardstick, sampled, yardstick
 from evenhand.fairness.scheme import anytime
 from evenhand.fairness.scheme_file import to_table
 from evenhand.fairness.temporal import Total

@@ -19,12 +19,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from evenhand.experiments.cores import cores as cores
-from evenhand.experiments.processes import LocalProcesses
-from evenhand.experiments.tasks import BlockFailed, Executor, Task, carry_out
+from evenhand.experiments.running.cores import cores as cores
+from evenhand.experiments.running.processes import LocalProcesses
+from evenhand.experiments.running.tasks import BlockFailed, Executor, Task, carry_out
 
 if TYPE_CHECKING:
-    from evenhand.experiments.runs import Progress, Run
+    from evenhand.experiments.running.runs import Progress, Run
 
 # Seeds side by side share what it costs to compile a method; apart they can be spread. Networks:
 # compiling is worth it from about five seeds on, and two cores are common. Tables: it is all they
@@ -38,9 +38,9 @@ Point = Callable[[int, float], None]  # a step of a curve, and the mean score th
 def build(config: dict[str, Any]) -> Any:
     """The agent that a configuration describes."""
     from evenhand.envs.names import ENVIRONMENTS
-    from evenhand.experiments.ablation import with_script_mistakes
-    from evenhand.experiments.deep import deep_learner
-    from evenhand.experiments.tabular import PROPOSALS, tabular_learner
+    from evenhand.experiments.recipes.ablation import with_script_mistakes
+    from evenhand.experiments.recipes.deep import deep_learner
+    from evenhand.experiments.recipes.tabular import PROPOSALS, tabular_learner
     from evenhand.fairness.scheme_file import from_table
     from evenhand.learn.policies.saved import build_memory
 
@@ -170,7 +170,7 @@ def saved(task: Task) -> Run:
 
 def merge(config: dict[str, Any], parts: Iterable[Run]) -> Run:
     """The runs of the blocks as one, as far as all of them have come. No seed is in it twice."""
-    from evenhand.experiments.runs import Run
+    from evenhand.experiments.running.runs import Run
 
     parts = list(parts)
     seeds = [seed for part in parts for seed in part.config["seeds"]]

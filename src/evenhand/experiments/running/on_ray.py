@@ -19,7 +19,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from evenhand.errors import BadParameter, CannotConnect, MissingExtra
-from evenhand.experiments.tasks import BlockFailed, Heard, Task
+from evenhand.experiments.running.tasks import BlockFailed, Heard, Task
 
 CONNECTING = {"local": 120.0, "auto": 15.0}  # seconds; one's own has to be started first
 ANSWERING = 15.0  # seconds that a running cluster has to answer
@@ -141,7 +141,7 @@ class _Speaker:
         quiet = {"RAY_USAGE_STATS_ENABLED": "0", "RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO": "0"}
         self.words = tempfile.TemporaryFile()  # noqa: SIM115  # closed when nobody asks any more
         self.process = subprocess.Popen(
-            [sys.executable, "-m", "evenhand.experiments.cluster"],
+            [sys.executable, "-m", "evenhand.experiments.running.cluster"],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=self.words,
@@ -191,7 +191,7 @@ def _end(words: list[str]) -> str:
 
 
 def _told(task: Task) -> dict[str, Any]:
-    from evenhand.experiments.runs import versions
+    from evenhand.experiments.running.runs import versions
 
     known = {name: version for name, version in versions().items() if name != "python"}
     return {
@@ -208,8 +208,8 @@ def _memory(config: str) -> int:
     """Bytes that a process takes to do such a task."""
     import jax
 
-    from evenhand.experiments.blocks import build
-    from evenhand.experiments.runs import seed_keys
+    from evenhand.experiments.running.blocks import build
+    from evenhand.experiments.running.runs import seed_keys
 
     told = json.loads(config)
     shapes = jax.eval_shape(jax.vmap(build(told).start), seed_keys(told["seeds"]))
