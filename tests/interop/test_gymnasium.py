@@ -12,9 +12,9 @@ from gymnasium.utils.env_checker import check_env
 
 from evenhand.envs import Doughnuts
 from evenhand.errors import BadParameter, UnequalLengths
-from evenhand.interop.drawing import FAINT, PRESENT, SERVED, Scene, short
 from evenhand.interop.errors import NotReset
-from evenhand.interop.registering import REGISTERED
+from evenhand.interop.gymnasium.drawing import FAINT, PRESENT, SERVED, Scene, short
+from evenhand.interop.gymnasium.registering import REGISTERED
 
 NAMES = sorted(REGISTERED)
 

@@ -11,7 +11,7 @@ from evenhand.envs import Doughnuts
 from evenhand.errors import BadParameter, MemoryDoesNotPay, UnequalLengths
 from evenhand.interop import FairnessWrapper, FromInfo, gymnasium_learner, score_episodes, train
 from evenhand.interop.errors import CannotCarry, NotDiscrete, NotReset
-from evenhand.interop.learning import GymnasiumProcess, gymnasium_world
+from evenhand.interop.gymnasium.learning import GymnasiumProcess, gymnasium_world
 from evenhand.interop.tracking import Sink
 from evenhand.learn.deep.networks import Layers
 from evenhand.learn.proposals import Above

@@ -25,7 +25,7 @@ from evenhand import (
 from evenhand.errors import BadParameter, NegativeStatus, UnequalLengths
 from evenhand.interop import Beside, FairnessWrapper, FromInfo, FromReward, fairness_of
 from evenhand.interop.errors import CannotCarry, NoStakeholderRewards, NotReset
-from evenhand.interop.wrapper import memory_in
+from evenhand.interop.gymnasium.wrapper import memory_in
 from evenhand.learn.deep.encoders import Relative
 from evenhand.memory.memory import Clock, Full, Product
 

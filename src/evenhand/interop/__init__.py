@@ -10,17 +10,17 @@ from __future__ import annotations
 import importlib
 from typing import TYPE_CHECKING, Any
 
-from evenhand.interop.registering import register_environments, register_when_loaded
+from evenhand.interop.gymnasium.registering import register_environments, register_when_loaded
 
 if TYPE_CHECKING:
-    from evenhand.interop.exporting import export_policy
-    from evenhand.interop.learning import gymnasium_learner, score_episodes, train
+    from evenhand.interop.gymnasium.learning import gymnasium_learner, score_episodes, train
+    from evenhand.interop.gymnasium.observing import Beside, Flat
+    from evenhand.interop.gymnasium.rewarding import FromInfo, FromReward
+    from evenhand.interop.gymnasium.wrapper import FairnessWrapper, fairness_of
     from evenhand.interop.logs import episode_traces, play, read_log, write_log
-    from evenhand.interop.observing import Beside, Flat
-    from evenhand.interop.policies import Policy, load_policy
-    from evenhand.interop.rewarding import FromInfo, FromReward
+    from evenhand.interop.numpy_policy.exporting import export_policy
+    from evenhand.interop.numpy_policy.policies import Policy, load_policy
     from evenhand.interop.tracking import CsvSink, JsonLinesSink, MLflowSink, TensorBoardSink
-    from evenhand.interop.wrapper import FairnessWrapper, fairness_of
 
 __all__ = [
     "Beside",
@@ -47,14 +47,14 @@ __all__ = [
 ]
 
 _HOME = {
-    "exporting": ("export_policy",),
-    "learning": ("gymnasium_learner", "score_episodes", "train"),
+    "numpy_policy.exporting": ("export_policy",),
+    "gymnasium.learning": ("gymnasium_learner", "score_episodes", "train"),
     "logs": ("episode_traces", "play", "read_log", "write_log"),
-    "observing": ("Beside", "Flat"),
-    "policies": ("Policy", "load_policy"),
-    "rewarding": ("FromInfo", "FromReward"),
+    "gymnasium.observing": ("Beside", "Flat"),
+    "numpy_policy.policies": ("Policy", "load_policy"),
+    "gymnasium.rewarding": ("FromInfo", "FromReward"),
     "tracking": ("CsvSink", "JsonLinesSink", "MLflowSink", "TensorBoardSink"),
-    "wrapper": ("FairnessWrapper", "fairness_of"),
+    "gymnasium.wrapper": ("FairnessWrapper", "fairness_of"),
 }
 _MODULE_OF = {name: module for module, names in _HOME.items() for name in names}
 

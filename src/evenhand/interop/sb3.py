@@ -19,7 +19,7 @@ from gymnasium import spaces
 
 from evenhand.errors import BadParameter, MemoryDoesNotPay
 from evenhand.interop.errors import CannotCarry, MissingExtra
-from evenhand.interop.fairness import Fairness, Lived
+from evenhand.interop.gymnasium.fairness import Fairness, Lived
 from evenhand.learn.proposals import Neighbours, Proposal
 from evenhand.problem.problem import Seen
 

@@ -8,8 +8,8 @@ import jax
 import numpy as np
 
 from evenhand.errors import BadParameter
-from evenhand.interop.policies import Policy
-from evenhand.interop.tape import OPERATIONS, Tape
+from evenhand.interop.numpy_policy.policies import Policy
+from evenhand.interop.numpy_policy.tape import OPERATIONS, Tape
 from evenhand.learn.host import HostLoop
 from evenhand.learn.policies.greedy import Greedy
 from evenhand.problem.problem import Seen

@@ -34,8 +34,8 @@ def register_environments() -> None:
             if known not in registry:
                 register(
                     id=known,
-                    entry_point=f"evenhand.interop.worlds:{form}",
-                    vector_entry_point=f"evenhand.interop.side_by_side:{form}s",
+                    entry_point=f"evenhand.interop.gymnasium.worlds:{form}",
+                    vector_entry_point=f"evenhand.interop.gymnasium.side_by_side:{form}s",
                     kwargs={"world": world},
                 )
 

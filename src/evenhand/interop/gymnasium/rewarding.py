@@ -65,7 +65,8 @@ def stakeholder_rewards_of(env: gymnasium.Env) -> StakeholderRewards:
         return FromReward()
     raise NoStakeholderRewards(
         "the environment has one reward for all and does not say what each stakeholder received: "
-        "give stakeholder_rewards, a function of what was told (see evenhand.interop.rewarding)."
+        "give stakeholder_rewards, a function of what was told (see "
+        "evenhand.interop.gymnasium.rewarding)."
     )
 
 

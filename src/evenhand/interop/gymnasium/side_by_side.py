@@ -19,7 +19,7 @@ from gymnasium.vector.utils import batch_space
 from evenhand.envs import Environment, State
 from evenhand.errors import BadParameter, UnequalLengths
 from evenhand.interop.errors import NotReset
-from evenhand.interop.worlds import build, observation_space, reward_space, tell
+from evenhand.interop.gymnasium.worlds import build, observation_space, reward_space, tell
 
 if TYPE_CHECKING:
     from jaxtyping import Array, Bool, Float, PRNGKeyArray

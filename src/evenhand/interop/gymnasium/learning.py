@@ -19,7 +19,7 @@ from gymnasium import spaces
 from evenhand.errors import BadParameter
 from evenhand.fairness.scheme import FairnessScheme
 from evenhand.interop.errors import CannotCarry, NotDiscrete, NotReset
-from evenhand.interop.rewarding import (
+from evenhand.interop.gymnasium.rewarding import (
     StakeholderRewards,
     Told,
     attribute,

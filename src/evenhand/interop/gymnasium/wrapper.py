@@ -18,9 +18,9 @@ from evenhand.errors import BadParameter
 from evenhand.fairness.scheme import FairnessScheme
 from evenhand.fairness.trace import Override, Step
 from evenhand.interop.errors import NotReset
-from evenhand.interop.fairness import Elsewhere, Fairness, Lived
-from evenhand.interop.observing import Flat, Join
-from evenhand.interop.rewarding import (
+from evenhand.interop.gymnasium.fairness import Elsewhere, Fairness, Lived
+from evenhand.interop.gymnasium.observing import Flat, Join
+from evenhand.interop.gymnasium.rewarding import (
     StakeholderRewards,
     Told,
     attribute,
@@ -30,7 +30,7 @@ from evenhand.interop.rewarding import (
     override_of,
     stakeholder_rewards_of,
 )
-from evenhand.interop.worlds import WorldEnv
+from evenhand.interop.gymnasium.worlds import WorldEnv
 from evenhand.learn.deep.encoders import Encoder, Raw
 from evenhand.memory.memory import Full, Memory
 from evenhand.problem.problem import Augmented, Problem

@@ -19,8 +19,8 @@ from evenhand.envs import Environment, State, Vaccines, WaitingList
 from evenhand.envs.lending import Bank
 from evenhand.envs.names import ENVIRONMENTS
 from evenhand.errors import BadParameter
-from evenhand.interop.drawing import Scene
 from evenhand.interop.errors import NotReset
+from evenhand.interop.gymnasium.drawing import Scene
 
 if TYPE_CHECKING:
     from jaxtyping import Array, Bool, Float, PRNGKeyArray

@@ -19,7 +19,7 @@ from evenhand._util.tensors import read_tensors, write_tensors
 from evenhand.errors import BadFile, BadParameter, EvenhandError, UnequalLengths
 from evenhand.fairness.scheme_file import from_table, to_table
 from evenhand.fairness.trace import Step
-from evenhand.interop.tape import OPERATIONS, Tape
+from evenhand.interop.numpy_policy.tape import OPERATIONS, Tape
 from evenhand.memory.memory import MEMORIES, Memory, Product, Value
 
 if TYPE_CHECKING:
