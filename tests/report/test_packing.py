@@ -12,8 +12,8 @@ import pandas as pd
 import pytest
 
 from evenhand.auditing import audit
-from evenhand.report import packing
-from evenhand.report.moments import TimeAxis, positions
+from evenhand.report.html import packing
+from evenhand.report.html.moments import TimeAxis, positions
 
 MAPPED = {"stakeholder": "who", "time": "date", "amount": "amount"}
 

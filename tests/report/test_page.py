@@ -19,8 +19,8 @@ from evenhand.fairness.filters import Always
 from evenhand.fairness.scheme import FairnessScheme
 from evenhand.fairness.status import Returns
 from evenhand.report import report
-from evenhand.report.template import asset
-from evenhand.report.verdict import verdict
+from evenhand.report.html.sections.verdict import verdict
+from evenhand.report.html.template import asset
 
 MAPPED = {"stakeholder": "who", "time": "date", "amount": "amount"}
 FIRST_A = pd.DataFrame(

@@ -14,9 +14,9 @@ from evenhand.experiments.paper.theorems import THEOREMS
 from evenhand.experiments.paper.vaccines import audits
 from evenhand.experiments.running.compare import compare
 from evenhand.planning import price_of_memory, standard_memories
-from evenhand.report.demo import demo_page
-from evenhand.report.learning import learning_page
-from evenhand.report.reproduction import reproduction_page
+from evenhand.report.html.pages.demo import demo_page
+from evenhand.report.html.pages.learning import learning_page
+from evenhand.report.html.pages.reproduction import reproduction_page
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "experiments"))
 from made_up import all_figures

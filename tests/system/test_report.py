@@ -13,7 +13,7 @@ import pytest
 from evenhand.auditing import audit, compare
 from evenhand.auditing.answer.words import number
 from evenhand.report import report
-from evenhand.report.packing import classes
+from evenhand.report.html.packing import classes
 
 pytestmark = pytest.mark.system
 
@@ -128,10 +128,10 @@ def pair(folder):
 
 
 def test_the_bundle_is_that_of_the_installed_version():
-    from evenhand.report.bundle import bundle
-    from evenhand.report.template import asset
+    from evenhand.report.html.bundle import bundle
+    from evenhand.report.html.template import asset
 
-    assert asset("vega.js") == bundle(), "run python -m evenhand.report.bundle"
+    assert asset("vega.js") == bundle(), "run python -m evenhand.report.html.bundle"
 
 
 def test_every_chart_is_drawn_offline(plain, visit):

@@ -115,7 +115,7 @@ def write_chart(
     drawn: dict[str, Comparison] | None = None,
 ) -> None:
     from evenhand._util.files import write_whole
-    from evenhand.report.learning import learning_page
+    from evenhand.report.html.pages.learning import learning_page
 
     write_whole(folder / "chart.html", learning_page(comparisons, title, drawn))
 

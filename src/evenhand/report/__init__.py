@@ -1,5 +1,5 @@
 """Reports: what was found, as one page that opens offline and can be sent on."""
 
-from evenhand.report.auditing import report
+from evenhand.report.html.pages.auditing import report
 
 __all__ = ["report"]

@@ -9,9 +9,9 @@ import numpy as np
 
 from evenhand.auditing.answer.words import number
 from evenhand.experiments.paper.claims import title_of
-from evenhand.report import figures
-from evenhand.report.charts import as_spec, drawn_rows, short_axis
-from evenhand.report.element import Child, Markup, element, figure_of, joined, percent, table
+from evenhand.report.html import figures
+from evenhand.report.html.charts import as_spec, drawn_rows, short_axis
+from evenhand.report.html.element import Child, Markup, element, figure_of, joined, percent, table
 
 if TYPE_CHECKING:
     from evenhand.experiments.running.compare import Comparison, MethodResult
@@ -211,7 +211,7 @@ def _words(parts: Parts, measure: str) -> str:
 
 def learning_page(parts: Parts, title: str, drawn: Parts | None = None) -> bytes:
     """One figure as a page of its own."""
-    from evenhand.report.template import Part, page
+    from evenhand.report.html.template import Part, page
 
     curves = Curves()
     body = joined((both_figures(curves, "figure", parts, drawn), summary_table(parts, title)))

@@ -19,7 +19,7 @@ import numpy as np
 
 from evenhand.auditing.answer.answer import Answer
 from evenhand.auditing.answer.words import number
-from evenhand.report.moments import positions
+from evenhand.report.html.moments import positions
 
 PLAIN = 20_000  # values that are written out with every digit
 MOST = 250_000

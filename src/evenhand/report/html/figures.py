@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from evenhand.report.charts import CLASSES, FILLS
-from evenhand.report.element import Child, Markup, element, figure_of
+from evenhand.report.html.charts import CLASSES, FILLS
+from evenhand.report.html.element import Child, Markup, element, figure_of
 
 
 def plot(

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from evenhand.auditing.answer.answer import Answer
 from evenhand.auditing.answer.words import number
-from evenhand.report import figures
-from evenhand.report.element import Markup, element, joined
-from evenhand.report.people import names_of
+from evenhand.report.html import figures
+from evenhand.report.html.element import Markup, element, joined
+from evenhand.report.html.sections.people import names_of
 
 
 def story(answer: Answer, log: int) -> Markup:

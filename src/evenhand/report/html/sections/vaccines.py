@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from evenhand.auditing.answer.answer import Answer
-from evenhand.report.element import Markup, element, figure_of, joined, table
+from evenhand.report.html.element import Markup, element, figure_of, joined, table
 
 
 def two_processes(found: Mapping[str, Answer]) -> Markup:

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any
 
 from evenhand.experiments.paper.claims import FEWEST_SEEDS, Finding
 from evenhand.experiments.paper.figures import FIGURES, folder_of
-from evenhand.report.element import Child, Markup, element, figure_of, joined, table
-from evenhand.report.learning import Curves, both_figures, summary_table
-from evenhand.report.template import Part, page
+from evenhand.report.html.element import Child, Markup, element, figure_of, joined, table
+from evenhand.report.html.pages.learning import Curves, both_figures, summary_table
+from evenhand.report.html.template import Part, page
 
 if TYPE_CHECKING:
     from evenhand.experiments.paper.reproduction import Reproduction
@@ -109,7 +109,7 @@ def _theorems(found: Reproduction) -> Markup:
 
 
 def _figure_1(found: Reproduction) -> Markup:
-    from evenhand.report.vaccines import two_processes
+    from evenhand.report.html.sections.vaccines import two_processes
 
     return two_processes(found.audits)
 

@@ -11,9 +11,9 @@ from evenhand.auditing.answer.words import number
 from evenhand.auditing.judging.standing import Standing
 from evenhand.auditing.judging.turns import name_of as welfare_name
 from evenhand.auditing.notes import several
-from evenhand.report import figures
-from evenhand.report.element import Child, Markup, element, figure_of, joined, name_of, table
-from evenhand.report.people import names_of
+from evenhand.report.html import figures
+from evenhand.report.html.element import Child, Markup, element, figure_of, joined, name_of, table
+from evenhand.report.html.sections.people import names_of
 
 SHOWN = 12  # assessments in the table; more are folded
 PRINTED = 60  # of the folded ones, unfolded on paper

@@ -15,7 +15,7 @@ from functools import cache
 from importlib.resources import files
 from typing import Any, NamedTuple
 
-from evenhand.report.element import Markup, element, joined
+from evenhand.report.html.element import Markup, element, joined
 
 UNSAFE = {"<": "\\u003c", ">": "\\u003e", "&": "\\u0026"}  # so that `</script>` ends nothing
 
@@ -98,7 +98,7 @@ def as_json(value: Any) -> Markup:
 @cache
 def asset(name: str) -> str:
     """A file of this package."""
-    return files("evenhand.report").joinpath(name).read_text(encoding="utf-8")
+    return files("evenhand.report.html").joinpath("assets", name).read_text(encoding="utf-8")
 
 
 def _section(part: Part) -> Markup:

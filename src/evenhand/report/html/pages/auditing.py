@@ -9,15 +9,16 @@ from typing import Any
 from evenhand.auditing.answer.answer import Answer
 from evenhand.auditing.answer.side_by_side import Comparison
 from evenhand.auditing.judging.turns import name_of as welfare_name
-from evenhand.report import charts, over_time, people, questions
-from evenhand.report.element import Child, Markup, element, joined, name_of
-from evenhand.report.moments import TimeAxis
-from evenhand.report.origin import how_made
-from evenhand.report.packing import packed
-from evenhand.report.reading import how_to_read
-from evenhand.report.story import story
-from evenhand.report.template import Part, asset, page
-from evenhand.report.verdict import verdict
+from evenhand.report.html import charts
+from evenhand.report.html.element import Child, Markup, element, joined, name_of
+from evenhand.report.html.moments import TimeAxis
+from evenhand.report.html.packing import packed
+from evenhand.report.html.sections import over_time, people, questions
+from evenhand.report.html.sections.origin import how_made
+from evenhand.report.html.sections.reading import how_to_read
+from evenhand.report.html.sections.story import story
+from evenhand.report.html.sections.verdict import verdict
+from evenhand.report.html.template import Part, asset, page
 
 TITLE = "Fairness over time"
 

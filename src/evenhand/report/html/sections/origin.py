@@ -6,8 +6,8 @@ import datetime
 from collections.abc import Sequence
 
 from evenhand.auditing.answer.answer import Answer
-from evenhand.report.element import Child, Markup, element, figure_of, joined
-from evenhand.report.packing import chosen, rounded
+from evenhand.report.html.element import Child, Markup, element, figure_of, joined
+from evenhand.report.html.packing import chosen, rounded
 
 SHEETS = (
     ("stakeholders", "Stakeholders (CSV)"),

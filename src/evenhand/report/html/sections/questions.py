@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from evenhand.auditing.answer.side_by_side import Comparison, Match
 from evenhand.auditing.judging.turns import Reading, Row
-from evenhand.report.element import Child, Markup, element, figure_of, joined, name_of, table
-from evenhand.report.people import names_of
+from evenhand.report.html.element import Child, Markup, element, figure_of, joined, name_of, table
+from evenhand.report.html.sections.people import names_of
 
 EVEN = {True: "even", False: "uneven", None: ""}
 

@@ -1,7 +1,7 @@
 """Vega, Vega-Lite and Vega-Embed as one script, kept in the package as `vega.js`.
 
 Bundling takes seconds, which nobody should wait for with every page; so it is done once for each
-version of vl-convert, by `python -m evenhand.report.bundle`. A system test compares the two.
+version of vl-convert, by `python -m evenhand.report.html.bundle`. A system test compares the two.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from pathlib import Path
 SNIPPET = "window.vegaEmbed = vegaEmbed;"
 NOTICE = """\
 /* Vega {vega}, Vega-Lite {lite} and Vega-Embed {embed}, with what they need, as vl-convert-python
-   {convert} bundles them; evenhand.report.bundle makes this file.
+   {convert} bundles them; evenhand.report.html.bundle makes this file.
    Copyright (c) University of Washington Interactive Data Lab and contributors; BSD 3-Clause
    licence: redistribution and use in source and binary forms, with or without modification, are
    permitted provided that this notice and the following disclaimer are kept, and that the names of
@@ -37,4 +37,4 @@ def bundle() -> str:
 
 
 if __name__ == "__main__":
-    Path(__file__).with_name("vega.js").write_text(bundle(), encoding="utf-8")
+    (Path(__file__).with_name("assets") / "vega.js").write_text(bundle(), encoding="utf-8")

@@ -7,8 +7,8 @@ from collections.abc import Iterable, Sequence
 from evenhand.auditing.answer.answer import Answer, StakeholderAnswer
 from evenhand.auditing.answer.words import number
 from evenhand.auditing.notes import several
-from evenhand.report import figures
-from evenhand.report.element import (
+from evenhand.report.html import figures
+from evenhand.report.html.element import (
     LONG_NAME,
     Child,
     Markup,
@@ -19,7 +19,7 @@ from evenhand.report.element import (
     percent,
     table,
 )
-from evenhand.report.packing import chosen, classes
+from evenhand.report.html.packing import chosen, classes
 
 EXTREMES = 15  # at either end, where not everyone can be shown
 ALL = 40  # stakeholders that a page shows outright

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from evenhand.auditing.answer.answer import Answer
-from evenhand.report.element import Child, Markup, element
+from evenhand.report.html.element import Child, Markup, element
 
 
 def how_to_read(answer: Answer) -> Markup:

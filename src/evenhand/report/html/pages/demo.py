@@ -5,15 +5,16 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from evenhand.experiments.paper.demo import CUSTOMERS, Story, Told
-from evenhand.report import figures, over_time, people
-from evenhand.report.auditing import audit_charts
-from evenhand.report.charts import as_spec, drawn_rows, short_axis
-from evenhand.report.element import Child, Markup, element, figure_of, joined, table
-from evenhand.report.learning import Curves, best_found, summary_table
-from evenhand.report.packing import packed
-from evenhand.report.story import story as one_story
-from evenhand.report.template import Part, asset, page
-from evenhand.report.vaccines import two_processes
+from evenhand.report.html import figures
+from evenhand.report.html.charts import as_spec, drawn_rows, short_axis
+from evenhand.report.html.element import Child, Markup, element, figure_of, joined, table
+from evenhand.report.html.packing import packed
+from evenhand.report.html.pages.auditing import audit_charts
+from evenhand.report.html.pages.learning import Curves, best_found, summary_table
+from evenhand.report.html.sections import over_time, people
+from evenhand.report.html.sections.story import story as one_story
+from evenhand.report.html.sections.vaccines import two_processes
+from evenhand.report.html.template import Part, asset, page
 
 if TYPE_CHECKING:
     from evenhand.auditing.answer.answer import Answer
