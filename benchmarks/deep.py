@@ -72,7 +72,7 @@ def limit() -> float:
 def arithmetic(environment: str, method: str) -> float:
     """Multiplications and additions of one update of one seed: forward, and back for weights."""
     from evenhand.envs.names import ENVIRONMENTS
-    from evenhand.experiments.recipes.deep import deep_learner
+    from evenhand.experiments.recipes.deep_recipes import deep_learner
 
     agent = deep_learner(ENVIRONMENTS.get(environment)(), method, "paper")
     sizes = [agent.layout.size, *agent.network.hidden, agent.problem.environment.num_actions]
@@ -82,7 +82,7 @@ def arithmetic(environment: str, method: str) -> float:
 
 
 def main() -> None:
-    from evenhand.experiments.running.cores import cores
+    from evenhand.experiments.running.cpu_affinity import cores
 
     peak, number = limit(), len(cores())
     print(f"{SEEDS} seeds of {EPISODES} episodes on {number} cores, from {MEASURED} episodes;")

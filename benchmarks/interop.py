@@ -70,7 +70,7 @@ def score(model: Any, settings: dict[str, Any]) -> float:
 
 def counterfactuals() -> None:
     """The wrapped doughnuts: score at equal steps, and what a step costs."""
-    from evenhand._util.interval import bootstrap_interval
+    from evenhand._util.bootstrap import bootstrap_interval
 
     found: dict[bool, list[tuple[float, float]]] = {False: [], True: []}
     for seed in range(SEEDS):  # in turn, so that both have the same share of a busy machine
@@ -130,7 +130,7 @@ def same_curves() -> None:
     import gymnasium
     import jax
 
-    from evenhand._util.interval import bootstrap_interval
+    from evenhand._util.bootstrap import bootstrap_interval
     from evenhand.envs import Doughnuts
     from evenhand.interop import score_episodes
     from evenhand.problem.problem import Problem

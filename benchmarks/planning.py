@@ -27,7 +27,7 @@ def measure(name: str) -> None:
     from evenhand import BalancedUnfairness, FairnessScheme
     from evenhand.envs import Doughnuts, Lending
     from evenhand.memory.memory import Full, GroupDifference
-    from evenhand.planning import plan
+    from evenhand.planning.planner import plan
     from evenhand.problem.problem import Problem
 
     if PROBLEMS[name] == "balanced":

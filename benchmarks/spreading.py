@@ -20,7 +20,7 @@ SEEDS, EPISODES = 10, 400
 def measure(workers: int) -> float:
     """Seconds of the whole."""
     from evenhand.experiments.running.blocks import block_files, train_in_blocks
-    from evenhand.experiments.running.processes import LocalProcesses
+    from evenhand.experiments.running.local_processes import LocalProcesses
 
     config = {
         "deep": True,
@@ -59,7 +59,7 @@ def _used() -> float:
 def start_up() -> float:
     """Seconds until a process can begin to compile."""
     started = time.perf_counter()
-    code = "import evenhand.experiments.running.compare as c; c.build"
+    code = "import evenhand.experiments.running.compare_methods as c; c.build"
     subprocess.run([sys.executable, "-c", code], check=True)
     return time.perf_counter() - started
 

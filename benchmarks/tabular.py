@@ -51,7 +51,7 @@ def plain_loop(steps: int) -> float:
 def measure() -> None:
     os.sched_setaffinity(0, {min(os.sched_getaffinity(0))})
     from evenhand.envs import Doughnuts
-    from evenhand.experiments.recipes.tabular import tabular_learner
+    from evenhand.experiments.recipes.tabular_recipes import tabular_learner
     from evenhand.experiments.running.runs import train
 
     shop = Doughnuts(3, 12, 0.8)

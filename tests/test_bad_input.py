@@ -46,7 +46,7 @@ from evenhand import (
     periodic,
 )
 from evenhand import errors as e
-from evenhand._util.tensors import read_tensors
+from evenhand._util.tensor_files import read_tensors
 from evenhand.envs import Doughnuts
 
 

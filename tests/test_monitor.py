@@ -28,9 +28,9 @@ from evenhand import (
 from evenhand.auditing import audit
 from evenhand.errors import BadFile, BadLog, BadParameter, CannotStream
 from evenhand.monitor import Monitor
-from evenhand.monitor.lines import REMEMBERED_IDS, Keys, Reader, microseconds
-from evenhand.monitor.making import make_monitor
-from evenhand.monitor.state import load_state, save_state
+from evenhand.monitor.factory import make_monitor
+from evenhand.monitor.json_reader import REMEMBERED_IDS, Keys, Reader, microseconds
+from evenhand.monitor.state_file import load_state, save_state
 
 NAMES = ("--name", "A", "--name", "B")
 

@@ -29,7 +29,7 @@ from evenhand import (
     long_term,
     policy_score,
 )
-from evenhand._util.interval import bootstrap_interval
+from evenhand._util.bootstrap import bootstrap_interval
 from evenhand.errors import BadParameter, NoLimit
 from evenhand.process.scoring import steps_for_limit
 

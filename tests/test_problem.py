@@ -52,8 +52,8 @@ from evenhand.memory.memory import (
     Product,
     Reset,
 )
-from evenhand.problem.pay import bounded_reward_like, reward_like
 from evenhand.problem.problem import Problem
+from evenhand.problem.reward import bounded_reward_like, reward_like
 
 SHOP = Doughnuts(num_stakeholders=3, horizon=12, presence=0.6)
 PLAIN = Doughnuts(num_stakeholders=3, horizon=12, presence=0.6, wasted=None)

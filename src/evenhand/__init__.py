@@ -9,7 +9,7 @@ from __future__ import annotations
 import importlib
 from typing import TYPE_CHECKING, Any
 
-from evenhand.interop.gymnasium.registering import register_when_loaded as _register_with_gymnasium
+from evenhand.interop.gymnasium.registration import register_when_loaded as _register_with_gymnasium
 
 __version__ = "0.1.0"
 

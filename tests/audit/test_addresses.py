@@ -9,7 +9,7 @@ import pytest
 from logs import FIRST_A_THEN_B, MAPPED, OPTIONS, write
 
 from evenhand.auditing import audit
-from evenhand.auditing.sources.address import is_address, read_address, shown
+from evenhand.auditing.sources.addresses import is_address, read_address, shown
 from evenhand.errors import BadParameter
 
 SECRETS = ("s3cr:t", "s3cr", "hidden")

@@ -293,7 +293,7 @@ def test_a_long_log_is_grouped_by_day_with_the_same_answer(monkeypatch):
 def test_very_many_assessments_are_thinned_but_counted_in_full(monkeypatch):
     log = frame([(k, "AB"[k % 2], 1) for k in range(1000)])
     whole = audit(log, **MAPPED)
-    monkeypatch.setattr("evenhand.auditing.judging.judging.KEPT_VALUES", 100)
+    monkeypatch.setattr("evenhand.auditing.judging.judge.KEPT_VALUES", 100)
     thin = audit(log, **MAPPED)
     assert thin.over_time.every == 20
     assert len(thin.over_time.times) == 50
@@ -307,8 +307,8 @@ def test_an_audit_loads_no_jax():
     import sys
 
     code = (
-        "import sys, evenhand.auditing, evenhand.monitor, evenhand.monitor.state\n"
-        "import evenhand.report, evenhand.report.sheets\n"
+        "import sys, evenhand.auditing, evenhand.monitor, evenhand.monitor.state_file\n"
+        "import evenhand.report, evenhand.report.csv_export\n"
         "assert 'jax' not in sys.modules, 'jax was loaded'\n"
     )
     subprocess.run([sys.executable, "-c", code], check=True)

@@ -8,8 +8,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from evenhand.auditing import audit
-from evenhand.auditing.reading.condition import parse
-from evenhand.auditing.sources.opening import open_table
+from evenhand.auditing.reading.conditions import parse
+from evenhand.auditing.sources.open_source import open_table
 from evenhand.errors import BadCondition
 
 FRAME = pd.DataFrame(

@@ -34,10 +34,10 @@ from evenhand import (
     Worst,
 )
 from evenhand.auditing import audit
-from evenhand.auditing.judging.question import EveryPeriod, every
+from evenhand.auditing.judging.questions import EveryPeriod, every
 from evenhand.fairness.unfairness import overall_unfairness, unfair_to, unfairness
 from evenhand.monitor import Monitor
-from evenhand.monitor.lines import Batch, microseconds
+from evenhand.monitor.json_reader import Batch, microseconds
 
 NAMES = ("A", "B", "C")
 START = datetime.date(2020, 12, 20)

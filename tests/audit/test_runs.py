@@ -16,7 +16,7 @@ from evenhand.auditing import audit
 from evenhand.cli.app import app
 from evenhand.errors import BadLog
 from evenhand.report import report
-from evenhand.report.terminal import tables
+from evenhand.report.text import tables
 
 COLUMNS = ("run", "date", "country", "doses")
 # Run 1 gives A, B, C 3, 1, 2 at both steps: means 2 and 4, so A +1 +2, B −1 −2, C 0 0.

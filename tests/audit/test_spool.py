@@ -7,13 +7,13 @@ import pandas as pd
 import pytest
 
 from evenhand.auditing import audit
-from evenhand.auditing.reading import spool
-from evenhand.auditing.reading.spool import Column
+from evenhand.auditing.reading import growable_column
+from evenhand.auditing.reading.growable_column import Column
 
 
 @pytest.mark.parametrize("dtype", [np.int64, np.float64, "datetime64[us]"])
 def test_a_column_is_what_was_added_to_it(dtype, monkeypatch):
-    monkeypatch.setattr(spool, "IN_MEMORY", 10)
+    monkeypatch.setattr(growable_column, "IN_MEMORY", 10)
     values = np.arange(100).astype(dtype)
     column, short = Column(dtype), Column(dtype)
     for start in range(0, 100, 7):
@@ -52,7 +52,7 @@ def test_cells_in_files_give_the_same_answer(options, monkeypatch):
         log = log[(log.who != "B") | (log["at"] > 20)]
     asked = {"stakeholder": "who", "time": "at", "amount": "amount", **options}
     expected = audit(log, **asked)
-    monkeypatch.setattr(spool, "IN_MEMORY", 100)
+    monkeypatch.setattr(growable_column, "IN_MEMORY", 100)
     monkeypatch.setattr("evenhand.auditing.sources.engines.duckdb.BLOCK_ROWS", 64)
     monkeypatch.setattr("evenhand.auditing.reading.history.BLOCK_VALUES", 250)
     found = audit(log, **asked)

@@ -17,13 +17,13 @@ from typer.testing import CliRunner
 
 from evenhand import Rawls, anytime
 from evenhand.auditing import audit
-from evenhand.auditing.judging.standing import Standing, rounding
+from evenhand.auditing.judging.ranking import Standing, rounding
 from evenhand.auditing.notes import equals
 from evenhand.cli.app import app
 from evenhand.monitor import Monitor
-from evenhand.monitor.lines import Batch
+from evenhand.monitor.json_reader import Batch
 from evenhand.report import report
-from evenhand.report.terminal import tables
+from evenhand.report.text import tables
 
 # The means are 40/3, 50/3, 80/3 and 110/3. South: −40/3 −20/3 −50/3 −80/3, East: −40/3 −50/3 −80/3
 # −20/3; both −190/3.

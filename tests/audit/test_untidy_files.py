@@ -11,9 +11,9 @@ import pytest
 from logs import MAPPED, OPTIONS, write
 
 from evenhand.auditing import audit
-from evenhand.auditing.sources.address import read_address
+from evenhand.auditing.sources.addresses import read_address
 from evenhand.auditing.sources.databases import _connect_to_sqlite
-from evenhand.auditing.sources.opening import connect, open_table
+from evenhand.auditing.sources.open_source import connect, open_table
 from evenhand.errors import BadFile
 
 HEADER = "date,country,doses\n"

@@ -9,7 +9,8 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from evenhand.envs import Doughnuts, Random, State, rollout
+from evenhand.envs import Doughnuts, Random, State
+from evenhand.envs.episodes import rollout
 from evenhand.errors import BadParameter, EvenhandError, NotFinite, UnequalLengths
 from evenhand.memory.memory import Full, Min, Product, Reset
 

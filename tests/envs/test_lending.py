@@ -9,7 +9,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from evenhand.envs import GaussianLending, Lending, OutcomesNotFinite, Random, State, rollout
+from evenhand.envs import GaussianLending, Lending, OutcomesNotFinite, Random, State
+from evenhand.envs.episodes import rollout
 from evenhand.envs.lending import GaussianLedger, Ledger
 from evenhand.errors import BadParameter, EmptyGroup, EvenhandError, NotFinite, UnequalLengths
 from evenhand.fairness.groups import Groups

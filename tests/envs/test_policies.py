@@ -20,10 +20,10 @@ from evenhand.envs import (
     State,
     TurnTaking,
     WaitingList,
-    rollout,
     to_trace,
 )
 from evenhand.envs.doughnuts import Shop
+from evenhand.envs.episodes import rollout
 from evenhand.envs.lending import GaussianLedger, Ledger
 from evenhand.envs.waiting_list import Lists
 from evenhand.memory.memory import Full

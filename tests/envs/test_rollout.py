@@ -20,10 +20,10 @@ from evenhand.envs import (
     WaitingList,
     as_policy,
     as_process,
-    rollout,
     rollouts,
     to_trace,
 )
+from evenhand.envs.episodes import rollout
 from evenhand.errors import BadParameter
 from evenhand.fairness.trace import Override
 from evenhand.memory.memory import Clock, Full, GroupFull, Product

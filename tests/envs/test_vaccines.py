@@ -9,7 +9,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from evenhand.envs import Random, State, Vaccines, rollout, to_trace
+from evenhand.envs import Random, State, Vaccines, to_trace
+from evenhand.envs.episodes import rollout
 from evenhand.envs.vaccines import Pipeline
 from evenhand.errors import BadParameter, EvenhandError, UnequalLengths
 from evenhand.fairness.trace import Trace

@@ -11,7 +11,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from evenhand.envs import Random, State, WaitingList, rollout, to_trace
+from evenhand.envs import Random, State, WaitingList, to_trace
+from evenhand.envs.episodes import rollout
 from evenhand.envs.waiting_list import Lists
 from evenhand.errors import BadParameter, EvenhandError, UnequalLengths
 from evenhand.fairness.welfare import Utilitarian

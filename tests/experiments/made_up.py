@@ -6,8 +6,8 @@ import numpy as np
 
 from evenhand.envs import Doughnuts, Lending
 from evenhand.envs.names import ENVIRONMENTS
-from evenhand.experiments.running.compare import Comparison, MethodResult
-from evenhand.experiments.running.yardstick import Yardstick
+from evenhand.experiments.running.compare_methods import Comparison, MethodResult
+from evenhand.experiments.running.reference_scores import Yardstick
 from evenhand.fairness.scheme_file import to_table
 
 CHECKPOINTS, SEEDS = 10, 6

@@ -12,12 +12,12 @@ import time
 import numpy as np
 import pytest
 
-from evenhand._util.interval import interquartile_mean
+from evenhand._util.bootstrap import interquartile_mean
 from evenhand.envs import Doughnuts, Lending
 from evenhand.errors import BadFile, BadParameter, CannotWrite
-from evenhand.experiments.recipes.tabular import tabular_learner
+from evenhand.experiments.recipes.tabular_recipes import tabular_learner
 from evenhand.experiments.running import runs
-from evenhand.experiments.running.compare import compare
+from evenhand.experiments.running.compare_methods import compare
 from evenhand.experiments.running.runs import load_run, train
 from evenhand.learn.proposals import Everything
 from evenhand.memory.memory import Min
@@ -119,7 +119,7 @@ def test_another_proposal_is_fairqcms_alone():
 
 
 def test_steps_to_counts_from_where_it_stays():
-    from evenhand.experiments.running.compare import MethodResult
+    from evenhand.experiments.running.compare_methods import MethodResult
 
     curve = np.array([[1.0, 9.0], [9.0, 1.0], [1.0, 9.0], [9.0, 2.0]])
     result = MethodResult("m", {"score": curve}, np.array([10, 20, 30, 40]), 0.0, 0.0)

@@ -15,11 +15,11 @@ import pytest
 from evenhand.envs import Doughnuts, Lending, Vaccines
 from evenhand.errors import BadFile, BadParameter
 from evenhand.experiments.paper.figures import FIGURES
-from evenhand.experiments.recipes.deep import deep_learner, deep_methods
+from evenhand.experiments.recipes.deep_recipes import deep_learner, deep_methods
 from evenhand.experiments.running import runs
 from evenhand.experiments.running.blocks import build, train_in_blocks
-from evenhand.experiments.running.compare import compare
-from evenhand.experiments.running.processes import LocalProcesses
+from evenhand.experiments.running.compare_methods import compare
+from evenhand.experiments.running.local_processes import LocalProcesses
 from evenhand.experiments.running.runs import load_run, train
 from evenhand.experiments.running.tasks import BlockFailed
 from evenhand.learn.deep.networks import Layers, Recurrent

@@ -14,10 +14,13 @@ import numpy as np
 import pytest
 
 from evenhand.errors import BadParameter, CannotConnect, MissingExtra
-from evenhand.experiments.running import away, cluster, cores, on_ray
+from evenhand.experiments.running import cpu_affinity as cores
+from evenhand.experiments.running import ray_driver as cluster
+from evenhand.experiments.running import ray_executor as on_ray
+from evenhand.experiments.running import ray_worker as away
 from evenhand.experiments.running.blocks import build
-from evenhand.experiments.running.cluster import Failed, Sweep
-from evenhand.experiments.running.on_ray import OnRay, _told
+from evenhand.experiments.running.ray_driver import Failed, Sweep
+from evenhand.experiments.running.ray_executor import OnRay, _told
 from evenhand.experiments.running.runs import load_run, train, versions
 from evenhand.experiments.running.tasks import Task
 
@@ -190,7 +193,7 @@ def test_a_lost_listener_is_replaced_and_what_runs_is_not_given_up(tmp_path, mon
 
 
 def test_a_machine_without_evenhand_says_so(monkeypatch):
-    monkeypatch.setitem(sys.modules, "evenhand.experiments.running.away", None)
+    monkeypatch.setitem(sys.modules, "evenhand.experiments.running.ray_worker", None)
     kept = SimpleNamespace(remote=lambda **_: lambda what: what)
     do_one, ears = cluster.remote_parts(kept)
     listener = ears()
@@ -273,8 +276,9 @@ def test_why_a_cluster_was_not_joined():
 def test_ray_is_not_loaded_unasked():
     code = (
         "import sys\n"
-        "import evenhand.cli.comparing, evenhand.experiments.running.compare\n"
-        "import evenhand.experiments.running.on_ray, evenhand.experiments.running.cluster\n"
+        "import evenhand.cli.compare, evenhand.experiments.running.compare_methods\n"
+        "import evenhand.experiments.running.ray_executor\n"
+        "import evenhand.experiments.running.ray_driver\n"
         "assert 'ray' not in sys.modules\n"
     )
     subprocess.run([sys.executable, "-c", code], check=True)

@@ -10,11 +10,11 @@ from typer.testing import CliRunner
 
 from evenhand.cli.app import app
 from evenhand.experiments.paper import reproduction
+from evenhand.experiments.paper.figure_1 import audits, check
 from evenhand.experiments.paper.figures import FIGURES, Figure, Part
 from evenhand.experiments.paper.reproduction import Remaining, Reproduction
 from evenhand.experiments.paper.theorems import THEOREMS
-from evenhand.experiments.paper.vaccines import audits, check
-from evenhand.report.html.pages.reproduction import reproduction_page, to_markdown
+from evenhand.report.html.pages.reproduction_page import reproduction_page, to_markdown
 
 
 def test_figure_1_is_what_its_caption_says():

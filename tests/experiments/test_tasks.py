@@ -14,10 +14,11 @@ import pytest
 
 from evenhand.envs import Doughnuts
 from evenhand.errors import BadFile
-from evenhand.experiments.running import processes, runs
+from evenhand.experiments.running import local_processes as processes
+from evenhand.experiments.running import runs
 from evenhand.experiments.running.blocks import Points, build, cut, merge, saved
-from evenhand.experiments.running.compare import compare
-from evenhand.experiments.running.processes import LocalProcesses
+from evenhand.experiments.running.compare_methods import compare
+from evenhand.experiments.running.local_processes import LocalProcesses
 from evenhand.experiments.running.runs import Run, load_run, save_run, train
 from evenhand.experiments.running.tasks import BlockFailed, Task, carry_out
 

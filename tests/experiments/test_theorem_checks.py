@@ -25,7 +25,7 @@ def test_a_memory_that_forgets_is_found_out(monkeypatch):
 
 
 def test_a_planner_that_is_wrong_is_found_out(monkeypatch):
-    from evenhand.planning.plan import Plan
+    from evenhand.planning.planner import Plan
 
     monkeypatch.setattr(Plan, "value", property(lambda self: float(self.values[0][0]) - 0.01))
     finding = theorems.augmented_optimum_is_the_best_score(2)

@@ -14,7 +14,7 @@ from evenhand.errors import BadFile, BadParameter, UnequalLengths
 from evenhand.interop import export_policy, load_policy
 from evenhand.learn.deep.encoders import Binary, Raw, Relative
 from evenhand.learn.deep.networks import Alike, Layers, Recurrent
-from evenhand.learn.policies.greedy import Greedy
+from evenhand.learn.policies.greedy_policy import Greedy
 from evenhand.memory.memory import Clock, Full, GroupFull, Product
 from evenhand.problem.problem import Problem
 

@@ -11,10 +11,9 @@ import pytest
 from gymnasium.utils.env_checker import check_env
 
 from evenhand.envs import Doughnuts
-from evenhand.errors import BadParameter, UnequalLengths
-from evenhand.interop.errors import NotReset
-from evenhand.interop.gymnasium.drawing import FAINT, PRESENT, SERVED, Scene, short
-from evenhand.interop.gymnasium.registering import REGISTERED
+from evenhand.errors import BadParameter, NotReset, UnequalLengths
+from evenhand.interop.gymnasium.registration import REGISTERED
+from evenhand.interop.gymnasium.rendering import FAINT, PRESENT, SERVED, Scene, short
 
 NAMES = sorted(REGISTERED)
 

@@ -8,16 +8,22 @@ import pytest
 from gymnasium import spaces
 
 from evenhand.envs import Doughnuts
-from evenhand.errors import BadParameter, MemoryDoesNotPay, UnequalLengths
+from evenhand.errors import (
+    BadParameter,
+    CannotCarry,
+    MemoryDoesNotPay,
+    NotDiscrete,
+    NotReset,
+    UnequalLengths,
+)
 from evenhand.interop import FairnessWrapper, FromInfo, gymnasium_learner, score_episodes, train
-from evenhand.interop.errors import CannotCarry, NotDiscrete, NotReset
-from evenhand.interop.gymnasium.learning import GymnasiumProcess, gymnasium_world
-from evenhand.interop.tracking import Sink
+from evenhand.interop.gymnasium.learner import GymnasiumProcess, gymnasium_world
+from evenhand.interop.trackers import Sink
 from evenhand.learn.deep.networks import Layers
 from evenhand.learn.proposals import Above
 from evenhand.learn.schedules import Exploration
 from evenhand.memory.memory import Full, Min
-from evenhand.planning import plan
+from evenhand.planning.planner import plan
 from evenhand.problem.problem import Problem
 
 SHOP = Doughnuts(2, 6, 0.7)

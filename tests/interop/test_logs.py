@@ -19,7 +19,7 @@ from evenhand.interop import FairnessWrapper, episode_traces, play, read_log, wr
 from evenhand.learn.deep.dqn import DQN
 from evenhand.learn.deep.encoders import Relative
 from evenhand.learn.deep.networks import Alike
-from evenhand.learn.policies.saved import save_policies
+from evenhand.learn.policies.policy_files import save_policies
 from evenhand.problem.problem import Problem
 
 TRACES = [

@@ -10,11 +10,10 @@ import pytest
 from typer.testing import CliRunner
 
 from evenhand.cli.app import app
-from evenhand.errors import BadParameter, CannotWrite
+from evenhand.errors import BadParameter, CannotWrite, MissingExtra
 from evenhand.experiments.running import runs
 from evenhand.interop import CsvSink, JsonLinesSink, MLflowSink, TensorBoardSink
-from evenhand.interop.errors import MissingExtra
-from evenhand.interop.tracking import open_sink
+from evenhand.interop.trackers import open_sink
 
 
 def test_a_row_a_step(tmp_path):

@@ -22,9 +22,15 @@ from evenhand import (
     Trace,
     anytime,
 )
-from evenhand.errors import BadParameter, NegativeStatus, UnequalLengths
+from evenhand.errors import (
+    BadParameter,
+    CannotCarry,
+    NegativeStatus,
+    NoStakeholderRewards,
+    NotReset,
+    UnequalLengths,
+)
 from evenhand.interop import Beside, FairnessWrapper, FromInfo, FromReward, fairness_of
-from evenhand.interop.errors import CannotCarry, NoStakeholderRewards, NotReset
 from evenhand.interop.gymnasium.wrapper import memory_in
 from evenhand.learn.deep.encoders import Relative
 from evenhand.memory.memory import Clock, Full, Product

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import jax
 import jax.numpy as jnp
 
-from evenhand.envs.base import Environment, Outcomes, State
+from evenhand.envs.environment import Environment, Outcomes, State
 from evenhand.fairness.trace import Override
 
 

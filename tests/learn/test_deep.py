@@ -24,7 +24,8 @@ from evenhand.learn.deep.targets import Copied, Drifting, Huber, Squared
 from evenhand.learn.proposals import Above, Everything
 from evenhand.learn.schedules import Exploration
 from evenhand.memory.memory import Clock, Full, Min, Nothing, Product, Reset
-from evenhand.planning import evaluate, plan
+from evenhand.planning.evaluation import evaluate
+from evenhand.planning.planner import plan
 from evenhand.problem.problem import Problem
 
 QUICK = {
@@ -265,7 +266,7 @@ def test_a_learned_policy_has_its_exact_score():
     settings = QUICK | {"network": Alike((16,)), "encoder": Relative()}
     agent = DQN(problem=problem, discount=0.7, shaping=True, proposal=Above(1), **settings)
     learners = trained(agent, 1500)
-    from evenhand.learn.policies.greedy import Greedy
+    from evenhand.learn.policies.greedy_policy import Greedy
 
     weights = jax.tree.map(lambda leaf: leaf[0], agent.acting(learners))
     exact = evaluate(problem, Greedy(problem, agent.encoder, agent.network, weights).act).score

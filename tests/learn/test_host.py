@@ -16,7 +16,7 @@ from evenhand.learn.host import HostLoop, HostWorld
 from evenhand.learn.proposals import Above
 from evenhand.learn.schedules import Exploration
 from evenhand.memory.memory import Full, Min
-from evenhand.planning import plan
+from evenhand.planning.planner import plan
 from evenhand.problem.problem import Problem
 from evenhand.process.process import Transition
 

@@ -20,8 +20,8 @@ from evenhand.learn.proposals import (
     ReachableNow,
     Visited,
 )
-from evenhand.learn.tabular.arena import build_arena, imagined_rows
-from evenhand.learn.tabular.tabular import Tabular
+from evenhand.learn.tabular.q_learning import Tabular
+from evenhand.learn.tabular.tabular_model import build_arena, imagined_rows
 from evenhand.memory.memory import Clock, Full, LastWinner, Min, Product, Reset
 from evenhand.problem.problem import Problem
 

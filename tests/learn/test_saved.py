@@ -6,11 +6,11 @@ import jax
 import numpy as np
 import pytest
 
-from evenhand._util.tensors import read_tensors, write_tensors
+from evenhand._util.tensor_files import read_tensors, write_tensors
 from evenhand.envs import Doughnuts, Lending
 from evenhand.errors import BadFile
-from evenhand.experiments.recipes.deep import deep_learner
-from evenhand.learn.policies.saved import load_policies, save_policies
+from evenhand.experiments.recipes.deep_recipes import deep_learner
+from evenhand.learn.policies.policy_files import load_policies, save_policies
 
 
 @pytest.fixture(scope="module")

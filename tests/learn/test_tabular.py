@@ -12,10 +12,11 @@ from evenhand.errors import BadParameter
 from evenhand.fairness.trace import Override, Step
 from evenhand.learn.proposals import Above, Everything
 from evenhand.learn.schedules import Constant, Exploration, Watkins
-from evenhand.learn.tabular.arena import build_arena
-from evenhand.learn.tabular.tabular import Tabular
+from evenhand.learn.tabular.q_learning import Tabular
+from evenhand.learn.tabular.tabular_model import build_arena
 from evenhand.memory.memory import Full, Min, Reset
-from evenhand.planning import evaluate, plan
+from evenhand.planning.evaluation import evaluate
+from evenhand.planning.planner import plan
 from evenhand.problem.problem import Problem
 
 SHOP = Doughnuts(num_stakeholders=2, horizon=4, presence=0.7)
@@ -126,7 +127,7 @@ def test_a_seed_learns_the_same_alone_and_among_others(alone):
 
 
 def test_the_best_recipe_finds_the_optimum_of_a_small_problem():
-    from evenhand.experiments.recipes.tabular import tabular_learner
+    from evenhand.experiments.recipes.tabular_recipes import tabular_learner
 
     learner = tabular_learner(SHOP, "fairqcm", "best")
     runs = learner.walk(start(learner, 5), 4_000)

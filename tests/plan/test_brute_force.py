@@ -36,7 +36,7 @@ from evenhand import (
 )
 from evenhand.envs import Doughnuts, Lending, State, Vaccines, WaitingList
 from evenhand.fairness.filters import Always, Every
-from evenhand.planning import plan
+from evenhand.planning.planner import plan
 from evenhand.problem.problem import Problem
 
 NEAR = {"abs": 1e-9, "rel": 0}
@@ -301,7 +301,7 @@ def chains(draw, horizon=3):
 )
 @given(chains(), st.sampled_from(sorted(SCHEMES)))
 def test_random_mdps(chain, name):
-    finite = pytest.importorskip("evenhand.planning.finite")
+    finite = pytest.importorskip("evenhand.planning.exogenous_noise")
     literal, scheme, fold = SCHEMES[name]
     if isinstance(scheme.filter, AfterEach):  # rewards may be 0 throughout
         literal = bf.Scheme(literal.welfare, literal.over_time, literal.assessed, empty=0.7)

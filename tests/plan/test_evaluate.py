@@ -14,7 +14,9 @@ from evenhand import Discounted, FiniteMDP, LogNash, Total, anytime
 from evenhand.envs import Doughnuts, GreedyForBank, Lending, Random, RoundRobin, TurnTaking
 from evenhand.errors import BadFile, BadParameter, CannotPlan, CannotWrite
 from evenhand.memory.memory import Full, GroupDifference, LastWinner, Nothing
-from evenhand.planning import evaluate, load_plan, noise_distribution, plan, regret, save_plan
+from evenhand.planning import load_plan, noise_distribution, regret, save_plan
+from evenhand.planning.evaluation import evaluate
+from evenhand.planning.planner import plan
 from evenhand.problem.problem import Problem
 
 SHOP = Doughnuts(num_stakeholders=2, horizon=3, presence=0.5)

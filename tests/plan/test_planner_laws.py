@@ -56,7 +56,7 @@ from evenhand.errors import BadParameter, CannotPlan, NegativeStatus, TooLarge
 from evenhand.fairness.status import StateStatus
 from evenhand.fairness.trace import Override
 from evenhand.memory.memory import GroupDifference, Min
-from evenhand.planning import plan
+from evenhand.planning.planner import plan
 from evenhand.problem.problem import Problem
 
 NEAR = {"abs": 1e-9, "rel": 0}
@@ -287,7 +287,7 @@ def test_without_a_horizon_as_with_a_long_one():
 
 def test_without_a_horizon_as_by_solving_linear_equations():
     """What is paid is the reward of the step alone, so a policy's value solves V = r + γPV."""
-    finite = pytest.importorskip("evenhand.planning.finite")
+    finite = pytest.importorskip("evenhand.planning.exogenous_noise")
     rng = np.random.default_rng(3)
     transitions = rng.dirichlet(np.ones(3), size=(3, 2))
     rewards = rng.integers(0, 4, (3, 2, 3, 2)).astype(float)

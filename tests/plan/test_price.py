@@ -26,8 +26,8 @@ from evenhand.memory.memory import (
     Reset,
     recent,
 )
-from evenhand.planning import plan
 from evenhand.planning.occupancy import prove
+from evenhand.planning.planner import plan
 from evenhand.planning.price import PriceTable, price_of_memory, standard_memories
 from evenhand.planning.relaxation import rule_out
 from evenhand.planning.restricted import ascend, restrict, starts

@@ -12,8 +12,8 @@ import pandas as pd
 import pytest
 
 from evenhand.auditing import audit
-from evenhand.report.html import packing
-from evenhand.report.html.moments import TimeAxis, positions
+from evenhand.report.html import page_data as packing
+from evenhand.report.html.time_axis import TimeAxis, positions
 
 MAPPED = {"stakeholder": "who", "time": "date", "amount": "amount"}
 

@@ -13,7 +13,7 @@ import pandas as pd
 import pytest
 
 from evenhand.auditing import audit, compare
-from evenhand.auditing.answer.words import number
+from evenhand.auditing.answer.verdict_text import number
 from evenhand.fairness.aggregation import BalancedUnfairness
 from evenhand.fairness.filters import Always
 from evenhand.fairness.scheme import FairnessScheme

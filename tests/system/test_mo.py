@@ -18,8 +18,9 @@ from evenhand import FiniteMDP, Full, LogNash, Problem, Rawls, Total, anytime
 from evenhand.interop import FairnessWrapper, gymnasium_learner, score_episodes
 from evenhand.learn.proposals import Above
 from evenhand.learn.schedules import Exploration
-from evenhand.planning import evaluate, plan
-from evenhand.planning.finite import MDPEnvironment
+from evenhand.planning.evaluation import evaluate
+from evenhand.planning.exogenous_noise import MDPEnvironment
+from evenhand.planning.planner import plan
 
 pytestmark = [pytest.mark.system, pytest.mark.filterwarnings("default")]
 

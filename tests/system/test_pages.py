@@ -9,14 +9,14 @@ import pytest
 
 from evenhand.envs import Doughnuts
 from evenhand.experiments.paper import demo as demo_story
+from evenhand.experiments.paper.figure_1 import audits
 from evenhand.experiments.paper.reproduction import Reproduction
 from evenhand.experiments.paper.theorems import THEOREMS
-from evenhand.experiments.paper.vaccines import audits
-from evenhand.experiments.running.compare import compare
+from evenhand.experiments.running.compare_methods import compare
 from evenhand.planning import price_of_memory, standard_memories
-from evenhand.report.html.pages.demo import demo_page
-from evenhand.report.html.pages.learning import learning_page
-from evenhand.report.html.pages.reproduction import reproduction_page
+from evenhand.report.html.pages.demo_page import demo_page
+from evenhand.report.html.pages.learning_page import learning_page
+from evenhand.report.html.pages.reproduction_page import reproduction_page
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "experiments"))
 from made_up import all_figures

@@ -128,7 +128,7 @@ def test_long_logs_are_grouped_by_day_and_come_back_in_blocks(source, sources, m
     monkeypatch.setattr(counting, "EXACT_ROWS", 0)
     for module in ("duckdb", "ibis"):
         monkeypatch.setattr(f"evenhand.auditing.sources.engines.{module}.BLOCK_ROWS", 100)
-    monkeypatch.setattr("evenhand.auditing.reading.spool.IN_MEMORY", 1000)
+    monkeypatch.setattr("evenhand.auditing.reading.growable_column.IN_MEMORY", 1000)
     monkeypatch.setattr("evenhand.auditing.reading.history.BLOCK_VALUES", 1 << 12)
     same.assert_same(sources[source]("decisions", **same.MAPPED), anytime, True)
     found = sources[source]("decisions", **same.MAPPED, every="month")
@@ -425,10 +425,10 @@ def test_memory_does_not_grow_with_the_cells(server, monkeypatch):
     asked = {**same.MAPPED, "welfare": "rawls"}
     expected = audit(server.reader, table="busy", **asked)
     monkeypatch.setattr("evenhand.auditing.sources.engines.ibis.BLOCK_ROWS", 2_000)
-    monkeypatch.setattr("evenhand.auditing.reading.spool.IN_MEMORY", 2_000)
+    monkeypatch.setattr("evenhand.auditing.reading.growable_column.IN_MEMORY", 2_000)
     monkeypatch.setattr("evenhand.auditing.reading.history.BLOCK_VALUES", 1 << 14)
-    monkeypatch.setattr("evenhand.auditing.judging.judging.KEPT_VALUES", 40_000)
-    monkeypatch.setattr("evenhand.auditing.judging.turns.STEP_VALUES", 1)
+    monkeypatch.setattr("evenhand.auditing.judging.judge.KEPT_VALUES", 40_000)
+    monkeypatch.setattr("evenhand.auditing.judging.sensitivity.STEP_VALUES", 1)
     tracemalloc.start()
     found = audit(server.reader, table="busy", **asked)
     _, peak = tracemalloc.get_traced_memory()

@@ -218,8 +218,8 @@ IMPATIENT = """
 import sys
 from evenhand.envs import Doughnuts
 from evenhand.errors import EvenhandError
-from evenhand.experiments.running import on_ray
-from evenhand.experiments.running.compare import compare
+from evenhand.experiments.running import ray_executor as on_ray
+from evenhand.experiments.running.compare_methods import compare
 
 def tried(ray):
     try:

@@ -11,9 +11,9 @@ import pandas as pd
 import pytest
 
 from evenhand.auditing import audit, compare
-from evenhand.auditing.answer.words import number
+from evenhand.auditing.answer.verdict_text import number
 from evenhand.report import report
-from evenhand.report.html.packing import classes
+from evenhand.report.html.page_data import classes
 
 pytestmark = pytest.mark.system
 
@@ -128,10 +128,10 @@ def pair(folder):
 
 
 def test_the_bundle_is_that_of_the_installed_version():
-    from evenhand.report.html.bundle import bundle
     from evenhand.report.html.template import asset
+    from evenhand.report.html.vega_bundle import bundle
 
-    assert asset("vega.js") == bundle(), "run python -m evenhand.report.html.bundle"
+    assert asset("vega.js") == bundle(), "run python -m evenhand.report.html.vega_bundle"
 
 
 def test_every_chart_is_drawn_offline(plain, visit):
@@ -338,7 +338,7 @@ def same(one, other):
 
 @pytest.mark.parametrize("which", ["plain", "hostile", "pair"])
 def test_downloads_hold_what_json_and_csv_hold(which, request, visit, tmp_path):
-    from evenhand.report.sheets import sheets
+    from evenhand.report.csv_export import sheets
 
     found, path = request.getfixturevalue(which)
     opened = visit(path, accept_downloads=True)

@@ -16,14 +16,13 @@ with warnings.catch_warnings():
     )
 
 from evenhand import Doughnuts, Problem
-from evenhand.errors import BadParameter, MemoryDoesNotPay
+from evenhand.errors import BadParameter, CannotCarry, MemoryDoesNotPay
 from evenhand.interop import FairnessWrapper, fairness_of
-from evenhand.interop.errors import CannotCarry
 from evenhand.interop.sb3 import CounterfactualReplayBuffer
 from evenhand.learn.deep.encoders import Relative
 from evenhand.learn.proposals import Above, Nobody
 from evenhand.memory.memory import LastWinner, Min
-from evenhand.planning import plan
+from evenhand.planning.planner import plan
 
 pytestmark = [pytest.mark.system, pytest.mark.filterwarnings("default")]
 

@@ -75,7 +75,7 @@ def test_moments_of_a_zone_in_blocks(decisions, monkeypatch):
     expected = audit(same.untidy_frame(), **same.MAPPED)
     monkeypatch.setattr("evenhand.auditing.sources.engines.spark.BLOCK_ROWS", 100)
     monkeypatch.setattr("evenhand.auditing.sources.engines.spark.PART_ROWS", 700)
-    monkeypatch.setattr("evenhand.auditing.reading.spool.IN_MEMORY", 500)
+    monkeypatch.setattr("evenhand.auditing.reading.growable_column.IN_MEMORY", 500)
     found = audit(decisions, **{**same.MAPPED, "time": "moment"})
     same.assert_same(found, expected, True)
     assert not decisions.sparkSession.sparkContext._jsc.getPersistentRDDs().size() > 1

@@ -15,7 +15,7 @@ from evenhand.fairness.status import Capped, GroupTotals, Returns, Window
 from evenhand.fairness.trace import Step
 from evenhand.fairness.welfare import LogNash, Parity, Rawls, Utilitarian
 from evenhand.memory.automata import Events, TableMemory, table_memory
-from evenhand.memory.minimal import MinimalMemory, minimal_memories, minimal_memory
+from evenhand.memory.minimal_memory import MinimalMemory, minimal_memories, minimal_memory
 
 GIVEN = Events.of_rewards([[1, 0], [0, 1], [0, 0]], labels=("A", "B", "none"))
 HORIZON = 6

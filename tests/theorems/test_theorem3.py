@@ -11,7 +11,7 @@ from evenhand.envs import MDPEnvironment
 from evenhand.fairness.status import Window
 from evenhand.learn.proposals import Everything, Nobody, Visited
 from evenhand.learn.schedules import Constant, Exploration, Watkins
-from evenhand.learn.tabular.tabular import Tabular
+from evenhand.learn.tabular.q_learning import Tabular
 from evenhand.memory.memory import OfStatus
 from evenhand.planning.solve import effect_values, value_iteration
 from evenhand.problem.problem import Problem

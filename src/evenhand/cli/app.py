@@ -7,16 +7,9 @@ from typing import Annotated
 import typer
 
 from evenhand import __version__
-from evenhand.cli import (
-    auditing,
-    comparing,
-    demo,
-    listing,
-    monitoring,
-    planning,
-    reproducing,
-    training,
-)
+from evenhand.cli import audit, compare, demo, monitor, plan, reproduce, train
+
+from evenhand.cli import list as list_parts
 
 app = typer.Typer(
     name="evenhand",
@@ -28,14 +21,14 @@ app = typer.Typer(
     rich_markup_mode="markdown",
 )
 app.command(name="demo")(demo.demo)
-app.command(name="audit")(auditing.audit_command)
-app.command(name="monitor")(monitoring.monitor_command)
-app.command(name="plan")(planning.plan_command)
-app.command(name="train")(training.train_command)
-app.command(name="evaluate")(training.evaluate_command)
-app.command(name="compare")(comparing.compare_command)
-app.command(name="reproduce")(reproducing.reproduce_command)
-app.command(name="list")(listing.list_parts)
+app.command(name="audit")(audit.audit_command)
+app.command(name="monitor")(monitor.monitor_command)
+app.command(name="plan")(plan.plan_command)
+app.command(name="train")(train.train_command)
+app.command(name="evaluate")(train.evaluate_command)
+app.command(name="compare")(compare.compare_command)
+app.command(name="reproduce")(reproduce.reproduce_command)
+app.command(name="list")(list_parts.list_command)
 
 
 def _version(wanted: bool) -> None:

@@ -27,7 +27,7 @@ def demo(
     """
     from evenhand._util.files import write_whole
     from evenhand.experiments.paper.demo import tell
-    from evenhand.report.html.pages.demo import demo_page, three_commands
+    from evenhand.report.html.pages.demo_page import demo_page, three_commands
 
     if not os.path.isdir(out.parent):
         raise CannotWrite(

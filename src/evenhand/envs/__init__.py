@@ -3,11 +3,10 @@
 Everything here needs jax.
 """
 
-from evenhand.envs.base import Environment, Outcomes, OutcomesNotFinite, State
 from evenhand.envs.doughnuts import Doughnuts
-from evenhand.envs.finite import MDPEnvironment
-from evenhand.envs.lending import GaussianLending, Lending
-from evenhand.envs.policies import (
+from evenhand.envs.environment import Environment, Outcomes, OutcomesNotFinite, State
+from evenhand.envs.episodes import Rollout, as_policy, as_process, rollout, rollouts, to_trace
+from evenhand.envs.hard_coded import (
     Act,
     GreedyForBank,
     LongestWaitFirst,
@@ -15,7 +14,8 @@ from evenhand.envs.policies import (
     RoundRobin,
     TurnTaking,
 )
-from evenhand.envs.rollout import Rollout, as_policy, as_process, rollout, rollouts, to_trace
+from evenhand.envs.lending import GaussianLending, Lending
+from evenhand.envs.mdp_environment import MDPEnvironment
 from evenhand.envs.vaccines import Vaccines
 from evenhand.envs.waiting_list import WaitingList
 

@@ -10,7 +10,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from evenhand._util.arrays import as_float64
-from evenhand.envs.base import (
+from evenhand.envs.environment import (
     Environment,
     Noise,
     Outcomes,

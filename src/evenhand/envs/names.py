@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from evenhand.envs.doughnuts import Doughnuts
-from evenhand.envs.lending import GaussianLending, Lending
-from evenhand.envs.policies import (
+from evenhand.envs.hard_coded import (
     GreedyForBank,
     LongestWaitFirst,
     Random,
     RoundRobin,
     TurnTaking,
 )
+from evenhand.envs.lending import GaussianLending, Lending
 from evenhand.envs.vaccines import Vaccines
 from evenhand.envs.waiting_list import WaitingList
 from evenhand.fairness.registry import Registry

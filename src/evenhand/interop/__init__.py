@@ -10,17 +10,17 @@ from __future__ import annotations
 import importlib
 from typing import TYPE_CHECKING, Any
 
-from evenhand.interop.gymnasium.registering import register_environments, register_when_loaded
+from evenhand.interop.gymnasium.registration import register_environments, register_when_loaded
 
 if TYPE_CHECKING:
-    from evenhand.interop.gymnasium.learning import gymnasium_learner, score_episodes, train
-    from evenhand.interop.gymnasium.observing import Beside, Flat
-    from evenhand.interop.gymnasium.rewarding import FromInfo, FromReward
+    from evenhand.interop.gymnasium.learner import gymnasium_learner, score_episodes, train
+    from evenhand.interop.gymnasium.observations import Beside, Flat
+    from evenhand.interop.gymnasium.stakeholder_rewards import FromInfo, FromReward
     from evenhand.interop.gymnasium.wrapper import FairnessWrapper, fairness_of
     from evenhand.interop.logs import episode_traces, play, read_log, write_log
-    from evenhand.interop.numpy_policy.exporting import export_policy
-    from evenhand.interop.numpy_policy.policies import Policy, load_policy
-    from evenhand.interop.tracking import CsvSink, JsonLinesSink, MLflowSink, TensorBoardSink
+    from evenhand.interop.numpy_policy.deployed_policy import Policy, load_policy
+    from evenhand.interop.numpy_policy.export import export_policy
+    from evenhand.interop.trackers import CsvSink, JsonLinesSink, MLflowSink, TensorBoardSink
 
 __all__ = [
     "Beside",
@@ -47,14 +47,14 @@ __all__ = [
 ]
 
 _HOME = {
-    "numpy_policy.exporting": ("export_policy",),
-    "gymnasium.learning": ("gymnasium_learner", "score_episodes", "train"),
-    "logs": ("episode_traces", "play", "read_log", "write_log"),
-    "gymnasium.observing": ("Beside", "Flat"),
-    "numpy_policy.policies": ("Policy", "load_policy"),
-    "gymnasium.rewarding": ("FromInfo", "FromReward"),
-    "tracking": ("CsvSink", "JsonLinesSink", "MLflowSink", "TensorBoardSink"),
+    "gymnasium.learner": ("gymnasium_learner", "score_episodes", "train"),
+    "gymnasium.observations": ("Beside", "Flat"),
+    "gymnasium.stakeholder_rewards": ("FromInfo", "FromReward"),
     "gymnasium.wrapper": ("FairnessWrapper", "fairness_of"),
+    "logs": ("episode_traces", "play", "read_log", "write_log"),
+    "numpy_policy.deployed_policy": ("Policy", "load_policy"),
+    "numpy_policy.export": ("export_policy",),
+    "trackers": ("CsvSink", "JsonLinesSink", "MLflowSink", "TensorBoardSink"),
 }
 _MODULE_OF = {name: module for module, names in _HOME.items() for name in names}
 

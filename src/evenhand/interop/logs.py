@@ -21,7 +21,7 @@ from evenhand.fairness.trace import Trace
 if TYPE_CHECKING:
     import gymnasium
 
-    from evenhand.learn.policies.greedy import Greedy
+    from evenhand.learn.policies.greedy_policy import Greedy
 
 COLUMNS = ("run", "step", "stakeholder", "amount")
 
@@ -93,7 +93,7 @@ def policy_traces(policy: Greedy, runs: int, seed: int = 0) -> list[Trace]:
     """The traces of greedy runs of a learned policy, compiled and side by side."""
     import jax
 
-    from evenhand.envs.rollout import rollouts, to_trace
+    from evenhand.envs.episodes import rollouts, to_trace
 
     problem = policy.problem
     found = rollouts(

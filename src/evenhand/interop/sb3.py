@@ -17,9 +17,8 @@ import jax.numpy as jnp
 import numpy as np
 from gymnasium import spaces
 
-from evenhand.errors import BadParameter, MemoryDoesNotPay
-from evenhand.interop.errors import CannotCarry, MissingExtra
-from evenhand.interop.gymnasium.fairness import Fairness, Lived
+from evenhand.errors import BadParameter, CannotCarry, MemoryDoesNotPay, MissingExtra
+from evenhand.interop.gymnasium.external_problem import Fairness, Lived
 from evenhand.learn.proposals import Neighbours, Proposal
 from evenhand.problem.problem import Seen
 

@@ -17,10 +17,10 @@ import numpy as np
 
 from evenhand.errors import BadParameter, MemoryDoesNotPay, UnequalLengths
 from evenhand.fairness.trace import Override, Step
-from evenhand.learn.deep.deep import DeepAgent, Happened, Learner
+from evenhand.learn.deep.agent import DeepAgent, Happened, Learner
 from evenhand.memory.attribute import Attribute
-from evenhand.problem.pay import Books
 from evenhand.problem.problem import Augmented, Problem
+from evenhand.problem.reward import Books
 from evenhand.process.process import Process, Transition
 
 if TYPE_CHECKING:

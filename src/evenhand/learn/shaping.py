@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any
 import jax.numpy as jnp
 
 from evenhand.errors import BadParameter
-from evenhand.problem.pay import reward_like
 from evenhand.problem.problem import Problem
+from evenhand.problem.reward import reward_like
 
 if TYPE_CHECKING:
     from jaxtyping import Array, Float

@@ -1,5 +1,5 @@
 """The monitor: a scheme that watches decisions as they happen, in memory that does not grow."""
 
-from evenhand.monitor.watching import Monitor
+from evenhand.monitor.monitor import Monitor
 
 __all__ = ["Monitor"]

@@ -1,9 +1,9 @@
 """How it is solved, exactly: the optimum of any finite problem, and the value of any policy."""
 
-from evenhand.planning.evaluate import Evaluation, evaluate, regret
-from evenhand.planning.files import load_plan, save_plan
-from evenhand.planning.finite import MDPEnvironment, noise_distribution
-from evenhand.planning.plan import Plan, Reasons, plan
+from evenhand.planning.evaluation import Evaluation, evaluate, regret
+from evenhand.planning.exogenous_noise import MDPEnvironment, noise_distribution
+from evenhand.planning.plan_file import load_plan, save_plan
+from evenhand.planning.planner import Plan, Reasons, plan
 from evenhand.planning.price import PriceTable, price_of_memory, standard_memories
 
 __all__ = [

@@ -20,7 +20,7 @@ from evenhand.errors import BadParameter
 from evenhand.fairness.scheme import FairnessScheme
 from evenhand.memory.memory import Full, LastWinner, Memory, Min, Nothing, Reset, recent
 from evenhand.planning.occupancy import prove
-from evenhand.planning.plan import plan
+from evenhand.planning.planner import plan
 from evenhand.planning.restricted import Decisions, Restricted, ascend, restrict, starts
 from evenhand.problem.problem import Environment, Problem
 

@@ -21,7 +21,7 @@ from evenhand.envs import State
 from evenhand.fairness.trace import Override, Step
 from evenhand.planning.model import Model, require_listed
 from evenhand.planning.solve import backward, effect_values
-from evenhand.planning.table import Table, tabulate
+from evenhand.planning.state_table import Table, tabulate
 from evenhand.problem.problem import Problem
 
 if TYPE_CHECKING:

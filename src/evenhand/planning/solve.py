@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from evenhand.errors import CannotPlan
-from evenhand.planning.table import Progress, Table
+from evenhand.planning.state_table import Progress, Table
 
 if TYPE_CHECKING:
     from jaxtyping import Float

@@ -17,7 +17,7 @@ from evenhand.fairness.scheme import FairnessScheme
 from evenhand.fairness.trace import Step
 from evenhand.memory.attribute import Attribute
 from evenhand.memory.memory import Full, Memory
-from evenhand.problem.pay import Books, Pay
+from evenhand.problem.reward import Books, Pay
 
 if TYPE_CHECKING:
     from jaxtyping import Bool, Float, PRNGKeyArray

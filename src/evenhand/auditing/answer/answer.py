@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from evenhand.auditing.judging.judging import Judged
-from evenhand.auditing.judging.standing import Standing
-from evenhand.auditing.judging.turns import Row
+from evenhand.auditing.judging.judge import Judged
+from evenhand.auditing.judging.ranking import Standing
+from evenhand.auditing.judging.sensitivity import Row
 from evenhand.fairness.scheme import FairnessScheme
 
 if TYPE_CHECKING:

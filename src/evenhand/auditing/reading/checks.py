@@ -8,12 +8,12 @@ from typing import Any, NamedTuple
 
 import narwhals as nw
 
-from evenhand.auditing.judging.question import moment_label
+from evenhand.auditing.judging.questions import moment_label
 from evenhand.auditing.notes import Notes, listed, several
-from evenhand.auditing.reading.reading import Events
+from evenhand.auditing.reading.events import Events
 from evenhand.auditing.reading.values import not_finite
 from evenhand.auditing.sources.engines import engine_of, fetch
-from evenhand.auditing.sources.opening import ROW, SAME
+from evenhand.auditing.sources.open_source import ROW, SAME
 from evenhand.errors import BadLog, NotFinite
 
 Cells = nw.LazyFrame[Any]

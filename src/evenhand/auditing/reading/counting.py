@@ -15,9 +15,9 @@ import numpy as np
 
 from evenhand.auditing.notes import Notes, several
 from evenhand.auditing.reading import checks
+from evenhand.auditing.reading.events import Events
+from evenhand.auditing.reading.growable_column import Column
 from evenhand.auditing.reading.history import History
-from evenhand.auditing.reading.reading import Events
-from evenhand.auditing.reading.spool import Column
 from evenhand.auditing.sources.engines import Arrays, engine_of, fetch
 from evenhand.errors import BadLog
 

@@ -11,10 +11,10 @@ import narwhals as nw
 import numpy as np
 
 from evenhand.auditing.notes import Notes, listed, several
-from evenhand.auditing.reading.reading import Events
+from evenhand.auditing.reading.events import Events
 from evenhand.auditing.reading.values import read_numbers
 from evenhand.auditing.sources.engines import fetch
-from evenhand.auditing.sources.opening import Table, open_table
+from evenhand.auditing.sources.open_source import Table, open_table
 from evenhand.errors import BadParameter, BadRoster, ZeroEntitlement
 
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from evenhand.auditing.reading.spool import Column
+from evenhand.auditing.reading.growable_column import Column
 from evenhand.fairness.trace import Trace
 
 if TYPE_CHECKING:

@@ -11,11 +11,11 @@ import narwhals as nw
 import numpy as np
 
 from evenhand.auditing.notes import Notes, listed, several
+from evenhand.auditing.reading.events import Choice
 from evenhand.auditing.reading.history import History
-from evenhand.auditing.reading.reading import Choice
 from evenhand.auditing.reading.values import read_times
 from evenhand.auditing.sources.engines import fetch
-from evenhand.auditing.sources.opening import Table, open_table
+from evenhand.auditing.sources.open_source import Table, open_table
 from evenhand.errors import BadRoster
 
 if TYPE_CHECKING:

@@ -17,9 +17,9 @@ from urllib.parse import quote
 
 import narwhals as nw
 
-from evenhand.auditing.sources.address import Address, read_address
+from evenhand.auditing.sources.addresses import Address, read_address
 from evenhand.auditing.sources.engines.duckdb import quoted
-from evenhand.auditing.sources.opening import Table, connect
+from evenhand.auditing.sources.open_source import Table, connect
 from evenhand.errors import BadFile, BadLog, BadParameter, CannotConnect, MissingExtra
 
 # Tables, views, materialized views, foreign and partitioned tables of Postgres.

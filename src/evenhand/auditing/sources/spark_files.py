@@ -16,10 +16,10 @@ from typing import Any
 
 import narwhals as nw
 
-from evenhand.auditing.sources.address import shown
+from evenhand.auditing.sources.addresses import shown
 from evenhand.auditing.sources.csv_files import separator
 from evenhand.auditing.sources.engines.spark import plainly
-from evenhand.auditing.sources.opening import CSV, PARQUET, Table, found_files, kind_of_files
+from evenhand.auditing.sources.open_source import CSV, PARQUET, Table, found_files, kind_of_files
 from evenhand.errors import CannotConnect, MissingExtra
 
 

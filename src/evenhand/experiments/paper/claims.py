@@ -13,10 +13,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from evenhand._util.interval import bootstrap_interval, interquartile_mean
+from evenhand._util.bootstrap import bootstrap_interval, interquartile_mean
 
 if TYPE_CHECKING:
-    from evenhand.experiments.running.compare import Comparison, MethodResult
+    from evenhand.experiments.running.compare_methods import Comparison, MethodResult
 
 REACHED = 0.95  # of the episodes: what counts as having learned to reach the profit margin
 NOT_WASTED = 0.98  # of the doughnuts

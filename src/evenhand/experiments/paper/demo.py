@@ -14,12 +14,14 @@ import numpy as np
 from evenhand.auditing import audit
 from evenhand.auditing.answer.answer import Answer
 from evenhand.envs import TurnTaking
+from evenhand.experiments.paper.figure_1 import audits
 from evenhand.experiments.paper.figures import SMALL_SHOP
-from evenhand.experiments.paper.vaccines import audits
-from evenhand.experiments.recipes.tabular import tabular_learner
-from evenhand.experiments.running.compare import Comparison, compare
+from evenhand.experiments.recipes.tabular_recipes import tabular_learner
+from evenhand.experiments.running.compare_methods import Comparison, compare
 from evenhand.experiments.running.runs import load_run, restore
-from evenhand.planning import Plan, evaluate, plan
+from evenhand.planning import Plan
+from evenhand.planning.evaluation import evaluate
+from evenhand.planning.planner import plan
 from evenhand.problem.problem import Problem
 
 CLINICS = ("Ashford", "Birchwood", "Cedar Hill", "Dunmore", "Eastgate", "Fairview")

@@ -17,10 +17,10 @@ from typing import Any
 from evenhand._util.files import write_whole
 from evenhand.auditing.answer.answer import Answer
 from evenhand.experiments.paper.claims import CLAIMS, Claim, Finding
+from evenhand.experiments.paper.figure_1 import CLAIM, audits, check
 from evenhand.experiments.paper.figures import FIGURES, Figure, folder_of
 from evenhand.experiments.paper.theorems import THEOREMS, Theorem
-from evenhand.experiments.paper.vaccines import CLAIM, audits, check
-from evenhand.experiments.running.compare import Comparison, compare
+from evenhand.experiments.running.compare_methods import Comparison, compare
 from evenhand.experiments.running.runs import versions
 
 QUICK = 10  # a quick run has as many times fewer steps
@@ -201,7 +201,7 @@ def reproduce_all(
 
 def machine() -> str:
     """The processor and how many cores of it may be used."""
-    from evenhand.experiments.running.cores import cores
+    from evenhand.experiments.running.cpu_affinity import cores
 
     name = platform.processor() or platform.machine()
     if os.path.exists("/proc/cpuinfo"):

@@ -96,7 +96,7 @@ def augmented_optimum_is_the_best_score(problems: int) -> Finding:
     from evenhand.fairness.temporal import Total
     from evenhand.fairness.trace import Trace
     from evenhand.fairness.welfare import LogNash
-    from evenhand.planning import plan
+    from evenhand.planning.planner import plan
     from evenhand.problem.problem import Problem
     from evenhand.process.mdp import FiniteMDP
 
@@ -134,7 +134,7 @@ def fairqcm_converges(problems: int) -> Finding:
 
     from evenhand.learn.proposals import Everything
     from evenhand.learn.schedules import Exploration, Watkins
-    from evenhand.learn.tabular.tabular import Tabular
+    from evenhand.learn.tabular.q_learning import Tabular
 
     at_random, errors = Exploration(start=1.0, factor=1.0, floor=1.0), []
     for seed in range(problems):

@@ -19,8 +19,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from evenhand.experiments.running.cores import cores as cores
-from evenhand.experiments.running.processes import LocalProcesses
+from evenhand.experiments.running.cpu_affinity import cores as cores
+from evenhand.experiments.running.local_processes import LocalProcesses
 from evenhand.experiments.running.tasks import BlockFailed, Executor, Task, carry_out
 
 if TYPE_CHECKING:
@@ -38,11 +38,11 @@ Point = Callable[[int, float], None]  # a step of a curve, and the mean score th
 def build(config: dict[str, Any]) -> Any:
     """The agent that a configuration describes."""
     from evenhand.envs.names import ENVIRONMENTS
-    from evenhand.experiments.recipes.ablation import with_script_mistakes
-    from evenhand.experiments.recipes.deep import deep_learner
-    from evenhand.experiments.recipes.tabular import PROPOSALS, tabular_learner
+    from evenhand.experiments.recipes.deep_recipes import deep_learner
+    from evenhand.experiments.recipes.script_mistakes import with_script_mistakes
+    from evenhand.experiments.recipes.tabular_recipes import PROPOSALS, tabular_learner
     from evenhand.fairness.scheme_file import from_table
-    from evenhand.learn.policies.saved import build_memory
+    from evenhand.learn.policies.policy_files import build_memory
 
     environment = from_table(config["environment"], ENVIRONMENTS, "environment")
     varied: dict[str, Any] = {}

@@ -20,7 +20,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from evenhand import __version__
-from evenhand._util.tensors import named_leaves, read_tensors, with_leaves, write_tensors
+from evenhand._util.tensor_files import named_leaves, read_tensors, with_leaves, write_tensors
 from evenhand.errors import BadFile
 
 if TYPE_CHECKING:

@@ -46,7 +46,7 @@ class Task:
 
     def do(self, progress: Callable[[int, int, float], None]) -> Run:
         """Train from wherever the file says it is, on one core."""
-        from evenhand.experiments.running.cores import keep_to_one_core
+        from evenhand.experiments.running.cpu_affinity import keep_to_one_core
 
         keep_to_one_core()
         from evenhand.experiments.running.runs import train

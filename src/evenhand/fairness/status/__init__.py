@@ -1,11 +1,11 @@
 """Section 4: status functions U."""
 
-from evenhand.fairness.status.base import Status
 from evenhand.fairness.status.derived import EnvyOfBest, GroupTotals, PairwiseEnvy, PerEntitlement
-from evenhand.fairness.status.finite import Capped, Modulo
-from evenhand.fairness.status.function import TraceFunction
+from evenhand.fairness.status.finite_counts import Capped, Modulo
 from evenhand.fairness.status.received import Decayed, Returns, WaitingTime, Window
-from evenhand.fairness.status.state import StateStatus
+from evenhand.fairness.status.state_status import StateStatus
+from evenhand.fairness.status.status import Status
+from evenhand.fairness.status.trace_function import TraceFunction
 
 __all__ = [
     "Capped",

@@ -12,8 +12,8 @@ import numpy as np
 from evenhand._util.arrays import Array, as_float64, namespace
 from evenhand.errors import WeightsDoNotFit, ZeroEntitlement
 from evenhand.fairness.groups import Groups
-from evenhand.fairness.status.base import State, Status
 from evenhand.fairness.status.received import Returns
+from evenhand.fairness.status.status import State, Status
 from evenhand.fairness.trace import Step, Trace
 
 if TYPE_CHECKING:

@@ -11,7 +11,7 @@ import numpy as np
 
 from evenhand._util.arrays import Array, namespace
 from evenhand.errors import BadParameter
-from evenhand.fairness.status.base import State, Status
+from evenhand.fairness.status.status import State, Status
 from evenhand.fairness.trace import Step, Trace
 
 if TYPE_CHECKING:

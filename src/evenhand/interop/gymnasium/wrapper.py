@@ -14,13 +14,13 @@ import numpy as np
 from gymnasium import spaces
 from gymnasium.utils import RecordConstructorArgs
 
-from evenhand.errors import BadParameter
+from evenhand.errors import BadParameter, NotReset
 from evenhand.fairness.scheme import FairnessScheme
 from evenhand.fairness.trace import Override, Step
-from evenhand.interop.errors import NotReset
-from evenhand.interop.gymnasium.fairness import Elsewhere, Fairness, Lived
-from evenhand.interop.gymnasium.observing import Flat, Join
-from evenhand.interop.gymnasium.rewarding import (
+from evenhand.interop.gymnasium.environments import WorldEnv
+from evenhand.interop.gymnasium.external_problem import Elsewhere, Fairness, Lived
+from evenhand.interop.gymnasium.observations import Flat, Join
+from evenhand.interop.gymnasium.stakeholder_rewards import (
     StakeholderRewards,
     Told,
     attribute,
@@ -30,7 +30,6 @@ from evenhand.interop.gymnasium.rewarding import (
     override_of,
     stakeholder_rewards_of,
 )
-from evenhand.interop.gymnasium.worlds import WorldEnv
 from evenhand.learn.deep.encoders import Encoder, Raw
 from evenhand.memory.memory import Full, Memory
 from evenhand.problem.problem import Augmented, Problem

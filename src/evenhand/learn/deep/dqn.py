@@ -10,13 +10,13 @@ import jax.numpy as jnp
 
 from evenhand.errors import BadParameter
 from evenhand.learn.deep import replay
-from evenhand.learn.deep.deep import DeepAgent, Happened, Learner, of_action
+from evenhand.learn.deep.agent import DeepAgent, Happened, Learner, of_action
 from evenhand.learn.deep.replay import Replay
 from evenhand.learn.deep.targets import Copied
 from evenhand.learn.proposals import Neighbours, Nobody, Proposal
 from evenhand.learn.shaping import shaping
-from evenhand.problem.pay import choose
 from evenhand.problem.problem import Seen
+from evenhand.problem.reward import choose
 
 if TYPE_CHECKING:
     from jaxtyping import Array, Bool, Float, Int, PRNGKeyArray

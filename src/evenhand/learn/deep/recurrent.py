@@ -10,7 +10,7 @@ import jax.numpy as jnp
 
 from evenhand.errors import BadParameter
 from evenhand.learn.deep import replay
-from evenhand.learn.deep.deep import DeepAgent, Happened, Learner, of_action
+from evenhand.learn.deep.agent import DeepAgent, Happened, Learner, of_action
 from evenhand.learn.deep.networks import Recurrent
 from evenhand.learn.deep.replay import Replay
 from evenhand.learn.shaping import shaping

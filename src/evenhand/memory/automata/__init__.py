@@ -1,5 +1,6 @@
 """Section 5.1: value-regular statuses and finite memories (Theorems 1 and 2)."""
 
+from evenhand.memory.automata.alphabet import Events
 from evenhand.memory.automata.augmented import (
     AugmentedStatus,
     augmented_memory,
@@ -7,12 +8,11 @@ from evenhand.memory.automata.augmented import (
     require_markovian,
 )
 from evenhand.memory.automata.closure import table_memory
-from evenhand.memory.automata.events import Events
 from evenhand.memory.automata.expression import automaton_of
 from evenhand.memory.automata.nerode import Evidence
-from evenhand.memory.automata.table import TableMemory, TableStatus
-from evenhand.memory.automata.values import ValueRegular
-from evenhand.memory.automata.verdict import Verdict, value_regular
+from evenhand.memory.automata.regularity import Verdict, value_regular
+from evenhand.memory.automata.table_memory import TableMemory, TableStatus
+from evenhand.memory.automata.value_regular import ValueRegular
 
 __all__ = [
     "AugmentedStatus",

@@ -19,7 +19,7 @@ from automata.fa.dfa import DFA
 from automata.fa.nfa import NFA
 
 from evenhand.errors import BadExpression, UnknownEvent
-from evenhand.memory.automata.events import Events
+from evenhand.memory.automata.alphabet import Events
 
 TOKEN = re.compile(r"\s*(?:(?P<sign>[()|*+?.])|'(?P<quoted>[^']*)'|(?P<word>[^\s()|*+?.']+))")
 PRIVATE = 0xF0000  # the first of 65,534 code points that no text uses: one character a label

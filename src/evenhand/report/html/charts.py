@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from evenhand.report.html.moments import TimeAxis
+from evenhand.report.html.time_axis import TimeAxis
 
 LINES = ("var(--first)", "var(--second)")
 SHAPES = ("circle", "square")

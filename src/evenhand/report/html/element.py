@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterable
 from typing import Any
 
-from evenhand.auditing.answer.words import number
+from evenhand.auditing.answer.verdict_text import number
 
 LONG_NAME = 60  # characters; the rest of a longer name is one click away
 TAG = re.compile(r"[a-z][a-z0-9]*")

@@ -13,7 +13,7 @@ from typing import Any
 
 import narwhals as nw
 
-from evenhand.auditing.sources.address import shown
+from evenhand.auditing.sources.addresses import shown
 from evenhand.auditing.sources.engines.arrow import as_arrays
 from evenhand.auditing.sources.engines.engine import (
     BLOCK_ROWS,

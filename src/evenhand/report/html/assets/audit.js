@@ -6,7 +6,7 @@ const Audit = {};
   const MINUS = "\u2212";
   const all = (selector) => [...document.querySelectorAll(selector)];
 
-  /* A number with as many digits as a reader can use: evenhand.auditing.answer.words.number, once more. */
+  /* A number with as many digits as a reader can use: evenhand.auditing.answer.verdict_text.number, once more. */
   const grouped = new Intl.NumberFormat("en-US", { maximumFractionDigits: 0, roundingMode: "halfEven" });
   function fixed(size, digits) {
     // Like Python, and unlike toFixed, a tie goes to the even neighbour.

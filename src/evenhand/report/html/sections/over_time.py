@@ -7,13 +7,13 @@ from collections.abc import Sequence
 import numpy as np
 
 from evenhand.auditing.answer.answer import Answer
-from evenhand.auditing.answer.words import number
-from evenhand.auditing.judging.standing import Standing
-from evenhand.auditing.judging.turns import name_of as welfare_name
+from evenhand.auditing.answer.verdict_text import number
+from evenhand.auditing.judging.ranking import Standing
+from evenhand.auditing.judging.sensitivity import name_of as welfare_name
 from evenhand.auditing.notes import several
-from evenhand.report.html import figures
+from evenhand.report.html import plots
 from evenhand.report.html.element import Child, Markup, element, figure_of, joined, name_of, table
-from evenhand.report.html.sections.people import names_of
+from evenhand.report.html.sections.stakeholders import names_of
 
 SHOWN = 12  # assessments in the table; more are folded
 PRINTED = 60  # of the folded ones, unfolded on paper
@@ -37,7 +37,7 @@ def course(answers: Sequence[Answer]) -> Markup:
     if any(answer.over_time.every > 1 for answer in drawn):
         caption.append(" Not every assessment is drawn; all of them are scored.")
     alternative = "Line chart of fairness over time. " + " ".join(map(_course_words, drawn))
-    return figures.plot("course", "course", None, alternative, caption, _legend(answers))
+    return plots.plot("course", "course", None, alternative, caption, _legend(answers))
 
 
 def _legend(answers: Sequence[Answer]) -> Markup:
@@ -45,19 +45,19 @@ def _legend(answers: Sequence[Answer]) -> Markup:
     if len(answers) > 1:
         marks = (("●", "first"), ("■", "second"))
         items += [
-            (figures.glyph(sign, colour), name_of(answer.label))
+            (plots.glyph(sign, colour), name_of(answer.label))
             for answer, (sign, colour) in zip(answers, marks, strict=True)
         ]
     else:
-        items.append((figures.glyph("●", "first"), "welfare"))
-    items.append((figures.glyph("╌╌"), "score"))
+        items.append((plots.glyph("●", "first"), "welfare"))
+    items.append((plots.glyph("╌╌"), "score"))
     if any(answer.over_time.unfinished is not None for answer in answers):
-        items.append((figures.glyph("┈○"), "unfinished, not scored"))
+        items.append((plots.glyph("┈○"), "unfinished, not scored"))
     if any(answer.corrections for answer in answers):
-        items.append((figures.glyph("▼"), "a correction: an amount was taken back"))
+        items.append((plots.glyph("▼"), "a correction: an amount was taken back"))
     if any(answer.gaps for answer in answers):
-        items.append((figures.swatch("var(--gap)"), "nothing happened"))
-    return figures.legend(items)
+        items.append((plots.swatch("var(--gap)"), "nothing happened"))
+    return plots.legend(items)
 
 
 def _course_words(answer: Answer) -> str:
@@ -76,10 +76,10 @@ def _course_words(answer: Answer) -> str:
 
 def spread(answer: Answer, log: int) -> Markup:
     """How far apart stakeholders were, and the same as a table."""
-    legend = figures.legend(
+    legend = plots.legend(
         (
-            (figures.glyph("▲", "above"), "furthest above the mean"),
-            (figures.glyph("▼", "below"), "furthest below it"),
+            (plots.glyph("▲", "above"), "furthest above the mean"),
+            (plots.glyph("▼", "below"), "furthest below it"),
         )
     )
     caption = (
@@ -92,7 +92,7 @@ def spread(answer: Answer, log: int) -> Markup:
     )
     chart = None
     if len(answer.over_time.times) > 1:
-        chart = figures.plot("spread", "spread", log, alternative, caption, legend)
+        chart = plots.plot("spread", "spread", log, alternative, caption, legend)
     rows = _assessments(answer) if answer.over_time.times else None
     return joined((chart, rows, _events(answer)))
 

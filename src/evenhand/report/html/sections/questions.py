@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from evenhand.auditing.answer.side_by_side import Comparison, Match
-from evenhand.auditing.judging.turns import Reading, Row
+from evenhand.auditing.answer.comparison import Comparison, Match
+from evenhand.auditing.judging.sensitivity import Reading, Row
 from evenhand.report.html.element import Child, Markup, element, figure_of, joined, name_of, table
-from evenhand.report.html.sections.people import names_of
+from evenhand.report.html.sections.stakeholders import names_of
 
 EVEN = {True: "even", False: "uneven", None: ""}
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 
 from evenhand.auditing.answer.answer import Answer, Limit
-from evenhand.auditing.answer.side_by_side import Comparison
+from evenhand.auditing.answer.comparison import Comparison
 from evenhand.report.html.element import Child, Markup, element, figure_of, joined, name_of
-from evenhand.report.html.sections.people import names_of
+from evenhand.report.html.sections.stakeholders import names_of
 
 CLOSE = 0.1  # a threshold kept by less than this share of it is amber
 

@@ -1,0 +1,139 @@
+"""Two logs side by side: which of them is fairer, question by question.
+
+Here the verdict of a question and a welfare function is the log with the higher score, or neither
+where the scores are equal. It turns where another question prefers another log.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from evenhand.auditing.answer.answer import Answer
+from evenhand.auditing.answer.verdict_text import number
+from evenhand.auditing.audit_log import audit
+from evenhand.auditing.judging.sensitivity import EVEN
+from evenhand.auditing.notes import listed
+from evenhand.auditing.sources.open_source import opened
+
+
+@dataclass(frozen=True)
+class Match:
+    """One question under one welfare function, put to both logs."""
+
+    question: str
+    asked: bool
+    welfare: str
+    scores: tuple[float | None, float | None]
+    fairer: str | None  # None where the scores are equal, or one is undefined
+    turns: bool
+
+    def to_json(self) -> dict[str, Any]:
+        return {**vars(self), "scores": list(self.scores)}
+
+
+@dataclass(frozen=True, eq=False)
+class Comparison:
+    """What `compare` returns: both answers, and the questions put to both."""
+
+    first: Answer
+    second: Answer
+    questions: tuple[Match, ...]
+    verdict: str
+    notes: tuple[str, ...]
+
+    @property
+    def breaches(self) -> tuple[str, ...]:
+        return tuple(
+            f"{answer.label}: {breach}"
+            for answer in (self.first, self.second)
+            for breach in answer.breaches
+        )
+
+    def to_json(self) -> dict[str, Any]:
+        return {
+            "logs": [self.first.to_json(), self.second.to_json()],
+            "questions": [match.to_json() for match in self.questions],
+            "verdict": self.verdict,
+            "notes": list(self.notes),
+        }
+
+
+def compare(first: Any, second: Any, **options: Any) -> Comparison:
+    """Audit two logs with the same options, and say which is fairer under which question.
+
+    `table` may be one name, or two for two tables of databases.
+    """
+    names = options.pop("table", None)
+    tables = names if isinstance(names, list | tuple) else (names, names)
+    one, two = (
+        _audited(log, {**options, "table": table})
+        for log, table in zip((first, second), tables, strict=True)
+    )
+    matches = _matches(one, two)
+    notes = []
+    for answer, other in ((one, two), (two, one)):
+        names = {person.name for person in other.by_stakeholder}
+        alone = sorted(one.name for one in answer.by_stakeholder if one.name not in names)
+        if alone:
+            notes.append(
+                f"Only in {answer.label}: {listed(alone)}. A roster would have both logs judged "
+                "over the same stakeholders."
+            )
+    return Comparison(one, two, matches, _verdict(one, two, matches), tuple(notes))
+
+
+def _audited(log: Any, options: dict[str, Any]) -> Answer:
+    """A log of one history has no column of runs, and is judged as it is."""
+    how = options.get("encoding", "utf-8"), options.get("table"), options.get("engine")
+    run = options.get("run")
+    with opened(log, *how) as table:
+        return audit(table, **{**options, "run": run if run in table.columns else None})
+
+
+def _matches(one: Answer, two: Answer) -> tuple[Match, ...]:
+    rows = {row.question: row for row in two.questions}
+    asked: str | None = None
+    matches: list[Match] = []
+    for row in one.questions:
+        if row.question not in rows:
+            continue
+        theirs = {reading.welfare: reading for reading in rows[row.question].readings}
+        for reading in row.readings:
+            if reading.welfare not in theirs:
+                continue
+            scores = (reading.score, theirs[reading.welfare].score)
+            fairer = _fairer(scores, one.label, two.label)
+            if not matches:
+                asked = fairer
+            matches.append(
+                Match(row.question, row.asked, reading.welfare, scores, fairer, fairer != asked)
+            )
+    return tuple(matches)
+
+
+def _fairer(scores: tuple[float | None, float | None], one: str, two: str) -> str | None:
+    a, b = scores
+    if a is None or b is None or abs(a - b) <= EVEN * max(abs(a), abs(b)):
+        return None
+    return one if a > b else two
+
+
+def _verdict(one: Answer, two: Answer, matches: tuple[Match, ...]) -> str:
+    words = []
+    for answer in (one, two):
+        words.append(f"{answer.label}: {answer.verdict.split('. ')[0].rstrip('.')}.")
+    if matches:
+        asked = matches[0]
+        found = list(asked.scores)
+        if asked.fairer:  # the score of the one that is named stands first
+            found.sort(key=lambda score: -np.inf if score is None else score, reverse=True)
+        scores = " against ".join("undefined" if s is None else number(s) for s in found)
+        which = f"{asked.fairer} is fairer" if asked.fairer else "The two are equally fair"
+        words.append(f"{which} {asked.question} by {asked.welfare} ({scores}).")
+        turned = [f"{match.question} by {match.welfare}" for match in matches if match.turns]
+        if turned:
+            words.append(f"The verdict turns if asked {listed(turned, 4)}.")
+    return " ".join(words)

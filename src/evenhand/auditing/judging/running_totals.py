@@ -1,0 +1,95 @@
+"""Section 4.2.1, stakeholder by stakeholder: what unfairness added up to, as a fold over time."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from evenhand.auditing.judging.ranking import Standing, rounding
+from evenhand.fairness.presence import of_those_present
+from evenhand.fairness.stream import Block
+from evenhand.fairness.unfairness import unfair_to, unfairness
+
+if TYPE_CHECKING:
+    from jaxtyping import Bool, Float
+
+
+class Tally:
+    """Running figures of each stakeholder over the assessments, in memory that does not grow."""
+
+    def __init__(self, size: int) -> None:
+        self.assessments = 0
+        self.judged = np.zeros(size, dtype=np.int64)  # assessments at which each was there
+        self.below = np.zeros(size, dtype=np.int64)
+        self.overall = np.zeros(size)
+        self.first = np.full(size, np.nan)
+        self.last = np.full(size, np.nan)
+        self.last_is_below = np.zeros(size, dtype=bool)
+        self.spell = np.zeros(size, dtype=np.int64)  # assessments below in a row, up to now
+        self.longest = np.zeros(size, dtype=np.int64)
+        self.longest_end = np.full(size, -1)  # the assessment, from 0, that ended the longest spell
+        self.unequal = 0  # assessments at which anybody was below
+        self.worst = 0.0  # the lowest unfairness to anyone at any assessment
+        self._scale = 0.0  # the largest statuses, summed
+        self._furthest = 0.0  # the furthest from the mean, summed
+
+    def take(
+        self, block: Block
+    ) -> tuple[Float[np.ndarray, "assessment n"], Bool[np.ndarray, "assessment n"]]:
+        """Take the assessments of a block into account; the unfairness to each, and who is below.
+
+        Whoever is not there has an unfairness of NaN.
+        """
+        apart = of_those_present(unfairness, block.statuses, block.present, np.nan)
+        below = of_those_present(unfair_to, block.statuses, block.present, False)
+        if not len(apart):
+            return apart, below
+        here = np.ones_like(below) if block.present is None else block.present
+        self.judged += here.sum(axis=0)
+        self.below += below.sum(axis=0)
+        self.overall += np.nansum(apart, axis=0) if block.present is not None else apart.sum(axis=0)
+        self._ends(apart, below, here)
+        self._spells(below)
+        self.unequal += int(below.any(axis=1).sum())
+        self.worst = min(self.worst, float(np.nanmin(apart)))
+        self._scale += float(np.abs(block.statuses).max(axis=1).sum())
+        self._furthest += float(np.nanmax(np.abs(apart), axis=1, initial=0.0).sum())
+        self.assessments += len(apart)
+        return apart, below
+
+    def _ends(
+        self,
+        apart: Float[np.ndarray, "time n"],
+        below: Bool[np.ndarray, "time n"],
+        here: Bool[np.ndarray, "time n"],
+    ) -> None:
+        seen = here.any(axis=0)
+        everyone = np.arange(here.shape[1])
+        first = apart[here.argmax(axis=0), everyone]
+        self.first = np.where(seen & np.isnan(self.first), first, self.first)
+        row = len(here) - 1 - here[::-1].argmax(axis=0)
+        self.last = np.where(seen, apart[row, everyone], self.last)
+        self.last_is_below = np.where(seen, below[row, everyone], self.last_is_below)
+
+    def _spells(self, below: Bool[np.ndarray, "time n"]) -> None:
+        index = np.arange(1, len(below) + 1)[:, None]
+        # The spell at row t began after the last row not below; before this block that row was
+        # number −spell.
+        since = np.maximum.accumulate(np.where(below, -self.spell, index), axis=0)
+        lengths = index - since
+        row = lengths.argmax(axis=0)
+        longest = lengths[row, np.arange(len(row))]
+        longer = longest > self.longest
+        self.longest_end = np.where(longer, self.assessments + row, self.longest_end)
+        self.longest = np.maximum(self.longest, longest)
+        self.spell = lengths[-1]
+
+    @property
+    def share_below(self) -> Float[np.ndarray, " n"]:
+        return self.below / np.maximum(self.judged, 1)
+
+    @property
+    def standing(self) -> Standing:
+        """Who stands where over all."""
+        return Standing(self.overall, rounding(self._furthest, self._scale))

@@ -1,0 +1,181 @@
+"""Where the verdict turns: the same log under every other question.
+
+For one log the verdict of a question is whom it treated worst (the lowest overall unfairness over
+its assessments, all of them where several are equal), or nobody, if no one is behind over all. A
+welfare function adds whether it can tell the log from an even one, in which everybody has the mean:
+"even" or "uneven". A verdict turns where it differs from that of the question that was asked.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from evenhand.auditing.judging.calendar import PERIODS
+from evenhand.auditing.judging.judge import Case, Judged, Scorer, judge
+from evenhand.auditing.judging.questions import AtEnd, EachEvent, EveryN, EveryPeriod, Question
+from evenhand.auditing.judging.ranking import EQUAL, Standing
+from evenhand.fairness.aggregation import TimepointFirst
+from evenhand.fairness.registry import WELFARES
+from evenhand.fairness.scheme import FairnessScheme
+from evenhand.fairness.temporal import Temporal
+from evenhand.fairness.welfare import GiniWelfare, LogNash, Rawls, Utilitarian, Welfare
+
+OTHERS: tuple[Welfare, ...] = (LogNash(), Rawls(), GiniWelfare(), Utilitarian())
+QUICK: tuple[Welfare, ...] = (Rawls(), Utilitarian())  # for very many statuses
+STEP_VALUES = 50_000_000  # a question of more statuses is asked only if it is the one asked
+EVEN = EQUAL  # a score this close to the even one, relative to it, is even
+
+
+@dataclass(frozen=True)
+class Reading:
+    """What one welfare function says under one question."""
+
+    welfare: str
+    score: float | None  # None where the welfare is undefined
+    even_score: float | None
+    even: bool | None
+    turns: bool = False
+
+
+@dataclass(frozen=True, eq=False)
+class Row:
+    """One question, whom it finds treated worst, and what each welfare function says."""
+
+    question: str
+    asked: bool
+    assessments: float
+    unequal: float  # assessments at which somebody was below the mean
+    names: tuple[str, ...]
+    standing: Standing  # over all
+    readings: tuple[Reading, ...]
+    turns: bool = False
+
+    @property
+    def all_worst(self) -> tuple[str, ...]:
+        """Everyone treated worst: several where they are equal, nobody if no one is behind."""
+        return tuple(self.names[place] for place in self.standing.lowest)
+
+    @property
+    def worst(self) -> str | None:
+        """The first of those treated worst."""
+        return next(iter(self.all_worst), None)
+
+    @property
+    def worst_unfairness(self) -> float:
+        """The overall unfairness to those treated worst."""
+        lowest = self.standing.lowest
+        return float(self.standing.apart[lowest[0]]) if lowest else 0.0
+
+    def against(self, asked: Row) -> Row:
+        """With the marks of where the verdict is not as in the question that was asked."""
+        even = asked.readings[0].even
+        return replace(
+            self,
+            turns=self.all_worst != asked.all_worst,
+            readings=tuple(
+                replace(one, turns=None not in (even, one.even) and one.even != even)
+                for one in self.readings
+            ),
+        )
+
+    def to_json(self) -> dict[str, Any]:
+        return {
+            "question": self.question,
+            "asked": self.asked,
+            "assessments": self.assessments,
+            "unequal_assessments": self.unequal,
+            "treated_worst": self.worst,
+            "all_treated_worst": list(self.all_worst),
+            "overall_unfairness": self.worst_unfairness,
+            "turns": self.turns,
+            "welfare": {
+                reading.welfare: {
+                    "score": reading.score,
+                    "even_score": reading.even_score,
+                    "verdict": {True: "even", False: "uneven", None: None}[reading.even],
+                    "turns": reading.turns,
+                }
+                for reading in self.readings
+            },
+        }
+
+
+def other_questions(case: Case) -> Iterator[Question]:
+    """At the end, by each calendar period that was finished twice, and at every time point."""
+    history = case.history
+    yield AtEnd()
+    if not history.plain_numbers:
+        for period in reversed(PERIODS.values()):
+            question = EveryPeriod(period)
+            timeline = case.timeline(question)
+            finished = int(np.sum(timeline.marks)) if timeline.marks is not None else 0
+            if finished >= 2 and timeline.steps * len(case.names) <= STEP_VALUES:
+                yield question
+    elif history.exact:
+        points = len(history.slots)
+        least = points * len(case.names) / STEP_VALUES
+        yield from (EveryN(n) for n in (1000, 100, 10, 5, 2) if n >= least and points // n >= 3)
+    if history.exact and len(history.slots) * len(case.names) <= STEP_VALUES:
+        yield EachEvent()
+
+
+def turn_table(
+    case: Case, asked: Judged, scheme: FairnessScheme, temporal: Temporal
+) -> tuple[Row, ...]:
+    """The rows of the table, the question that was asked first."""
+    rows = [_row(case, asked, asked=True)]
+    for question in other_questions(case):
+        if question == asked.question:
+            continue
+        found = judge(case, question, welfare_schemes(case, scheme, question, temporal))
+        if found.tally.assessments:
+            rows.append(_row(case, found))
+    return tuple(row.against(rows[0]) for row in rows)
+
+
+def welfare_schemes(
+    case: Case, scheme: FairnessScheme, question: Question, temporal: Temporal
+) -> list[FairnessScheme]:
+    """The scheme under another question, then the same with every other welfare function."""
+    steps = case.timeline(question).steps
+    others = OTHERS if steps * len(case.names) <= STEP_VALUES else QUICK
+    welfares = [welfare for welfare in others if welfare != scheme.welfare]
+    first = FairnessScheme(case.status, scheme.aggregation, question.filter(), scheme.empty)
+    return [first] + [
+        FairnessScheme(case.status, TimepointFirst(welfare, temporal), question.filter())
+        for welfare in welfares
+    ]
+
+
+def name_of(scheme: FairnessScheme) -> str:
+    """What the column of a scheme is called."""
+    if scheme.welfare is None:
+        return type(scheme.aggregation).__name__
+    return WELFARES.name_of(scheme.welfare) or type(scheme.welfare).__name__
+
+
+def _row(case: Case, found: Judged, asked: bool = False) -> Row:
+    return Row(
+        question=found.question.name,
+        asked=asked,
+        assessments=found.tally.assessments,
+        unequal=found.tally.unequal,
+        names=case.names,
+        standing=found.tally.standing,
+        readings=tuple(_reading(scorer) for scorer in found.scorers),
+    )
+
+
+def _reading(scorer: Scorer) -> Reading:
+    name = name_of(scorer.scheme)
+    if scorer.undefined is not None:
+        return Reading(name, None, None, None)
+    score, even_score = scorer.score, scorer.even_score
+    if even_score is None:
+        return Reading(name, score, None, None)
+    even = abs(score - even_score) <= EVEN * max(abs(even_score), abs(score))
+    return Reading(name, score, even_score, even)

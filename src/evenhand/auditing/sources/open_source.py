@@ -1,0 +1,313 @@
+"""Logs from anywhere, behind one interface: a narwhals lazy frame.
+
+Files (CSV, Parquet, JSON lines, globs of them) and tables in memory (pandas, Polars, Arrow) go
+through a DuckDB of our own, unless another engine is asked for. A DuckDB relation, a Spark or an
+Ibis table, and a table of a database, stay in their own engine, which does the heavy work there.
+"""
+
+from __future__ import annotations
+
+import atexit
+import contextlib
+import functools
+import glob
+import os
+import shutil
+import sys
+import tempfile
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import narwhals as nw
+
+from evenhand.auditing.sources import csv_files
+from evenhand.auditing.sources.addresses import is_address, shown
+from evenhand.auditing.sources.engines.duckdb import DuckDB, quoted
+from evenhand.errors import BadFile, BadLog, BadParameter
+
+if TYPE_CHECKING:
+    import duckdb
+
+# Columns we add. What stands in the log can hardly be called so.
+ROW = "evenhand: row"
+SAME = "evenhand: same"
+
+CSV = (".csv", ".tsv", ".txt", ".csv.gz", ".tsv.gz", ".txt.gz")
+JSON = (".jsonl", ".ndjson", ".json", ".jsonl.gz", ".ndjson.gz", ".json.gz")
+PARQUET = (".parquet", ".pq")
+
+
+@dataclass(frozen=True, eq=False)
+class Table:
+    """A table somewhere, before anything is read of it."""
+
+    label: str  # what it is called in messages
+    columns: tuple[str, ...]
+    frame: nw.LazyFrame[Any]
+    paths: tuple[str, ...] = ()
+    connection: Any = None  # our own DuckDB, where it is one
+    sources: tuple[str, ...] = ()  # the files as they were named
+    close: Callable[[], None] = lambda: None  # when nothing is to be read of it any more
+    quoting: Mapping[str, str] = field(default_factory=dict)  # of CSV files, told to the engine
+
+    def load(self, needed: Sequence[str], as_text: Sequence[str]) -> Table:
+        """The columns needed; of a text file held in memory, with some left as the text they are.
+
+        So a date or a number that cannot be read is met later, by us, and its row is named.
+        """
+        if self.connection is None:
+            return replace(self, frame=self.frame.select(*dict.fromkeys(needed)))
+        everything = ", ".join(quoted(name) for name in self.columns)
+        chosen = ", ".join(quoted(name) for name in dict.fromkeys(needed))
+        wanted = (
+            f"row_number() OVER () AS {quoted(ROW)}, hash({everything}) AS {quoted(SAME)}, {chosen}"
+        )
+        if not self.is_text:
+            frame: Any = nw.from_native(self.frame.to_native().project(wanted))
+        elif self.csv_paths:
+            text = [name for name in as_text if name in self.columns]
+            frame = _held_csv(self, wanted, text)
+        else:
+            relation = self.frame.to_native().project(wanted)
+            frame = _asked(self, lambda: DuckDB().hold(nw.from_native(relation)))
+        return Table(self.label, self.columns, frame, self.paths)
+
+    @property
+    def is_text(self) -> bool:
+        """Whether it is parsed anew at every look, so that it is better held in memory."""
+        return bool(self.paths) and not self.paths[0].lower().endswith(PARQUET)
+
+    @property
+    def csv_paths(self) -> tuple[str, ...]:
+        """The CSV files that we read ourselves, if it is a table of such."""
+        ours = self.connection is not None and bool(self.paths)
+        return self.paths if ours and self.paths[0].lower().endswith(CSV) else ()
+
+
+def open_table(
+    source: Any, encoding: str = "utf-8", table: str | None = None, engine: str | None = None
+) -> Table:
+    """A table from a path or several, a glob, the address of a database, or any data frame.
+
+    `table` is the name of a table in a database; `engine` reads files: duckdb unless told, or
+    spark.
+    """
+    if isinstance(source, Table):
+        return source
+    if isinstance(source, str | Path):
+        source = [str(source)]
+    if not (
+        isinstance(source, list | tuple) and all(isinstance(one, str | Path) for one in source)
+    ):
+        return _open_frame(source)
+    patterns = [str(one) for one in source]
+    if len(patterns) == 1 and is_address(patterns[0]):
+        from evenhand.auditing.sources.databases import open_database
+
+        if engine is not None:
+            raise BadParameter("--engine is for files: a database is its own engine.")
+        return open_database(patterns[0], table)
+    if table is not None:
+        raise BadParameter(
+            f"--table names a table of a database, and {shown(patterns[0])} is none: its address "
+            "would begin with postgresql://, duckdb:/// or sqlite:///."
+        )
+    if engine is not None and engine not in _READERS:
+        raise BadParameter(f"--engine is {engine!r}: it must be {' or '.join(_READERS)}.")
+    return _READERS[engine or "duckdb"](patterns, encoding)
+
+
+@contextlib.contextmanager
+def opened(source: Any, *how: Any) -> Iterator[Table]:
+    """The same for as long as it is needed; whoever opened a table closes it."""
+    table = open_table(source, *how)
+    try:
+        yield table
+    finally:
+        if table is not source:
+            table.close()
+
+
+def found_files(patterns: list[str]) -> tuple[list[str], str]:
+    """The files that patterns name, of which there must be some, and what to call them."""
+    paths = []
+    for pattern in patterns:
+        found = [pattern] if os.path.exists(pattern) else sorted(glob.glob(pattern, recursive=True))
+        if not found:
+            raise BadFile(f"there is no file {shown(pattern)!r}: check the name and the folder.")
+        paths += found
+    more = f" and {len(patterns) - 1} more" if len(patterns) > 1 else ""
+    return paths, shown(patterns[0]) + more
+
+
+def kind_of_files(paths: list[str], label: str) -> tuple[str, ...]:
+    """How all of the files are written (CSV, JSON or PARQUET), by the ends of their names."""
+    kinds = {kind for path in paths for kind in (CSV, JSON, PARQUET) if path.lower().endswith(kind)}
+    if len(kinds) != 1 or not all(path.lower().endswith(next(iter(kinds))) for path in paths):
+        raise BadFile(
+            f"{label} is not a log we know by its name: use files that all end in .csv, .tsv, "
+            ".parquet, .jsonl, .ndjson or .json."
+        )
+    return next(iter(kinds))
+
+
+def _open_files(patterns: list[str], encoding: str) -> Table:
+    paths, label = found_files(patterns)
+    for path in paths:
+        if Path(path).is_dir():
+            raise BadFile(f"{path} is a folder: name the files in it, such as '{path}/*.csv'.")
+        if Path(path).stat().st_size == 0:
+            raise BadLog(f"{path} is empty: it has no header and no rows.")
+    kind = kind_of_files(paths, label)
+    connection, sources = connect(), tuple(paths)
+    if kind is not PARQUET and encoding.lower().replace("_", "-") not in ("utf-8", "utf8"):
+        paths = [_in_utf_8(path, encoding) for path in paths]
+    table = Table(label, (), None, tuple(paths), connection)  # type: ignore[arg-type]
+    if kind is CSV:
+        quoting = _asked(table, lambda: csv_files.quoting(connection, glob.escape(paths[0])))
+        table = replace(table, quoting=quoting)
+        relation = _asked(table, lambda: _read_csv(table))
+        csv_files.refuse_wide_column(label, paths, relation.columns)
+    else:
+        relation = _asked(table, lambda: _read_other(connection, paths, kind))
+    frame: Any = nw.from_native(relation)
+    return replace(table, columns=tuple(relation.columns), frame=frame, sources=sources)
+
+
+def _in_utf_8(path: str, encoding: str) -> str:
+    """A copy of a text file in UTF-8, all that the engine reads, kept until the program ends."""
+    folder = tempfile.mkdtemp(prefix="evenhand-")
+    atexit.register(shutil.rmtree, folder, ignore_errors=True)
+    copy = Path(folder) / Path(path).name
+    try:
+        with (
+            open(path, encoding=encoding, newline="") as source,
+            open(copy, "w", encoding="utf-8", newline="") as target,
+        ):
+            shutil.copyfileobj(source, target, 1 << 20)
+    except LookupError:
+        raise BadParameter(
+            f"--encoding {encoding!r} is not known: it is a name such as latin-1, cp1252 or utf-16."
+        ) from None
+    except UnicodeError as error:
+        raise BadFile(f"{path} is not written in {encoding}: {error}.") from None
+    return str(copy)
+
+
+def _read_csv(table: Table, **more: Any) -> Any:
+    options = {"header": True, "union_by_name": True, **table.quoting, **more}
+    return table.connection.read_csv(_literal(table.paths), **options)
+
+
+def _held_csv(table: Table, wanted: str, as_text: list[str]) -> nw.LazyFrame[Any]:
+    import duckdb
+
+    def read(**more: Any) -> Any:
+        return DuckDB().hold(nw.from_native(_read_csv(table, **more).project(wanted)))
+
+    try:
+        return _asked(table, lambda: read(dtype=dict.fromkeys(as_text, "VARCHAR")))
+    except duckdb.ConversionException:  # a value far down that the first rows did not foretell
+        return _asked(table, lambda: read(all_varchar=True))
+
+
+def _read_other(connection: Any, paths: list[str], kind: tuple[str, ...]) -> Any:
+    if kind is PARQUET:
+        return connection.from_parquet(_literal(paths), union_by_name=True)
+    lines = "newline_delimited" if not paths[0].lower().endswith((".json", ".json.gz")) else "auto"
+    return connection.read_json(_literal(paths), format=lines, sample_size=-1, union_by_name=True)
+
+
+def _literal(paths: Sequence[str]) -> list[str]:
+    """The files of those names, and not all that they would name as patterns."""
+    return [glob.escape(path) for path in paths]
+
+
+def _asked(table: Table, read: Any) -> Any:
+    """What DuckDB answers, or one sentence in place of its page of advice."""
+    import duckdb
+
+    try:
+        return read()
+    except duckdb.ConversionException:
+        raise
+    except duckdb.Error as error:
+        text = str(error)
+        if "utf-8" in text.lower() or "unicode" in text.lower():
+            raise BadFile(
+                f"{table.label} is not UTF-8 text{_undecodable(table.paths)}: save it as UTF-8, or "
+                "say how it is written with --encoding, such as --encoding latin-1."
+            ) from None
+        csv_files.refuse_misfits(table.label, table.csv_paths)
+        reason = text.split("\n")[0].split("Error: ")[-1].rstrip(".")
+        raise BadFile(f"{table.label} cannot be read: {reason}.") from None
+
+
+def _undecodable(paths: tuple[str, ...]) -> str:
+    """Where the first line is that is not UTF-8, such as " (line 17 of log.csv)"."""
+    for path in paths:
+        with open(path, "rb") as file:
+            for number, line in enumerate(file, 1):
+                try:
+                    line.decode("utf-8")
+                except UnicodeDecodeError:
+                    return f" (line {number:,}{f' of {path}' if len(paths) > 1 else ''})"
+    return ""
+
+
+def _open_frame(source: Any) -> Table:
+    try:
+        frame: Any = nw.from_native(source)
+    except TypeError:
+        raise BadParameter(
+            f"a log must be a path or a table (pandas, Polars, Arrow, DuckDB, Spark, Ibis), not a "
+            f"{type(source).__name__}."
+        ) from None
+    if isinstance(frame, nw.LazyFrame) and frame.implementation.is_polars():
+        frame = frame.collect()
+    if isinstance(frame, nw.LazyFrame):
+        _forget_types_at_exit()
+        return Table("the table", tuple(frame.collect_schema().names()), frame)
+    connection = connect()
+    in_memory = frame.to_native()  # found by its name in this frame, and held by the relation
+    relation = connection.table("in_memory")
+    del in_memory
+    lazy: Any = nw.from_native(relation)
+    return Table("the table", tuple(relation.columns), lazy, (), connection)
+
+
+def connect(path: str = ":memory:") -> duckdb.DuckDBPyConnection:
+    """A DuckDB of our own, or a file of one, to read alone; it fetches nothing from elsewhere."""
+    import duckdb
+
+    _forget_types_at_exit()
+    extensions: Any = {
+        "autoinstall_known_extensions": False,
+        "autoload_known_extensions": False,
+    }
+    connection = duckdb.connect(path, read_only=path != ":memory:", config=extensions)
+    connection.execute("SET TimeZone = 'UTC'")
+    return connection
+
+
+def _open_with_spark(patterns: list[str], encoding: str) -> Table:
+    from evenhand.auditing.sources.spark_files import open_files
+
+    return open_files(patterns, encoding)
+
+
+_READERS = {"duckdb": _open_files, "spark": _open_with_spark}
+
+
+@functools.cache
+def _forget_types_at_exit() -> None:
+    # narwhals caches objects of DuckDB's, which complain on standard error when Python ends.
+    def forget() -> None:
+        for name, module in list(sys.modules.items()):
+            if name.startswith("narwhals."):
+                for value in list(vars(module).values()):
+                    getattr(value, "cache_clear", int)()
+
+    atexit.register(forget)

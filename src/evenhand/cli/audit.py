@@ -1,0 +1,372 @@
+"""`evenhand audit`: a decision log in, an answer out."""
+
+from __future__ import annotations
+
+import glob
+import math
+import os
+import shlex
+import sys
+from collections.abc import Iterable
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from evenhand.cli.output import JsonOption, print_json, print_table, visible, working
+
+if TYPE_CHECKING:
+    from evenhand.auditing import Answer, Comparison
+
+COLUMNS, ROWS, WHEN, HOW, OUT = (
+    "The columns of the log",
+    "Which rows count, and who is judged",
+    "When to look (one of these; every time point unless told otherwise)",
+    "How to judge",
+    "What comes out",
+)
+
+
+def audit_command(
+    logs: Annotated[
+        list[str],
+        typer.Argument(
+            help="The log: a .csv, .parquet or .jsonl file, a glob in quotes, or a database "
+            "(postgresql://user@host/db, duckdb:///file, sqlite:///file); or two logs to compare.",
+            metavar="LOG [OTHER]",
+        ),
+    ],
+    stakeholder: Annotated[
+        str | None,
+        typer.Option(help="The column that says who received.", rich_help_panel=COLUMNS),
+    ] = None,
+    time: Annotated[
+        str | None,
+        typer.Option(
+            help="The column of dates, timestamps or plain numbers.", rich_help_panel=COLUMNS
+        ),
+    ] = None,
+    amount: Annotated[
+        str | None,
+        typer.Option(
+            help="The column that says how much; 1 a row without.", rich_help_panel=COLUMNS
+        ),
+    ] = None,
+    cumulative: Annotated[
+        bool,
+        typer.Option("--cumulative", help="Amounts are running totals.", rich_help_panel=COLUMNS),
+    ] = False,
+    group: Annotated[
+        str | None, typer.Option(help="The column of groups.", rich_help_panel=COLUMNS)
+    ] = None,
+    entitlement: Annotated[
+        str | None,
+        typer.Option(
+            help="What each is entitled to (population, need, share): a column, or a file of two "
+            "columns, name and number. Statuses are then per unit of it.",
+            rich_help_panel=COLUMNS,
+        ),
+    ] = None,
+    time_format: Annotated[
+        str | None,
+        typer.Option(help="How dates are written, such as %d/%m/%Y.", rich_help_panel=COLUMNS),
+    ] = None,
+    encoding: Annotated[
+        str, typer.Option(help="How text files are written.", rich_help_panel=COLUMNS)
+    ] = "utf-8",
+    run: Annotated[
+        str | None,
+        typer.Option(
+            help="The column that tells apart many runs of a policy; they are averaged.",
+            rich_help_panel=COLUMNS,
+        ),
+    ] = None,
+    table: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="The table or view of a database, such as decisions or schema.decisions (twice "
+            "for two logs).",
+            rich_help_panel=COLUMNS,
+        ),
+    ] = None,
+    engine: Annotated[
+        str | None,
+        typer.Option(
+            help="What reads files: duckdb, in this process (so unless told), or spark.",
+            metavar="duckdb|spark",
+            rich_help_panel=COLUMNS,
+        ),
+    ] = None,
+    roster: Annotated[
+        str | None,
+        typer.Option(
+            help="A file of all who should be served, a name a row, with columns from and until "
+            "if they come and go.",
+            rich_help_panel=ROWS,
+        ),
+    ] = None,
+    only: Annotated[
+        list[str] | None,
+        typer.Option(help="Judge only this stakeholder (may be repeated).", rich_help_panel=ROWS),
+    ] = None,
+    exclude: Annotated[
+        list[str] | None,
+        typer.Option(help="Leave this stakeholder out (may be repeated).", rich_help_panel=ROWS),
+    ] = None,
+    where: Annotated[
+        str | None,
+        typer.Option(
+            help="Count only rows of which this holds: \"region = 'North' and amount > 0\".",
+            rich_help_panel=ROWS,
+        ),
+    ] = None,
+    by: Annotated[
+        str,
+        typer.Option(help="Judge each stakeholder, or each group.", rich_help_panel=ROWS),
+    ] = "stakeholder",
+    until: Annotated[
+        str | None,
+        typer.Option(
+            help="The date up to which the log is whole; later rows are left out.",
+            rich_help_panel=WHEN,
+        ),
+    ] = None,
+    each_event: Annotated[
+        bool, typer.Option("--each-event", help="At every time point.", rich_help_panel=WHEN)
+    ] = False,
+    every: Annotated[
+        str | None,
+        typer.Option(
+            help="Every day, week (ISO), month, quarter or year, or every N time points.",
+            metavar="day|week|month|quarter|year|N",
+            rich_help_panel=WHEN,
+        ),
+    ] = None,
+    after_each: Annotated[
+        float | None,
+        typer.Option(
+            help="Whenever another AMOUNT has been given out.",
+            metavar="AMOUNT",
+            rich_help_panel=WHEN,
+        ),
+    ] = None,
+    when: Annotated[
+        str | None,
+        typer.Option(
+            help="At time points with an event of which this holds: \"kind = 'delivery'\".",
+            metavar="EXPRESSION",
+            rich_help_panel=WHEN,
+        ),
+    ] = None,
+    at_end: Annotated[
+        bool, typer.Option("--at-end", help="Once, at the end.", rich_help_panel=WHEN)
+    ] = False,
+    welfare: Annotated[
+        str | None,
+        typer.Option(
+            help="Fairness at a time point: see `evenhand list`. log_nash unless a status falls "
+            "below 0, then rawls.",
+            rich_help_panel=HOW,
+        ),
+    ] = None,
+    temporal: Annotated[
+        str | None,
+        typer.Option(help="Fairness over time; mean unless told.", rich_help_panel=HOW),
+    ] = None,
+    scheme: Annotated[
+        Path | None, typer.Option(help="A scheme file instead.", rich_help_panel=HOW)
+    ] = None,
+    max_unfairness: Annotated[
+        float | None,
+        typer.Option(
+            help="Exit with 1 if anybody is further below the mean than this at an assessment.",
+            rich_help_panel=HOW,
+        ),
+    ] = None,
+    min_score: Annotated[
+        float | None,
+        typer.Option(help="Exit with 1 if the score is below this.", rich_help_panel=HOW),
+    ] = None,
+    csv: Annotated[
+        Path | None,
+        typer.Option(help="Write the tables as CSV into this folder.", rich_help_panel=OUT),
+    ] = None,
+    out: Annotated[
+        Path | None, typer.Option(help="Write a report to this HTML file.", rich_help_panel=OUT)
+    ] = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Say whether a log was fair all along or only at the end, and to whom it was not.
+
+    Example: evenhand audit shipments.csv --stakeholder country --time date --amount doses
+    --every month
+
+    Two logs are compared side by side under the same options; a policy's rollouts, written as a
+    log, can be one of them.
+    """
+    # The products here are of 16 by 16 numbers: threads would only wait for each other.
+    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+    from evenhand.auditing import audit, compare
+    from evenhand.auditing.sources.addresses import shown
+    from evenhand.auditing.sources.open_source import opened
+    from evenhand.errors import BadParameter
+
+    labels = " and ".join(shown(log) for log in logs)
+
+    if len(logs) > 2:
+        raise BadParameter(
+            f"{len(logs)} logs were given: audit one, or compare two. Many files of one log are a "
+            "glob in quotes, such as 'logs/*.csv'."
+        )
+    if len(table or ()) > len(logs):
+        raise BadParameter(f"--table is given {len(table or ())} times: once for each log.")
+    tables = _tables(logs, table or [])
+    _require_numbers({"--max-unfairness": max_unfairness, "--min-score": min_score})
+    _require_apart(logs, (roster, entitlement, scheme), csv, out)
+    if stakeholder is None or time is None:
+        with opened(logs[0], encoding, tables[0], engine) as log:
+            raise BadParameter(_which_columns(log.label, log.columns, stakeholder is None))
+    options: dict[str, Any] = {
+        "stakeholder": stakeholder,
+        "time": time,
+        "amount": amount,
+        "cumulative": cumulative,
+        "group": group,
+        "by": by,
+        "entitlement": entitlement,
+        "roster": roster,
+        "only": only or (),
+        "exclude": exclude or (),
+        "where": where,
+        "time_format": time_format,
+        "encoding": encoding,
+        "each_event": each_event,
+        "every": every,
+        "after_each": after_each,
+        "when": when,
+        "at_end": at_end,
+        "until": until,
+        "welfare": welfare,
+        "temporal": temporal,
+        "scheme": scheme,
+        "run": run,
+        "table": tables if len(logs) == 2 else tables[0],
+        "engine": engine,
+        "max_unfairness": max_unfairness,
+        "min_score": min_score,
+    }
+    with working(f"judging {labels}", hidden=as_json):
+        found = compare(*logs, **options) if len(logs) == 2 else audit(logs[0], **options)
+    for answer in _answers(found):
+        answer.origin["command"] = shlex.join(["evenhand", *map(shown, sys.argv[1:])])
+    _write(found, csv, out)
+    if as_json:
+        print_json(found.to_json())
+    else:
+        _print(found)
+    if found.breaches:
+        raise typer.Exit(1)
+
+
+def _tables(logs: list[str], given: list[str]) -> list[str | None]:
+    """The table of each log that is in a database: one for all of them, or one each."""
+    from evenhand.auditing.sources.addresses import is_address
+
+    stored = [is_address(log) for log in logs]
+    if not any(stored):
+        return [*given, None, None][: len(logs)]  # refused where the log is opened
+    rest = iter(given * sum(stored) if len(given) == 1 else given)
+    return [next(rest, None) if inside else None for inside in stored]
+
+
+def _require_numbers(limits: dict[str, float | None]) -> None:
+    from evenhand.errors import BadParameter
+
+    for name, limit in limits.items():
+        if limit is not None and not math.isfinite(limit):
+            raise BadParameter(f"{name} is {limit}: a limit must be a number.")
+
+
+def _require_apart(
+    logs: list[str], files: Iterable[Any], csv: Path | None, out: Path | None
+) -> None:
+    """Refuse to write over what is read."""
+    from evenhand._util.files import require_apart
+    from evenhand.auditing.sources.addresses import FILES, is_address, read_address
+    from evenhand.report.csv_export import SHEETS
+
+    read = [str(file) for file in files if file is not None]
+    for log in logs:
+        if is_address(log):
+            address = read_address(log)
+            read += [address.database] if address.scheme in FILES else []
+        else:
+            read += [log, *glob.glob(log, recursive=True)]
+    folders = () if csv is None else (csv, csv / "first", csv / "second")
+    require_apart((out, *(folder / name for folder in folders for name in SHEETS)), read)
+
+
+def _answers(found: Answer | Comparison) -> tuple[Answer, ...]:
+    from evenhand.auditing import Answer
+
+    return (found,) if isinstance(found, Answer) else (found.first, found.second)
+
+
+def _which_columns(label: str, columns: tuple[str, ...], no_stakeholder: bool) -> str:
+    known = ", ".join(repr(name) for name in columns)
+    what = "who received (--stakeholder)" if no_stakeholder else "when (--time)"
+    return f"say which column of {label} holds {what}: it has {known}."
+
+
+def _write(found: Answer | Comparison, csv: Path | None, out: Path | None) -> None:
+    from evenhand._util.files import write_whole
+    from evenhand.report.csv_export import write_sheets
+
+    if csv is not None:
+        write_sheets(found, csv)
+    if out is not None:
+        import datetime
+
+        from evenhand.report import report
+
+        write_whole(out, report(found, datetime.datetime.now(datetime.UTC)))
+
+
+def _print(found: Answer | Comparison) -> None:
+    from evenhand.auditing import Answer
+    from evenhand.report import text
+
+    answers = _answers(found)
+    print(visible(found.verdict))
+    for ask in dict.fromkeys(ask for answer in answers for ask in answer.asks):
+        print(f"\nBefore you read on: {visible(ask)}")
+    if not isinstance(found, Answer):
+        _table(text.side_by_side(found))
+    for answer in answers:
+        overall = answer.overall
+        many = "s" if overall.assessments != 1 else ""
+        print(
+            f"\n{visible(answer.label)}: score {text.number(overall.score)} over "
+            f"{text.number(overall.assessments)} assessment{many} ({answer.question}), "
+            f"{overall.first} to "
+            f"{overall.last}.\n{answer.scheme.describe()}"
+        )
+        for table in text.tables(answer):
+            _table(table)
+        _print_notes(tuple(note for note in answer.notes if note not in answer.asks))
+    if not isinstance(found, Answer):
+        _print_notes(found.notes)
+    for breach in found.breaches:
+        print(f"\nThreshold breached: {visible(breach)}.")
+
+
+def _table(table: Any) -> None:
+    print()
+    print_table(table.title, table.columns, table.rows)
+
+
+def _print_notes(notes: tuple[str, ...]) -> None:
+    if notes:
+        print("\nNotes on the data")
+        for note in notes:
+            print(f"- {visible(note)}")

@@ -1,0 +1,153 @@
+"""What the verbs of learning share: their options, the world they are asked for, a bar."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from evenhand.errors import BadParameter
+
+if TYPE_CHECKING:
+    from evenhand.envs import Environment
+    from evenhand.experiments.running.tasks import Executor
+
+MOST_STATES = 20_000  # (T + 1)^n: tables beyond it are not asked for by themselves
+
+EnvironmentArgument = Annotated[
+    str, typer.Argument(help="The environment: doughnuts, lending or lending_gaussian.")
+]
+Stakeholders = Annotated[int | None, typer.Option(help="How many stakeholders (doughnuts).", min=1)]
+Horizon = Annotated[int | None, typer.Option(help="How many decisions an episode has.", min=1)]
+Presence = Annotated[
+    str | None, typer.Option(help="The chance to be present: one, or one each: 0.9,0.5.")
+]
+Recipe = Annotated[str, typer.Option(help="paper: the appendix's numbers. best: ours.")]
+Seeds = Annotated[int, typer.Option(help="How many runs, side by side.", min=1)]
+Seed = Annotated[int, typer.Option(help="The first seed.", min=0)]
+Steps = Annotated[
+    int | None, typer.Option(help="Environment steps of each run (tabular: 100000).", min=100)
+]
+Episodes = Annotated[
+    int | None, typer.Option(help="Episodes of each run, in place of --steps (deep: 1000).", min=1)
+]
+Deep = Annotated[
+    bool | None,
+    typer.Option(
+        "--deep/--tabular",
+        help="Networks or tables. Unless told: networks if --episodes is given, or for worlds "
+        "that are too large for tables.",
+    ),
+]
+MemoryOption = Annotated[
+    str | None, typer.Option(help="Another memory for FairQCM, such as full or min.")
+]
+ProposalOption = Annotated[
+    str | None,
+    typer.Option(help="What FairQCM imagines: above, around, all, reachable, visited, none."),
+]
+Ray = Annotated[
+    str | None,
+    typer.Option(
+        metavar="local|ADDRESS",
+        help="Spread it over a Ray cluster: local starts one on this machine's cores, an address "
+        "(HOST:PORT, ray://HOST:PORT or auto) joins one. Unless told: processes on all cores.",
+    ),
+]
+
+
+def executor(ray: str | None) -> Executor | None:
+    """Where the work is to be done; this machine's processes, unless told."""
+    if ray is None:
+        return None
+    from evenhand.experiments.running.ray_executor import OnRay
+
+    return OnRay(ray)
+
+
+def world(
+    name: str,
+    deep: bool | None,
+    episodes: int | None,
+    stakeholders: int | None,
+    horizon: int | None,
+    presence: str | None,
+) -> tuple[Environment, bool]:
+    """The environment asked for, and whether it is for networks."""
+    from evenhand.cli.plan import parse_chances
+    from evenhand.envs import Doughnuts
+    from evenhand.envs.lending import Bank
+    from evenhand.envs.names import ENVIRONMENTS
+
+    kind = ENVIRONMENTS.get(name)
+    if kind is not Doughnuts and not issubclass(kind, Bank):
+        raise BadParameter(
+            f"there is no recipe to learn {name} yet: there is one for doughnuts, lending and "
+            "lending_gaussian."
+        )
+    if issubclass(kind, Bank):
+        if stakeholders is not None or presence is not None:
+            raise BadParameter("--stakeholders and --presence are for doughnuts alone.")
+        if deep is False:
+            raise BadParameter(f"{name} is too large for tables: leave --tabular out.")
+        return kind() if horizon is None else kind(horizon=horizon), True
+    if deep is None:
+        large = (horizon or 12) + 1
+        deep = episodes is not None or large ** (stakeholders or 3) > MOST_STATES
+    size, steps = (5, 100) if deep else (3, 12)
+    chances = parse_chances(presence or "0.8")
+    return Doughnuts(stakeholders or size, horizon or steps, chances), deep
+
+
+def length(
+    environment: Environment, deep: bool, steps: int | None, episodes: int | None, tabular: int
+) -> int:
+    """How many steps a run has."""
+    if steps is not None and episodes is not None:
+        raise BadParameter("give --steps or --episodes, not both.")
+    if episodes is not None:
+        return episodes * environment.horizon
+    if steps is not None:
+        return steps
+    return 1000 * environment.horizon if deep else tabular
+
+
+def variants(memory: str | None, proposal: str | None) -> dict[str, Any]:
+    """Another memory and proposal, by name, with their default parameters."""
+    from evenhand.experiments.recipes.tabular_recipes import PROPOSALS
+    from evenhand.fairness.scheme_file import from_table
+    from evenhand.memory.memory import MEMORIES
+
+    return {
+        "memory": None if memory is None else from_table(memory, MEMORIES, "memory"),
+        "proposal": None if proposal is None else from_table(proposal, PROPOSALS, "proposal"),
+    }
+
+
+@contextlib.contextmanager
+def learning_bar(hidden: bool, horizon: int) -> Iterator[Callable[..., None]]:
+    """A bar moved by show(method, done, of, score, regret): episode, score, regret, time left."""
+    from rich.console import Console
+    from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
+
+    columns = (TextColumn("{task.description}"), BarColumn(), TimeRemainingColumn())
+    with Progress(
+        *columns, console=Console(stderr=True), disable=hidden, transient=True
+    ) as progress:
+        task = progress.add_task("learning (compiling first)", total=None)
+
+        def show(
+            method: str,
+            done: int,
+            of: int,
+            score: float,
+            lost: float | None = None,
+            at: int | None = None,  # where the method is, if the bar is of several
+        ) -> None:
+            words = f"{method}, episode {(at or done) // horizon:,}, score {score:,.2f}"
+            words += "" if lost is None else f", regret {lost:,.2f}"
+            progress.update(task, description=words, completed=done, total=of)
+
+        yield show

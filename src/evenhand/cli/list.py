@@ -1,0 +1,32 @@
+"""`evenhand list`: what there is to choose from."""
+
+from __future__ import annotations
+
+from evenhand.cli.output import JsonOption, print_json, print_table
+
+
+def list_command(as_json: JsonOption = False) -> None:
+    """Show environments, methods, memories and the parts of a scheme by name, with a line each.
+
+    Example: evenhand list --json
+    """
+    from evenhand.envs.names import ENVIRONMENTS, METHODS
+    from evenhand.experiments.recipes.deep_recipes import DEEP_METHOD_LINES
+    from evenhand.experiments.recipes.tabular_recipes import PROPOSALS
+    from evenhand.fairness.registry import AGGREGATIONS, FILTERS, STATUSES, TEMPORALS, WELFARES
+    from evenhand.memory.memory import MEMORIES
+
+    kinds = {
+        registry.kind: registry.lines()
+        for registry in (
+            *(ENVIRONMENTS, METHODS, MEMORIES, PROPOSALS),
+            *(STATUSES, WELFARES, TEMPORALS, AGGREGATIONS, FILTERS),
+        )
+    }
+    kinds[METHODS.kind] = DEEP_METHOD_LINES | kinds[METHODS.kind]
+    if as_json:
+        print_json(kinds)
+        return
+    for kind, lines in kinds.items():
+        print_table(kind, ("name", "what it is"), lines.items(), numbers=False)
+        print()

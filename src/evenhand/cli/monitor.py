@@ -1,0 +1,217 @@
+"""`evenhand monitor`: watch decisions as they happen."""
+
+from __future__ import annotations
+
+import contextlib
+import gc
+import os
+import select
+import signal
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from evenhand.cli.output import visible
+
+if TYPE_CHECKING:
+    from evenhand.monitor import Monitor
+    from evenhand.monitor.findings import Findings
+    from evenhand.monitor.json_reader import Reader
+
+SAVED_EVERY = 5.0  # seconds
+
+
+def monitor_command(
+    name: Annotated[
+        list[str] | None,
+        typer.Option(help="A stakeholder to watch over (may be repeated)."),
+    ] = None,
+    roster: Annotated[
+        str | None,
+        typer.Option(help="Or a file of them, a name a row, with from and until if they change."),
+    ] = None,
+    stakeholder: Annotated[str, typer.Option(help="The key that says who received.")] = (
+        "stakeholder"
+    ),
+    time_key: Annotated[
+        str, typer.Option("--time", help="The key of the time: ISO dates, or numbers.")
+    ] = "time",
+    amount: Annotated[
+        str | None, typer.Option(help="The key that says how much; 1 an event without.")
+    ] = None,
+    id_key: Annotated[
+        str | None,
+        typer.Option("--id", help="The key of an event's id, by which repeated events are known."),
+    ] = None,
+    entitlement: Annotated[
+        str | None, typer.Option(help="A file of two columns: name and entitlement.")
+    ] = None,
+    each_event: Annotated[
+        bool, typer.Option("--each-event", help="Assess every time point (so unless told).")
+    ] = False,
+    every: Annotated[
+        str | None,
+        typer.Option(
+            help="Assess every period, or every N time points.",
+            metavar="day|week|month|quarter|year|N",
+        ),
+    ] = None,
+    after_each: Annotated[
+        float | None,
+        typer.Option(help="Assess whenever another AMOUNT was given out.", metavar="AMOUNT"),
+    ] = None,
+    at_end: Annotated[
+        bool, typer.Option("--at-end", help="Assess once, when the input ends.")
+    ] = False,
+    welfare: Annotated[
+        str | None, typer.Option(help="Fairness at a time point; log_nash unless told.")
+    ] = None,
+    temporal: Annotated[
+        str | None, typer.Option(help="Fairness over time; mean unless told.")
+    ] = None,
+    scheme: Annotated[Path | None, typer.Option(help="A scheme file instead.")] = None,
+    max_unfairness: Annotated[
+        float | None, typer.Option(help="Alert when anybody is further below the mean than this.")
+    ] = None,
+    min_score: Annotated[
+        float | None, typer.Option(help="Alert when the score is below this.")
+    ] = None,
+    state: Annotated[
+        Path | None,
+        typer.Option(help="Go on from this file if it is there, and save to it on the way."),
+    ] = None,
+    over: Annotated[
+        bool,
+        typer.Option(
+            "--over",
+            help="With --state: the end of the input is the end of the events, so judge what is "
+            "still open.",
+        ),
+    ] = False,
+    strict: Annotated[
+        bool, typer.Option("--strict", help="Stop at a bad line; else it is left out and counted.")
+    ] = False,
+    quiet: Annotated[
+        bool, typer.Option("--alerts-only", help="Write only the assessments with an alert.")
+    ] = False,
+) -> None:
+    """Read events as JSON lines and write a JSON line for each assessment, then a summary.
+
+    Example: tail -f events.jsonl | evenhand monitor --name A --name B --max-unfairness 10
+
+    Late: an event earlier than one before it counts at the present time point. Repeated: an event
+    whose --id was among the last 100,000 does not count. Exits with 1 if there was an alert.
+    """
+    # The products here are of 16 by 16 numbers: threads would only wait for each other.
+    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+    from evenhand.monitor.factory import make_monitor
+    from evenhand.monitor.state_file import load_state, require_place, save_state
+
+    if state is not None:
+        require_place(state)
+    watcher, reader = make_monitor(
+        names=tuple(name or ()),
+        roster=roster,
+        keys=(stakeholder, time_key, amount, id_key),
+        entitlement=entitlement,
+        ask={
+            "each_event": each_event,
+            "every": every,
+            "after_each": after_each,
+            "at_end": at_end,
+            "welfare": welfare,
+            "temporal": temporal,
+            "scheme": scheme,
+        },
+        thresholds=(max_unfairness, min_score),
+        strict=strict,
+    )
+    if state is not None:
+        load_state(watcher, reader, state)
+    gc.freeze()  # what is loaded stays: to look through it for rubbish again and again is waste
+    saved = time.monotonic()
+    with _stoppable() as stopped:
+        for lines in _chunks(stopped):
+            _write(watcher.found(_events(watcher, reader, lines)), quiet)
+            _say_bad(reader)
+            if state is not None and time.monotonic() - saved > SAVED_EVERY:
+                save_state(watcher, reader, state)
+                saved = time.monotonic()
+        reader.refuse_what_never_fits()
+        if (state is None or over) and not stopped:
+            _write(watcher.found_at_end(), quiet)
+    if state is not None:
+        save_state(watcher, reader, state)
+    _summarise(watcher, reader)
+    if watcher.alerts:
+        raise typer.Exit(1)
+
+
+@contextlib.contextmanager
+def _stoppable() -> Iterator[list[int]]:
+    """Ctrl-C and SIGTERM end the reading, not the program: what is in hand is done and saved."""
+    stopped: list[int] = []
+    before = {
+        number: signal.signal(number, lambda number, _: stopped.append(number))
+        for number in (signal.SIGINT, signal.SIGTERM)
+    }
+    try:
+        yield stopped
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+
+
+def _chunks(stopped: list[int]) -> Iterator[list[bytes]]:
+    """Lines as soon as they are there, many at a time when they come fast."""
+    rest, source = b"", sys.stdin.fileno()
+    while not stopped:
+        ready, _, _ = select.select([source], [], [], 0.2)
+        if not ready:
+            continue
+        chunk = os.read(source, 1 << 18)
+        if not chunk:
+            break
+        *lines, rest = (rest + chunk).split(b"\n")
+        if lines:
+            yield lines
+    if rest and stopped:
+        print("evenhand: stopped in the middle of a line, which was left out.", file=sys.stderr)
+    elif rest:
+        yield [rest]
+
+
+def _events(watcher: Monitor, reader: Reader, lines: list[bytes]) -> Any:
+    batch = reader.read(lines)
+    if reader.plain_numbers is not None:
+        watcher.plain_numbers = reader.plain_numbers
+    return batch
+
+
+def _write(found: list[Findings], only_alerts: bool) -> None:
+    for findings in found:
+        sys.stdout.buffer.write(findings.encoded(only_alerts))
+        for k, alert in findings.alerts.items():
+            if alert["alert_begins"]:
+                reasons = visible("; ".join(alert["alert"]))
+                print(f"evenhand: alert at {findings.times[k]}: {reasons}.", file=sys.stderr)
+    sys.stdout.buffer.flush()
+
+
+def _say_bad(reader: Reader) -> None:
+    for sentence in reader.counts.first_bad:
+        print(f"evenhand: {sentence}", file=sys.stderr)
+    reader.counts.first_bad.clear()
+
+
+def _summarise(watcher: Monitor, reader: Reader) -> None:
+    import orjson
+
+    counts = {k: v for k, v in vars(reader.counts).items() if k not in ("first_bad", "late")}
+    line = {"summary": True, **counts, **watcher.summary()}
+    sys.stdout.buffer.write(orjson.dumps(line) + b"\n")
+    sys.stdout.buffer.flush()

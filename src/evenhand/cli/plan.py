@@ -1,0 +1,220 @@
+"""`evenhand plan`: how fair a policy could be at best."""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from evenhand.cli.output import JsonOption, print_json, print_table, progress_bar
+
+if TYPE_CHECKING:
+    from evenhand.fairness.scheme import FairnessScheme
+    from evenhand.planning import Plan, PriceTable
+    from evenhand.problem.problem import Problem
+
+# States, noises and steps that a check of turn taking may look at before it takes too long.
+CHECKED = 50_000_000
+
+
+def plan_command(
+    environment: Annotated[
+        str, typer.Argument(help="doughnuts, lending, vaccines or waiting_list.")
+    ],
+    stakeholders: Annotated[
+        int | None, typer.Option(help="How many stakeholders (doughnuts).", min=1)
+    ] = None,
+    horizon: Annotated[int | None, typer.Option(help="How many decisions.", min=1)] = None,
+    presence: Annotated[
+        str | None,
+        typer.Option(help="The chance to be present, one for all or one each: 0.8 or 0.9,0.5."),
+    ] = None,
+    discount: Annotated[
+        float, typer.Option(help="The discount of the sum over time; counts are not discounted.")
+    ] = 1.0,
+    scheme: Annotated[
+        Path | None, typer.Option(help="A scheme file, in place of the environment's own scheme.")
+    ] = None,
+    save: Annotated[Path | None, typer.Option(help="Write the optimal policy to a file.")] = None,
+    memories: Annotated[
+        bool, typer.Option("--memories", help="Show what the best policy with each memory reaches.")
+    ] = False,
+    chart: Annotated[
+        Path | None, typer.Option(help="With --memories: write the chart to this HTML file.")
+    ] = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Plan the fairest possible policy exactly, and say how far acting at random is from it.
+
+    Example: evenhand plan doughnuts --stakeholders 3 --horizon 12 --presence 0.8
+    """
+    started = time.perf_counter()
+    from evenhand.planning import regret, save_plan
+    from evenhand.planning.planner import plan
+
+    problem, use_memory = _problem(environment, stakeholders, horizon, presence, discount, scheme)
+    with progress_bar("planning", hidden=as_json) as progress:
+        found = plan(problem, use_memory=use_memory, progress=progress)
+    random = found.random_value()
+    answer: dict[str, Any] = {
+        "environment": environment,
+        "scheme": problem.scheme.describe(),
+        "horizon": problem.environment.horizon,
+        "optimum": found.value,
+        "random": random,
+        "states": found.states,
+    }
+    turns = _turn_taking(found)
+    if turns is not None:
+        answer["turn_taking"] = turns
+    if save is not None:
+        save_plan(found, save)
+        answer["saved"] = str(save)
+    price = _price(problem, memories, chart)
+    if price is not None:
+        answer["price_of_memory"] = price.to_json()["memories"]
+    answer["seconds"] = round(time.perf_counter() - started, 3)
+    if as_json:
+        print_json(answer)
+        return
+    lost, _ = regret(random, found.value, random)
+    rows = [
+        ("optimum", f"{found.value:,.4f}"),
+        ("acting at random", f"{random:,.4f}"),
+        ("regret of acting at random", f"{lost:,.4f}"),
+        ("states in the largest time layer", f"{answer['states']:,}"),
+        ("seconds", f"{answer['seconds']:.1f}"),
+    ]
+    print_table(f"{environment}, {answer['horizon']} decisions", ("", "score"), rows)
+    print(f"\n{problem.scheme.describe()}")
+    if turns is not None:
+        print(f"\n{_in_words(turns)}")
+    if price is not None:
+        print(f"\nThe best that a policy with each memory can reach:\n{price.table()}")
+    if save is not None:
+        print(f"\nThe optimal policy is in {save}.")
+
+
+def _price(problem: Problem, wanted: bool, chart: Path | None) -> PriceTable | None:
+    """The price of memory, and its chart where one is asked for."""
+    from evenhand._util.files import write_whole
+    from evenhand.errors import BadParameter
+    from evenhand.planning import price_of_memory, standard_memories
+
+    if not wanted:
+        if chart is not None:
+            raise BadParameter("--chart is of the price of memory: add --memories.")
+        return None
+    environment: Any = problem.environment
+    price = price_of_memory(
+        environment,
+        problem.scheme,
+        standard_memories(environment.num_stakeholders),
+        remember_fold=problem.remember_fold,
+    )
+    if chart is not None:
+        write_whole(chart, price.chart().to_html(inline=True).encode())
+    return price
+
+
+def _problem(
+    name: str,
+    stakeholders: int | None,
+    horizon: int | None,
+    presence: str | None,
+    discount: float,
+    scheme_file: Path | None,
+) -> tuple[Problem, bool]:
+    """The problem that the options describe, and whether to plan on its memory."""
+    from evenhand.envs import Doughnuts, Lending
+    from evenhand.envs.names import ENVIRONMENTS
+    from evenhand.errors import BadParameter
+    from evenhand.memory.memory import Full, GroupDifference
+    from evenhand.problem.problem import Problem
+    from evenhand.problem.reward import bounded_reward_like, reward_like
+
+    kind = ENVIRONMENTS.get(name)
+    options: dict[str, Any] = {} if horizon is None else {"horizon": horizon}
+    if stakeholders is not None:
+        options["num_stakeholders"] = stakeholders
+    if presence is not None:
+        options["presence"] = parse_chances(presence)
+    if kind is not Doughnuts and options.keys() - {"horizon"}:
+        raise BadParameter(f"--stakeholders and --presence are for doughnuts, not for {name}.")
+    environment = kind(**options)
+    scheme = _scheme(environment, discount, scheme_file)
+    is_sum = reward_like(scheme).holds or bounded_reward_like(scheme).holds
+    if scheme_file is None and isinstance(environment, Lending):
+        return Problem(environment, scheme, GroupDifference(environment.groups)), True
+    return Problem(environment, scheme, Full(), remember_fold=not is_sum), False
+
+
+def parse_chances(text: str) -> float | tuple[float, ...]:
+    """One chance for all, or one each, as typed."""
+    from evenhand.errors import BadParameter
+
+    try:
+        numbers = tuple(float(part) for part in text.split(","))
+    except ValueError:
+        raise BadParameter(
+            f"--presence is {text!r}: give one number, or one each with commas, such as 0.9,0.5."
+        ) from None
+    return numbers[0] if len(numbers) == 1 else numbers
+
+
+def _scheme(environment: Any, discount: float, scheme_file: Path | None) -> FairnessScheme:
+    from dataclasses import replace
+
+    from evenhand.errors import BadParameter
+    from evenhand.fairness.aggregation import TimepointFirst
+    from evenhand.fairness.scheme_file import read_scheme_file
+    from evenhand.fairness.temporal import Discounted, Total
+
+    if scheme_file is not None:
+        if discount != 1.0:
+            raise BadParameter(
+                "--discount is for the environment's own scheme: put it in the file."
+            )
+        return read_scheme_file(scheme_file)
+    scheme = environment.default_scheme()
+    temporal = Total() if discount == 1.0 else Discounted(discount)
+    return replace(scheme, aggregation=TimepointFirst(scheme.welfare, temporal))
+
+
+def _turn_taking(found: Plan) -> dict[str, Any] | None:
+    """Whether turn taking is optimal in every reachable state, where that can be looked at."""
+    import jax.numpy as jnp
+
+    from evenhand.envs import Doughnuts
+    from evenhand.fairness.status import Returns
+
+    problem, table = found.problem, found.table
+    if not isinstance(problem.environment, Doughnuts) or problem.scheme.status != Returns():
+        return None
+    noises = len(table.model.noise[1])
+    if sum(table.within[:-1]) * noises * problem.environment.num_actions > CHECKED:
+        return None
+
+    def least_served(world: Any, books: Any, noise: Any) -> Any:
+        return jnp.argmin(jnp.where(noise, books.status.total, jnp.inf))
+
+    optimal, witness = found.is_best_everywhere(least_served, treats_alike=True)
+    return {"optimal": optimal} if optimal else {"optimal": False, "witness": witness}
+
+
+def _in_words(turns: dict[str, Any]) -> str:
+    if turns["optimal"]:
+        return (
+            "The optimal policy is turn taking: of those present, serve the one who has had least. "
+            "This holds in every state that can be reached, at every step."
+        )
+    witness = turns["witness"]
+    best = max(range(len(witness["values"])), key=witness["values"].__getitem__)
+    present = [i for i, here in enumerate(witness["noise"][0]) if here]
+    return (
+        f"Turn taking is not optimal here: at step {witness['time']}, with {present} present, it "
+        f"serves {witness['chosen']} (worth {witness['values'][witness['chosen']]:.4f}) where "
+        f"serving {best} is worth {witness['values'][best]:.4f}."
+    )

@@ -1,0 +1,132 @@
+"""`evenhand reproduce`: the paper's figures made anew, one by one or all on one page."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from evenhand.cli.compare import print_comparison, write_chart
+from evenhand.cli.learning_options import Ray, executor
+from evenhand.cli.output import JsonOption, print_json, print_table
+from evenhand.errors import UnknownName
+
+if TYPE_CHECKING:
+    from evenhand.experiments.paper.reproduction import Remaining, Reproduction
+
+
+def reproduce_command(
+    figure: Annotated[
+        str,
+        typer.Argument(
+            help="Which figure: tabular, doughnuts, lending, lending-gaussian, doughnuts-ablation "
+            "or lending-ablation; or all of the paper."
+        ),
+    ],
+    seeds: Annotated[
+        int | None, typer.Option(help="How many runs of each method; 10 (3 with --quick).", min=1)
+    ] = None,
+    quick: Annotated[
+        bool, typer.Option("--quick", help="A tenth of the steps: to see it work, not to judge.")
+    ] = False,
+    out: Annotated[Path, typer.Option(help="A folder for the figure; it resumes there.")] = Path(
+        "reproduced"
+    ),
+    ray: Ray = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Make a figure of the paper anew, with the better recipe and the optimum beside it.
+
+    `all` makes every figure, checks every theorem and every claim, and puts it on one page.
+
+    Example: evenhand reproduce all --quick --out reproduced
+    """
+    from evenhand.experiments.paper.figures import FIGURES
+    from evenhand.experiments.paper.reproduction import (
+        ALL,
+        QUICK_SEEDS,
+        Remaining,
+        reproduce_figure,
+    )
+
+    if figure not in (*FIGURES, "all"):
+        raise UnknownName(f"there is no figure {figure!r}: there are {', '.join(FIGURES)} and all.")
+    number = seeds or (QUICK_SEEDS if quick else 10)
+    folder = out / "quick" if quick else out
+    names = ALL if figure == "all" else (figure,)
+    spread = executor(ray)
+    with _bar(Remaining(names, number, quick), as_json) as (told, says):
+        if figure == "all":
+            from evenhand.experiments.paper.reproduction import reproduce_all
+
+            found = reproduce_all(folder, number, quick, told, says, executor=spread)
+        else:
+            comparisons = reproduce_figure(figure, folder, number, quick, told, executor=spread)
+    if figure == "all":
+        _show_all(found, folder, as_json)
+        return
+    asked = FIGURES[figure]
+    drawn = {name: one for name, one in comparisons.items() if asked.parts[name].drawn}
+    write_chart(comparisons, folder / figure, asked.title, drawn)
+    if as_json:
+        print_json({name: one.to_json() for name, one in comparisons.items()})
+        return
+    for name, one in comparisons.items():
+        print_comparison(one, f"{name}, {number} seeds of {one.settings['steps']:,} steps")
+        print()
+    print(f"The chart is in {folder / figure / 'chart.html'}.")
+
+
+def _show_all(found: Reproduction, folder: Path, as_json: bool) -> None:
+    """Write the page and the numbers, and say what came out."""
+    from evenhand._util.files import write_whole
+    from evenhand.report.html.pages.reproduction_page import reproduction_page, to_markdown
+
+    write_whole(folder / "all.json", json.dumps(found.to_json(), indent=2).encode())
+    write_whole(folder / "all.md", to_markdown(found).encode())
+    write_whole(folder / "index.html", reproduction_page(found))
+    if as_json:
+        print_json(found.to_json())
+        return
+    rows = [(claim.where, claim.says, finding.word) for _, claim, finding in found.claims]
+    rows += [(one.where, one.says, finding.word) for one, finding in found.theorems]
+    quick = ", after a tenth of the steps: to see it work, not to judge"
+    title = f"The paper's claims{quick if found.about['quick'] else ''}"
+    print_table(title, ("where", "it says", ""), rows, numbers=False)
+    print(f"\nThe page is {folder / 'index.html'}; the numbers are beside it.")
+
+
+@contextlib.contextmanager
+def _bar(
+    remaining: Remaining, hidden: bool
+) -> Iterator[tuple[Callable[..., None], Callable[[str], None]]]:
+    """A bar over everything asked for, with what is being done and how long is left."""
+    from rich.console import Console
+    from rich.markup import escape
+    from rich.progress import BarColumn, Progress, TextColumn
+
+    columns = (BarColumn(), TextColumn("{task.fields[left]}"), TextColumn("{task.description}"))
+    with Progress(*columns, console=Console(stderr=True), disable=hidden, transient=True) as bar:
+        task = bar.add_task("beginning", total=1.0, left="")
+
+        def told(name: str, part: str, method: str, done: int, of: int, score: float) -> None:
+            remaining.moved(name, part, method, done / of)
+            words = f"{name}, {part}: {method}, {done / of:.0%}, score {score:,.1f}"
+            bar.update(task, completed=remaining.share, description=escape(words))
+            bar.update(task, left=_left(remaining.seconds))
+
+        def says(words: str) -> None:
+            bar.update(task, description=escape(words), left=_left(remaining.seconds))
+
+        yield told, says
+
+
+def _left(seconds: float) -> str:
+    minutes = round(seconds / 60)
+    if minutes < 1:
+        return "less than a minute left"
+    return f"about {minutes} min left" if minutes < 90 else f"about {minutes / 60:.1f} h left"

@@ -1,0 +1,164 @@
+"""Section 3 (traces of a policy): environments run compiled, many at once, or on the host."""
+
+from __future__ import annotations
+
+import functools
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from evenhand.envs.environment import Environment, State
+from evenhand.envs.hard_coded import Act
+from evenhand.errors import BadParameter
+from evenhand.fairness.trace import Step, Trace
+from evenhand.memory.memory import Memory, Value
+from evenhand.process.process import Transition
+
+if TYPE_CHECKING:
+    from jaxtyping import PRNGKeyArray
+
+
+class Rollout(NamedTuple):
+    """One run: the first state, then the steps and the memory after each, with a time axis."""
+
+    initial: State
+    steps: Step
+    memories: Value
+
+
+@functools.partial(jax.jit, static_argnames=("env", "act", "memory", "horizon"))
+def rollout(
+    env: Environment, act: Act, memory: Memory, key: PRNGKeyArray, horizon: int | None = None
+) -> Rollout:
+    """One run of `horizon` decisions, the environment's own T unless told otherwise.
+
+    A run does not stop by itself: penalties at the last step fall where the environment's T is.
+    """
+    decisions = env.horizon if horizon is None else horizon
+    keys = jax.random.split(key, 1 + 2 * decisions)
+    initial = env.initial(keys[0])
+    remembered = jax.tree.map(jnp.asarray, memory.init(env.num_stakeholders))
+
+    def decide(carry: tuple[State, Value], keys: PRNGKeyArray) -> tuple[Any, Any]:
+        state, remembered = carry
+        act_key, step_key = keys
+        following, step = env.step(step_key, state, act(act_key, state, remembered))
+        remembered = memory.update(remembered, step)
+        return (following, remembered), (step, remembered)
+
+    _, (steps, memories) = jax.lax.scan(
+        decide, (initial, remembered), keys[1:].reshape(decisions, 2)
+    )
+    return Rollout(initial, steps, memories)
+
+
+@functools.partial(jax.jit, static_argnames=("env", "act", "memory", "number", "horizon"))
+def rollouts(
+    env: Environment,
+    act: Act,
+    memory: Memory,
+    key: PRNGKeyArray,
+    number: int,
+    horizon: int | None = None,
+) -> Rollout:
+    """Many independent runs side by side: a leading axis of `number` on everything."""
+    keys = jax.random.split(key, number)
+    return jax.vmap(lambda one: rollout(env, act, memory, one, horizon))(keys)
+
+
+def to_trace(run: Rollout) -> Trace:
+    """One run as a trace: rewards, states, actions and overrides, in NumPy."""
+    run = jax.device_get(run)
+    steps = run.steps
+    if np.ndim(steps.rewards) != 2:
+        raise BadParameter(
+            f"the rewards of this run have shape {np.shape(steps.rewards)}: a trace is made of one "
+            "run. Take one of many with jax.tree.map(lambda leaf: leaf[i], runs)."
+        )
+    following = [
+        jax.tree.map(lambda leaf, t=t: leaf[t], steps.next_state) for t in range(len(steps.rewards))
+    ]
+    return Trace(
+        rewards=steps.rewards,
+        states=[run.initial, *following],
+        actions=[int(action) for action in steps.action],
+        overrides=steps.override,
+    )
+
+
+@dataclass(frozen=True)
+class HostProcess:
+    """An environment behind the interface of `process.Process`: NumPy in, NumPy out."""
+
+    env: Environment
+
+    @property
+    def num_stakeholders(self) -> int:
+        return self.env.num_stakeholders
+
+    def initial(self, rng: np.random.Generator) -> State:
+        return jax.device_get(_initial(self.env, _key(rng)))
+
+    def step(self, state: State, action: Any, rng: np.random.Generator) -> Transition:
+        if not 0 <= action < self.env.num_actions:
+            raise BadParameter(
+                f"action {action} does not exist: they run from 0 to {self.env.num_actions - 1}."
+            )
+        following, step, over = jax.device_get(_step(self.env, _key(rng), state, int(action)))
+        return Transition(following, step.rewards, step.override, terminated=bool(over))
+
+
+@dataclass(frozen=True)
+class HostPolicy:
+    """A policy of `envs.policies` with its memory, behind the interface of `policy.Policy`."""
+
+    function: Act
+    memory: Memory
+    num_stakeholders: int
+
+    def start(self, state: State) -> Value:
+        return self.memory.init(self.num_stakeholders)
+
+    def act(self, state: State, memory: Value, rng: np.random.Generator) -> int:
+        return int(_act(self.function, _key(rng), state, memory))
+
+    def observe(self, memory: Value, step: Step) -> Value:
+        return self.memory.update(memory, step)
+
+
+def as_process(env: Environment) -> HostProcess:
+    """The environment as a process that `process.rollout` and `policy_score` run.
+
+    It terminates after its T decisions. Randomness comes from the generator they pass.
+    """
+    return HostProcess(env)
+
+
+def as_policy(act: Act, memory: Memory, env: Environment) -> HostPolicy:
+    """A policy of `envs.policies` as one that `process.rollout` and `policy_score` ask."""
+    return HostPolicy(act, memory, env.num_stakeholders)
+
+
+def _key(rng: np.random.Generator) -> PRNGKeyArray:
+    return jax.random.key(int(rng.integers(2**31)))
+
+
+@functools.partial(jax.jit, static_argnames="env")
+def _initial(env: Environment, key: PRNGKeyArray) -> State:
+    return env.initial(key)
+
+
+@functools.partial(jax.jit, static_argnames="env")
+def _step(
+    env: Environment, key: PRNGKeyArray, state: State, action: Any
+) -> tuple[State, Step, Any]:
+    following, step = env.step(key, state, action)
+    return following, step, env.over(following)
+
+
+@functools.partial(jax.jit, static_argnames="act")
+def _act(act: Act, key: PRNGKeyArray, state: State, memory: Value) -> Any:
+    return act(key, state, memory)

@@ -1,0 +1,325 @@
+"""Methods side by side: the same environment steps for each, and the exact optimum as yardstick."""
+
+from __future__ import annotations
+
+import contextlib
+import csv
+import functools
+import io
+import json
+import tempfile
+import time
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from evenhand import __version__
+from evenhand._util.bootstrap import bootstrap_interval, interquartile_mean
+from evenhand._util.files import write_whole
+from evenhand.envs import Doughnuts, Environment, Random, TurnTaking
+from evenhand.envs.names import ENVIRONMENTS
+from evenhand.errors import BadParameter, CannotWrite
+from evenhand.experiments.recipes.deep_recipes import deep_methods
+from evenhand.experiments.recipes.tabular_recipes import MEMORY_OF, PROPOSALS
+from evenhand.experiments.running.blocks import Together, build, cut, merge, saved
+from evenhand.experiments.running.local_processes import LocalProcesses
+from evenhand.experiments.running.reference_scores import Yardstick, sampled, yardstick
+from evenhand.experiments.running.runs import Run, versions
+from evenhand.experiments.running.tasks import Executor, Heard, Task, carry_out
+from evenhand.fairness.scheme import anytime
+from evenhand.fairness.scheme_file import to_table
+from evenhand.fairness.temporal import Total
+from evenhand.fairness.welfare import WelfareFunction
+from evenhand.learn.policies.policy_files import memory_table
+from evenhand.learn.proposals import Proposal
+from evenhand.memory.memory import Memory
+from evenhand.planning import regret
+from evenhand.planning.evaluation import evaluate
+from evenhand.problem.problem import Problem
+
+HARD_CODED = ("oracle", "random")
+EVALUATIONS = 100  # how many times a run is evaluated, at even distances
+LEVELS = (0.9, 0.95, 0.99)
+
+Progress = Callable[[str, int, int, float], None]  # method, steps done, of how many, mean score
+
+
+@dataclass(frozen=True, eq=False)
+class MethodResult:
+    """What one method reached: every evaluation of every seed, and what it took."""
+
+    method: str
+    measures: dict[str, np.ndarray]  # of [checkpoint, seed]: score, kept, achieved
+    steps: np.ndarray  # [checkpoint]
+    seconds: float
+    compile_seconds: float
+
+    @property
+    def curve(self) -> np.ndarray:
+        return self.measures["score"]
+
+    @property
+    def kept(self) -> np.ndarray:
+        return self.measures["kept"]
+
+    @property
+    def scores(self) -> np.ndarray:
+        """The last evaluation of each seed."""
+        return self.curve[-1]
+
+    def summary(self, against: Yardstick) -> dict[str, Any]:
+        iqm = float(interquartile_mean(self.scores))
+        rng = np.random.default_rng(0)
+        many = len(self.scores) > 1
+        interval = bootstrap_interval(self.scores, rng, interquartile_mean) if many else (iqm, iqm)
+        answer: dict[str, Any] = {
+            "scores": self.scores.tolist(),
+            "mean": float(self.scores.mean()),
+            "iqm": iqm,
+            "interval": list(interval),
+            "not_wasted": float(self.kept[-1].mean()),
+        }
+        if against.optimum is not None:
+            answer["regret"], answer["share_of_the_way"] = regret(
+                iqm, against.optimum, against.random
+            )
+            answer["steps_to"] = {
+                f"{share:.0%}": self.steps_to(against.level(share)) for share in LEVELS
+            }
+        if "achieved" in self.measures:
+            answer["achieved"] = float(self.measures["achieved"][-1].mean())
+        times = {"seconds": self.seconds, "compile_seconds": self.compile_seconds}
+        return answer | {name: round(value, 3) for name, value in times.items()}
+
+    def steps_to(self, level: float, measure: np.ndarray | None = None) -> list[int | None]:
+        """For each seed, the steps from which on every evaluation, of the score, is at a level."""
+        reached = (self.curve if measure is None else measure) >= level
+        stays = np.logical_and.accumulate(reached[::-1], axis=0)[::-1]
+        first = stays.argmax(axis=0)
+        return [int(self.steps[k]) if stays[-1, seed] else None for seed, k in enumerate(first)]
+
+
+@dataclass(frozen=True, eq=False)
+class Comparison:
+    """Methods compared on one environment."""
+
+    settings: dict[str, Any]
+    against: Yardstick
+    methods: dict[str, MethodResult]
+
+    @property
+    def optimum(self) -> float | None:
+        return self.against.optimum
+
+    @property
+    def random(self) -> float:
+        return self.against.random
+
+    def to_json(self) -> dict[str, Any]:
+        exact = "exact undiscounted score of the greedy policy, ties broken at random"
+        drawn = "mean undiscounted score of 100 greedy episodes, of 1,000 at the end"
+        return {
+            "settings": self.settings,
+            "versions": versions(),
+            "optimum": self.optimum,
+            "random": self.random,
+            "evaluation": drawn if self.settings["deep"] else exact,
+            "methods": {name: one.summary(self.against) for name, one in self.methods.items()},
+        }
+
+    def curves(self) -> str:
+        """Every evaluation of every seed as CSV, a row each."""
+        names = list(next(iter(self.methods.values())).measures)
+        rows = (
+            (name, seed, int(steps), *(result.measures[m][k, seed] for m in names))
+            for name, result in self.methods.items()
+            for k, steps in enumerate(result.steps)
+            for seed in range(result.curve.shape[1])
+        )
+        return _csv(("method", "seed", "steps", *names), rows)
+
+    def table(self) -> str:
+        """The summary of each method as CSV, a row each."""
+        columns = (
+            *("iqm", "interval", "mean", "regret", "share_of_the_way", "not_wasted", "achieved"),
+            *("seconds", "compile_seconds"),
+        )
+        rows = []
+        for name, summary in self.to_json()["methods"].items():
+            cells = [summary.get(column) for column in columns]
+            reached = [_typical(summary, share) for share in LEVELS]
+            rows.append((name, cells[0], *cells[1], *cells[2:], *reached))
+        levels = (f"median_steps_to_{share:.0%}" for share in LEVELS)
+        heading = ("method", "iqm", "interval_low", "interval_high", *columns[2:], *levels)
+        return _csv(heading, rows)
+
+
+def _typical(summary: Mapping[str, Any], share: float) -> float | None:
+    """The median over seeds of the steps to a level, where more than half of them stay there."""
+    steps = summary.get("steps_to", {}).get(f"{share:.0%}", [])
+    reached = np.array([np.inf if s is None else s for s in steps] or [np.inf])
+    middle = float(np.median(reached))
+    return middle if np.isfinite(middle) else None
+
+
+def compare(
+    environment: Environment,
+    methods: Sequence[str],
+    *,
+    recipe: str = "paper",
+    seeds: int = 10,
+    seed: int = 0,
+    steps: int = 100_000,
+    deep: bool = False,
+    out: Path | None = None,
+    memory: Memory | None = None,
+    proposal: Proposal | None = None,
+    settings: Mapping[str, Any] | None = None,
+    progress: Progress | None = None,
+    executor: Executor | None = None,
+) -> Comparison:
+    """Run every method with every seed, or finish what an earlier call left in `out`.
+
+    `memory` and `proposal` are FairQCM's, in place of those of the recipe. `settings` are those of
+    deep agents, in place of the recipe's. `executor` is where the work is done: processes on all
+    cores of this machine, unless told.
+    """
+    _require_methods(environment, methods, deep)
+    if steps < EVALUATIONS:
+        raise BadParameter(f"steps is {steps}: at least {EVALUATIONS} are needed.")
+    every = steps // EVALUATIONS
+    shared: dict[str, Any] = {
+        "version": __version__,
+        "environment": to_table(environment, ENVIRONMENTS),
+        "recipe": recipe,
+        "seeds": list(range(seed, seed + seeds)),
+        "steps": every * EVALUATIONS,
+        "every": every,
+        "deep": deep,
+        "memory": None if memory is None else memory_table(memory),
+        "proposal": None if proposal is None else to_table(proposal, PROPOSALS),
+        "settings": dict(settings or {}),
+    }
+    folder = _folder(out)
+    learned = [_config(shared, method) for method in methods if method not in HARD_CODED]
+    for config in learned:
+        build(config)  # what is wrong is found here, not in another process
+    results: dict[str, MethodResult] = {}
+
+    def meanwhile() -> None:
+        """What takes little, while others are busy."""
+        yardstick(environment)
+        for method in methods:
+            if method in HARD_CODED:
+                results[method] = _hard_coded(environment, method, shared)
+
+    with contextlib.ExitStack() as stack:
+        where = folder or Path(stack.enter_context(tempfile.TemporaryDirectory()))
+        tasks = {
+            config["method"]: cut(config, where / f"{config['method']}.{recipe}.run")
+            for config in learned
+        }
+        everything = [task for some in tasks.values() for task in some]
+        carry_out(everything, executor or LocalProcesses(), _by_method(tasks, progress), meanwhile)
+        for config in learned:
+            # A result is its measures; what was learned stays in the files.
+            parts = [replace(saved(task), learners={}) for task in tasks[config["method"]]]
+            results[config["method"]] = result_of(config["method"], merge(config, parts))
+    results = {method: results[method] for method in methods}
+    comparison = Comparison(shared, yardstick(environment), results)
+    if folder is not None:
+        write_whole(folder / "results.json", json.dumps(comparison.to_json(), indent=2).encode())
+        write_whole(folder / "curves.csv", comparison.curves().encode())
+        write_whole(folder / "table.csv", comparison.table().encode())
+    return comparison
+
+
+def _config(shared: dict[str, Any], method: str) -> dict[str, Any]:
+    if method == "fairqcm":
+        return {**shared, "method": method}
+    # A baseline is its memory, and imagines nothing.
+    return {**shared, "method": method, "memory": None, "proposal": None}
+
+
+def _by_method(tasks: Mapping[str, Sequence[Task]], progress: Progress | None) -> Heard:
+    """What is heard of the tasks, told for the method that each belongs to."""
+    tell = progress or (lambda *_: None)
+    owners = []
+    for method, some in tasks.items():
+        together = Together(some, functools.partial(tell, method))
+        owners += [(together, k) for k in range(len(some))]
+
+    def heard(k: int, *now: Any) -> None:
+        together, place = owners[k]
+        together(place, *now)
+
+    return heard
+
+
+def all_methods(environment: Environment, deep: bool) -> tuple[str, ...]:
+    """What can be compared on an environment."""
+    hard_coded = HARD_CODED if isinstance(environment, Doughnuts) else ("random",)
+    return (*(deep_methods(environment) if deep else MEMORY_OF), *hard_coded)
+
+
+def _require_methods(environment: Environment, methods: Sequence[str], deep: bool) -> None:
+    if not deep and not isinstance(environment, Doughnuts):
+        raise BadParameter(
+            f"tabular methods are compared on doughnuts, and {type(environment).__name__} is no "
+            "such world: use deep ones."
+        )
+    known = all_methods(environment, deep)
+    for method in methods:
+        if method not in known:
+            raise BadParameter(f"there is no method {method!r}: there are {', '.join(known)}.")
+
+
+def _csv(heading: Sequence[str], rows: Iterable[Sequence[Any]]) -> str:
+    text = io.StringIO()
+    writer = csv.writer(text)
+    writer.writerow(heading)
+    writer.writerows(rows)
+    return text.getvalue()
+
+
+def _folder(out: Path | None) -> Path | None:
+    if out is None:
+        return None
+    try:
+        out.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise CannotWrite(f"the folder {out} cannot be made: {error.strerror}.") from None
+    return out
+
+
+def result_of(method: str, run: Run) -> MethodResult:
+    return MethodResult(method, run.measures, run.steps, run.seconds, run.compile_seconds)
+
+
+def _hard_coded(environment: Environment, method: str, settings: dict[str, Any]) -> MethodResult:
+    """A policy that does not learn has the same score for every seed and at every time."""
+    started = time.perf_counter()
+    policy = TurnTaking() if method == "oracle" else Random(environment.num_actions)
+    problem = Problem(environment, environment.default_scheme())
+    if settings["deep"]:
+        measures = {k: float(v) for k, v in sampled(problem, policy)._asdict().items()}
+    else:
+        score = evaluate(problem, policy).score
+        measures = {"score": score, "kept": evaluate(_counting(environment), policy).score}
+    shape = (EVALUATIONS, len(settings["seeds"]))
+    steps = (np.arange(EVALUATIONS) + 1) * settings["every"]
+    took = time.perf_counter() - started
+    curves = {name: np.full(shape, value) for name, value in measures.items()}
+    return MethodResult(method, curves, steps, took, 0.0)
+
+
+def _counting(environment: Environment) -> Problem:
+    """The problem whose score is how many doughnuts were not wasted: 1 a step, overridden by 0."""
+    return Problem(environment, anytime(WelfareFunction(_one), Total()))
+
+
+def _one(statuses: Any) -> Any:
+    return statuses[0] * 0.0 + 1.0

@@ -1,0 +1,210 @@
+"""Tasks in processes of this machine: one on each core, with one queue for all.
+
+    python -m evenhand.experiments.running.local_processes
+
+is such a process. It reads tasks from standard input, a JSON object a line, and writes to standard
+output: a line after each evaluation, and one at the end of each task.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import signal
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+from collections import deque
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from evenhand.errors import EvenhandError
+from evenhand.experiments.running.cpu_affinity import cores
+from evenhand.experiments.running.tasks import MOST_TRIES, BlockFailed, Heard, Task
+
+GRACE = 30.0  # seconds that a process has to save what it has, when it is told to stop
+
+
+class _Lost(Exception):
+    """A process that ended in the middle of a task."""
+
+    def __init__(self, code: int, said: Sequence[str]) -> None:
+        super().__init__(code)
+        self.code, self.said = code, said
+
+    @property
+    def killed(self) -> bool:
+        return self.code < 0
+
+    def sentence(self, task: Task) -> str:
+        return (
+            f"the process that trained {task.name} ended with code {self.code}"
+            f"{': ' + self.said[-1] if self.said else ''}. What it had saved is kept: run the "
+            "command again."
+        )
+
+
+@dataclass(frozen=True)
+class LocalProcesses:
+    """As many processes as there are cores, or fewer; each takes the next task when it is done."""
+
+    workers: int | None = None
+
+    def open(self) -> None:
+        pass  # they start when there is something to do
+
+    def run(self, tasks: Sequence[Task], heard: Heard, stop: threading.Event) -> None:
+        number = min(len(tasks), self.workers or len(cores()))
+        queue = deque(enumerate(tasks))
+        shifts = [_Shift(queue, heard, stop) for _ in range(number)]
+        for shift in shifts:
+            shift.start()
+        told = 0.0
+        while any(shift.is_alive() for shift in shifts):
+            if any(shift.failure for shift in shifts):
+                stop.set()
+            if stop.is_set():
+                told = told or time.monotonic()
+                for shift in shifts:
+                    shift.interrupt(time.monotonic() - told > GRACE)
+            time.sleep(0.05)
+        failures = [shift.failure for shift in shifts if shift.failure is not None]
+        # Where one failed, the others were told to stop: that is not what went wrong.
+        failures.sort(key=lambda failure: isinstance(failure, KeyboardInterrupt))
+        if failures:
+            raise failures[0]
+
+
+class _Shift(threading.Thread):
+    """One process after another, if need be, that works through the queue."""
+
+    def __init__(self, queue: deque[tuple[int, Task]], heard: Heard, stop: threading.Event) -> None:
+        super().__init__()
+        self.queue, self.heard, self.stopped = queue, heard, stop
+        self.failure: BaseException | None = None
+        self.process: _Process | None = None
+
+    def run(self) -> None:
+        try:
+            while not self.stopped.is_set():
+                try:
+                    k, task = self.queue.popleft()
+                except IndexError:
+                    return
+                self._see_through(k, task)
+        except BaseException as failure:
+            self.failure = failure
+        finally:
+            self._dismiss()
+
+    def _see_through(self, k: int, task: Task) -> None:
+        """Do the task; where its process is killed, another goes on from what was saved."""
+        for tries in range(1, MOST_TRIES + 1):
+            self.process = self.process or _Process()
+            try:
+                self.process.do(task, lambda *now: self.heard(k, *now))
+            except _Lost as lost:
+                self._dismiss()
+                if self.stopped.is_set():
+                    return
+                if not lost.killed or tries == MOST_TRIES:
+                    raise BlockFailed(lost.sentence(task)) from None
+            else:
+                return
+
+    def interrupt(self, at_once: bool) -> None:
+        process = self.process  # the shift's own thread may dismiss it at any time
+        if process is not None:
+            process.interrupt(at_once)
+
+    def _dismiss(self) -> None:
+        if self.process is not None:
+            self.process.close()
+            self.process = None
+
+
+class _Process:
+    """A process that does one task after the other."""
+
+    def __init__(self) -> None:
+        # A file and not a pipe: a pipe that nobody reads is full at some time.
+        self.words = tempfile.TemporaryFile()  # noqa: SIM115  # closed with the process
+        self.process = subprocess.Popen(
+            [sys.executable, "-m", "evenhand.experiments.running.local_processes"],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=self.words,
+            text=True,
+        )
+
+    def do(self, task: Task, progress: Callable[[int, int, float], None]) -> None:
+        assert self.process.stdin is not None
+        assert self.process.stdout is not None
+        with contextlib.suppress(BrokenPipeError):
+            told = {"config": task.config, "path": str(task.path)}
+            print(json.dumps(told), file=self.process.stdin, flush=True)
+        for line in self.process.stdout:
+            said = json.loads(line)
+            if "now" in said:
+                progress(*said["now"])
+            elif "refused" in said:
+                raise BlockFailed(said["refused"])
+            elif said["finished"]:
+                return
+            else:
+                raise KeyboardInterrupt
+        raise _Lost(self.process.wait(), self.last_words())
+
+    def last_words(self) -> list[str]:
+        """What the process said of its own end."""
+        self.words.seek(0)
+        return self.words.read().decode(errors="replace").strip().splitlines()
+
+    def interrupt(self, at_once: bool) -> None:
+        with contextlib.suppress(ProcessLookupError):
+            self.process.send_signal(signal.SIGKILL if at_once else signal.SIGINT)
+
+    def close(self) -> None:
+        with contextlib.suppress(BrokenPipeError):
+            assert self.process.stdin is not None
+            self.process.stdin.close()
+        self.process.wait()
+        assert self.process.stdout is not None
+        self.process.stdout.close()
+        self.words.close()
+
+
+def main() -> None:
+    """Do the tasks that standard input names."""
+
+    def interrupted_once(*_: Any) -> None:
+        # The terminal and the process that waits for this one may both say so: once is enough.
+        signal.signal(signal.SIGINT, signal.SIG_IGN)
+        raise KeyboardInterrupt
+
+    def say(**what: Any) -> None:
+        print(json.dumps(what), flush=True)
+
+    signal.signal(signal.SIGINT, interrupted_once)
+    try:
+        for line in sys.stdin:
+            told = json.loads(line)
+            task = Task(told["config"], Path(told["path"]))
+            try:
+                say(finished=task.do(lambda *now: say(now=now)).finished)
+            except EvenhandError as error:
+                say(refused=str(error))
+            except KeyboardInterrupt:
+                say(finished=False)
+    except (KeyboardInterrupt, BrokenPipeError):
+        # Nobody listens any more, or there was nothing to be saved.
+        sys.stderr.close()
+        sys.exit(130)
+
+
+if __name__ == "__main__":
+    main()

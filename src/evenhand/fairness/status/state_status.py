@@ -1,0 +1,40 @@
+"""Definition "Markovian function": a status that the last state determines."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from evenhand._util.arrays import Array
+from evenhand.fairness.status.status import State, Status
+from evenhand.fairness.trace import Step
+
+if TYPE_CHECKING:
+    from jaxtyping import Float
+
+
+@dataclass(frozen=True)
+class StateStatus(Status):
+    """U(τ) = read(s_{t+1}): what an environment keeps in its state, read off it.
+
+    `start` is the status before anything happened, where there is no step to read it from.
+    """
+
+    read: Callable[[Any], Float[Array, " status"]]
+    start: float = 0.0
+
+    def init(self, num_stakeholders: int) -> State:
+        return np.full(num_stakeholders, self.start)
+
+    def update(self, state: State, step: Step) -> State:
+        return self.read(step.next_state)
+
+    def value(self, state: State) -> Float[Array, " status"]:
+        return state
+
+    def describe(self) -> str:
+        name = getattr(self.read, "__name__", type(self.read).__name__)
+        return f"what {name} reads off the state"

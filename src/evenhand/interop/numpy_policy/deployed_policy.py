@@ -1,0 +1,179 @@
+"""Section 5: a learned policy to put to work: NumPy alone, a file that runs no code, and reasons.
+
+policy = load_policy("fair.npolicy")
+memory = policy.start()
+action = policy([1, 0, 1], memory)  # who is present, and what is remembered
+memory = policy.remember(memory, rewards=[1, 0, 0])
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from evenhand._util.tensor_files import read_tensors, write_tensors
+from evenhand.errors import BadFile, BadParameter, EvenhandError, UnequalLengths
+from evenhand.fairness.scheme_file import from_table, to_table
+from evenhand.fairness.trace import Step
+from evenhand.interop.numpy_policy.numpy_program import OPERATIONS, Tape
+from evenhand.memory.memory import MEMORIES, Memory, Product, Value
+
+if TYPE_CHECKING:
+    from jaxtyping import Float
+
+KIND = "numpy policy"
+
+
+class Reasons(NamedTuple):
+    """Why an action was chosen: the value of each, and what was remembered."""
+
+    action: int
+    values: Float[np.ndarray, " action"]
+    memory: Any
+    remembers: str
+
+    def __str__(self) -> str:
+        each = ", ".join(f"{i}: {value:.3f}" for i, value in enumerate(self.values))
+        return (
+            f"Action {self.action} has the highest value ({each}). "
+            f"It remembers {self.remembers}: {_listed(self.memory)}."
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class Policy:
+    """The action of highest value in a state and a memory. No jax is needed to ask it."""
+
+    tape: Tape
+    memory: Memory
+    num_stakeholders: int
+    num_actions: int
+
+    def start(self) -> Value:
+        """What is remembered before the first decision."""
+        return self.memory.init(self.num_stakeholders)
+
+    def __call__(self, state: Any, memory: Value) -> int:
+        """The action."""
+        return int(np.argmax(self.values(state, memory)))
+
+    def values(self, state: Any, memory: Value) -> Float[np.ndarray, " action"]:
+        """The value of each action.
+
+        `state` is a mapping of the parts that the policy looks at (`needs`), or that part itself
+        where there is one.
+        """
+        given = {**self._named("state", state), **self._named("memory", memory)}
+        return self.tape.play(given)
+
+    def reasons(self, state: Any, memory: Value) -> Reasons:
+        """The action and why."""
+        values = self.values(state, memory)
+        return Reasons(int(np.argmax(values)), values, memory, self.memory.describe())
+
+    def remember(self, memory: Value, rewards: Any, action: Any = None, state: Any = None) -> Value:
+        """μ: what is remembered after a step in which each stakeholder received so much."""
+        received = np.asarray(rewards, dtype=np.float64)
+        if received.shape != (self.num_stakeholders,):
+            raise UnequalLengths(
+                f"rewards of shape {received.shape} for {self.num_stakeholders} stakeholders: one "
+                "number each is needed."
+            )
+        return self.memory.update(memory, Step(action, received, state))
+
+    @property
+    def needs(self) -> tuple[str, ...]:
+        """The parts of the state that the policy looks at."""
+        parts = (name for name in self.tape.inputs if name.split(".")[0] == "state")
+        return tuple(name.removeprefix("state").removeprefix(".") for name in parts)
+
+    def _named(self, what: str, value: Any) -> dict[str, np.ndarray]:
+        names = [name for name in self.tape.inputs if name.split(".")[0] == what]
+        if isinstance(value, Mapping):
+            missing = [n for n in names if n.removeprefix(f"{what}.") not in value]
+            if missing:
+                raise BadParameter(f"the {what} lacks {', '.join(missing)}: give it all it needs.")
+            leaves = [value[name.removeprefix(f"{what}.")] for name in names]
+        elif (isinstance(value, tuple) and what == "memory") or hasattr(value, "_fields"):
+            leaves = [_at(value, name.split(".")[1:]) for name in names]
+        elif len(names) <= 1:
+            leaves = [value] * len(names)
+        else:
+            raise BadParameter(
+                f"the {what} has {len(names)} parts: give a mapping of {', '.join(names)}."
+            )
+        pairs = zip(names, leaves, strict=True)
+        return {name: self._checked(name, leaf) for name, leaf in pairs}
+
+    def _checked(self, name: str, leaf: Any) -> np.ndarray:
+        kind, shape = self.tape.forms[name]
+        array = np.asarray(leaf).astype(kind)
+        if array.shape != tuple(shape):
+            raise UnequalLengths(
+                f"{name} has shape {array.shape} where the policy was learned with {tuple(shape)}."
+            )
+        return array
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write it to a file, whole: arrays, and a header that says what to do with them."""
+        header = {
+            "inputs": list(self.tape.inputs),
+            "forms": self.tape.forms,
+            "operations": list(self.tape.operations),
+            "output": self.tape.output,
+            "memory": _table(self.memory),
+            "num_stakeholders": self.num_stakeholders,
+            "num_actions": self.num_actions,
+        }
+        constants = {f"{i:06}": np.array(c) for i, c in enumerate(self.tape.constants)}
+        write_tensors(path, KIND, header, constants)
+
+
+def load_policy(path: str | os.PathLike[str]) -> Policy:
+    """Read a policy; a file that was changed, cut, or is of another kind is refused."""
+    header, arrays = read_tensors(path, KIND)
+    try:
+        unknown = {one["do"] for one in header["operations"]} - set(OPERATIONS)
+        if unknown:
+            raise BadFile(f"{path} does {', '.join(sorted(unknown))}: it is of a newer evenhand.")
+        tape = Tape(
+            tuple(header["inputs"]),
+            tuple(arrays[name] for name in sorted(arrays)),
+            tuple(header["operations"]),
+            int(header["output"]),
+            header["forms"],
+        )
+        memory = _built(header["memory"])
+        return Policy(tape, memory, header["num_stakeholders"], header["num_actions"])
+    except (KeyError, TypeError) as error:
+        raise BadFile(f"the header of {path} lacks what it should say: {error}.") from None
+    except EvenhandError as error:
+        raise BadFile(f"{path} cannot be read as a policy: {error}") from None
+
+
+def _table(memory: Memory) -> Any:
+    if isinstance(memory, Product):
+        return [_table(part) for part in memory.parts]
+    return to_table(memory, MEMORIES)
+
+
+def _built(table: Any) -> Memory:
+    if isinstance(table, list):
+        return Product(tuple(_built(part) for part in table))
+    return from_table(table, MEMORIES, "memory")
+
+
+def _at(value: Any, path: list[str]) -> Any:
+    for step in path:
+        value = value[int(step)] if step.isdigit() else getattr(value, step)
+    return value
+
+
+def _listed(memory: Any) -> Any:
+    if isinstance(memory, tuple):
+        return [_listed(part) for part in memory]
+    return np.asarray(memory).tolist()

@@ -1,0 +1,280 @@
+"""Deep Q-learning on augmented problems: what all deep agents share.
+
+An agent is a set of pure functions on a `Learner`, its state. They are compiled into one loop with
+the environment, many seeds side by side (`walk`), or called one by one from the host for
+environments that are not JAX (see `learn.host`). Subclasses say what is stored and learned from.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import jax
+import jax.numpy as jnp
+import optax  # type: ignore[import-untyped]
+
+from evenhand.errors import BadParameter
+from evenhand.fairness.trace import Step
+from evenhand.learn.deep.encoders import Encoder, Layout
+from evenhand.learn.deep.networks import Network
+from evenhand.learn.deep.replay import Replay
+from evenhand.learn.deep.targets import Copied, Drifting, Loss, Squared
+from evenhand.learn.policies.greedy_policy import Score, score_greedy
+from evenhand.learn.schedules import Exploration
+from evenhand.learn.shaping import require_shaping
+from evenhand.problem.problem import Augmented, Problem
+from evenhand.problem.reward import choose
+
+if TYPE_CHECKING:
+    from jaxtyping import Array, Bool, Float, Int, PRNGKeyArray
+
+
+EPISODES = 100  # that an evaluation is the mean of
+
+
+class Learner(NamedTuple):
+    """The state of one run: what was learned and stored, and where it stands in its episode."""
+
+    weights: Any
+    target: Any
+    optimiser: Any
+    replay: Replay
+    pending: Any  # what was begun and is not stored yet
+    augmented: Augmented
+    carry: Any  # what a recurrent network carries through the episode
+    time: Int[Array, ""]
+    epsilon: Float[Array, ""]
+    updates: Int[Array, ""]
+    key: PRNGKeyArray
+
+
+class Happened(NamedTuple):
+    """One decision, as the agent stores it."""
+
+    before: Augmented
+    carry: Any  # of before the decision
+    time: Int[Array, ""]
+    step: Step
+    after: Augmented
+    pay: Float[Array, ""]
+    over: Bool[Array, ""]  # whether the episode stops here
+    terminated: Bool[Array, ""]  # whether it ended; cut off, it would have gone on
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class DeepAgent(ABC):
+    """Deep Q-learning, up to what is stored and learned from.
+
+    `ends` says whether the horizon terminates an episode (no bootstrap beyond it) or only truncates
+    it, as in the paper's recipe. `warm_up` is how many items must be stored before learning starts;
+    None: as many as there is room for. `scale` multiplies what is paid, for the network's sake.
+    The learning rate falls as 1 / (1 + k / `halved_after`) with the number k of updates.
+    """
+
+    problem: Problem
+    encoder: Encoder
+    network: Network
+    discount: float = 0.95
+    learning_rate: float = 1e-4
+    halved_after: int | None = None
+    batch: int = 64
+    capacity: int = 400
+    warm_up: int | None = None
+    exploration: Exploration = Exploration(factor=0.999)
+    target: Copied | Drifting = Copied(1000)
+    double: bool = False
+    loss: Loss = Squared()
+    ends: bool = False
+    shaping: bool = False
+    scale: float = 1.0
+    updates_a_step: int = 1
+    acts_with_target: bool = True  # greedy evaluation is by the target network
+
+    def __post_init__(self) -> None:
+        if not 0.0 <= self.discount <= 1.0:
+            raise BadParameter(f"discount is {self.discount}: it must lie in [0, 1].")
+        if not self.learning_rate > 0.0:
+            raise BadParameter(f"learning_rate is {self.learning_rate}: it must be positive.")
+        for name in ("batch", "capacity", "updates_a_step"):
+            if getattr(self, name) < 1:
+                raise BadParameter(f"{name} is {getattr(self, name)}: it must be at least 1.")
+        if self.shaping:
+            require_shaping(self.problem, self.ends, self.discount)
+
+    @abstractmethod
+    def empty_replay(self) -> tuple[Replay, Any]:
+        """An empty buffer, and nothing pending."""
+
+    @abstractmethod
+    def store(self, learner: Learner, happened: Happened) -> Learner:
+        """Put what happened into the buffer, or keep it pending."""
+
+    @abstractmethod
+    def loss_of(self, weights: Any, learner: Learner, batch: Any) -> Float[Array, ""]:
+        """The mean loss of a batch."""
+
+    @abstractmethod
+    def draw(self, learner: Learner, key: PRNGKeyArray) -> Any:
+        """A batch from the buffer."""
+
+    def renew(self, learner: Learner) -> Learner:
+        """Copy the network to the target network."""
+        return learner._replace(target=learner.weights)
+
+    @cached_property
+    def layout(self) -> Layout:
+        return self.encoder.layout(self.problem)
+
+    @cached_property
+    def _optimiser(self) -> optax.GradientTransformation:
+        rate, after = self.learning_rate, self.halved_after
+        if after is None:
+            return optax.adam(rate)
+        return optax.adam(lambda updates: rate / (1.0 + updates / after))
+
+    @property
+    def _enough(self) -> int:
+        return self.capacity if self.warm_up is None else self.warm_up
+
+    def start(self, key: PRNGKeyArray) -> Learner:
+        """A learner that knows nothing, before its first episode."""
+        key, weights_key, world_key = jax.random.split(key, 3)
+        return self.begin(key, weights_key, self.problem.initial(world_key))
+
+    def begin(self, key: PRNGKeyArray, weights_key: PRNGKeyArray, first: Augmented) -> Learner:
+        """A learner that knows nothing, in a given first state."""
+        num_actions = self.problem.environment.num_actions
+        weights = self.network.init(weights_key, self.layout, num_actions)
+        replay, pending = self.empty_replay()
+        zero = jnp.zeros((), dtype=jnp.int32)
+        return Learner(
+            weights=weights,
+            target=jax.tree.map(jnp.copy, weights),  # of its own: a loop may reuse either
+            optimiser=self._optimiser.init(weights),
+            replay=replay,
+            pending=pending,
+            augmented=first,
+            carry=self.network.start(),
+            time=zero,
+            epsilon=jnp.asarray(self.exploration.start, dtype=jnp.float32),
+            updates=zero,
+            key=key,
+        )
+
+    def encode(self, augmented: Augmented) -> Float[Array, " feature"]:
+        return self.encoder(self.problem, augmented.state, augmented.seen)
+
+    def choose(
+        self, learner: Learner, augmented: Augmented, key: PRNGKeyArray
+    ) -> tuple[Any, Int[Array, ""]]:
+        """Epsilon-greedy: the network's carry after looking, and the action."""
+        features = self.encode(augmented)
+        carry, values = self.network.apply(learner.weights, learner.carry, features)
+        dice = jax.random.uniform(key, (2,))
+        size = values.shape[0]
+        anything = jnp.minimum((dice[1] * size).astype(jnp.int32), size - 1)
+        best = jnp.argmax(values).astype(jnp.int32)
+        return carry, jnp.where(dice[0] < learner.epsilon, anything, best)
+
+    def take_in(
+        self, learner: Learner, happened: Happened, carry: Any, first: Augmented
+    ) -> Learner:
+        """Store what happened and move on: to the next decision, or to a new episode's `first`."""
+        learner = self.store(learner, happened)
+        over = happened.over
+        return learner._replace(
+            augmented=choose(over, first, happened.after),
+            carry=choose(over, self.network.start(), carry),
+            time=jnp.where(over, 0, learner.time + 1),
+            epsilon=jnp.where(over, self.exploration.after(learner.epsilon), learner.epsilon),
+        )
+
+    def experience(self, learner: Learner) -> Learner:
+        """One decision in the environment."""
+        key, act_key, step_key, first_key = jax.random.split(learner.key, 4)
+        before = learner.augmented
+        carry, action = self.choose(learner, before, act_key)
+        after, step, pay = self.problem.step(step_key, before, action)
+        over = self.problem.environment.over(after.state)
+        ended = over & self.ends
+        happened = Happened(before, learner.carry, learner.time, step, after, pay, over, ended)
+        learner = self.take_in(learner, happened, carry, self.problem.initial(first_key))
+        return learner._replace(key=key)
+
+    def ready(self, learner: Learner) -> Bool[Array, ""]:
+        """Whether enough is stored to learn from."""
+        return learner.replay.stored >= self._enough
+
+    def update(self, learner: Learner) -> Learner:
+        """One step of gradient descent on a batch, if there is enough to draw it from."""
+        key, batch_key = jax.random.split(learner.key)
+        batch = self.draw(learner, batch_key)
+        slope = jax.grad(self.loss_of)(learner.weights, learner, batch)
+        change, optimiser = self._optimiser.update(slope, learner.optimiser)
+        weights = optax.apply_updates(learner.weights, change)
+        target = learner.target
+        if isinstance(self.target, Drifting):
+            rate = self.target.rate
+            target = jax.tree.map(lambda old, new: old + rate * (new - old), target, weights)
+        moved = learner._replace(
+            weights=weights, target=target, optimiser=optimiser, updates=learner.updates + 1
+        )
+        return choose(self.ready(learner), moved, learner._replace(key=key))._replace(key=key)
+
+    def learn(self, learners: Learner) -> Learner:
+        """The updates that follow a decision, of many learners side by side."""
+        for _ in range(self.updates_a_step):
+            before = learners.updates
+            # Asked once for all seeds: under vmap both branches would be computed, every time.
+            ready = jax.vmap(self.ready)(learners)
+            learners = jax.lax.cond(jnp.any(ready), jax.vmap(self.update), _as_is, learners)
+            if isinstance(self.target, Copied):
+                due = (learners.updates > before) & (learners.updates % self.target.every == 0)
+                learners = jax.lax.cond(jnp.any(due), self._renew_those, _as_is, learners, due)
+        return learners
+
+    def _renew_those(self, learners: Learner, due: Bool[Array, " seed"]) -> Learner:
+        renew = lambda learner, now: choose(now, self.renew(learner), learner)  # noqa: E731
+        return jax.vmap(renew)(learners, due)
+
+    def walk(self, learners: Learner, steps: int) -> Learner:
+        """Many learners side by side, that many steps further."""
+        return self._walk_all(learners, jnp.asarray(steps, dtype=jnp.int32))
+
+    @cached_property
+    def _walk_all(self) -> Any:
+        def walk(learners: Learner, steps: Int[Array, ""]) -> Learner:
+            once = lambda _, now: self.learn(jax.vmap(self.experience)(now))  # noqa: E731
+            return jax.lax.fori_loop(0, steps, once, learners)
+
+        return jax.jit(walk, donate_argnums=0)
+
+    def acting(self, learner: Learner) -> Any:
+        """The weights that greedy evaluation goes by."""
+        return learner.target if self.acts_with_target else learner.weights
+
+    def evaluate(self, learners: Learner, episodes: int = EPISODES) -> Score:
+        """Means over greedy episodes, for each learner."""
+        rounds = -(-episodes // EPISODES)  # of the same size, so that they are compiled once
+        # Another stream of randomness than the one that the run goes on with.
+        keys = jax.vmap(lambda key: jax.random.split(jax.random.fold_in(key, 1), rounds))(
+            learners.key
+        )
+        of = self.problem, self.encoder, self.network, self.acting(learners)
+        parts = [score_greedy(*of, keys[:, k], min(EPISODES, episodes)) for k in range(rounds)]
+        return jax.tree.map(lambda *part: sum(part) / len(part), *parts)
+
+
+def _as_is(learners: Learner, *_: Any) -> Learner:
+    return learners
+
+
+def of_action(
+    values: Float[Array, "item action"], action: Int[Array, " item"]
+) -> Float[Array, " item"]:
+    """The value of the action taken."""
+    # Compared with every index: quicker under vmap, and in the gradient, than a look-up.
+    return jnp.sum(jnp.where(jnp.arange(values.shape[-1]) == action[:, None], values, 0.0), axis=-1)

@@ -1,0 +1,80 @@
+"""Plans as files: the problem in words, and the value of every state."""
+
+from __future__ import annotations
+
+import os
+from typing import Any
+
+import numpy as np
+
+from evenhand import __version__
+from evenhand._util.tensor_files import read_tensors, write_tensors
+from evenhand.envs.names import ENVIRONMENTS
+from evenhand.fairness.scheme_file import from_table, from_toml, to_table, to_toml
+from evenhand.memory.memory import MEMORIES
+from evenhand.planning.model import Model
+from evenhand.planning.planner import Plan
+from evenhand.planning.state_table import Index, Table
+from evenhand.problem.problem import Problem
+
+ARRAYS = ("rows", "within", "following", "probability", "pay", "last_pay", "values", "ends")
+
+
+def save_plan(plan: Plan, path: str | os.PathLike[str]) -> None:
+    """Write a plan to a file: its problem in words, and every value."""
+    table, problem = plan.table, plan.problem
+    arrays = {
+        "rows": table.rows,
+        "within": np.array(table.within),
+        "following": table.following,
+        "probability": table.probability,
+        "pay": table.pay,
+        "last_pay": table.last_pay,
+        "values": np.concatenate(plan.values),
+        "ends": np.cumsum([len(values) for values in plan.values]),
+    }
+    header = {
+        "version": __version__,
+        "environment": to_table(problem.environment, ENVIRONMENTS),
+        "scheme": to_toml(problem.scheme),
+        "memory": to_table(problem.memory, MEMORIES),
+        "remember_fold": problem.remember_fold,
+        "use_memory": table.model.use_memory,
+        "canonical": table.model.canonical,
+        "horizon": table.horizon,
+        "error": plan.error,
+    }
+    write_tensors(path, "plan", header, arrays)
+
+
+def load_plan(path: str | os.PathLike[str]) -> Plan:
+    """Read a plan from a file; one that was changed or cut is refused."""
+    header, arrays = read_tensors(path, "plan", ARRAYS)
+    problem = Problem(
+        from_table(header["environment"], ENVIRONMENTS, "environment"),
+        from_toml(header["scheme"]),
+        from_table(header["memory"], MEMORIES, "memory"),
+        header["remember_fold"],
+    )
+    return Plan(_table(problem, header, arrays), _values(arrays), header["error"])
+
+
+def _table(problem: Problem, header: dict[str, Any], arrays: dict[str, np.ndarray]) -> Table:
+    model = Model(problem, header["use_memory"], header["canonical"])
+    index = Index(arrays["rows"].shape[1])
+    index.number_in_order(arrays["rows"])
+    return Table(
+        model,
+        header["horizon"],
+        arrays["rows"],
+        arrays["within"].tolist(),
+        arrays["following"],
+        arrays["probability"],
+        arrays["pay"],
+        arrays["last_pay"],
+        index,
+    )
+
+
+def _values(arrays: dict[str, np.ndarray]) -> list[np.ndarray]:
+    return np.split(arrays["values"], arrays["ends"][:-1])

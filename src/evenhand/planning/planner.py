@@ -1,0 +1,184 @@
+"""The fairest policy possible: its value, what it does in a state, and why."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import jax
+import numpy as np
+
+from evenhand.errors import BadParameter, CannotPlan
+from evenhand.planning.model import Model, require_listed
+from evenhand.planning.solve import backward, effect_values, uniform, value_iteration
+from evenhand.planning.state_table import MEMORY_LIMIT, Progress, Table, tabulate
+from evenhand.problem.problem import Augmented, Problem
+
+if TYPE_CHECKING:
+    from jaxtyping import Float, Int
+
+TIES = 1e-9  # action values closer than this are equally good
+
+
+class Reasons(NamedTuple):
+    """What now, and why: the best action and the value of each."""
+
+    action: int
+    values: Float[np.ndarray, " action"]
+
+    @property
+    def as_good(self) -> list[int]:
+        """All actions that are as good as the best."""
+        return np.flatnonzero(self.values >= self.values.max() - TIES).tolist()
+
+
+@dataclass(frozen=True, eq=False)
+class Plan:
+    """What `plan(problem)` found. It is a policy: time-dependent where the horizon is finite."""
+
+    table: Table = field(repr=False)
+    values: list[Float[np.ndarray, " state"]] = field(repr=False)  # by step number
+    error: float = 0.0  # without a horizon: the values are within this of the optimum
+
+    @property
+    def problem(self) -> Problem:
+        return self.table.model.problem
+
+    @property
+    def value(self) -> float:
+        """The best score in expectation, 𝔉ᵀ(π*)."""
+        return float(self.values[0][0])
+
+    @property
+    def states(self) -> int:
+        """How many augmented states the largest time layer has."""
+        if self.table.horizon is None:
+            return self.table.num_states
+        # What is reachable at a step number is found from what was at the one before.
+        return max(int(here.sum()) for here in self._layers())
+
+    def _layers(self) -> list[np.ndarray]:
+        here = np.zeros(self.table.num_states, dtype=bool)
+        here[0] = True
+        layers = [here]
+        for time in range(self.table.horizon or 0):
+            layers.append(self.table.after(layers[-1], time))
+        return layers
+
+    def random_value(self) -> float:
+        """The exact score of acting at random: every action with the same probability."""
+        if self.table.horizon is None:
+            raise CannotPlan("the value of acting at random is computed for a finite horizon.")
+        return float(backward(self.table, uniform)[0][0])
+
+    def values_of(self, time: int, worlds_and_books: Any) -> Float[np.ndarray, "row effect"]:
+        """Q of every effect for many worlds and books (leading axis) at a step number (from 0)."""
+        model = self.table.model
+        rows = model.to_rows(worlds_and_books)
+        horizon = self.table.horizon
+        after, pay, probability = model.expand(rows, 0 if horizon is None else time)
+        carried = np.zeros(pay.shape)
+        if horizon is None or time + 1 < horizon:
+            possible = probability > 0
+            following = self.table.find(after[possible])
+            carried[possible] = self._values_at(time + 1)[following]
+        return np.where(probability > 0, probability * (pay + model.discount * carried), 0.0).sum(
+            axis=-1
+        )
+
+    def _values_at(self, time: int) -> Float[np.ndarray, " state"]:
+        return self.values[0 if self.table.horizon is None else time]
+
+    def explain(self, augmented: Augmented) -> Reasons:
+        """What now, and why: the value of each action in an augmented state."""
+        many = jax.tree.map(lambda leaf: np.asarray(leaf)[None], augmented)
+        actions, values = self.act_many(int(augmented.state.world.time), many)
+        return Reasons(int(actions[0]), values[0])
+
+    def act_many(
+        self, time: int, augmented: Augmented
+    ) -> tuple[Int[np.ndarray, " run"], Float[np.ndarray, "run action"]]:
+        """The best action, and the value of each, for many augmented states at one step number."""
+        model = self.table.model
+        q = self.values_of(time, model.placed(augmented))
+        effects = model.effects[model.noise_numbers(augmented.state.noise)]
+        values = np.take_along_axis(q, effects, axis=1)
+        return (values >= values.max(axis=1, keepdims=True) - TIES).argmax(axis=1), values
+
+    def is_best_everywhere(
+        self, choose: Any, treats_alike: bool = False
+    ) -> tuple[bool, dict[str, Any] | None]:
+        """Whether a rule picks a best action in every reachable state, whatever the noise.
+
+        `choose(world, books, noise)` gives the action for one state; it is mapped. If it does
+        not, the first state in which it fails is returned with what each action is worth there.
+        A plan in canonical order holds one state for many that differ in who is who, so the rule
+        must treat exchangeable stakeholders alike, but for ties among equals: `treats_alike`.
+        """
+        table, model = self.table, self.table.model
+        if model.classes and not treats_alike:
+            raise CannotPlan(
+                "the plan is in canonical order, and the rule may depend on who is who: plan with "
+                "canonical=False, or say that it does not (treats_alike=True)."
+            )
+        noises, chance = model.noise
+        with jax.enable_x64(True):
+            mapped = jax.jit(
+                jax.vmap(jax.vmap(choose, in_axes=(None, None, 0)), in_axes=(0, 0, None))
+            )
+        layers = self._layers()[:-1] if table.horizon else [np.ones(table.num_states, dtype=bool)]
+        for time, here in enumerate(layers):
+            states = np.flatnonzero(here)
+            worlds, books = model.from_rows(table.rows[states], time)
+            with jax.enable_x64(True):
+                actions = np.asarray(mapped(worlds, books, noises))
+            last = time == (table.horizon or 0) - 1
+            q = effect_values(table, self._values_at(time + 1), states, last)
+            values = q[model.effects].transpose(2, 0, 1)  # [state, noise, action]
+            chosen = np.take_along_axis(values, actions[:, :, None], axis=2)[:, :, 0]
+            worse = (chosen < values.max(axis=2) - TIES) & (chance > 0)
+            if worse.any():
+                state, noise = np.argwhere(worse)[0]
+                return False, {
+                    "time": time + 1,
+                    "state": table.rows[states[state]].tolist(),
+                    "noise": [np.asarray(leaf)[noise].tolist() for leaf in jax.tree.leaves(noises)],
+                    "chosen": int(actions[state, noise]),
+                    "values": values[state, noise].tolist(),
+                }
+        return True, None
+
+
+def plan(
+    problem: Problem,
+    *,
+    horizon: float | None = None,
+    use_memory: bool = False,
+    canonical: bool = True,
+    tolerance: float = 1e-9,
+    memory_limit: float = MEMORY_LIMIT,
+    progress: Progress | None = None,
+) -> Plan:
+    """The optimal policy of a finite problem, its value, and the value of every reachable state.
+
+    By backward induction over the environment's horizon; with `horizon=math.inf` by value
+    iteration to a proven bound. `use_memory` plans on the problem's memory in place of the
+    scheme's own status, where that memory determines the pay (checked) and is smaller.
+    """
+    model = Model(problem, use_memory, canonical)
+    require_listed(model)
+    if horizon is not None and not (horizon == math.inf or horizon == horizon // 1 > 0):
+        raise BadParameter(f"horizon is {horizon}: it must be a whole number from 1, or math.inf.")
+    if horizon == math.inf:
+        table = tabulate(model, None, memory_limit)
+        values, error = value_iteration(table, tolerance)
+        return Plan(table, [values], error)
+    steps = problem.environment.horizon if horizon is None else int(horizon)
+    if steps != problem.environment.horizon:
+        raise BadParameter(
+            f"horizon is {horizon}, and the environment has {problem.environment.horizon}: build "
+            "the environment with the horizon you want, or pass math.inf."
+        )
+    table = tabulate(model, steps, memory_limit, progress)
+    return Plan(table, backward(table, progress=progress))

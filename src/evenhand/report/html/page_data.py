@@ -1,0 +1,137 @@
+"""The numbers of an answer as a page carries them: all of them, in little room.
+
+The shape is that of `--json`, which the page's script restores for download. Stakeholders stand as
+rows under one list of columns. Unfairness over time is plain while it is small; a large table is
+rounded to seven digits of its largest number and compressed, and beyond `MOST` values only some
+assessments are kept, evenly chosen, the last among them.
+"""
+
+from __future__ import annotations
+
+import base64
+import gzip
+import json
+import math
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from evenhand.auditing.answer.answer import Answer
+from evenhand.auditing.answer.verdict_text import number
+from evenhand.report.html.time_axis import positions
+
+PLAIN = 20_000  # values that are written out with every digit
+MOST = 250_000
+DIGITS = 7
+
+
+def packed(answer: Answer) -> dict[str, Any]:
+    """An answer for a page's script."""
+    kept = chosen(answer)
+    whole = answer.to_json()
+    people = whole["stakeholders"]
+    over = whole["over_time"]
+    columns = list(people[0]) if people else []
+    whole["stakeholders"] = {
+        "columns": columns,
+        "rows": [[one[name] for name in columns] for one in people],
+    }
+    table = answer.over_time
+    for name in ("times", "welfare", "mean"):
+        if over[name] is not None:
+            over[name] = [over[name][k] for k in kept]
+    over["unfairness"] = {"names": list(table.names), **_matrix(table.unfairness[kept].T)}
+    if over["unfinished"] is not None:
+        over["unfinished"]["unfairness"] = list(over["unfinished"]["unfairness"].values())
+    whole["axis"] = _axis(answer, over)
+    return whole
+
+
+def chosen(answer: Answer) -> list[int]:
+    """The assessments that the page holds: all, or evenly chosen ones of very many."""
+    steps, size = answer.over_time.unfairness.shape
+    room = max(12, MOST // max(size, 1))
+    if steps <= room:
+        return list(range(steps))
+    return np.unique(np.linspace(0, steps - 1, room).round().astype(int)).tolist()
+
+
+def rounded(answer: Answer) -> bool:
+    """Whether the page holds unfairness over time with fewer digits than `--json` does."""
+    return len(chosen(answer)) * len(answer.over_time.names) > PLAIN
+
+
+def _matrix(rows: np.ndarray) -> dict[str, Any]:
+    """Rows of numbers, NaN as null; compressed where there are many."""
+    if rows.size <= PLAIN:
+        return {"rows": _with_null(rows)}
+    largest = float(np.nanmax(np.abs(rows), initial=0.0))
+    power = math.floor(math.log10(largest)) - DIGITS + 1 if largest else 0
+    per, unit = (10**-power, 1) if power < 0 else (1, 10**power)
+    scaled = np.round(rows * per / unit)
+    delta = not np.isnan(scaled).any()
+    if delta:  # neighbours in time are alike, and small numbers take less room
+        scaled = np.diff(scaled, axis=1, prepend=0.0)
+    text = json.dumps(_with_null(scaled, whole=True), separators=(",", ":"))
+    squeezed = base64.b64encode(gzip.compress(text.encode(), 9, mtime=0)).decode()
+    return {"per": per, "unit": unit, "delta": delta, "gzip": squeezed}
+
+
+def _with_null(rows: np.ndarray, whole: bool = False) -> list[list[float | int | None]]:
+    if whole and not np.isnan(rows).any():
+        return rows.astype(np.int64).tolist()
+    kind = int if whole else float
+    return [[None if x != x else kind(x) for x in row] for row in rows.tolist()]
+
+
+def _axis(answer: Answer, over: Mapping[str, Any]) -> dict[str, Any]:
+    """Where everything stands on the axis of time, and how far apart counts as far."""
+    times = list(over["times"])
+    last = [] if over["unfinished"] is None else [over["unfinished"]["time"]]
+    taken = _corrections(answer)
+    dates, places = positions([*times, *last, *answer.gaps, *taken])
+    rest = places[len(times) + len(last) :]
+    marks = [
+        {"kind": "gap", "x": x, "words": f"{label}: nothing happened"}
+        for label, x in zip(answer.gaps, rest, strict=False)
+    ]
+    marks += [
+        {"kind": "correction", "x": x, "words": f"{label}: {words}"}
+        for (label, words), x in zip(taken.items(), rest[len(answer.gaps) :], strict=True)
+    ]
+    return {
+        "dates": dates,
+        "x": places[: len(times)],
+        "open": places[len(times)] if last else None,
+        "marks": marks,
+        "classes": classes(answer),
+    }
+
+
+def _corrections(answer: Answer) -> dict[str, str]:
+    """What was taken back, in words, by time."""
+    by_time: dict[str, list[str]] = {}
+    for time, who, amount in answer.corrections:
+        by_time.setdefault(time, []).append(f"{who} {number(amount)}")
+    return {
+        time: "correction\n" + "\n".join([*words[:6], *(["…"] if len(words) > 6 else [])])
+        for time, words in by_time.items()
+    }
+
+
+def classes(answer: Answer) -> list[float]:
+    """Two bounds that cut the distances from the mean into near, middle and far thirds.
+
+    They are rounded to two digits, so that a reader can keep them in mind.
+    """
+    apart = np.abs(answer.over_time.unfairness)
+    apart = apart[apart > 0]
+    if not apart.size:
+        return []  # everyone is at the mean, always
+    low, high = (_two_digits(float(x)) for x in np.quantile(apart, (1 / 3, 2 / 3)))
+    return [low, high if high > low else low * 2]
+
+
+def _two_digits(value: float) -> float:
+    return float(f"{value:.1e}")

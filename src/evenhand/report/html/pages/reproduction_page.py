@@ -1,0 +1,222 @@
+"""The paper reproduced on one page: each claim, what was measured, and whether it held."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from typing import TYPE_CHECKING, Any
+
+from evenhand.experiments.paper.claims import FEWEST_SEEDS, Finding
+from evenhand.experiments.paper.figures import FIGURES, folder_of
+from evenhand.report.html.element import Child, Markup, element, figure_of, joined, table
+from evenhand.report.html.pages.learning_page import Curves, both_figures, summary_table
+from evenhand.report.html.template import Part, page
+
+if TYPE_CHECKING:
+    from evenhand.experiments.paper.reproduction import Reproduction
+
+TITLE = "Remembering to Be Fair, made anew"
+SIGNS = {True: ("✓", "green"), False: ("✗", "red"), None: ("?", "amber")}
+
+
+def reproduction_page(found: Reproduction) -> bytes:
+    """The whole page, as the bytes of a file beside the folders it links to."""
+    curves = Curves()
+    parts = [
+        Part("verdict", "What held, and what did not", _verdict(found)),
+        Part("theorems", "The theorems", _theorems(found)),
+        Part("figure-1", "Figure 1: two ways to ship vaccines", _figure_1(found)),
+    ]
+    parts += [
+        Part(name, FIGURES[name].title, _figure(found, name, curves)) for name in found.figures
+    ]
+    parts.append(Part("made", "How this page was made", _made(found)))
+    sub = (
+        "Every figure, claim and theorem of the paper (ICML 2024), run again by evenhand; the "
+        "better recipe and the exact optimum stand beside it."
+    )
+    head = joined((element("h1", None, TITLE), element("p", {"class": "sub"}, sub)))
+    return page(TITLE, head, parts, {"given": curves.rows}, curves.specs, ("static_charts.js",))
+
+
+def _verdict(found: Reproduction) -> Markup:
+    claims = found.claims
+    counts = Counter(finding.held for *_, finding in claims)
+    proved = sum(finding.held is True for _, finding in found.theorems)
+    few = f" (it takes {FEWEST_SEEDS} at least)"
+    words = (
+        f"Of {len(claims)} claims about the experiments {counts[True]} held, {counts[False]} did "
+        f"not, and {counts[None]} cannot be decided by {found.about['seeds']} seeds"
+        f"{few if found.about['seeds'] < FEWEST_SEEDS else ''}. "
+        f"{proved} of {len(found.theorems)} checks of the theorems came out as they should."
+    )
+    rows = [
+        (
+            element("a", {"href": f"#{name}"}, claim.where),
+            held(finding),
+            f"“{claim.says}”",
+            finding.measured,
+            interval_of(finding),
+        )
+        for name, claim, finding in claims
+    ]
+    quick = element(
+        "p",
+        {"class": "light amber"},
+        element("b", None, "A quick run. "),
+        "After a tenth of the steps, what follows shows that everything works, and judges no claim "
+        "about the experiments: leave --quick out for that.",
+    )
+    return joined(
+        (
+            quick if found.about["quick"] else None,
+            element("p", {"class": "verdict"}, words),
+            table(
+                "Each claim with the paper's own recipe. A difference is decided where its 95% "
+                "bootstrap interval leaves zero out.",
+                ("where", "", "the paper says", "measured", "95% interval"),
+                rows,
+                kind="words claims",
+            ),
+        )
+    )
+
+
+def held(finding: Finding) -> Markup:
+    """A verdict in a word, never by colour alone."""
+    sign, colour = SIGNS[finding.held]
+    return element("b", {"class": f"held {colour}"}, f"{sign} {finding.word}")
+
+
+def interval_of(finding: Finding) -> str:
+    if finding.interval is None:
+        return "–"
+    low, high = finding.interval
+    words = f"{low:.3g} to {high:.3g}" if abs(high) < 2 else f"{low:,.1f} to {high:,.1f}"
+    return words.replace("-", "−")
+
+
+def _theorems(found: Reproduction) -> Markup:
+    rows = [
+        (one.where, held(finding), one.says, finding.measured) for one, finding in found.theorems
+    ]
+    return table(
+        "What the code does on problems drawn at random, against what the theorem says.",
+        ("", "", "it says", "counted"),
+        rows,
+        kind="words claims",
+    )
+
+
+def _figure_1(found: Reproduction) -> Markup:
+    from evenhand.report.html.sections.figure_1 import two_processes
+
+    return two_processes(found.audits)
+
+
+def _figure(found: Reproduction, name: str, curves: Curves) -> Markup:
+    parts = found.figures[name]
+    drawn = {part: one for part, one in parts.items() if FIGURES[name].parts[part].drawn}
+    best = parts["best"].to_json()["methods"]["fairqcm"]
+    low, high = best["interval"]
+    about: list[Child] = [
+        "With the better recipe FairQCM scores ",
+        figure_of(round(best["iqm"], 2)),
+        f" ({low:,.2f} to {high:,.2f})".replace("-", "−"),
+    ]
+    if "regret" in best:
+        about += [", ", figure_of(round(max(best["regret"], 0.0), 2)), " below the exact optimum"]
+    findings = [
+        element("li", None, held(finding), f" “{claim.says}” {finding.measured}.")
+        for figure, claim, finding in found.claims
+        if figure == name
+    ]
+    links = [
+        (element("a", {"href": f"{name}/{folder_of(part)}/{file}"}, f"{part}: {file}"), " ")
+        for part in parts
+        for file in ("curves.csv", "table.csv", "results.json")
+    ]
+    return joined(
+        (
+            element("p", None, about, "."),
+            element("ul", None, findings),
+            both_figures(curves, name, parts, drawn),
+            summary_table(parts, "The last evaluation: the mean of the middle half of the seeds."),
+            element("p", {"class": "soft"}, "Every number: ", links),
+        )
+    )
+
+
+def _made(found: Reproduction) -> Markup:
+    about = found.about
+    quick = " --quick" if about["quick"] else ""
+    rows: list[tuple[str, Child]] = [
+        (
+            "Command",
+            element("code", None, f"evenhand reproduce all --seeds {about['seeds']}{quick}"),
+        ),
+        ("Time", about["made"]),
+        ("Machine", about["machine"]),
+        ("Versions", ", ".join(f"{k} {v}" for k, v in about["versions"].items())),
+        ("Seeds", f"0 to {about['seeds'] - 1}"),
+        (
+            "Seconds",
+            (
+                figure_of(about["training_seconds"]),
+                " of training, in whichever session it was done; ",
+                figure_of(about["seconds"]),
+                " for this call",
+            ),
+        ),
+        ("All numbers", element("a", {"href": "all.json"}, "all.json")),
+    ]
+    return element(
+        "dl",
+        {"class": "made"},
+        (
+            element("div", None, element("dt", None, what), element("dd", None, words))
+            for what, words in rows
+        ),
+    )
+
+
+def to_markdown(found: Reproduction) -> str:
+    """The tables of the page as text, for a document."""
+    claims = [
+        (claim.where, f"“{claim.says}”", finding.measured, interval_of(finding), finding.word)
+        for _, claim, finding in found.claims
+    ]
+    lines = ["After a tenth of the steps (--quick): it judges nothing.", ""]
+    lines = lines if found.about["quick"] else []
+    lines += _rows(("where", "the paper says", "measured", "95% interval", ""), claims)
+    theorems = [(o.where, o.says, finding.measured, finding.word) for o, finding in found.theorems]
+    lines += ["", *_rows(("", "it says", "counted", ""), theorems)]
+    for name, parts in found.figures.items():
+        lines += ["", f"### {FIGURES[name].title}", ""]
+        rows = []
+        for part, one in parts.items():
+            for method, summary in one.to_json()["methods"].items():
+                low, high = summary["interval"]
+                regret = summary.get("regret")
+                took = summary["seconds"] + summary["compile_seconds"]
+                rows.append(
+                    (
+                        part,
+                        method,
+                        f"{summary['iqm']:,.2f}",
+                        f"{low:,.2f} to {high:,.2f}",
+                        "–" if regret is None else f"{round(regret, 2) + 0.0:,.2f}",
+                        f"{took:,.0f}",
+                    )
+                )
+        heading = ("recipe", "method", "score (IQM)", "95% interval", "regret", "seconds")
+        lines += _rows(heading, rows)
+    return re.sub(r"(?<![\w|-])-(?=\d)", "−", "\n".join(lines)) + "\n"
+
+
+def _rows(heading: tuple[str, ...], rows: list[Any]) -> list[str]:
+    return [
+        f"| {' | '.join(heading)} |",
+        "|---" * len(heading) + "|",
+        *(f"| {' | '.join(map(str, row))} |" for row in rows),
+    ]

@@ -1,0 +1,130 @@
+"""An answer as tables of text: what a person reads in a terminal."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import NamedTuple
+
+from evenhand.auditing.answer.answer import Answer, StakeholderAnswer
+from evenhand.auditing.answer.comparison import Comparison
+from evenhand.auditing.answer.verdict_text import number, short
+from evenhand.auditing.judging.ranking import Standing
+from evenhand.auditing.judging.sensitivity import Reading, Row
+from evenhand.auditing.notes import equals
+
+SHOWN = 30  # stakeholders; of more than this the worst and the best half are shown
+LAST = 12  # assessments shown
+
+Cells = tuple[str, ...]
+Write = Callable[..., str]  # a number as text
+
+
+class TextTable(NamedTuple):
+    """A title, the columns, and rows of text."""
+
+    title: str
+    columns: Cells
+    rows: list[Cells]
+
+
+def tables(answer: Answer, write: Write = short, shown: int = SHOWN) -> Iterator[TextTable]:
+    """Stakeholders, the course over time, and where the verdict turns."""
+    yield _stakeholders(answer, write, shown)
+    course = answer.over_time
+    if course.times and (answer.overall.assessments > 1 or course.unfinished is not None):
+        yield _course(answer, write)
+    yield turns(answer.questions, write)
+
+
+def _stakeholders(answer: Answer, write: Write, shown: int) -> TextTable:
+    rows = [_stakeholder(one, write) for one in answer.by_stakeholder]
+    if len(rows) > shown:
+        half = shown // 2
+        gap: Cells = (f"… {len(rows) - 2 * half:,} more", *[""] * 7)
+        rows = [*rows[:half], gap, *rows[-half:]]
+    columns = ("stakeholder", "status", "at end", "over all", "below", "spell", "ranks", "")
+    title = (
+        "To whom (treated worst first). At the end and over all: how far from the mean, below 0 is "
+        "unfair to it. Below: the share of assessments, and the longest spell of them in a row. "
+        "Ranks at the end and over all, 1 is the most favoured."
+    )
+    return TextTable(title, columns, rows)
+
+
+def _stakeholder(one: StakeholderAnswer, write: Write) -> Cells:
+    return (
+        one.name,
+        write(one.final),
+        write(one.final_unfairness, True),
+        write(one.overall_unfairness, True),
+        f"{one.share_below:.0%}",
+        f"{one.longest_spell:,}",
+        f"{one.rank_final}, {one.rank_overall}",
+        "made good" if one.made_good else "fell behind" if one.fell_behind else "",
+    )
+
+
+def _course(answer: Answer, write: Write) -> TextTable:
+    table, shown = answer.over_time, LAST
+    rows = []
+    for k in range(max(0, len(table.times) - shown), len(table.times)):
+        welfare = None if table.welfare is None else float(table.welfare[k])
+        standing = table.standing(k)
+        rows.append(_moment(table.times[k], welfare, standing, table.names, write))
+    if table.unfinished is not None:
+        last = table.unfinished
+        name = f"{last.time} (unfinished, not scored)"
+        rows.append(_moment(name, last.welfare, answer.at_end, table.names, write))
+    which = (
+        "" if len(table.times) <= shown else f", the last of {number(answer.overall.assessments)}"
+    )
+    columns = ("when", "welfare", "most below", "by", "most above", "by")
+    return TextTable(f"When{which}", columns, rows)
+
+
+def _moment(
+    time: str, welfare: float | None, standing: Standing, names: Cells, write: Write
+) -> Cells:
+    cells = [time, "" if welfare is None else write(welfare)]
+    for places in (standing.lowest, standing.highest):
+        far = write(float(standing.apart[places[0]]), True) if places else ""
+        cells += [equals([names[place] for place in places]), far]
+    return tuple(cells)
+
+
+def turns(questions: tuple[Row, ...], write: Write = short) -> TextTable:
+    """A row a question, a column a welfare function."""
+    names = list(dict.fromkeys(r.welfare for row in questions for r in row.readings))
+    rows = []
+    for row in questions:
+        readings = {reading.welfare: reading for reading in row.readings}
+        cells = [_reading(readings[name], write) if name in readings else "" for name in names]
+        worst = f"{'≠ ' if row.turns else ''}{equals(row.all_worst)}"
+        asked = f"→ {row.question}" if row.asked else row.question
+        rows.append((asked, f"{number(row.unequal)} of {number(row.assessments)}", worst, *cells))
+    title = (
+        "Where the verdict turns. Whom each question finds treated worst, the score by each "
+        "welfare, and whether it is that of an even log (=) or not (<). → is the question asked; ≠ "
+        "marks a verdict that is not as in it."
+    )
+    return TextTable(title, ("question", "unequal", "treated worst", *names), rows)
+
+
+def _reading(reading: Reading, write: Write) -> str:
+    if reading.score is None:
+        return "undefined"
+    sign = {True: "= ", False: "< ", None: ""}[reading.even]
+    return f"{'≠ ' if reading.turns else ''}{sign}{write(reading.score)}"
+
+
+def side_by_side(comparison: Comparison, write: Write = number) -> TextTable:
+    """Both scores of each question and welfare, and which log is fairer."""
+    rows = []
+    for match in comparison.questions:
+        scores = ("undefined" if s is None else write(s) for s in match.scores)
+        fairer = f"{'≠ ' if match.turns else ''}{match.fairer or 'equal'}"
+        asked = f"→ {match.question}" if match.asked else match.question
+        rows.append((asked, match.welfare, *scores, fairer))
+    labels = (comparison.first.label, comparison.second.label)
+    title = "Side by side. → is the question asked; ≠ marks where the verdict is not as in it"
+    return TextTable(title, ("question", "welfare", *labels, "fairer"), rows)
