@@ -6,7 +6,6 @@ import importlib.util
 import re
 import subprocess
 import sys
-from pathlib import Path
 
 import gymnasium
 import numpy as np
@@ -15,10 +14,11 @@ import pytest
 import pages
 from evenhand.errors import CannotConnect, CannotWrite
 from evenhand.interop import MLflowSink, TensorBoardSink, episode_traces
+from places import ROOT
 
 pytestmark = [pytest.mark.system, pytest.mark.filterwarnings("default")]
 
-PAGE = (Path(__file__).parents[2] / "docs" / "interop.md").read_text()
+PAGE = (ROOT / "docs" / "interop.md").read_text()
 BLOCKS = [
     block.text
     for page in pages.PAGES

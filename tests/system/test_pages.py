@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import sys
-from pathlib import Path
-
 import pytest
 
 from evenhand.envs import Doughnuts
@@ -17,8 +14,6 @@ from evenhand.planning import price_of_memory, standard_memories
 from evenhand.report.html.pages.demo_page import demo_page
 from evenhand.report.html.pages.learning_page import learning_page
 from evenhand.report.html.pages.reproduction_page import reproduction_page
-
-sys.path.insert(0, str(Path(__file__).parents[1] / "experiments"))
 from made_up import all_figures
 
 pytestmark = pytest.mark.system

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import re
-from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -14,11 +13,10 @@ from evenhand.auditing import audit, compare
 from evenhand.auditing.answer.verdict_text import number
 from evenhand.report import report
 from evenhand.report.html.page_data import classes
+from places import VACCINATIONS
 
 pytestmark = pytest.mark.system
 
-ROOT = Path(__file__).parents[2]
-REAL = ROOT.parent / "shared" / "data" / "us_state_vaccinations.csv"
 HOSTILE = (
     "<script>alert(1)</script>",
     '"><img src=x onerror=alert(1)>',
@@ -515,10 +513,10 @@ def test_ten_thousand_stakeholders_are_usable(folder, visit):
     opened.fine()
 
 
-@pytest.mark.skipif(not REAL.exists(), reason="the real log is not here")
+@pytest.mark.skipif(not VACCINATIONS.exists(), reason="the real log is not here")
 def test_the_real_log(folder, visit):
     answer = audit(
-        str(REAL),
+        str(VACCINATIONS),
         stakeholder="location",
         time="date",
         amount="total_distributed",

@@ -10,8 +10,8 @@ import warnings
 
 import polars as pl
 import pytest
-import same_numbers as same
 
+import same_numbers as same
 from evenhand.auditing import audit
 from evenhand.auditing.reading import counting
 
@@ -118,10 +118,13 @@ def test_files(spark, run, tmp_path):
     assert json.loads(text)["score"] == pytest.approx(expected.score, rel=1e-9)
 
 
-@pytest.mark.skipif(not same.REAL.exists(), reason="the real log is not here")
+@pytest.mark.skipif(not same.VACCINATIONS.exists(), reason="the real log is not here")
 def test_the_real_log(spark):
     asked = {**same.REAL_MAPPED, "every": "month"}
-    same.assert_same(audit(str(same.REAL), engine="spark", **asked), audit(str(same.REAL), **asked))
+    same.assert_same(
+        audit(str(same.VACCINATIONS), engine="spark", **asked),
+        audit(str(same.VACCINATIONS), **asked),
+    )
 
 
 # Bad input

@@ -8,7 +8,6 @@ import typer
 
 from evenhand import __version__
 from evenhand.cli import audit, compare, demo, monitor, plan, reproduce, train
-
 from evenhand.cli import list as list_parts
 
 app = typer.Typer(

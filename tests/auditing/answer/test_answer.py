@@ -9,13 +9,13 @@ import math
 import numpy as np
 import pandas as pd
 import pytest
-from logs import MAPPED, OPTIONS, SIDE_BY_SIDE, write
 from typer.testing import CliRunner
 
 from evenhand.auditing import audit, compare
 from evenhand.auditing.judging.calendar import PERIODS
 from evenhand.cli.app import app
 from evenhand.errors import BadLog
+from logs import MAPPED, OPTIONS, SIDE_BY_SIDE, write
 
 DAYS = [("2021-01-15", "A", 4), ("2021-01-20", "B", 2), ("2021-04-30", "B", 6)]
 

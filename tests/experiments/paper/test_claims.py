@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from made_up import CHECKPOINTS, SEEDS, all_figures, comparison, result
 
 from evenhand.experiments.paper import claims
 from evenhand.experiments.paper.claims import CLAIMS, FEWEST_SEEDS, lead
 from evenhand.experiments.paper.figures import FIGURES
 from evenhand.experiments.paper.reproduction import ALL
+from made_up import CHECKPOINTS, SEEDS, all_figures, comparison, result
 
 SPREAD = np.arange(SEEDS) - 2.5
 

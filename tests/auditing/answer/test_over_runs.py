@@ -9,7 +9,6 @@ import re
 
 import pandas as pd
 import pytest
-from logs import MAPPED, OPTIONS, write
 from typer.testing import CliRunner
 
 from evenhand.auditing import audit
@@ -17,6 +16,7 @@ from evenhand.cli.app import app
 from evenhand.errors import BadLog
 from evenhand.report import report
 from evenhand.report.text import tables
+from logs import MAPPED, OPTIONS, write
 
 COLUMNS = ("run", "date", "country", "doses")
 # Run 1 gives A, B, C 3, 1, 2 at both steps: means 2 and 4, so A +1 +2, B −1 −2, C 0 0.

@@ -8,7 +8,6 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
-from probes import Paid
 
 from evenhand.envs import Doughnuts
 from evenhand.errors import BadParameter, MemoryDoesNotPay
@@ -27,6 +26,7 @@ from evenhand.memory.memory import Clock, Full, Min, Nothing, Product, Reset
 from evenhand.planning.evaluation import evaluate
 from evenhand.planning.planner import plan
 from evenhand.problem.problem import Problem
+from probes import Paid
 
 QUICK = {
     "network": Layers((32,)),

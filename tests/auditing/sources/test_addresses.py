@@ -6,11 +6,11 @@ import sys
 
 import duckdb
 import pytest
-from logs import FIRST_A_THEN_B, MAPPED, OPTIONS, write
 
 from evenhand.auditing import audit
 from evenhand.auditing.sources.addresses import is_address, read_address, shown
 from evenhand.errors import BadParameter
+from logs import FIRST_A_THEN_B, MAPPED, OPTIONS, write
 
 SECRETS = ("s3cr:t", "s3cr", "hidden")
 

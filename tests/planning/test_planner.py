@@ -9,12 +9,12 @@ from dataclasses import dataclass
 from statistics import fmean
 from typing import Any, NamedTuple
 
-import brute_force as bf
 import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
 
+import brute_force as bf
 from evenhand import (
     AfterEach,
     BalancedUnfairness,

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import numpy as np
 import pandas as pd
 import pytest
 
 from evenhand.auditing import audit
+from places import VACCINATIONS as LOG
 
-LOG = Path(__file__).parents[2].parent / "shared" / "data" / "us_state_vaccinations.csv"
 pytestmark = pytest.mark.skipif(not LOG.exists(), reason="the real log is not here")
 
 OPTIONS = {

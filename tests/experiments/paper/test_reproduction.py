@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 
 import pytest
-from made_up import all_figures
 from typer.testing import CliRunner
 
 from evenhand.cli.app import app
@@ -15,6 +14,7 @@ from evenhand.experiments.paper.figures import FIGURES, Figure, Part
 from evenhand.experiments.paper.reproduction import Remaining, Reproduction
 from evenhand.experiments.paper.theorems import THEOREMS
 from evenhand.report.html.pages.reproduction_page import reproduction_page, to_markdown
+from made_up import all_figures
 
 
 def test_figure_1_is_what_its_caption_says():

@@ -11,12 +11,12 @@ import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
-from logs import FIRST_A_THEN_B, MAPPED, OPTIONS, write
 from typer.testing import CliRunner
 
 from evenhand.auditing import audit
 from evenhand.cli.app import app
 from evenhand.errors import BadLog, BadParameter
+from logs import FIRST_A_THEN_B, MAPPED, OPTIONS, write
 
 ROWS = [
     (datetime.date(2021, 1, 5), "A", 1.5),

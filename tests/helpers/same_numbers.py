@@ -11,8 +11,6 @@ from typing import Any
 
 import pandas as pd
 
-REAL = Path(__file__).parents[2].parent / "shared" / "data" / "us_state_vaccinations.csv"
-
 # Names that SQL, CSV and people stumble over.
 NAMES = (
     *("North", "north ", "O'Hara", 'the "Hill"', "a;b,c", "Łódź", "مستشفى", "100%", "x\\y"),

@@ -31,8 +31,8 @@ import typer
 
 from evenhand.cli import main
 from evenhand.cli.app import app
+from places import ROOT
 
-ROOT = Path(__file__).parents[1]
 PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").glob("*.md"))]
 EXTRAS = ("mo_gymnasium", "stable_baselines3")  # Python that needs them is run by test-system
 NEEDS_EXTRAS = {"interop.md"}  # so is the Python of these pages

@@ -8,13 +8,13 @@ import sqlite3
 
 import duckdb
 import pytest
-from logs import MAPPED, OPTIONS, write
 
 from evenhand.auditing import audit
 from evenhand.auditing.sources.addresses import read_address
 from evenhand.auditing.sources.databases import _connect_to_sqlite
 from evenhand.auditing.sources.open_source import connect, open_table
 from evenhand.errors import BadFile
+from logs import MAPPED, OPTIONS, write
 
 HEADER = "date,country,doses\n"
 FIRST, SECOND = "2021-01-01,A,1\n", "2021-01-02,B,2\n"

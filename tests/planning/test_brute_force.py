@@ -5,13 +5,13 @@ from __future__ import annotations
 import itertools
 from statistics import fmean
 
-import brute_force as bf
 import jax
 import jax.numpy as jnp
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+import brute_force as bf
 from evenhand import (
     AfterEach,
     BalancedUnfairness,

@@ -5,11 +5,11 @@ from __future__ import annotations
 import json
 
 import pytest
-from logs import FIRST_A_THEN_B, MAPPED, OPTIONS, SIDE_BY_SIDE, write
 from typer.testing import CliRunner
 
 from evenhand.auditing import audit, compare
 from evenhand.cli.app import app
+from logs import FIRST_A_THEN_B, MAPPED, OPTIONS, SIDE_BY_SIDE, write
 
 
 @pytest.fixture

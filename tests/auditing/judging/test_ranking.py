@@ -7,12 +7,10 @@ import html
 import itertools
 import json
 import re
-from pathlib import Path
 
 import numpy as np
 import pandas as pd
 import pytest
-from logs import MAPPED, OPTIONS, write
 from typer.testing import CliRunner
 
 from evenhand import Rawls, anytime
@@ -24,12 +22,13 @@ from evenhand.monitor import Monitor
 from evenhand.monitor.json_reader import Batch
 from evenhand.report import report
 from evenhand.report.text import tables
+from logs import MAPPED, OPTIONS, write
+from places import VACCINATIONS
 
 # The means are 40/3, 50/3, 80/3 and 110/3. South: −40/3 −20/3 −50/3 −80/3, East: −40/3 −50/3 −80/3
 # −20/3; both −190/3.
 TIE = [("2026-01-10", "N", 40), ("2026-01-24", "S", 10), ("2026-02-09", "N", 30)]
 TIE.append(("2026-02-20", "E", 30))
-REAL = Path(__file__).parents[2].parent / "shared" / "data" / "us_state_vaccinations.csv"
 
 
 def log(rows):
@@ -133,10 +132,10 @@ def test_ranks_with_equals_and_with_those_who_are_not_there():
     assert standing.worst_first.tolist() == [1, 5, 2, 4, 0, 3]
 
 
-@pytest.mark.skipif(not REAL.exists(), reason="the real log is not here")
+@pytest.mark.skipif(not VACCINATIONS.exists(), reason="the real log is not here")
 def test_four_of_the_real_log_got_nothing_and_are_all_named():
     answer = audit(
-        str(REAL),
+        str(VACCINATIONS),
         stakeholder="location",
         time="date",
         amount="distributed_per_hundred",
