@@ -95,11 +95,11 @@ def host_agent(settings: dict[str, Any], seed: int, **more: Any) -> Any:
     import gymnasium
 
     from evenhand.interop import gymnasium_learner
-    from evenhand.learn.deep.networks import Layers
+    from evenhand.learn.deep.networks import MLP
 
     env = gymnasium.make("evenhand/Doughnuts-v0", **settings)
     scheme = env.unwrapped.world.default_scheme()
-    parts = {"network": Layers(HIDDEN), "batch": BATCH, "warm_up": 200}
+    parts = {"network": MLP(HIDDEN), "batch": BATCH, "warm_up": 200}
     return gymnasium_learner(env, scheme, seed=seed, **parts | more)
 
 
@@ -110,9 +110,9 @@ def host_speed() -> None:
     rows = {}
     for name, more in {"DQN": {}, "FairQCM": {"proposal": Above(2)}}.items():
         loop = host_agent(SHOP, 0, **more)
-        loop.walk(500)
+        loop.train_steps(500)
         started = time.perf_counter()
-        loop.walk(3000)
+        loop.train_steps(3000)
         rows[name] = (time.perf_counter() - started) / 3000
     _, plain = sb3(0, False, 2000, SHOP)
     for name, seconds in rows.items():
@@ -141,7 +141,7 @@ def same_curves() -> None:
         loop, curve, before = host_agent(SMALL, seed), [], 0
         other = gymnasium.make("evenhand/Doughnuts-v0", **SMALL)
         for mark in marks:
-            loop.walk(mark - before)
+            loop.train_steps(mark - before)
             before = mark
             curve.append(score_episodes(loop, other, 100).mean())
         host.append(curve)
@@ -149,7 +149,7 @@ def same_curves() -> None:
     learners = jax.vmap(agent.start)(jax.random.split(jax.random.key(0), SEEDS))
     before = 0
     for k, mark in enumerate(marks):
-        learners = agent.walk(learners, mark - before)
+        learners = agent.train_steps(learners, mark - before)
         before = mark
         compiled = np.asarray(agent.evaluate(learners).score)
         line = f"after {mark:,} steps"

@@ -33,7 +33,7 @@ def measure(name: str) -> None:
     if PROBLEMS[name] == "balanced":
         scheme = FairnessScheme(aggregation=BalancedUnfairness())
         world = Doughnuts(3, 8, 0.8, wasted=None)
-        problem, use_memory = Problem(world, scheme, remember_fold=True), False
+        problem, use_memory = Problem(world, scheme, augment_with_score=True), False
     else:
         # The names in PROBLEMS are code of ours, never a user's.
         kind, arguments = PROBLEMS[name].split("(")

@@ -10,63 +10,100 @@ import re
 import subprocess
 import sys
 import time
+from collections import Counter
 from pathlib import Path
 
 import pytest
 
 import evenhand
+from places import ROOT, SOURCE
 
-ROOT = Path(__file__).parents[1]
-SOURCE = ROOT / "src" / "evenhand"
-
-# A file imports only from its own layer or one with a smaller number (see CONTRIBUTING.md).
-LAYERS = {
-    0: ["errors", "arrays", "files", "tensors"],
-    1: [
-        *(
-            "trace",
-            "groups",
-            "attribute",
-            "status",
-            "welfare",
-            "temporal",
-            "aggregation",
-            "filters",
-            "scheme",
-        ),
-        *("stream", "presence", "assessment", "unfairness", "registry", "scheme_file"),
-        *("process", "mdp", "policy", "interval", "scoring"),
-    ],
-    2: ["memory", "regular", "minimal", "pay", "problem"],
-    3: ["envs"],
-    4: ["plan", "learn"],
-    5: ["audit", "report", "monitor", "interop", "experiments", "cli", "__main__"],
-}
-LAYER_OF = {name: number for number, names in LAYERS.items() for name in names}
+# The floor plan: a folder imports only from itself and from those above it. Folders on one line do
+# not know each other.
+FLOORS = [
+    ["errors"],
+    ["_util"],
+    ["fairness"],
+    ["process"],
+    ["memory"],
+    ["problem"],
+    ["envs"],
+    ["planning"],
+    ["learn"],
+    ["auditing"],
+    ["monitor", "experiments", "interop"],
+    ["report"],
+    ["cli"],
+    ["__main__"],
+]
+# The same inside the largest room.
+AUDITING = [
+    "notes",
+    "sources",
+    "reading",
+    "judging",
+    "answer",
+    "audit_log",
+    "compare_logs",
+    "__init__",
+]
+FLOOR_OF = {name: number for number, names in enumerate(FLOORS) for name in names}
 
 
 def modules() -> list[Path]:
     return [path for path in SOURCE.rglob("*.py") if path != SOURCE / "__init__.py"]
 
 
-def imports(path: Path) -> set[str]:
-    """The top-level parts of evenhand that a file imports."""
+def imports(path: Path) -> set[tuple[str, ...]]:
+    """The parts of evenhand that a file imports, as the folders on the way to each."""
     found = set()
     for node in ast.walk(ast.parse(path.read_text())):
         if isinstance(node, ast.ImportFrom) and node.module == "evenhand":
             found |= {evenhand._MODULE_OF.get(alias.name, alias.name) for alias in node.names}
         elif isinstance(node, ast.ImportFrom) and (node.module or "").startswith("evenhand."):
-            found.add(node.module.split(".")[1])
+            module = node.module.removeprefix("evenhand.")
+            found |= {f"{module}.{alias.name}" for alias in node.names}
         elif isinstance(node, ast.Import):
-            found |= {a.name.split(".")[1] for a in node.names if a.name.startswith("evenhand.")}
-    return found
+            found |= {
+                a.name.removeprefix("evenhand.") for a in node.names if a.name[:9] == "evenhand."
+            }
+    return {tuple(name.split(".")) for name in found - {"__version__"}}
 
 
 @pytest.mark.parametrize("path", modules(), ids=lambda p: str(p.relative_to(SOURCE)))
-def test_a_file_imports_only_downwards(path):
-    own = path.relative_to(SOURCE).parts[0].removesuffix(".py")
-    for name in imports(path) - {"__version__"}:
-        assert LAYER_OF[name] <= LAYER_OF[own], f"{own} imports {name} from a higher layer"
+def test_a_file_imports_only_from_above(path):
+    own = path.relative_to(SOURCE).with_suffix("").parts
+    for other in imports(path):
+        if other[0] == own[0] == "auditing":
+            assert AUDITING.index(other[1]) <= AUDITING.index(own[1]), f"{own} imports {other}"
+        elif other[0] != own[0]:
+            assert FLOOR_OF[other[0]] < FLOOR_OF[own[0]], f"{own} imports {other}"
+
+
+def test_every_folder_has_its_floor():
+    there = {path.name.removesuffix(".py") for path in SOURCE.iterdir()} - {
+        *("__init__", "__pycache__", "py.typed")
+    }
+    assert there == set(FLOOR_OF)
+
+
+# One concept in several layers may have one name in each of them.
+SHARED_NAMES = {"__init__", "demo", "figure_1", "monitor", "provenance", "questions"}
+
+
+def test_no_two_files_have_one_name():
+    names = Counter(path.stem for path in modules())
+    assert {name for name, count in names.items() if count > 1} <= SHARED_NAMES
+
+
+def test_no_two_classes_have_one_name():
+    classes = Counter(
+        node.name
+        for path in modules()
+        for node in ast.walk(ast.parse(path.read_text()))
+        if isinstance(node, ast.ClassDef) and not node.name.startswith("_")
+    )
+    assert [name for name, count in classes.items() if count > 1] == []
 
 
 def test_public_names_are_those_the_static_imports_say():

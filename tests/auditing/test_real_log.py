@@ -31,7 +31,7 @@ def running():
 
 
 def check(answer, statuses, final):
-    apart = statuses.sub(statuses.mean(axis=1), axis=0)
+    deviation = statuses.sub(statuses.mean(axis=1), axis=0)
     assert answer.overall.assessments == len(statuses)
     assert answer.over_time.welfare == pytest.approx(np.log(statuses + 1).sum(axis=1).to_numpy())
     assert answer.score == pytest.approx(np.log(statuses + 1).sum(axis=1).mean())
@@ -39,9 +39,9 @@ def check(answer, statuses, final):
     for one in answer.by_stakeholder:
         assert one.final == final[one.name]
         assert one.final_unfairness == pytest.approx(final[one.name] - final.mean())
-        assert one.overall_unfairness == pytest.approx(apart[one.name].sum(), abs=1e-3)
-        assert one.share_below == pytest.approx((apart[one.name] < 0).mean())
-        below = (apart[one.name] < 0).to_numpy()
+        assert one.overall_unfairness == pytest.approx(deviation[one.name].sum(), abs=1e-3)
+        assert one.share_below == pytest.approx((deviation[one.name] < 0).mean())
+        below = (deviation[one.name] < 0).to_numpy()
         spells = "".join("x" if b else " " for b in below).split()
         assert one.longest_spell == max(map(len, spells), default=0)
 

@@ -112,8 +112,8 @@ def test_the_step_number_counts_and_is_not_seen(env):
     later = state._replace(world=state.world._replace(time=state.world.time + 2))
     np.testing.assert_array_equal(env.observation(state), env.observation(later))
     last = jax.tree.map(lambda leaf: leaf[-1], run.steps.next_state)
-    assert env.over(last)
-    assert not env.over(state)
+    assert env.is_over(last)
+    assert not env.is_over(state)
 
 
 @every

@@ -15,7 +15,7 @@ from fractions import Fraction
 from typing import Any, NamedTuple
 
 
-class Happened(NamedTuple):
+class DecisionRecord(NamedTuple):
     """One step of a history: who got what, what stands in for the welfare, what was left."""
 
     rewards: tuple[float, ...]
@@ -23,7 +23,7 @@ class Happened(NamedTuple):
     state: Any
 
 
-History = tuple[Happened, ...]
+History = tuple[DecisionRecord, ...]
 Draws = list[tuple[float, Any]]  # everything that may be, with its probability
 
 
@@ -63,8 +63,8 @@ class Shop:
     def outcomes(self, time: int, state: Any, present: Any, action: int) -> Draws:
         n = len(self.presence)
         if present[action]:
-            return [(1.0, Happened(one_for(action, n), None, ()))]
-        return [(1.0, Happened((0.0,) * n, self.wasted, ()))]
+            return [(1.0, DecisionRecord(one_for(action, n), None, ()))]
+        return [(1.0, DecisionRecord((0.0,) * n, self.wasted, ()))]
 
 
 @dataclass
@@ -91,14 +91,14 @@ class Bank:
         n = len(credit)
         if not applied[action]:
             penalty = -10.0 * self.horizon if self.missed(time, profit) else -1.0 * self.horizon
-            return [(1.0, Happened((0.0,) * n, penalty, state))]
+            return [(1.0, DecisionRecord((0.0,) * n, penalty, state))]
         found = []
         for chance, change in ((credit[action] / 10, 1), (1 - credit[action] / 10, -1)):
             scores = list(credit)
             scores[action] = min(9, max(2, scores[action] + change))
             penalty = -10.0 * self.horizon if self.missed(time, profit + change) else None
             after = tuple(scores), profit + change
-            found.append((chance, Happened(one_for(action, n), penalty, after)))
+            found.append((chance, DecisionRecord(one_for(action, n), penalty, after)))
         return found
 
     def missed(self, time: int, profit: int) -> bool:
@@ -133,8 +133,8 @@ class Shipping:
         later = tuple(map(float, late))
         none = (0,) * len(sent)
         both = [
-            (1 - self.delay[action], Happened(now, None, none)),
-            (self.delay[action], Happened(later, None, sent)),
+            (1 - self.delay[action], DecisionRecord(now, None, none)),
+            (self.delay[action], DecisionRecord(later, None, sent)),
         ]
         return [(chance, what) for chance, what in both if chance > 0]
 
@@ -172,7 +172,7 @@ class Clinic:
                 treated = (*treated, waiting[longest])
                 waiting = waiting[:longest] + waiting[longest + 1 :]
             after.append((tuple(wait + 1 for wait in waiting), treated))
-        return [(1.0, Happened(tuple(rewards), None, tuple(after)))]
+        return [(1.0, DecisionRecord(tuple(rewards), None, tuple(after)))]
 
 
 @dataclass
@@ -193,7 +193,10 @@ class Chain:
 
     def outcomes(self, time: int, state: int, noise: Any, action: int) -> Draws:
         return [
-            (chance, Happened(tuple(map(float, self.rewards[state][action][after])), None, after))
+            (
+                chance,
+                DecisionRecord(tuple(map(float, self.rewards[state][action][after])), None, after),
+            )
             for after, chance in enumerate(self.transitions[state][action])
             if chance > 0
         ]

@@ -18,7 +18,7 @@ from evenhand.errors import BadLog, BadParameter, MissingColumn
 from evenhand.interop import FairnessWrapper, episode_traces, play, read_log, write_log
 from evenhand.learn.deep.dqn import DQN
 from evenhand.learn.deep.encoders import Relative
-from evenhand.learn.deep.networks import Alike
+from evenhand.learn.deep.networks import EquivariantMLP
 from evenhand.learn.policies.policy_files import save_policies
 from evenhand.problem.problem import Problem
 
@@ -56,7 +56,9 @@ def test_runs_in_a_wrapped_environment_are_traced():
 
 def test_what_evaluate_writes_is_what_audit_takes(tmp_path):
     shop = Doughnuts(2, 4, 0.8)
-    agent = DQN(problem=Problem(shop, shop.nash_scheme()), encoder=Relative(), network=Alike((4,)))
+    agent = DQN(
+        problem=Problem(shop, shop.nash_scheme()), encoder=Relative(), network=EquivariantMLP((4,))
+    )
     import jax
 
     weights = jax.vmap(lambda k: agent.network.init(k, agent.layout, 2))(

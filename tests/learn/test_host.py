@@ -10,8 +10,8 @@ from evenhand.errors import BadParameter, MemoryDoesNotPay, UnequalLengths
 from evenhand.fairness.trace import Override
 from evenhand.learn.deep.dqn import DQN
 from evenhand.learn.deep.encoders import Relative
-from evenhand.learn.deep.networks import Alike
-from evenhand.learn.deep.targets import Drifting
+from evenhand.learn.deep.networks import EquivariantMLP
+from evenhand.learn.deep.targets import PolyakUpdate
 from evenhand.learn.host import HostLoop, HostWorld
 from evenhand.learn.proposals import Above
 from evenhand.learn.schedules import Exploration
@@ -44,20 +44,20 @@ def agent(process, memory=Full(), size=2, **settings):
     world = HostWorld(process, 2, 6, lambda state: state, size, may_override=True)
     parts = {
         "encoder": Relative(),
-        "network": Alike((16,)),
+        "network": EquivariantMLP((16,)),
         "discount": 0.7,
         "learning_rate": 3e-3,
         "capacity": 4000,
         "warm_up": 100,
         "exploration": Exploration(1.0, 0.95, 0.1),
-        "target": Drifting(0.02),
+        "target": PolyakUpdate(0.02),
     }
     return DQN(problem=Problem(world, JAX_SHOP.nash_scheme(), memory), **parts | settings)
 
 
 def test_it_learns_from_the_host_what_the_planner_knows():
     loop = HostLoop(agent(Shop(), proposal=Above(1), shaping=True), np.random.default_rng(0))
-    loop.walk(900)
+    loop.train_steps(900)
     learner = loop.learners
     # Two items a step, a real and an imagined one: a hundred are there after fifty steps.
     assert int(learner.updates[0]) == 900 - 49
@@ -75,10 +75,10 @@ def test_what_is_wrong_is_said():
         HostLoop(agent(Shop(), size=3), np.random.default_rng(0))
     loop = HostLoop(agent(Shop(rewards=3)), np.random.default_rng(0))
     with pytest.raises(UnequalLengths, match=r"shape \(3,\) to 2 stakeholders"):
-        loop.walk(1)
+        loop.train_steps(1)
     jax_problem = Problem(JAX_SHOP, JAX_SHOP.nash_scheme())
-    with pytest.raises(BadParameter, match="own `walk`"):
+    with pytest.raises(BadParameter, match="own `train_steps`"):
         HostLoop(
-            DQN(problem=jax_problem, encoder=Relative(), network=Alike((4,))),
+            DQN(problem=jax_problem, encoder=Relative(), network=EquivariantMLP((4,))),
             np.random.default_rng(0),
         )

@@ -16,7 +16,7 @@ from evenhand.learn.proposals import (
     Around,
     Everything,
     Neighbours,
-    Nobody,
+    NoProposal,
     ReachableNow,
     Visited,
 )
@@ -80,7 +80,7 @@ def test_imagined_rows_are_those_of_the_table_with_the_proposed_memory():
         others = others[others >= 0]
         assert row not in others
         assert len(set(others.tolist())) == (9 if row < 10 else 10)
-    assert imagined_rows(table, Nobody()).shape == (15, 0)
+    assert imagined_rows(table, NoProposal()).shape == (15, 0)
 
 
 def test_proposals_never_move_a_clock():
@@ -124,6 +124,6 @@ def test_mistakes_are_named():
         Tabular(Problem(SHOP, SCHEME), discount=1.0, shaping=True)
     scheme = anytime(LogNash())
     with pytest.raises(BadParameter, match="sums of it"):
-        Tabular(Problem(SHOP, scheme, remember_fold=True), shaping=True)
+        Tabular(Problem(SHOP, scheme, augment_with_score=True), shaping=True)
     assert "more" in Above(2).describe()
-    assert {p.describe() for p in (Around(), Everything(), ReachableNow(), Visited(), Nobody())}
+    assert {p.describe() for p in (Around(), Everything(), ReachableNow(), Visited(), NoProposal())}

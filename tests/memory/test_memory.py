@@ -90,11 +90,11 @@ def test_min_forgets_what_all_have_and_reset_only_when_all_are_equal():
 
 def test_what_a_memory_claims_to_know():
     for memory in (Full(), Min(), GroupFull(GROUPS), GroupDifference(GROUPS), recent(2)):
-        assert memory.stands_for(memory.init(3)) is not None
+        assert memory.implied_status(memory.init(3)) is not None
     for memory in (Reset(), LastWinner(), Clock(2), Nothing(), Product((Clock(2), LastWinner()))):
-        assert memory.stands_for(memory.init(3)) is None
+        assert memory.implied_status(memory.init(3)) is None
     both = Product((Clock(2), Full()))
-    assert both.stands_for(both.init(3)).tolist() == [0, 0, 0]
+    assert both.implied_status(both.init(3)).tolist() == [0, 0, 0]
 
 
 def test_a_wasted_step_changes_no_memory():

@@ -101,7 +101,7 @@ def test_within_the_last_two_steps_is_the_automaton_drawn_by_hand(welfare, pay):
     seen = minimal.memory(GIVEN, 2)
     state = seen.update(seen.init(2), Step(None, np.array([0.0, 1.0])))
     assert state == 2
-    assert seen.stands_for(state) is None
+    assert seen.implied_status(state) is None
 
 
 # --- minimality by brute force

@@ -167,7 +167,9 @@ def test_doughnuts(name, shop):
     horizon, presence, wasted = shop
     literal, scheme, fold = SCHEMES[name]
     env = Doughnuts(2, horizon, presence, wasted)
-    compare(bf.Shop(horizon, presence, wasted), literal, Problem(env, scheme, remember_fold=fold))
+    compare(
+        bf.Shop(horizon, presence, wasted), literal, Problem(env, scheme, augment_with_score=fold)
+    )
 
 
 @pytest.mark.parametrize("shop", [(4, (0.8, 0.8)), (4, (0.3, 0.9)), (3, (0.5, 0.5, 0.9))], ids=str)
@@ -176,7 +178,9 @@ def test_doughnuts_balanced_unfairness(name, shop):
     horizon, presence = shop
     literal, scheme, _ = SCHEMES[name]
     env = Doughnuts(len(presence), horizon, presence, wasted=None)
-    compare(bf.Shop(horizon, presence, None), literal, Problem(env, scheme, remember_fold=True))
+    compare(
+        bf.Shop(horizon, presence, None), literal, Problem(env, scheme, augment_with_score=True)
+    )
 
 
 def test_doughnuts_for_three_some_of_them_equals():
@@ -215,7 +219,7 @@ def test_lending_with_parity(horizon, who, name):
     scheme = FairnessScheme(
         GroupTotals(bank.groups), TimepointFirst(Parity(), scheme.temporal), scheme.filter
     )
-    compare(bf.Bank(horizon, credit), literal, Problem(bank, scheme, remember_fold=fold))
+    compare(bf.Bank(horizon, credit), literal, Problem(bank, scheme, augment_with_score=fold))
 
 
 @pytest.mark.parametrize("delay", [(0.3, 0.1), (0.0, 0.5)])
@@ -231,7 +235,7 @@ def test_vaccines(temporal, over_time, delay):
         lambda h: [x / y for x, y in zip(bf.received(h), (3, 2), strict=True)],
     )
     scheme = periodic(2, NegativeVariance(), temporal, PerEntitlement((3, 2)))
-    compare(world, literal, Problem(env, scheme, remember_fold=True))
+    compare(world, literal, Problem(env, scheme, augment_with_score=True))
 
 
 @pytest.mark.parametrize("capacity", [1, 3])
@@ -264,7 +268,7 @@ def test_what_each_action_is_worth_after_every_first_step(presence, canonical):
         assert reasons.values == pytest.approx(expected, **NEAR)
         assert expected[reasons.action] == pytest.approx(max(expected), **NEAR)
     for served, (_, present) in itertools.product(range(3), world.noises()[1:]):
-        step = bf.Happened(bf.one_for(served, 3), None, ())
+        step = bf.DecisionRecord(bf.one_for(served, 3), None, ())
         after, _, _ = problem.step(key, seeing(start, (True, True, True)), served)
         reasons = found.explain(seeing(after, present))
         # A plan says what is still to come; the score of the history holds the first step too.
@@ -308,7 +312,7 @@ def test_random_mdps(chain, name):
         scheme = FairnessScheme(scheme.status, scheme.aggregation, scheme.filter, empty=0.7)
     mdp = FiniteMDP(chain.start, chain.transitions, chain.rewards)
     env = finite.MDPEnvironment(mdp, chain.horizon)
-    compare(chain, literal, Problem(env, scheme, remember_fold=fold))
+    compare(chain, literal, Problem(env, scheme, augment_with_score=fold))
 
 
 def test_the_schemes_above_are_all_that_are_promised():

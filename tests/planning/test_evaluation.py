@@ -144,7 +144,7 @@ def test_a_plan_survives_the_round_trip_through_a_file(tmp_path):
     bank = Lending(horizon=4)
     for problem, use_memory in (
         (PROBLEM, False),
-        (Problem(SHOP, anytime(LogNash()), Full(), remember_fold=True), False),
+        (Problem(SHOP, anytime(LogNash()), Full(), augment_with_score=True), False),
         (Problem(bank, bank.parity_scheme(), GroupDifference(bank.groups)), True),
     ):
         found = plan(problem, use_memory=use_memory)

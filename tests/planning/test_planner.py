@@ -83,14 +83,16 @@ ORDERED = {
     "doughnuts": (Problem(Doughnuts(3, 5, 0.7), NASH), True),
     "partly equal": (Problem(Doughnuts(3, 5, (0.4, 0.9, 0.4)), NASH), True),
     "mean": (
-        Problem(Doughnuts(3, 4, (0.5, 0.5, 0.9)), anytime(LogNash(), Mean()), remember_fold=True),
+        Problem(
+            Doughnuts(3, 4, (0.5, 0.5, 0.9)), anytime(LogNash(), Mean()), augment_with_score=True
+        ),
         True,
     ),
     "balanced": (
         Problem(
             Doughnuts(3, 4, 0.7, wasted=None),
             FairnessScheme(aggregation=BalancedUnfairness()),
-            remember_fold=True,
+            augment_with_score=True,
         ),
         True,
     ),
@@ -230,11 +232,11 @@ SMALL_BANK = Lending(start_credit=(0.5, 0.9), groups=PAIR, horizon=4)
 )
 def test_noise_in_the_state_changes_no_value(env, scheme, fold):
     """The first noise is drawn before the first decision, so the starts are averaged."""
-    out = plan(Problem(env, scheme, remember_fold=fold))
+    out = plan(Problem(env, scheme, augment_with_score=fold))
     starts = [(chance, first) for first, chance in enumerate(chances_of(env)) if chance > 0]
     best = blind = 0.0
     for chance, first in starts:
-        inside = plan(Problem(NoiseInWorld(env, first), scheme, remember_fold=fold))
+        inside = plan(Problem(NoiseInWorld(env, first), scheme, augment_with_score=fold))
         best += chance * inside.value
         blind += chance * inside.random_value()
     assert out.value == pytest.approx(best, **NEAR)
@@ -258,7 +260,7 @@ def test_a_memory_that_pays_gives_the_same_value_from_fewer_states():
     shop = Doughnuts(3, 5, (0.4, 0.9, 0.4))
     for problem in (
         Problem(bank, bank.parity_scheme(), GroupDifference(bank.groups)),
-        Problem(shop, anytime(Parity(), Worst()), Min(), remember_fold=True),
+        Problem(shop, anytime(Parity(), Worst()), Min(), augment_with_score=True),
     ):
         small, full = plan(problem, use_memory=True), plan(problem)
         assert small.value == pytest.approx(full.value, **NEAR)
@@ -325,7 +327,7 @@ SAMPLED = {
     ),
     "waiting list": (Problem(CLINIC, CLINIC.urgency_scheme()), None),
     "worst": (
-        Problem(Doughnuts(2, 6, 0.6), anytime(Parity(), Worst()), remember_fold=True),
+        Problem(Doughnuts(2, 6, 0.6), anytime(Parity(), Worst()), augment_with_score=True),
         bf.Scheme(bf.parity, min),
     ),
 }
@@ -365,7 +367,7 @@ def sampled_scores(problem, run, literal, choose, seed=0):
 def _as_plain(rewards, override):
     for i, row in enumerate(rewards.tolist()):
         stands_in = override is not None and bool(override.applies[i])
-        yield bf.Happened(tuple(row), float(override.value[i]) if stands_in else None, ())
+        yield bf.DecisionRecord(tuple(row), float(override.value[i]) if stands_in else None, ())
 
 
 def require_within_interval(scores, exact):
@@ -395,7 +397,7 @@ def test_sampled_episodes_agree_with_the_exact_values(name):
     [(anytime(LogNash(), Mean()), True), (anytime(LogNash(), Total(), Decayed(3.0)), False)],
 )
 def test_the_policy_runs_where_what_is_carried_is_no_whole_number(scheme, fold):
-    problem = Problem(Doughnuts(2, 4, 0.7), scheme, remember_fold=fold)
+    problem = Problem(Doughnuts(2, 4, 0.7), scheme, augment_with_score=fold)
     found = plan(problem)
     run = compiled(problem)
     scores = sampled_scores(problem, run, None, lambda now, state: found.act_many(now, state)[0])
@@ -456,9 +458,11 @@ def test_where_turn_taking_is_not_optimal_brute_force_says_so_too(horizon, chanc
     assert not holds
     _, books = found.table.model.from_rows(np.array([witness["state"]]), 0)
     counts = books.status.total[0].astype(int).tolist()
-    steps = [bf.Happened(bf.one_for(i, 2), None, ()) for i in (0, 1) for _ in range(counts[i])]
+    steps = [
+        bf.DecisionRecord(bf.one_for(i, 2), None, ()) for i in (0, 1) for _ in range(counts[i])
+    ]
     wasted = witness["time"] - 1 - len(steps)
-    history = (*steps, *[bf.Happened((0.0, 0.0), 0.0, ())] * wasted)
+    history = (*steps, *[bf.DecisionRecord((0.0, 0.0), 0.0, ())] * wasted)
     world, literal = bf.Shop(horizon, chances), bf.Scheme()
     so_far = literal.score(history, horizon) if history else 0.0
     (present,) = witness["noise"]
@@ -492,23 +496,23 @@ def test_a_scheme_that_can_end_unassessed_is_refused_with_a_witness():
     shop = Doughnuts(2, 3, 0.5, wasted=None)
     unsure = bounded(AfterEach(3), LogNash(), Mean())
     with pytest.raises(CannotPlan, match=r"can end without any assessment.*comes to \[.*empty="):
-        plan(Problem(shop, unsure, remember_fold=True))
+        plan(Problem(shop, unsure, augment_with_score=True))
     named = FairnessScheme(aggregation=TimepointFirst(LogNash(), Mean()), filter=AfterEach(3))
     named = FairnessScheme(named.status, named.aggregation, named.filter, empty=-1.0)
     literal = bf.Scheme(over_time=fmean, assessed=bf.after_each(3), empty=-1.0)
-    found = plan(Problem(shop, named, remember_fold=True))
+    found = plan(Problem(shop, named, augment_with_score=True))
     assert found.value == pytest.approx(
         bf.best_value(bf.Shop(3, (0.5, 0.5), None), literal), **NEAR
     )
     # A waste is paid for, and so is an assessment: then nothing ends unassessed.
-    plan(Problem(Doughnuts(2, 3, 0.5), unsure, remember_fold=True))
+    plan(Problem(Doughnuts(2, 3, 0.5), unsure, augment_with_score=True))
 
 
 def test_the_witness_of_an_unassessed_end_can_come_about():
     """Everybody is always there, so two of three doughnuts are given before the last decision."""
     shop = Doughnuts(2, 3, 1.0, wasted=None)
     with pytest.raises(CannotPlan) as caught:
-        plan(Problem(shop, bounded(AfterEach(9), LogNash(), Mean()), remember_fold=True))
+        plan(Problem(shop, bounded(AfterEach(9), LogNash(), Mean()), augment_with_score=True))
     assert "comes to [0.0, 0.0, 0.0, 1.0, 0.0," not in str(caught.value)  # the start
 
 
@@ -516,7 +520,7 @@ def test_an_unreachable_end_is_no_reason_to_refuse():
     """A default of probability 0 leads nowhere, whatever nothing assessed would be worth."""
     bank = Lending(horizon=3)
     scheme = periodic(2, Parity(), Mean(), GroupTotals(bank.groups))
-    assert math.isfinite(plan(Problem(bank, scheme, remember_fold=True)).value)
+    assert math.isfinite(plan(Problem(bank, scheme, augment_with_score=True)).value)
 
 
 def test_too_large_is_said_before_memory_runs_out():

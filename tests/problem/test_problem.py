@@ -66,24 +66,24 @@ PAID = [
     Problem(SHOP, periodic(4, LogNash(), Total())),
     Problem(SHOP, bounded(AfterEach(3), LogNash(), Total())),
     Problem(SHOP, bounded(Final(), LogNash(), Total())),
-    Problem(SHOP, anytime(LogNash(), Mean()), remember_fold=True),
-    Problem(SHOP, anytime(LogNash(), Last()), remember_fold=True),
-    Problem(SHOP, anytime(Parity(), Worst()), remember_fold=True),
-    Problem(SHOP, long_term(Rawls()), remember_fold=True),
-    Problem(SHOP, periodic(5, LogNash(), Discounted(0.9)), remember_fold=True),
-    Problem(SHOP, anytime(LogNash(), over_time(LogNash())), remember_fold=True),
-    Problem(SHOP, anytime(LogNash(), Total()), remember_fold=True),
+    Problem(SHOP, anytime(LogNash(), Mean()), augment_with_score=True),
+    Problem(SHOP, anytime(LogNash(), Last()), augment_with_score=True),
+    Problem(SHOP, anytime(Parity(), Worst()), augment_with_score=True),
+    Problem(SHOP, long_term(Rawls()), augment_with_score=True),
+    Problem(SHOP, periodic(5, LogNash(), Discounted(0.9)), augment_with_score=True),
+    Problem(SHOP, anytime(LogNash(), over_time(LogNash())), augment_with_score=True),
+    Problem(SHOP, anytime(LogNash(), Total()), augment_with_score=True),
     Problem(SHOP, anytime(LogNash(), Total(), status=Window(3)), OfStatus(Window(3))),
-    Problem(PLAIN, FairnessScheme(aggregation=BalancedUnfairness()), remember_fold=True),
+    Problem(PLAIN, FairnessScheme(aggregation=BalancedUnfairness()), augment_with_score=True),
     Problem(
         PLAIN,
         FairnessScheme(aggregation=BalancedUnfairness(), filter=AfterEach(2), empty=-1.0),
-        remember_fold=True,
+        augment_with_score=True,
     ),
     Problem(
         SHOP,
         FairnessScheme(Returns(), TimepointFirst(Rawls(), Worst()), AfterEach(30), empty=-5.0),
-        remember_fold=True,
+        augment_with_score=True,
     ),
     Problem(BANK, anytime(Parity(GROUPS), Total()), GroupDifference(GROUPS)),
     Problem(BANK, periodic(5, Parity(GROUPS), Total()), GroupFull(GROUPS)),
@@ -122,7 +122,7 @@ def test_an_episode_is_paid_the_score_of_its_trace(problem):
 
 
 def test_an_episode_without_assessment_and_without_a_name_for_it_is_paid_no_number():
-    problem = Problem(PLAIN, bounded(AfterEach(30), LogNash(), Mean()), remember_fold=True)
+    problem = Problem(PLAIN, bounded(AfterEach(30), LogNash(), Mean()), augment_with_score=True)
     _, pays = episode(problem, jax.random.key(0))
     assert np.isnan(pays[-1])
     assert not np.isnan(pays[:-1]).any()
@@ -141,7 +141,7 @@ def test_an_episode_without_assessment_and_without_a_name_for_it_is_paid_no_numb
 def test_a_scheme_that_is_no_sum_is_refused_with_the_reason(scheme, words):
     with pytest.raises(NotRewardLike, match=words):
         Problem(PLAIN, scheme)
-    Problem(PLAIN, scheme, remember_fold=True)
+    Problem(PLAIN, scheme, augment_with_score=True)
 
 
 def test_reward_like_and_bounded_reward_like_as_defined():
@@ -169,7 +169,7 @@ def test_filters_and_folds_are_seen_without_being_asked_for():
         assert augmented.seen.filter == expected
     counting = Problem(SHOP, bounded(AfterEach(2), temporal=Total())).initial(key).seen
     assert len(counting.filter) == 2
-    minimum = Problem(SHOP, anytime(Parity(), Worst()), remember_fold=True).initial(key).seen
+    minimum = Problem(SHOP, anytime(Parity(), Worst()), augment_with_score=True).initial(key).seen
     assert minimum.fold == np.inf
 
 
@@ -186,7 +186,7 @@ def test_filters_and_folds_are_seen_without_being_asked_for():
         (Problem(SHOP, anytime(LogNash(), Total(), status=Window(2)), Full()), False),
         (Problem(BANK, BANK.parity_scheme(), GroupDifference(GROUPS)), True),
         (Problem(BANK, BANK.parity_scheme(), GroupFull(GROUPS)), True),
-        (Problem(SHOP, anytime(Parity(), Worst()), Min(), remember_fold=True), True),
+        (Problem(SHOP, anytime(Parity(), Worst()), Min(), augment_with_score=True), True),
     ],
 )
 def test_a_memory_is_checked_against_the_true_pay(problem, holds):
@@ -236,7 +236,7 @@ def test_an_imagined_memory_is_paid_what_the_environment_would_have_paid_it():
         action = jax.random.randint(action_key, (), 0, 3)
         following, step, _ = problem.step(step_key, augmented, action)
         memory, _, told = problem.imagine(
-            imagined, augmented.books, step, problem.environment.over(following.state)
+            imagined, augmented.books, step, problem.environment.is_over(following.state)
         )
         status = augmented.books.status._replace(total=imagined)
         put_in = augmented._replace(memory=imagined, books=augmented.books._replace(status=status))
@@ -250,9 +250,9 @@ def test_an_imagined_memory_is_paid_what_the_environment_would_have_paid_it():
 
 def test_problems_that_cannot_be_are_named():
     with pytest.raises(OverridesRefused, match="BalancedUnfairness"):
-        Problem(SHOP, FairnessScheme(aggregation=BalancedUnfairness()), remember_fold=True)
+        Problem(SHOP, FairnessScheme(aggregation=BalancedUnfairness()), augment_with_score=True)
     with pytest.raises(BadParameter, match="there are only 12"):
-        Problem(SHOP, periodic(13), remember_fold=True)
+        Problem(SHOP, periodic(13), augment_with_score=True)
     with pytest.raises(CannotStream, match="MatrixFunction"):
-        Problem(PLAIN, FairnessScheme(aggregation=MatrixFunction(np.mean)), remember_fold=True)
+        Problem(PLAIN, FairnessScheme(aggregation=MatrixFunction(np.mean)), augment_with_score=True)
     Problem(SHOP, periodic(13, temporal=Total()))  # a sum of nothing is 0

@@ -85,7 +85,7 @@ def test_a_fair_policy_is_learned_where_no_linear_weights_lead():
         scale=0.5,
         exploration=Exploration(1.0, 0.98, 0.1),
     )
-    loop.walk(6_000)
+    loop.train_steps(6_000)
     scores = score_episodes(loop, fish_and_wood(), 400)
     print(
         f"\nfish and wood, {STEPS} steps: optimum {best.value:.2f}, learned {scores.mean():.2f} ± "

@@ -202,7 +202,7 @@ def test_all_queries_see_one_state_of_the_table(server, monkeypatch):
         admin.execute("INSERT INTO totals VALUES ('2021-01-01', 'A newcomer', 1000)")
         return look(*arguments)
 
-    monkeypatch.setattr(checks, "look", and_meanwhile)
+    monkeypatch.setattr(checks, "scan_cells", and_meanwhile)
     try:
         found = audit(server.reader, table="totals", **same.TOTALS_MAPPED, every="month")
         same.assert_same(found, expected, True)

@@ -9,8 +9,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from evenhand._util.wording import format_number
 from evenhand.auditing import audit, compare
-from evenhand.auditing.answer.verdict_text import number
 from evenhand.report import report
 from evenhand.report.html.page_data import classes
 from places import VACCINATIONS
@@ -185,7 +185,7 @@ def test_order_hover_and_click(plain, visit):
     tip = page.inner_text(".tip")
     value = float(answer.over_time.unfairness[0, answer.over_time.names.index(by_final[0].name)])
     assert by_final[0].name in tip
-    assert number(value, True) in tip
+    assert format_number(value, True) in tip
     names.nth(4).click()
     page.wait_for_timeout(300)
     assert page.inner_text("#story0 .who") == by_final[4].name
@@ -231,7 +231,7 @@ def test_search_by_keyboard_alone(plain, visit):
     assert page.get_attribute("#search0", "aria-expanded") == "false"
     one = answer.stakeholder(chosen)
     words = page.inner_text("#story0 .words")
-    assert number(one.overall_unfairness, True) in words
+    assert format_number(one.overall_unfairness, True) in words
     assert f"rank {one.rank_final} of {len(answer.by_stakeholder)}" in words
     page.fill("#search0", "nobody at all")
     assert page.inner_text("#story0 [role=status]") == "nobody of that name"
@@ -277,7 +277,7 @@ def test_every_number_shown_is_in_the_json(which, request, visit):
     for value, text, kind in shown:
         exact = float(value)
         assert exact in known, (value, text)
-        written = (number(exact), number(exact, True))
+        written = (format_number(exact), format_number(exact, True))
         assert text in (written if kind != "share" else (f"{exact:.0%}",)), (value, text)
     # No number stands in a table, a tile or a story but as such an element.
     bare = opened.page.evaluate(
@@ -299,13 +299,13 @@ def test_the_table_of_stakeholders_is_the_json(plain, visit):
         cells = row.locator("th, td").all_inner_texts()
         assert cells[:8] == [
             one["name"],
-            number(one["final"]),
-            number(one["final_unfairness"], True),
-            number(one["overall_unfairness"], True),
+            format_number(one["final"]),
+            format_number(one["final_unfairness"], True),
+            format_number(one["overall_unfairness"], True),
             f"{one['share_below']:.0%}",
-            number(one["longest_spell"]),
-            number(one["rank_final"]),
-            number(one["rank_overall"]),
+            format_number(one["longest_spell"]),
+            format_number(one["rank_final"]),
+            format_number(one["rank_overall"]),
         ]
 
 
@@ -317,7 +317,7 @@ def test_numbers_are_written_alike_by_the_script(plain, visit):
     written = opened.page.evaluate(
         "values => values.map(v => [Audit.number(v), Audit.number(v, true)])", values
     )
-    assert written == [[number(v), number(v, True)] for v in values]
+    assert written == [[format_number(v), format_number(v, True)] for v in values]
 
 
 def save(opened, button):
@@ -508,7 +508,7 @@ def test_ten_thousand_stakeholders_are_usable(folder, visit):
     page.wait_for_timeout(300)
     assert page.inner_text("#story0 .who") == "household 04321"
     one = answer.stakeholder("household 04321")
-    assert number(one.overall_unfairness, True) in page.inner_text("#story0 .words")
+    assert format_number(one.overall_unfairness, True) in page.inner_text("#story0 .words")
     assert page.locator("[data-kind=heatmap] svg .mark-rect path").count() == 60 * 6
     opened.fine()
 

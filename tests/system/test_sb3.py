@@ -20,7 +20,7 @@ from evenhand.errors import BadParameter, CannotCarry, MemoryDoesNotPay
 from evenhand.interop import FairnessWrapper, fairness_of
 from evenhand.interop.sb3 import CounterfactualReplayBuffer
 from evenhand.learn.deep.encoders import Relative
-from evenhand.learn.proposals import Above, Nobody
+from evenhand.learn.proposals import Above, NoProposal
 from evenhand.memory.memory import LastWinner, Min
 from evenhand.planning.planner import plan
 
@@ -134,7 +134,7 @@ def test_what_is_wrong_is_said():
     with pytest.raises(MemoryDoesNotPay, match="does not say which status it knows"):
         fair_dqn(shop(memory=LastWinner()))
     with pytest.raises(BadParameter, match="use Above or Around"):
-        fair_dqn(shop(), proposal=Nobody())
+        fair_dqn(shop(), proposal=NoProposal())
     with pytest.raises(CannotCarry, match="join=Flat"):
         CounterfactualReplayBuffer(
             10,

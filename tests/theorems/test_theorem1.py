@@ -91,7 +91,7 @@ def test_the_memory_knows_the_value_of_every_string(machine, data):
         state = memory.update(state, Step(action=label, rewards=np.zeros(2)))
     assert state.dtype == np.int32
     assert state.shape == ()
-    np.testing.assert_array_equal(memory.stands_for(state), expected)
+    np.testing.assert_array_equal(memory.implied_status(state), expected)
     np.testing.assert_array_equal(regular.status_after(string), expected)
     assert memory.after(string) == state
 
@@ -170,7 +170,7 @@ def test_on_jax_under_jit_and_vmap():
             return memory.update(state, Step(None, r)), None
 
         state, _ = jax.lax.scan(body, jnp.asarray(memory.init(2)), rewards)
-        return state, memory.stands_for(state)
+        return state, memory.implied_status(state)
 
     choices = np.random.default_rng(0).integers(0, 3, size=(50, length))
     rewards = np.vstack((np.eye(2), np.zeros((1, 2))))[choices]
@@ -218,8 +218,8 @@ def test_in_a_problem_the_status_is_markovian(seed):
     for step in trace.steps():
         string.append(f"{step.action},{step.next_state}")
         state = memory.update(state, step)
-        assert memory.stands_for(state) == [run(table, string, events.labels)]
-        np.testing.assert_array_equal(memory.stands_for(state), regular.status_after(string))
+        assert memory.implied_status(state) == [run(table, string, events.labels)]
+        np.testing.assert_array_equal(memory.implied_status(state), regular.status_after(string))
 
 
 @given(moore_machines(max_states=3), moore_machines(max_states=3))
@@ -333,7 +333,7 @@ def test_events_are_validated():
 def test_table_memories_are_validated():
     good = {"initial": 0, "table": [[0, 1], [1, 1]], "events": AB, "num_stakeholders": 1}
     memory = TableMemory(**good)
-    assert memory.stands_for(memory.init(1)) is None
+    assert memory.implied_status(memory.init(1)) is None
     assert memory.describe() == "one of 2 states of an automaton over 2 events"
     with pytest.raises(BadParameter, match="made for 1 stakeholders, not for 2"):
         memory.init(2)

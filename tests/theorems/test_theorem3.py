@@ -9,7 +9,7 @@ import pytest
 from evenhand import Discounted, FiniteMDP, LogNash, Rawls, anytime
 from evenhand.envs import MDPEnvironment
 from evenhand.fairness.status import Window
-from evenhand.learn.proposals import Everything, Nobody, Visited
+from evenhand.learn.proposals import Everything, NoProposal, Visited
 from evenhand.learn.schedules import Constant, Exploration, Watkins
 from evenhand.learn.tabular.q_learning import Tabular
 from evenhand.memory.memory import OfStatus
@@ -50,7 +50,7 @@ def test_q_approaches_the_planners(seed, proposal):
     errors = []
     for stretches in (1, 9, 90, 500):
         for _ in range(stretches):
-            runs = learner.walk(runs, 500)
+            runs = learner.train_steps(runs, 500)
         apart = np.abs(np.asarray(runs.q)[:, :, 0] - expected)
         errors.append(apart.max(axis=(1, 2)).mean())
     assert errors[-1] < errors[1] < errors[0], errors
@@ -60,8 +60,8 @@ def test_q_approaches_the_planners(seed, proposal):
 def test_plain_q_learning_approaches_the_planners_too():
     problem = random_problem(1)
     imagining = Tabular(problem, Everything(), DISCOUNT, Watkins(0.7), AT_RANDOM, horizon=0)
-    plain = Tabular(problem, Nobody(), DISCOUNT, Watkins(0.7), AT_RANDOM, horizon=0)
-    run = plain.walk(jax.vmap(plain.start)(jax.random.split(jax.random.key(0), 1)), 400_000)
+    plain = Tabular(problem, NoProposal(), DISCOUNT, Watkins(0.7), AT_RANDOM, horizon=0)
+    run = plain.train_steps(jax.vmap(plain.start)(jax.random.split(jax.random.key(0), 1)), 400_000)
     best = np.asarray(run.q)[0, plain.arena.seen[0], 0].max()
     assert best == pytest.approx(optimal_q(imagining)[0].max(), rel=0.03)
 
@@ -70,7 +70,9 @@ def test_a_constant_rate_does_not_converge():
     learner = Tabular(
         random_problem(1), Everything(), DISCOUNT, Constant(0.5), AT_RANDOM, horizon=0
     )
-    runs = learner.walk(jax.vmap(learner.start)(jax.random.split(jax.random.key(0), 3)), 100_000)
+    runs = learner.train_steps(
+        jax.vmap(learner.start)(jax.random.split(jax.random.key(0), 3)), 100_000
+    )
     apart = np.abs(np.asarray(runs.q)[:, :, 0] - optimal_q(learner))
     assert apart.max() > 0.05
 

@@ -1,7 +1,7 @@
 """Audit: a decision log in, an answer out. Was it fair all along, and to whom was it not?"""
 
 from evenhand.auditing.answer.answer import Answer
-from evenhand.auditing.answer.comparison import Comparison, compare
 from evenhand.auditing.audit_log import audit
+from evenhand.auditing.compare_logs import LogComparison, compare
 
-__all__ = ["Answer", "Comparison", "audit", "compare"]
+__all__ = ["Answer", "LogComparison", "audit", "compare"]

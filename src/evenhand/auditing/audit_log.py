@@ -9,29 +9,30 @@ from typing import Any
 
 import numpy as np
 
+from evenhand._util.wording import format_number, join_names
 from evenhand.auditing.answer.answer import (
     SHOWN_CORRECTIONS,
     Answer,
+    AnswerOverTime,
     Limit,
     Overall,
-    OverTime,
     Unfinished,
     by_stakeholder,
 )
 from evenhand.auditing.answer.over_runs import over_runs, split_runs
-from evenhand.auditing.answer.verdict_text import number, verdict
+from evenhand.auditing.answer.provenance import origin
+from evenhand.auditing.answer.verdict_text import verdict
 from evenhand.auditing.judging.judge import Case, Judged, judge
 from evenhand.auditing.judging.options import FALLEN_BACK, Ask
-from evenhand.auditing.judging.questions import moment_label
 from evenhand.auditing.judging.sensitivity import turn_table, welfare_schemes
-from evenhand.auditing.notes import Notes, listed
+from evenhand.auditing.notes import Notes
 from evenhand.auditing.reading.events import Choice, Columns
 from evenhand.auditing.reading.group_columns import as_groups
 from evenhand.auditing.reading.history import History
+from evenhand.auditing.reading.moments import moment_label
 from evenhand.auditing.reading.prepare import Prepared, Wanted, prepare
 from evenhand.auditing.reading.suspicious_rows import note_sizes
-from evenhand.auditing.sources.open_source import Table, opened
-from evenhand.auditing.sources.provenance import origin
+from evenhand.auditing.sources.open_source import LogTable, opened
 from evenhand.errors import BadParameter, NothingAssessed
 from evenhand.fairness.scheme import FairnessScheme
 from evenhand.fairness.status import GroupTotals, PerEntitlement
@@ -123,7 +124,7 @@ def _case(ready: Prepared, ask: Ask, by_group: bool) -> Case:
 def _answered(
     case: Case,
     ready: Prepared,
-    source: Table,
+    source: LogTable,
     ask: Ask,
     notes: Notes,
     max_unfairness: float | None,
@@ -156,7 +157,7 @@ def _answered(
             "If the log is whole up to a later date, say so with --until."
         )
     if judged.timeline.gaps:
-        notes.add(f"Nothing happened in {listed(judged.timeline.gaps)}: assessed all the same.")
+        notes.add(f"Nothing happened in {join_names(judged.timeline.gaps)}: assessed all the same.")
     return Answer(
         label=source.label,
         question=question.name,
@@ -208,13 +209,13 @@ def _named(message: str, case: Case, judged: Judged) -> str:
     return re.sub(r"the status of stakeholder (\d+) at time (\d+)", name, message)
 
 
-def _over_time(case: Case, judged: Judged) -> OverTime:
+def _over_time(case: Case, judged: Judged) -> AnswerOverTime:
     kept, unfinished = judged.kept, None
     if judged.unfinished is not None:
         unfinished = Unfinished(
             judged.unfinished, judged.unfinished_welfare, judged.final_unfairness
         )
-    return OverTime(
+    return AnswerOverTime(
         times=tuple(judged.label(int(k)) for k in kept),
         welfare=None if judged.welfare is None else judged.welfare[kept],
         unfairness=judged.unfairness,
@@ -248,15 +249,16 @@ def _limits(
     if max_unfairness is not None:
         furthest = max(-overall.worst_unfairness, 0.0)
         words = (
-            f"somebody was {number(furthest)} below the mean at an assessment, "
-            f"more than --max-unfairness {number(max_unfairness)}"
+            f"somebody was {format_number(furthest)} below the mean at an assessment, "
+            f"more than --max-unfairness {format_number(max_unfairness)}"
         )
         broken = furthest > max_unfairness
         limits.append(
             Limit("--max-unfairness", max_unfairness, furthest, words if broken else None)
         )
     if min_score is not None:
-        words = f"the score is {number(overall.score)}, below --min-score {number(min_score)}"
+        score, least = format_number(overall.score), format_number(min_score)
+        words = f"the score is {score}, below --min-score {least}"
         broken = overall.score < min_score
         limits.append(Limit("--min-score", min_score, overall.score, words if broken else None))
     return tuple(limits)

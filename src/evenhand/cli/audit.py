@@ -16,7 +16,7 @@ import typer
 from evenhand.cli.output import JsonOption, print_json, print_table, visible, working
 
 if TYPE_CHECKING:
-    from evenhand.auditing import Answer, Comparison
+    from evenhand.auditing import Answer, LogComparison
 
 COLUMNS, ROWS, WHEN, HOW, OUT = (
     "The columns of the log",
@@ -306,7 +306,7 @@ def _require_apart(
     require_apart((out, *(folder / name for folder in folders for name in SHEETS)), read)
 
 
-def _answers(found: Answer | Comparison) -> tuple[Answer, ...]:
+def _answers(found: Answer | LogComparison) -> tuple[Answer, ...]:
     from evenhand.auditing import Answer
 
     return (found,) if isinstance(found, Answer) else (found.first, found.second)
@@ -318,7 +318,7 @@ def _which_columns(label: str, columns: tuple[str, ...], no_stakeholder: bool) -
     return f"say which column of {label} holds {what}: it has {known}."
 
 
-def _write(found: Answer | Comparison, csv: Path | None, out: Path | None) -> None:
+def _write(found: Answer | LogComparison, csv: Path | None, out: Path | None) -> None:
     from evenhand._util.files import write_whole
     from evenhand.report.csv_export import write_sheets
 
@@ -332,7 +332,8 @@ def _write(found: Answer | Comparison, csv: Path | None, out: Path | None) -> No
         write_whole(out, report(found, datetime.datetime.now(datetime.UTC)))
 
 
-def _print(found: Answer | Comparison) -> None:
+def _print(found: Answer | LogComparison) -> None:
+    from evenhand._util.wording import format_number
     from evenhand.auditing import Answer
     from evenhand.report import text
 
@@ -346,8 +347,8 @@ def _print(found: Answer | Comparison) -> None:
         overall = answer.overall
         many = "s" if overall.assessments != 1 else ""
         print(
-            f"\n{visible(answer.label)}: score {text.number(overall.score)} over "
-            f"{text.number(overall.assessments)} assessment{many} ({answer.question}), "
+            f"\n{visible(answer.label)}: score {format_number(overall.score)} over "
+            f"{format_number(overall.assessments)} assessment{many} ({answer.question}), "
             f"{overall.first} to "
             f"{overall.last}.\n{answer.scheme.describe()}"
         )

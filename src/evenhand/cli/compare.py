@@ -30,7 +30,7 @@ from evenhand.cli.learning_options import (
 from evenhand.cli.output import JsonOption, print_json, print_table
 
 if TYPE_CHECKING:
-    from evenhand.experiments.running.compare_methods import Comparison
+    from evenhand.experiments.running.compare_methods import MethodComparison
 
 
 def compare_command(
@@ -93,7 +93,7 @@ def compare_command(
 
 def run_comparison(
     environment: Any, methods: list[str], options: dict[str, Any], quiet: bool
-) -> Comparison:
+) -> MethodComparison:
     from evenhand.experiments.running.compare_methods import HARD_CODED, compare
 
     steps = dict.fromkeys((name for name in methods if name not in HARD_CODED), 0)
@@ -109,10 +109,10 @@ def run_comparison(
 
 
 def write_chart(
-    comparisons: dict[str, Comparison],
+    comparisons: dict[str, MethodComparison],
     folder: Path,
     title: str,
-    drawn: dict[str, Comparison] | None = None,
+    drawn: dict[str, MethodComparison] | None = None,
 ) -> None:
     from evenhand._util.files import write_whole
     from evenhand.report.html.pages.learning_page import learning_page
@@ -120,7 +120,7 @@ def write_chart(
     write_whole(folder / "chart.html", learning_page(comparisons, title, drawn))
 
 
-def print_comparison(comparison: Comparison, title: str) -> None:
+def print_comparison(comparison: MethodComparison, title: str) -> None:
     summaries = comparison.to_json()["methods"]
     exact = comparison.optimum is not None
     goal = any(one.get("achieved", 1.0) < 1.0 for one in summaries.values())

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from evenhand.envs import Environment
     from evenhand.experiments.running.tasks import Executor
 
-MOST_STATES = 20_000  # (T + 1)^n: tables beyond it are not asked for by themselves
+MAX_STATES_IN_TABLES = 20_000  # (T + 1)^n: tables beyond it are not asked for by themselves
 
 EnvironmentArgument = Annotated[
     str, typer.Argument(help="The environment: doughnuts, lending or lending_gaussian.")
@@ -95,7 +95,7 @@ def world(
         return kind() if horizon is None else kind(horizon=horizon), True
     if deep is None:
         large = (horizon or 12) + 1
-        deep = episodes is not None or large ** (stakeholders or 3) > MOST_STATES
+        deep = episodes is not None or large ** (stakeholders or 3) > MAX_STATES_IN_TABLES
     size, steps = (5, 100) if deep else (3, 12)
     chances = parse_chances(presence or "0.8")
     return Doughnuts(stakeholders or size, horizon or steps, chances), deep

@@ -112,7 +112,7 @@ def _price(problem: Problem, wanted: bool, chart: Path | None) -> PriceTable | N
         environment,
         problem.scheme,
         standard_memories(environment.num_stakeholders),
-        remember_fold=problem.remember_fold,
+        augment_with_score=problem.augment_with_score,
     )
     if chart is not None:
         write_whole(chart, price.chart().to_html(inline=True).encode())
@@ -148,7 +148,7 @@ def _problem(
     is_sum = reward_like(scheme).holds or bounded_reward_like(scheme).holds
     if scheme_file is None and isinstance(environment, Lending):
         return Problem(environment, scheme, GroupDifference(environment.groups)), True
-    return Problem(environment, scheme, Full(), remember_fold=not is_sum), False
+    return Problem(environment, scheme, Full(), augment_with_score=not is_sum), False
 
 
 def parse_chances(text: str) -> float | tuple[float, ...]:

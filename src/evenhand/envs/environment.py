@@ -151,12 +151,12 @@ class Environment(ABC):
         )
         return following, step
 
-    def over(self, state: State) -> Bool[Array, ""]:
+    def is_over(self, state: State) -> Bool[Array, ""]:
         """Whether the T decisions are made."""
         return state.world.time >= self.horizon
 
 
-MOST_LISTED = 20  # events, of which every subset is listed
+MAX_LISTED = 20  # events, of which every subset is listed
 
 
 def subsets(
@@ -164,10 +164,10 @@ def subsets(
 ) -> tuple[Bool[Array, "noise n"], Float[Array, " noise"]]:
     """Every subset of n independent events (who is present, who applies), with its probability."""
     size = len(probabilities)
-    if size > MOST_LISTED:
+    if size > MAX_LISTED:
         raise TooLarge(
             f"{size} stakeholders make {2**size:,} combinations of who is there, and more than "
-            f"{MOST_LISTED} cannot be listed one by one: plan for fewer, or use a learner."
+            f"{MAX_LISTED} cannot be listed one by one: plan for fewer, or use a learner."
         )
     happens = (np.arange(2**size)[:, None] >> np.arange(size)) & 1 == 1
     chance = np.where(happens, np.asarray(probabilities), 1.0 - np.asarray(probabilities))

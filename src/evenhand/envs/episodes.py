@@ -107,8 +107,8 @@ class HostProcess:
             raise BadParameter(
                 f"action {action} does not exist: they run from 0 to {self.env.num_actions - 1}."
             )
-        following, step, over = jax.device_get(_step(self.env, _key(rng), state, int(action)))
-        return Transition(following, step.rewards, step.override, terminated=bool(over))
+        following, step, is_over = jax.device_get(_step(self.env, _key(rng), state, int(action)))
+        return Transition(following, step.rewards, step.override, terminated=bool(is_over))
 
 
 @dataclass(frozen=True)
@@ -156,7 +156,7 @@ def _step(
     env: Environment, key: PRNGKeyArray, state: State, action: Any
 ) -> tuple[State, Step, Any]:
     following, step = env.step(key, state, action)
-    return following, step, env.over(following)
+    return following, step, env.is_over(following)
 
 
 @functools.partial(jax.jit, static_argnames="act")

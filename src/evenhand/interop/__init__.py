@@ -14,24 +14,24 @@ from evenhand.interop.gymnasium.registration import register_environments, regis
 
 if TYPE_CHECKING:
     from evenhand.interop.gymnasium.learner import gymnasium_learner, score_episodes, train
-    from evenhand.interop.gymnasium.observations import Beside, Flat
+    from evenhand.interop.gymnasium.observations import DictObservation, FlatObservation
     from evenhand.interop.gymnasium.stakeholder_rewards import FromInfo, FromReward
     from evenhand.interop.gymnasium.wrapper import FairnessWrapper, fairness_of
     from evenhand.interop.logs import episode_traces, play, read_log, write_log
-    from evenhand.interop.numpy_policy.deployed_policy import Policy, load_policy
+    from evenhand.interop.numpy_policy.deployed_policy import NumpyPolicy, load_policy
     from evenhand.interop.numpy_policy.export import export_policy
     from evenhand.interop.trackers import CsvSink, JsonLinesSink, MLflowSink, TensorBoardSink
 
 __all__ = [
-    "Beside",
     "CsvSink",
+    "DictObservation",
     "FairnessWrapper",
-    "Flat",
+    "FlatObservation",
     "FromInfo",
     "FromReward",
     "JsonLinesSink",
     "MLflowSink",
-    "Policy",
+    "NumpyPolicy",
     "TensorBoardSink",
     "episode_traces",
     "export_policy",
@@ -48,11 +48,11 @@ __all__ = [
 
 _HOME = {
     "gymnasium.learner": ("gymnasium_learner", "score_episodes", "train"),
-    "gymnasium.observations": ("Beside", "Flat"),
+    "gymnasium.observations": ("DictObservation", "FlatObservation"),
     "gymnasium.stakeholder_rewards": ("FromInfo", "FromReward"),
     "gymnasium.wrapper": ("FairnessWrapper", "fairness_of"),
     "logs": ("episode_traces", "play", "read_log", "write_log"),
-    "numpy_policy.deployed_policy": ("Policy", "load_policy"),
+    "numpy_policy.deployed_policy": ("NumpyPolicy", "load_policy"),
     "numpy_policy.export": ("export_policy",),
     "trackers": ("CsvSink", "JsonLinesSink", "MLflowSink", "TensorBoardSink"),
 }

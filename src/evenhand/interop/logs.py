@@ -117,13 +117,13 @@ def play(
     traces = []
     for run in range(runs):
         observation, _ = env.reset(seed=seed + run)
-        steps, over = [], False
-        while not over:
+        steps, is_over = [], False
+        while not is_over:
             observation, _, terminated, truncated, info = env.step(act(observation))
             if "lived" not in info:
                 raise BadParameter("put a FairnessWrapper around the environment to trace it.")
             steps.append(info["lived"].step._replace(next_state=None))
-            over = terminated or truncated
+            is_over = terminated or truncated
         traces.append(Trace.from_steps(steps))
     return traces
 

@@ -18,9 +18,9 @@ import numpy as np
 from gymnasium import spaces
 
 from evenhand.errors import BadParameter, CannotCarry, MemoryDoesNotPay, MissingExtra
-from evenhand.interop.gymnasium.external_problem import Fairness, Lived
+from evenhand.interop.gymnasium.external_problem import Fairness, StepContext
 from evenhand.learn.proposals import Neighbours, Proposal
-from evenhand.problem.problem import Seen
+from evenhand.problem.problem import AgentView
 
 try:
     from stable_baselines3.common.buffers import ReplayBuffer
@@ -68,7 +68,7 @@ class CounterfactualReplayBuffer(ReplayBuffer):
             )
         fairness.problem.require_memory_pays()
         self.fairness, self.proposal, self.imagined = fairness, proposal, int(imagined)
-        self._lived: list[np.ndarray] | None = None  # a leaf of `Lived` each: [place, env, …]
+        self._lived: list[np.ndarray] | None = None  # a leaf of `StepContext` each: [place, env, …]
         self._form: Any = None
         self._checked = 0
 
@@ -133,13 +133,13 @@ class CounterfactualReplayBuffer(ReplayBuffer):
         parts, exist = self.proposal.near(memory.imaginable(real))
         chosen = _drawn(exist, which)
         proposed = memory.imagined(real, parts[chosen])
-        after, books, pay = problem.imagine(proposed, lived.books, lived.step, lived.over)
+        after, books, pay = problem.imagine(proposed, lived.books, lived.step, lived.is_over)
         changed = (how % (1 + self.imagined) > 0) & exist[chosen]
-        shown = self.fairness.code(Seen(proposed, lived.books.filter, lived.books.fold))
-        then = self.fairness.code(Seen(after, books.filter, books.fold))
+        shown = self.fairness.code(AgentView(proposed, lived.books.filter, lived.books.fold))
+        then = self.fairness.code(AgentView(after, books.filter, books.fold))
         return changed, shown, then, pay
 
-    def _require_memory_pays(self, lived: Lived, paid: float) -> None:
+    def _require_memory_pays(self, lived: StepContext, paid: float) -> None:
         """Compare what the memory claims to be paid with what was paid, for some experiences."""
         problem = self.fairness.problem
         memory, _, claimed = problem.imagine(*lived)
@@ -156,7 +156,7 @@ class CounterfactualReplayBuffer(ReplayBuffer):
         return {name: value for name, value in self.__dict__.items() if name != "_compiled"}
 
 
-def _lived(info: dict[str, Any]) -> Lived:
+def _lived(info: dict[str, Any]) -> StepContext:
     if "lived" not in info:
         raise BadParameter(
             "the environment does not tell what imagining takes: put a FairnessWrapper around it."

@@ -17,10 +17,10 @@ import numpy as np
 
 from evenhand.errors import BadParameter, MemoryDoesNotPay, UnequalLengths
 from evenhand.fairness.trace import Override, Step
-from evenhand.learn.deep.agent import DeepAgent, Happened, Learner
+from evenhand.learn.deep.agent import AgentState, DecisionRecord, DeepAgent
 from evenhand.memory.attribute import Attribute
-from evenhand.problem.problem import Augmented, Problem
-from evenhand.problem.reward import Books
+from evenhand.problem.problem import AugmentedState, Problem
+from evenhand.problem.reward import SchemeState
 from evenhand.process.process import Process, Transition
 
 if TYPE_CHECKING:
@@ -59,7 +59,7 @@ class HostWorld:
     def step(self, key: PRNGKeyArray, state: Any, action: Any) -> tuple[Any, Step]:
         raise BadParameter("this environment runs on the host: use learn.host.HostLoop.")
 
-    def over(self, state: Any) -> Bool[Array, ""]:
+    def is_over(self, state: Any) -> Bool[Array, ""]:
         raise BadParameter("this environment runs on the host: use learn.host.HostLoop.")
 
     def achieved(self, world: Any) -> Bool[Array, ""]:
@@ -90,7 +90,7 @@ class HostLoop:
     def __post_init__(self) -> None:
         world = self.agent.problem.environment
         if not isinstance(world, HostWorld):
-            raise BadParameter("this environment is JAX: use the agent's own `walk`.")
+            raise BadParameter("this environment is JAX: use the agent's own `train_steps`.")
         self.world = world
         if getattr(self.agent, "imagines", False):
             self._require_memory_pays()
@@ -98,27 +98,27 @@ class HostLoop:
         self._state = world.process.initial(self.rng)
         self._decided = 0
         start = jax.jit(self.agent.begin)(key, weights_key, self._first(self._state))
-        self.learners: Learner = jax.tree.map(lambda leaf: jnp.asarray(leaf)[None], start)
+        self.learners: AgentState = jax.tree.map(lambda leaf: jnp.asarray(leaf)[None], start)
         self._carry, self._action = self._choose(self.learners)
 
-    def walk(self, steps: int) -> None:
+    def train_steps(self, steps: int) -> None:
         """That many decisions, learning after each."""
         for _ in range(steps):
             answer = self._answer(int(self._action))
             cut = self._decided == self.world.horizon
-            over = answer.terminated or answer.truncated or cut
+            is_over = answer.terminated or answer.truncated or cut
             after = answer.next_state
-            if over:
+            if is_over:
                 self._state = self.world.process.initial(self.rng)
                 self._decided = 0
-            first = self.world.seen(self._state) if over else self._blank
+            first = self.world.seen(self._state) if is_over else self._blank
             self.learners, self._carry, self._action = self._advance(
                 self.learners,
                 self._carry,
                 self._action,
                 (np.asarray(answer.rewards, dtype=np.float32), _override(self.world, answer)),
                 (self.world.seen(after), first),
-                (bool(over), bool(answer.terminated)),
+                (bool(is_over), bool(answer.terminated)),
             )
 
     def _answer(self, action: int) -> Transition:
@@ -154,15 +154,15 @@ class HostLoop:
             carry, action = self._greedy(weights, carry, augmented)
             answer = process.step(state, int(action), rng)
             state = answer.next_state
-            over = answer.terminated or answer.truncated or time == self.world.horizon - 1
+            is_over = answer.terminated or answer.truncated or time == self.world.horizon - 1
             paid = np.asarray(answer.rewards, dtype=np.float32), _override(self.world, answer)
-            augmented, pay = self._follow(augmented, action, paid, self.world.seen(state), over)
+            augmented, pay = self._follow(augmented, action, paid, self.world.seen(state), is_over)
             score += problem.discount**time * float(pay)
-            if over:
+            if is_over:
                 break
         return score
 
-    def _first(self, state: Any) -> Augmented:
+    def _first(self, state: Any) -> AugmentedState:
         template = self.agent.problem.initial(jax.random.key(0))
         return template._replace(state=jnp.asarray(self.world.seen(state)))
 
@@ -172,7 +172,7 @@ class HostLoop:
 
     @cached_property
     def _choose(self) -> Any:
-        def choose(learners: Learner) -> tuple[Any, Any]:
+        def choose(learners: AgentState) -> tuple[Any, Any]:
             learner = jax.tree.map(lambda leaf: leaf[0], learners)
             # The key that the next step will split, so that no randomness is used twice.
             key = jax.random.fold_in(learner.key, 1)
@@ -185,14 +185,21 @@ class HostLoop:
         agent, problem = self.agent, self.agent.problem
 
         def advance(
-            learners: Learner, carry: Any, action: Any, paid: Any, seen: Any, ended: Any
-        ) -> tuple[Learner, Any, Any]:
+            learners: AgentState, carry: Any, action: Any, paid: Any, seen: Any, ended: Any
+        ) -> tuple[AgentState, Any, Any]:
             learner = jax.tree.map(lambda leaf: leaf[0], learners)
-            (rewards, override), (state, first), (over, terminated) = paid, seen, ended
+            (rewards, override), (state, first), (is_over, terminated) = paid, seen, ended
             step = Step(action, rewards, state, override)
-            after, pay = problem.after(learner.augmented, step, state, over)
-            happened = Happened(
-                learner.augmented, learner.carry, learner.time, step, after, pay, over, terminated
+            after, pay = problem.after(learner.augmented, step, state, is_over)
+            happened = DecisionRecord(
+                learner.augmented,
+                learner.carry,
+                learner.time,
+                step,
+                after,
+                pay,
+                is_over,
+                terminated,
             )
             start = problem.initial(jax.random.key(0))._replace(state=first)
             learner = agent.take_in(learner, happened, carry, start)
@@ -206,7 +213,7 @@ class HostLoop:
 
     @cached_property
     def _greedy(self) -> Any:
-        def greedy(weights: Any, carry: Any, augmented: Augmented) -> tuple[Any, Any]:
+        def greedy(weights: Any, carry: Any, augmented: AugmentedState) -> tuple[Any, Any]:
             features = self.agent.encode(augmented)
             carry, values = self.agent.network.apply(weights, carry, features)
             return carry, jnp.argmax(values)
@@ -217,9 +224,11 @@ class HostLoop:
     def _follow(self) -> Any:
         problem = self.agent.problem
 
-        def follow(augmented: Augmented, action: Any, paid: Any, state: Any, over: Any) -> Any:
+        def follow(
+            augmented: AugmentedState, action: Any, paid: Any, state: Any, is_over: Any
+        ) -> Any:
             step = Step(action, paid[0], state, paid[1])
-            return problem.after(augmented, step, state, over)
+            return problem.after(augmented, step, state, is_over)
 
         return jax.jit(follow)
 
@@ -233,27 +242,29 @@ class HostLoop:
             action = int(rng.integers(self.world.num_actions))
             answer = self.world.process.step(state, action, rng)
             state, decided = answer.next_state, decided + 1
-            over = answer.terminated or answer.truncated or decided == self.world.horizon
+            is_over = answer.terminated or answer.truncated or decided == self.world.horizon
             paid = np.asarray(answer.rewards, dtype=np.float32), _override(self.world, answer)
-            augmented, claimed, true = pays(augmented, action, paid, self.world.seen(state), over)
+            augmented, claimed, true = pays(
+                augmented, action, paid, self.world.seen(state), is_over
+            )
             if not np.isclose(claimed, true, rtol=1e-4, atol=1e-4, equal_nan=True):
                 raise MemoryDoesNotPay(
                     f"the memory ({problem.memory.describe()}) does not determine the pay: after "
                     f"{time + 1} random decisions it would be paid {float(claimed):g}, but the "
                     f"status is paid {float(true):g}. Use a memory that does, such as Full."
                 )
-            if over:
+            if is_over:
                 state, decided = self.world.process.initial(rng), 0
                 augmented = self._first(state)
 
 
 def _both_pays(
-    problem: Problem, augmented: Augmented, action: Any, paid: Any, state: Any, over: Any
-) -> tuple[Augmented, Any, Any]:
+    problem: Problem, augmented: AugmentedState, action: Any, paid: Any, state: Any, is_over: Any
+) -> tuple[AugmentedState, Any, Any]:
     step = Step(action, paid[0], state, paid[1])
-    books: Books = augmented.books
-    _, _, claimed = problem.imagine(augmented.memory, books, step, over)
-    after, true = problem.after(augmented, step, state, over)
+    books: SchemeState = augmented.books
+    _, _, claimed = problem.imagine(augmented.memory, books, step, is_over)
+    after, true = problem.after(augmented, step, state, is_over)
     return after, claimed, true
 
 

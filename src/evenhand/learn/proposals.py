@@ -46,7 +46,7 @@ class Neighbours(Proposal):
 
 
 @dataclass(frozen=True)
-class Nobody(Proposal):
+class NoProposal(Proposal):
     """No imagined memory: plain Q-learning."""
 
     def describe(self) -> str:

@@ -18,25 +18,29 @@ if TYPE_CHECKING:
     from jaxtyping import Array, Float
 
 
-def steps_left(time: Any, horizon: int, ends: bool, discount: float) -> Float[Array, ""]:
+def steps_left(
+    time: Any, horizon: int, horizon_terminates: bool, discount: float
+) -> Float[Array, ""]:
     """1 + γ + γ² + … over the steps left: to the horizon where it ends an episode, or for ever."""
-    if not ends:
+    if not horizon_terminates:
         return jnp.asarray(1.0 / (1.0 - discount))
     left = jnp.asarray(horizon - time, dtype=jnp.float32)
     return left if discount == 1.0 else (1.0 - discount**left) / (1.0 - discount)
 
 
 def shaping(
-    now: Any, then: Any, time: Any, horizon: int, ends: bool, discount: float
+    now: Any, then: Any, time: Any, horizon: int, horizon_terminates: bool, discount: float
 ) -> Float[Array, ""]:
     """γΦ(x') − Φ(x), from the welfare before and after the step that is the `time`-th from 0."""
-    left, next_left = (steps_left(t, horizon, ends, discount) for t in (time, time + 1))
+    left, next_left = (
+        steps_left(t, horizon, horizon_terminates, discount) for t in (time, time + 1)
+    )
     return discount * next_left * then - left * now
 
 
-def require_shaping(problem: Problem, ends: bool, discount: float) -> None:
+def require_shaping(problem: Problem, horizon_terminates: bool, discount: float) -> None:
     """Refuse shaping where the pay is not the welfare of every step."""
-    if problem.remember_fold or not reward_like(problem.scheme).holds:
+    if problem.augment_with_score or not reward_like(problem.scheme).holds:
         raise BadParameter("shaping is by welfare, for schemes that are sums of it at every step.")
-    if not ends and discount == 1.0:
+    if not horizon_terminates and discount == 1.0:
         raise BadParameter("shaping needs a discount below 1, or a horizon that ends.")

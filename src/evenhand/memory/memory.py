@@ -38,7 +38,7 @@ class Memory(ABC):
     def update(self, memory: Value, step: Step) -> Value:
         """μ: the memory after a step."""
 
-    def stands_for(self, memory: Value) -> Float[Array, " status"] | None:
+    def implied_status(self, memory: Value) -> Float[Array, " status"] | None:
         """The status vector this memory claims to know, as far as the pay depends on it.
 
         Full knows the counts. Min knows them up to a common amount, which is enough where only
@@ -74,7 +74,7 @@ class Full(Memory):
     def update(self, memory: Value, step: Step) -> Value:
         return memory + step.rewards
 
-    def stands_for(self, memory: Value) -> Float[Array, " status"]:
+    def implied_status(self, memory: Value) -> Float[Array, " status"]:
         return memory
 
     def describe(self) -> str:
@@ -91,7 +91,7 @@ class Min(Memory):
     def update(self, memory: Value, step: Step) -> Value:
         return _minus_least(memory + step.rewards)
 
-    def stands_for(self, memory: Value) -> Float[Array, " status"]:
+    def implied_status(self, memory: Value) -> Float[Array, " status"]:
         return memory
 
     def describe(self) -> str:
@@ -130,7 +130,7 @@ class GroupFull(Memory):
     def update(self, memory: Value, step: Step) -> Value:
         return memory + self.groups.totals(step.rewards)
 
-    def stands_for(self, memory: Value) -> Float[Array, " status"]:
+    def implied_status(self, memory: Value) -> Float[Array, " status"]:
         return memory
 
     def attributes(self, memory: Value, horizon: int, size: int) -> tuple[Attribute, ...]:
@@ -156,7 +156,7 @@ class GroupDifference(Memory):
     def update(self, memory: Value, step: Step) -> Value:
         return _minus_least(memory + self.groups.totals(step.rewards))
 
-    def stands_for(self, memory: Value) -> Float[Array, " status"]:
+    def implied_status(self, memory: Value) -> Float[Array, " status"]:
         return memory
 
     def attributes(self, memory: Value, horizon: int, size: int) -> tuple[Attribute, ...]:
@@ -220,7 +220,7 @@ class OfStatus(Memory):
     def update(self, memory: Value, step: Step) -> Value:
         return self.status.update(memory, step)
 
-    def stands_for(self, memory: Value) -> Float[Array, " status"]:
+    def implied_status(self, memory: Value) -> Float[Array, " status"]:
         return self.status.value(memory)
 
     def attributes(self, memory: Value, horizon: int, size: int) -> tuple[Attribute, ...]:
@@ -273,9 +273,9 @@ class Product(Memory):
         pairs = zip(self.parts, memory, strict=True)
         return tuple(part.update(value, step) for part, value in pairs)
 
-    def stands_for(self, memory: Value) -> Float[Array, " status"] | None:
+    def implied_status(self, memory: Value) -> Float[Array, " status"] | None:
         claim = self._claim(memory)
-        return None if claim is None else self.parts[claim].stands_for(memory[claim])
+        return None if claim is None else self.parts[claim].implied_status(memory[claim])
 
     def imaginable(self, memory: Value) -> Value:
         claim = self._claim(memory)
@@ -295,7 +295,7 @@ class Product(Memory):
     def _claim(self, memory: Value) -> int | None:
         """Which part claims to know a status."""
         pairs = zip(self.parts, memory, strict=True)
-        claims = (i for i, (p, value) in enumerate(pairs) if p.stands_for(value) is not None)
+        claims = (i for i, (p, value) in enumerate(pairs) if p.implied_status(value) is not None)
         return next(claims, None)
 
     def describe(self) -> str:

@@ -12,12 +12,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from evenhand.auditing.answer.verdict_text import number
+from evenhand._util.wording import format_number, join_tied
 from evenhand.auditing.judging.calendar import Period
-from evenhand.auditing.judging.questions import EveryPeriod, Question, moment_labels
+from evenhand.auditing.judging.questions import EveryPeriod, Question
 from evenhand.auditing.judging.ranking import Standing
 from evenhand.auditing.judging.running_totals import Tally
-from evenhand.auditing.notes import equals
+from evenhand.auditing.reading.moments import moment_labels
 from evenhand.auditing.reading.roster import Roster, presence
 from evenhand.errors import BadParameter
 from evenhand.fairness.scheme import FairnessScheme
@@ -165,7 +165,7 @@ class Monitor:
         if not len(block.statuses):
             return []
         scores, before = self.stream.running(block), self.tally.assessments
-        apart, below = self.tally.take(block)
+        deviation, below = self.tally.take(block)
         rows, places = np.nonzero(below)
         return [
             Findings(
@@ -174,31 +174,33 @@ class Monitor:
                 scores=scores,
                 welfare=block.contributions if block.contributions.ndim == 1 else scores,
                 who=places,
-                far=apart[rows, places],
+                far=deviation[rows, places],
                 ends=np.cumsum(below.sum(axis=1)),
                 names=self._name_array,
                 keys=self._key_array,
-                alerts=self._alerts(block, apart, scores),
+                alerts=self._alerts(block, deviation, scores),
             )
         ]
 
     def _alerts(
-        self, block: Block, apart: Float[np.ndarray, "k n"], scores: Float[np.ndarray, " k"]
+        self, block: Block, deviation: Float[np.ndarray, "k n"], scores: Float[np.ndarray, " k"]
     ) -> dict[int, Line]:
         """What is past a threshold; an alert begins where the assessment before had none."""
         reasons: dict[int, list[str]] = {}
         if self.max_unfairness is not None:
-            lowest = np.nanmin(apart, axis=1)
+            lowest = np.nanmin(deviation, axis=1)
             for k in np.flatnonzero(-lowest > self.max_unfairness).tolist():
-                lowest_here = Standing.of(apart[k], block.statuses[k]).lowest
+                lowest_here = Standing.of(deviation[k], block.statuses[k]).lowest
                 names = [self.judged_names[place] for place in lowest_here]
                 are = "is" if len(names) == 1 else "are"
-                far = f"{equals(names)} {are} {number(-float(lowest[k]))} below the mean"
-                reasons.setdefault(k, []).append(f"{far}, more than {number(self.max_unfairness)}")
+                far = f"{join_tied(names)} {are} {format_number(-float(lowest[k]))} below the mean"
+                reasons.setdefault(k, []).append(
+                    f"{far}, more than {format_number(self.max_unfairness)}"
+                )
         if self.min_score is not None:
             for k in np.flatnonzero(scores < self.min_score).tolist():
-                low = f"the score is {number(float(scores[k]))}"
-                reasons.setdefault(k, []).append(f"{low}, below {number(self.min_score)}")
+                low = f"the score is {format_number(float(scores[k]))}"
+                reasons.setdefault(k, []).append(f"{low}, below {format_number(self.min_score)}")
         found: dict[int, Line] = {}
         for k in sorted(reasons):
             begins = k - 1 not in reasons if k else not self._alarmed

@@ -3,15 +3,15 @@
 from evenhand.planning.evaluation import Evaluation, evaluate, regret
 from evenhand.planning.exogenous_noise import MDPEnvironment, noise_distribution
 from evenhand.planning.plan_file import load_plan, save_plan
-from evenhand.planning.planner import Plan, Reasons, plan
+from evenhand.planning.planner import Plan, PlanReasons, plan
 from evenhand.planning.price import PriceTable, price_of_memory, standard_memories
 
 __all__ = [
     "Evaluation",
     "MDPEnvironment",
     "Plan",
+    "PlanReasons",
     "PriceTable",
-    "Reasons",
     "evaluate",
     "load_plan",
     "noise_distribution",

@@ -17,7 +17,7 @@ from evenhand.errors import CannotPlan, TooLarge
 from evenhand.planning.model import Model
 from evenhand.planning.planner import Plan
 from evenhand.planning.solve import backward, uniform
-from evenhand.planning.state_table import MEMORY_LIMIT, Table, tabulate
+from evenhand.planning.state_table import MEMORY_LIMIT, StateTable, tabulate
 from evenhand.problem.problem import Problem
 
 if TYPE_CHECKING:
@@ -96,7 +96,7 @@ def _uses_key(problem: Problem, policy: Act) -> bool:
     return any(traced.invars[0] is used for eqn in traced.eqns for used in eqn.invars)
 
 
-def _decisions(table: Table, policy: Act) -> Any:
+def _decisions(table: StateTable, policy: Act) -> Any:
     """The policy's action for blocks of states of the table, under every value of the noise."""
     model, noises = table.model, table.model.noise[0]
     key = jax.random.key(0)
@@ -116,7 +116,7 @@ def _decisions(table: Table, policy: Act) -> Any:
 
 
 def _chosen(
-    decide: Any, table: Table, q: Float[np.ndarray, "effect state"], time: int, start: int
+    decide: Any, table: StateTable, q: Float[np.ndarray, "effect state"], time: int, start: int
 ) -> Float[np.ndarray, " state"]:
     """E_ξ Q(x, ξ, π(x, ξ))."""
     actions = decide(time, start, start + q.shape[1])
@@ -125,7 +125,7 @@ def _chosen(
     return np.take_along_axis(q.T, chosen, axis=1) @ chance
 
 
-def _distribution(table: Table, decide: Any) -> tuple[np.ndarray, np.ndarray]:
+def _distribution(table: StateTable, decide: Any) -> tuple[np.ndarray, np.ndarray]:
     """Every score an episode can have under the policy, with its probability.
 
     Carried forward: the probability of each pair of a state and what has been paid so far.

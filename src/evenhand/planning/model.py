@@ -19,7 +19,7 @@ from evenhand.envs import Environment, OutcomesNotFinite, State
 from evenhand.errors import BadParameter, CannotPlan
 from evenhand.fairness.trace import Step
 from evenhand.planning.symmetry import canonical_order, exchangeable
-from evenhand.problem.problem import Augmented, Problem
+from evenhand.problem.problem import AugmentedState, Problem
 
 if TYPE_CHECKING:
     from jaxtyping import Bool, Float, Int
@@ -62,7 +62,7 @@ class Model:
             )
         own = [
             name
-            for name in ("step", "initial", "over")
+            for name in ("step", "initial", "is_over")
             if getattr(type(env), name) is not getattr(Environment, name)
         ]
         if own:
@@ -154,7 +154,7 @@ class Model:
         """The row of the start."""
         return self.order(self.to_rows(jax.tree.map(lambda leaf: leaf[None], self._start)))
 
-    def placed(self, augmented: Augmented) -> tuple[Any, Any]:
+    def placed(self, augmented: AugmentedState) -> tuple[Any, Any]:
         """The worlds of augmented states, and what is carried of them."""
         books = augmented.books
         if self.use_memory:
@@ -294,13 +294,15 @@ class Model:
         override = env.override(state, action, after) if env.may_override else None
         # The next noise is not known yet, and nothing that is carried may depend on it.
         step = Step(action, env.rewards(state, action, after), State(after, None), override)
-        over = env.over(State(after, None))
+        is_over = env.is_over(State(after, None))
         if self.use_memory:
             memory = problem.memory.update(books.status, step)
-            vector = problem.memory.stands_for(memory)
-            books, pay = problem.pay.settle(books._replace(status=memory), vector, step, over)
+            vector = problem.memory.implied_status(memory)
+            books, pay = problem.pay.step_reward(
+                books._replace(status=memory), vector, step, is_over
+            )
         else:
-            books, pay = problem.pay.update(books, step, over)
+            books, pay = problem.pay.update(books, step, is_over)
         carried = (books, problem.memory.update(seen, step)) if self.carry_memory else books
         if not self.keep_time:
             after = after._replace(time=jnp.zeros_like(after.time))

@@ -28,7 +28,7 @@ from evenhand.planning.restricted import Decisions, Restricted
 if TYPE_CHECKING:
     from jaxtyping import Bool, Float, Int
 
-MOST_FLOWS = 200_000  # a larger program is not worth starting
+MAX_FLOWS = 200_000  # a larger program is not worth starting
 SCALE = 100.0  # the solver stops within 1e-6 of the best, which is then 1e-8 of a score
 
 
@@ -51,7 +51,7 @@ def prove(
     remaining = time_limit - (time.monotonic() - started)
     # Policies left out score less than what is reached, so the relaxation may fall below it.
     relaxed = max(reached, relaxed)
-    if flows > MOST_FLOWS or remaining <= 0:
+    if flows > MAX_FLOWS or remaining <= 0:
         return relaxed, decisions
     program = _program(restricted, allowed)
     whole = np.concatenate(program.whole)

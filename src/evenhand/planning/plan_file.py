@@ -14,7 +14,7 @@ from evenhand.fairness.scheme_file import from_table, from_toml, to_table, to_to
 from evenhand.memory.memory import MEMORIES
 from evenhand.planning.model import Model
 from evenhand.planning.planner import Plan
-from evenhand.planning.state_table import Index, Table
+from evenhand.planning.state_table import Index, StateTable
 from evenhand.problem.problem import Problem
 
 ARRAYS = ("rows", "within", "following", "probability", "pay", "last_pay", "values", "ends")
@@ -38,7 +38,7 @@ def save_plan(plan: Plan, path: str | os.PathLike[str]) -> None:
         "environment": to_table(problem.environment, ENVIRONMENTS),
         "scheme": to_toml(problem.scheme),
         "memory": to_table(problem.memory, MEMORIES),
-        "remember_fold": problem.remember_fold,
+        "augment_with_score": problem.augment_with_score,
         "use_memory": table.model.use_memory,
         "canonical": table.model.canonical,
         "horizon": table.horizon,
@@ -54,16 +54,16 @@ def load_plan(path: str | os.PathLike[str]) -> Plan:
         from_table(header["environment"], ENVIRONMENTS, "environment"),
         from_toml(header["scheme"]),
         from_table(header["memory"], MEMORIES, "memory"),
-        header["remember_fold"],
+        header["augment_with_score"],
     )
     return Plan(_table(problem, header, arrays), _values(arrays), header["error"])
 
 
-def _table(problem: Problem, header: dict[str, Any], arrays: dict[str, np.ndarray]) -> Table:
+def _table(problem: Problem, header: dict[str, Any], arrays: dict[str, np.ndarray]) -> StateTable:
     model = Model(problem, header["use_memory"], header["canonical"])
     index = Index(arrays["rows"].shape[1])
     index.number_in_order(arrays["rows"])
-    return Table(
+    return StateTable(
         model,
         header["horizon"],
         arrays["rows"],

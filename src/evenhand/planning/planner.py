@@ -12,8 +12,8 @@ import numpy as np
 from evenhand.errors import BadParameter, CannotPlan
 from evenhand.planning.model import Model, require_listed
 from evenhand.planning.solve import backward, effect_values, uniform, value_iteration
-from evenhand.planning.state_table import MEMORY_LIMIT, Progress, Table, tabulate
-from evenhand.problem.problem import Augmented, Problem
+from evenhand.planning.state_table import MEMORY_LIMIT, Progress, StateTable, tabulate
+from evenhand.problem.problem import AugmentedState, Problem
 
 if TYPE_CHECKING:
     from jaxtyping import Float, Int
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 TIES = 1e-9  # action values closer than this are equally good
 
 
-class Reasons(NamedTuple):
+class PlanReasons(NamedTuple):
     """What now, and why: the best action and the value of each."""
 
     action: int
@@ -37,7 +37,7 @@ class Reasons(NamedTuple):
 class Plan:
     """What `plan(problem)` found. It is a policy: time-dependent where the horizon is finite."""
 
-    table: Table = field(repr=False)
+    table: StateTable = field(repr=False)
     values: list[Float[np.ndarray, " state"]] = field(repr=False)  # by step number
     error: float = 0.0  # without a horizon: the values are within this of the optimum
 
@@ -90,14 +90,14 @@ class Plan:
     def _values_at(self, time: int) -> Float[np.ndarray, " state"]:
         return self.values[0 if self.table.horizon is None else time]
 
-    def explain(self, augmented: Augmented) -> Reasons:
+    def explain(self, augmented: AugmentedState) -> PlanReasons:
         """What now, and why: the value of each action in an augmented state."""
         many = jax.tree.map(lambda leaf: np.asarray(leaf)[None], augmented)
         actions, values = self.act_many(int(augmented.state.world.time), many)
-        return Reasons(int(actions[0]), values[0])
+        return PlanReasons(int(actions[0]), values[0])
 
     def act_many(
-        self, time: int, augmented: Augmented
+        self, time: int, augmented: AugmentedState
     ) -> tuple[Int[np.ndarray, " run"], Float[np.ndarray, "run action"]]:
         """The best action, and the value of each, for many augmented states at one step number."""
         model = self.table.model

@@ -22,7 +22,7 @@ from evenhand.memory.memory import Full, LastWinner, Memory, Min, Nothing, Reset
 from evenhand.planning.occupancy import prove
 from evenhand.planning.planner import plan
 from evenhand.planning.restricted import Decisions, Restricted, ascend, restrict, starts
-from evenhand.problem.problem import Environment, Problem
+from evenhand.problem.problem import EnvironmentLike, Problem
 
 TOLERANCE = 1e-6  # the solver's own: bounds this close are one number
 REACHED = 1e-9  # a policy this close to the optimum over all policies needs no other proof
@@ -150,25 +150,25 @@ def standard_memories(n: int, windows: tuple[int, ...] = (1, 2, 3)) -> dict[str,
 
 
 def price_of_memory(
-    environment: Environment,
+    environment: EnvironmentLike,
     scheme: FairnessScheme,
     memories: Mapping[str, Memory],
     time_limit: float = 60.0,
     seed: int = 0,
-    remember_fold: bool = False,
+    augment_with_score: bool = False,
 ) -> PriceTable:
     """The best score that each memory allows, proved or bounded.
 
     `time_limit` is in seconds, for the proof of each memory; 0 asks for bounds alone. With
-    `remember_fold` (see `Problem`) schemes that are not sums are priced too, their running score
-    seen.
+    `augment_with_score` (see `Problem`) schemes that are not sums are priced too, their running
+    score seen.
     """
     _require(memories, time_limit, seed)
-    whole = plan(Problem(environment, scheme, Full(), remember_fold))
+    whole = plan(Problem(environment, scheme, Full(), augment_with_score))
     optimum = whole.value
 
     def best(memory: Memory) -> _Found:
-        restricted = restrict(Problem(environment, scheme, memory, remember_fold))
+        restricted = restrict(Problem(environment, scheme, memory, augment_with_score))
         return _best(restricted, optimum, time_limit, np.random.default_rng(seed))
 
     found = {name: best(memory) for name, memory in memories.items()}

@@ -21,7 +21,7 @@ from evenhand.envs import State
 from evenhand.fairness.trace import Override, Step
 from evenhand.planning.model import Model, require_listed
 from evenhand.planning.solve import backward, effect_values
-from evenhand.planning.state_table import Table, tabulate
+from evenhand.planning.state_table import StateTable, tabulate
 from evenhand.problem.problem import Problem
 
 if TYPE_CHECKING:
@@ -41,7 +41,7 @@ class Restricted:
     the running score where it is remembered.
     """
 
-    table: Table
+    table: StateTable
     layers: list[Int[np.ndarray, " state"]]  # the states reachable at each decision
     chance: Float[np.ndarray, " noise"]
     effects: Int[np.ndarray, "noise action"]
@@ -177,7 +177,7 @@ def restrict(problem: Problem) -> Restricted:
     )
 
 
-def _joint_table(problem: Problem) -> Table:
+def _joint_table(problem: Problem) -> StateTable:
     # Two ways of wasting a doughnut are one effect, unless what is carried tells them apart.
     merge = not _reads_action(problem)
     model = Model(problem, canonical=False, merge_effects=merge, carry_memory=True)
@@ -202,8 +202,8 @@ def _reads_action(problem: Problem) -> bool:
         memory, books = jax.tree.map(
             jnp.asarray, (problem.memory.init(size), problem.pay.init(size))
         )
-        over = environment.over(State(world, None))
-        return problem.memory.update(memory, step), problem.pay.update(books, step, over)
+        is_over = environment.is_over(State(world, None))
+        return problem.memory.update(memory, step), problem.pay.update(books, step, is_over)
 
     with jax.enable_x64(True):
         program = jax.make_jaxpr(carry)(0).jaxpr
@@ -217,7 +217,7 @@ def _observe(problem: Problem) -> Any:
 
 
 def _layers(
-    table: Table, effects: Int[np.ndarray, " effect"], horizon: int
+    table: StateTable, effects: Int[np.ndarray, " effect"], horizon: int
 ) -> list[Int[np.ndarray, " state"]]:
     """The states reachable at each step number, by effects that some possible noise allows."""
     layers = [np.zeros(1, dtype=np.int64)]

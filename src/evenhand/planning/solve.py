@@ -12,18 +12,18 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from evenhand.errors import CannotPlan
-from evenhand.planning.state_table import Progress, Table
+from evenhand.planning.state_table import Progress, StateTable
 
 if TYPE_CHECKING:
     from jaxtyping import Float
 
 BLOCK = 1 << 13  # states at a time, so that their action values stay in the cache
 
-Choice = Callable[[Table, "Float[np.ndarray, 'effect state']", int, int], np.ndarray]
+Choice = Callable[[StateTable, "Float[np.ndarray, 'effect state']", int, int], np.ndarray]
 
 
 def best(
-    table: Table, values: Float[np.ndarray, "effect state"], time: int, start: int
+    table: StateTable, values: Float[np.ndarray, "effect state"], time: int, start: int
 ) -> Float[np.ndarray, " state"]:
     """E_ξ max_a Q(x, ξ, a)."""
     effects, chance = table.model.effects, table.model.noise[1]
@@ -39,7 +39,7 @@ def best(
 
 
 def uniform(
-    table: Table, values: Float[np.ndarray, "effect state"], time: int, start: int
+    table: StateTable, values: Float[np.ndarray, "effect state"], time: int, start: int
 ) -> Float[np.ndarray, " state"]:
     """E_ξ of the mean over actions: the value of acting at random."""
     effects, chance = table.model.effects, table.model.noise[1]
@@ -49,7 +49,7 @@ def uniform(
 
 
 def effect_values(
-    table: Table, after: Float[np.ndarray, " state"], states: slice | np.ndarray, last: bool
+    table: StateTable, after: Float[np.ndarray, " state"], states: slice | np.ndarray, last: bool
 ) -> Float[np.ndarray, "effect state"]:
     """Q of each effect: its expected pay, and the value of what follows."""
     pay = (table.last_pay if last else table.pay)[:, states]
@@ -59,7 +59,7 @@ def effect_values(
 
 
 def backward(
-    table: Table, choice: Choice = best, progress: Progress | None = None
+    table: StateTable, choice: Choice = best, progress: Progress | None = None
 ) -> list[Float[np.ndarray, " state"]]:
     """Backward induction: the value of every state at step numbers 0, …, T, under a choice."""
     horizon = table.horizon
@@ -81,7 +81,7 @@ def backward(
     return values[::-1]
 
 
-def _require_assessed(table: Table, values: list[Float[np.ndarray, " state"]]) -> None:
+def _require_assessed(table: StateTable, values: list[Float[np.ndarray, " state"]]) -> None:
     """Refuse a scheme under which an episode can end unassessed, with such an end as witness."""
     if np.isfinite(values[-1][0]):
         return
@@ -99,7 +99,7 @@ def _require_assessed(table: Table, values: list[Float[np.ndarray, " state"]]) -
 
 
 def value_iteration(
-    table: Table, tolerance: float = 1e-9, max_sweeps: int = 1_000_000
+    table: StateTable, tolerance: float = 1e-9, max_sweeps: int = 1_000_000
 ) -> tuple[Float[np.ndarray, " state"], float]:
     """The discounted values without a horizon, and a bound on their error.
 

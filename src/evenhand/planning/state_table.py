@@ -24,13 +24,13 @@ if TYPE_CHECKING:
 # Numbers closer than this are one number: sums of logarithms differ by rounding alone.
 RESOLUTION = 2.0**-32
 NEAR = 1e-5  # a row of float32 numbers is this near, relative to the largest, to what it means
-MOST_CLOSED = 300_000  # states without a horizon, after which they are taken to have no end
+MAX_CLOSED = 300_000  # states without a horizon, after which they are taken to have no end
 MEMORY_LIMIT = 5 * 2**30  # bytes that a plan may take, unless told otherwise
 Progress = Callable[[int, int], None]  # how many steps are done, of how many
 
 
 @dataclass(frozen=True, eq=False)
-class Table:
+class StateTable:
     """The reachable states of a model and their successors, for effects and outcomes flattened."""
 
     model: Model
@@ -161,7 +161,7 @@ def tabulate(
     memory_limit: float = MEMORY_LIMIT,
     progress: Progress | None = None,
     beyond: int = 0,
-) -> Table:
+) -> StateTable:
     """Every state reachable within the horizon (and `beyond` steps more), or until none is new."""
     index = Index(model.start.shape[1])
     index.number(model.start)
@@ -199,7 +199,9 @@ def tabulate(
     following, probability, pay, last_pay = (
         np.ascontiguousarray(np.moveaxis(part, 0, -1)) for part in joined
     )
-    table = Table(model, horizon, index.rows, within, following, probability, pay, last_pay, index)
+    table = StateTable(
+        model, horizon, index.rows, within, following, probability, pay, last_pay, index
+    )
     if _depends_on_time(table):
         model = replace(model, keep_time=True)
         return tabulate(model, horizon, memory_limit, progress, beyond)
@@ -238,7 +240,7 @@ def _require_room(
     model: Model, index: Index, within: list[int], horizon: int | None, memory_limit: float
 ) -> None:
     """Refuse, as soon as it can be told, a problem with more states than there is room for."""
-    if horizon is None and len(index) > MOST_CLOSED:
+    if horizon is None and len(index) > MAX_CLOSED:
         raise TooLarge(
             f"there is no end of new states: {len(index):,} were found and each leads to more, so "
             "the problem cannot be planned without a horizon. Give it one, or a status with "
@@ -268,7 +270,7 @@ def estimate_states(within: list[int], horizon: int | None) -> float:
     return found * ((horizon + 1) / (steps + 1)) ** power
 
 
-def _require_effects(table: Table) -> None:
+def _require_effects(table: StateTable) -> None:
     """Check on some states that pairs of noise and action declared alike are alike."""
     model = table.model
     if model.environment.effects() is None or not model.merge_effects:
@@ -288,7 +290,7 @@ def _require_effects(table: Table) -> None:
             )
 
 
-def _depends_on_time(table: Table) -> bool:
+def _depends_on_time(table: StateTable) -> bool:
     """Whether what follows a state depends on the step number, beyond whether it is the last."""
     horizon, model = table.horizon, table.model
     if horizon is None or model.keep_time:
@@ -309,7 +311,7 @@ def _apart(some: np.ndarray, others: np.ndarray) -> bool:
     return not np.allclose(some, others, rtol=1e-9, atol=1e-9, equal_nan=True)
 
 
-def _require_defined(table: Table) -> None:
+def _require_defined(table: StateTable) -> None:
     """Refuse a welfare that is undefined for some status that can come about."""
     for pay in (table.pay, table.last_pay):
         if np.isinf(pay).any():

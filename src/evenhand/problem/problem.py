@@ -17,7 +17,7 @@ from evenhand.fairness.scheme import FairnessScheme
 from evenhand.fairness.trace import Step
 from evenhand.memory.attribute import Attribute
 from evenhand.memory.memory import Full, Memory
-from evenhand.problem.reward import Books, Pay
+from evenhand.problem.reward import FairnessReward, SchemeState
 
 if TYPE_CHECKING:
     from jaxtyping import Bool, Float, PRNGKeyArray
@@ -26,8 +26,8 @@ if TYPE_CHECKING:
 LONGEST_CHECK = 256  # steps of an episode along which a memory's claim is compared with the pay
 
 
-class Environment(Protocol):
-    """What a problem asks of an environment; `envs.Environment` answers it in pure JAX."""
+class EnvironmentLike(Protocol):
+    """What a problem asks of an environment; `envs.EnvironmentLike` answers it in pure JAX."""
 
     @property
     def num_stakeholders(self) -> int: ...
@@ -39,17 +39,17 @@ class Environment(Protocol):
     def may_override(self) -> bool: ...
     @property
     def compiled(self) -> bool:
-        """Whether `initial`, `step` and `over` are JAX, or the environment runs on the host."""
+        """Whether `initial`, `step` and `is_over` are JAX, or the environment runs on the host."""
         ...
 
     def initial(self, key: PRNGKeyArray) -> Any: ...
     def step(self, key: PRNGKeyArray, state: Any, action: Any) -> tuple[Any, Step]: ...
-    def over(self, state: Any) -> Bool[Array, ""]: ...
+    def is_over(self, state: Any) -> Bool[Array, ""]: ...
     def attributes(self, state: Any) -> tuple[Attribute, ...]: ...
     def achieved(self, world: Any) -> Bool[Array, ""]: ...
 
 
-class Seen(NamedTuple):
+class AgentView(NamedTuple):
     """What the decider knows besides the state: its memory, and what the scheme makes it carry."""
 
     memory: Any
@@ -57,16 +57,16 @@ class Seen(NamedTuple):
     fold: Any  # the running score, where the scheme is not a sum of per-step rewards
 
 
-class Augmented(NamedTuple):
+class AugmentedState(NamedTuple):
     """An augmented state: ⟨s, m⟩, and the scheme's books, which pay."""
 
     state: Any
     memory: Any
-    books: Books
+    books: SchemeState
 
     @property
-    def seen(self) -> Seen:
-        return Seen(self.memory, self.books.filter, self.books.fold)
+    def seen(self) -> AgentView:
+        return AgentView(self.memory, self.books.filter, self.books.fold)
 
 
 @dataclass(frozen=True)
@@ -76,18 +76,18 @@ class Problem:
     What pays and what is seen are two things. The pay comes from the scheme's own books; the
     decider sees the memory chosen for it. Counters of periodic and bounded filters are added to
     what it sees by themselves. A scheme that is not a sum of per-step rewards is refused, unless
-    `remember_fold` adds its running value to what is seen; then the pay of a step is by how much
-    it changed the score so far.
+    `augment_with_score` adds its running value to what is seen; then the pay of a step is by how
+    much it changed the score so far.
     """
 
-    environment: Environment
+    environment: EnvironmentLike
     scheme: FairnessScheme
     memory: Memory = Full()
-    remember_fold: bool = False
-    pay: Pay = field(init=False, repr=False, compare=False)
+    augment_with_score: bool = False
+    pay: FairnessReward = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "pay", Pay(self.scheme, self.remember_fold))
+        object.__setattr__(self, "pay", FairnessReward(self.scheme, self.augment_with_score))
         if self.environment.may_override and not self.scheme.aggregation.takes_overrides:
             raise OverridesRefused(
                 f"the environment puts rewards of its own in place of the welfare of a step, and "
@@ -111,41 +111,43 @@ class Problem:
         """The same problem seen in full: its optimum is the most that any memory can reach."""
         return replace(self, memory=Full())
 
-    def initial(self, key: PRNGKeyArray) -> Augmented:
+    def initial(self, key: PRNGKeyArray) -> AugmentedState:
         """The augmented state before the first decision."""
         stakeholders = self.environment.num_stakeholders
         start = self.memory.init(stakeholders), self.pay.init(stakeholders)
         memory, books = jax.tree.map(_as_jax, start)
-        return Augmented(self.environment.initial(key), memory, books)
+        return AugmentedState(self.environment.initial(key), memory, books)
 
     def step(
-        self, key: PRNGKeyArray, augmented: Augmented, action: Any
-    ) -> tuple[Augmented, Step, Float[Array, ""]]:
+        self, key: PRNGKeyArray, augmented: AugmentedState, action: Any
+    ) -> tuple[AugmentedState, Step, Float[Array, ""]]:
         """One decision: the next augmented state, what happened, and its pay."""
         state, step = self.environment.step(key, augmented.state, action)
         if not self.environment.may_override:
             step = step._replace(override=None)
-        following, pay = self.after(augmented, step, state, self.environment.over(state))
+        following, pay = self.after(augmented, step, state, self.environment.is_over(state))
         return following, step, pay
 
     def after(
-        self, augmented: Augmented, step: Step, state: Any, over: Bool[Array, ""]
-    ) -> tuple[Augmented, Float[Array, ""]]:
+        self, augmented: AugmentedState, step: Step, state: Any, is_over: Bool[Array, ""]
+    ) -> tuple[AugmentedState, Float[Array, ""]]:
         """What a step that happened makes of memory and books, and its pay."""
         memory = self.memory.update(augmented.memory, step)
-        books, pay = self.pay.update(augmented.books, step, over)
-        return Augmented(state, memory, books), pay
+        books, pay = self.pay.update(augmented.books, step, is_over)
+        return AugmentedState(state, memory, books), pay
 
     def imagine(
-        self, memory: Any, books: Books, step: Step, over: Bool[Array, ""]
-    ) -> tuple[Any, Books, Float[Array, ""]]:
+        self, memory: Any, books: SchemeState, step: Step, is_over: Bool[Array, ""]
+    ) -> tuple[Any, SchemeState, Float[Array, ""]]:
         """Equation 2: the memory, books and pay that a step would have brought from another memory.
 
         Asks the same μ and the same pay as real experience. The books are those of before the
         step: the clocks and running scores it started with are not imagined.
         """
         following = self.memory.update(memory, step)
-        after, pay = self.pay.settle(books, self.memory.stands_for(following), step, over)
+        after, pay = self.pay.step_reward(
+            books, self.memory.implied_status(following), step, is_over
+        )
         return following, after, pay
 
     def require_memory_pays(self, seed: int = 0, episodes: int = 64) -> None:
@@ -156,11 +158,11 @@ class Problem:
         """
         self.scheme.require_counterfactuals()
         stakeholders = self.environment.num_stakeholders
-        claim = self.memory.stands_for(self.memory.init(stakeholders))
+        claim = self.memory.implied_status(self.memory.init(stakeholders))
         if claim is None:
             raise MemoryDoesNotPay(
                 f"the memory ({self.memory.describe()}) does not say which status it knows, so "
-                "imagined memories cannot be paid: use Full, or a memory with `stands_for`."
+                "imagined memories cannot be paid: use Full, or a memory with `implied_status`."
             )
         status = self.scheme.status.value(self.scheme.status.init(stakeholders))
         if claim.shape != status.shape:
@@ -189,12 +191,12 @@ class Problem:
     def _paid_both_ways(self, key: PRNGKeyArray) -> tuple[Array, Array, Any]:
         """Along a random episode: pay by the memory's claim, pay by the books, and the trail."""
 
-        def decide(augmented: Augmented, key: PRNGKeyArray) -> tuple[Augmented, Any]:
+        def decide(augmented: AugmentedState, key: PRNGKeyArray) -> tuple[AugmentedState, Any]:
             act_key, step_key = jax.random.split(key)
             action = jax.random.randint(act_key, (), 0, self.environment.num_actions)
             following, step, true = self.step(step_key, augmented, action)
-            over = self.environment.over(following.state)
-            memory, _, claimed = self.imagine(augmented.memory, augmented.books, step, over)
+            is_over = self.environment.is_over(following.state)
+            memory, _, claimed = self.imagine(augmented.memory, augmented.books, step, is_over)
             status = self.scheme.status.value(following.books.status)
             return following, (claimed, true, (memory, status, action))
 

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from jaxtyping import Bool, Float
 
 
-class Books(NamedTuple):
+class SchemeState(NamedTuple):
     """What the scheme carries from step to step."""
 
     status: Any
@@ -34,38 +34,42 @@ class Books(NamedTuple):
     assessed: Bool[Array, ""]  # whether anything has been assessed yet, where that matters
 
 
-class Verdict(NamedTuple):
+class RewardLikeness(NamedTuple):
     """Whether a definition holds, and if not, which part of it fails."""
 
     holds: bool
     reason: str
 
 
-def reward_like(scheme: FairnessScheme) -> Verdict:
+def reward_like(scheme: FairnessScheme) -> RewardLikeness:
     """Definition "reward-like", as far as the scheme goes: a discounted sum of W at all times.
 
     That W∘U is Markovian is a matter of the memory: see `Problem.require_memory_pays`.
     """
     if not isinstance(scheme.aggregation, TimepointFirst):
-        return Verdict(False, f"{type(scheme.aggregation).__name__} is not timepoint-first")
+        return RewardLikeness(False, f"{type(scheme.aggregation).__name__} is not timepoint-first")
     if not isinstance(scheme.filter, Always):
-        return Verdict(
+        return RewardLikeness(
             False, f"it is not assessed at all time points but {scheme.filter.describe()}"
         )
     if not isinstance(scheme.temporal, Discounted | Total):
-        return Verdict(False, _not_a_sum(scheme))
-    return Verdict(True, "it is a discounted sum of the welfare at every time point")
+        return RewardLikeness(False, _not_a_sum(scheme))
+    return RewardLikeness(True, "it is a discounted sum of the welfare at every time point")
 
 
-def bounded_reward_like(scheme: FairnessScheme) -> Verdict:
+def bounded_reward_like(scheme: FairnessScheme) -> RewardLikeness:
     """Definition "bounded reward-like": an undiscounted sum of W where a Markovian filter fires."""
     if not isinstance(scheme.aggregation, TimepointFirst):
-        return Verdict(False, f"{type(scheme.aggregation).__name__} is not timepoint-first")
+        return RewardLikeness(False, f"{type(scheme.aggregation).__name__} is not timepoint-first")
     if scheme.filter.keeps_history:
-        return Verdict(False, f"its filter ({scheme.filter.describe()}) needs the whole history")
+        return RewardLikeness(
+            False, f"its filter ({scheme.filter.describe()}) needs the whole history"
+        )
     if not isinstance(scheme.temporal, Total):
-        return Verdict(False, _not_a_sum(scheme))
-    return Verdict(True, "it is a sum of the welfare at the time points that its filter selects")
+        return RewardLikeness(False, _not_a_sum(scheme))
+    return RewardLikeness(
+        True, "it is a sum of the welfare at the time points that its filter selects"
+    )
 
 
 def _not_a_sum(scheme: FairnessScheme) -> str:
@@ -91,7 +95,7 @@ _FOLDS: dict[type, tuple[str, str]] = {
 
 
 @dataclass(frozen=True)
-class Pay:
+class FairnessReward:
     """The pay of each step under a scheme, with or without its fold in memory.
 
     Without: the welfare of the assessed time points, for schemes that are sums of it. With: by how
@@ -100,7 +104,7 @@ class Pay:
     """
 
     scheme: FairnessScheme
-    remember_fold: bool = False
+    augment_with_score: bool = False
 
     def __post_init__(self) -> None:
         for part in (self.scheme.status, self.scheme.filter, self.scheme.aggregation):
@@ -109,7 +113,7 @@ class Pay:
                     f"{type(part).__name__} needs the whole history, so no finite memory can pay "
                     "by it: write that part as a fold."
                 )
-        if not (self.remember_fold or self._is_sum):
+        if not (self.augment_with_score or self._is_sum):
             raise NotRewardLike(f"the scheme is not reward-like: {self._why_not()}.")
 
     @property
@@ -125,38 +129,44 @@ class Pay:
     def discount(self) -> float:
         """With this discount an episode's pays add up to its score."""
         temporal = self.scheme.temporal
-        if not self.remember_fold and isinstance(temporal, Discounted):
+        if not self.augment_with_score and isinstance(temporal, Discounted):
             return temporal.discount
         return 1.0
 
-    def init(self, num_stakeholders: int) -> Books:
+    def init(self, num_stakeholders: int) -> SchemeState:
         """The books before the first step."""
         scheme = self.scheme
         status = scheme.status.init(num_stakeholders)
         size = scheme.status.value(status).shape[-1]
         scheme.aggregation.require_fit(size)
-        fold = scheme.aggregation.init(size) if self.remember_fold else ()
-        return Books(status, scheme.filter.init(), fold, np.zeros((), dtype=bool))
+        fold = scheme.aggregation.init(size) if self.augment_with_score else ()
+        return SchemeState(status, scheme.filter.init(), fold, np.zeros((), dtype=bool))
 
-    def update(self, books: Books, step: Step, over: Bool[Array, ""]) -> tuple[Books, Array]:
+    def update(
+        self, books: SchemeState, step: Step, is_over: Bool[Array, ""]
+    ) -> tuple[SchemeState, Array]:
         """The books after a step, and its pay."""
         status = self.scheme.status.update(books.status, step)
-        return self.settle(
-            books._replace(status=status), self.scheme.status.value(status), step, over
+        return self.step_reward(
+            books._replace(status=status), self.scheme.status.value(status), step, is_over
         )
 
-    def settle(
-        self, books: Books, vector: Float[Array, " status"], step: Step, over: Bool[Array, ""]
-    ) -> tuple[Books, Float[Array, ""]]:
+    def step_reward(
+        self,
+        books: SchemeState,
+        vector: Float[Array, " status"],
+        step: Step,
+        is_over: Bool[Array, ""],
+    ) -> tuple[SchemeState, Float[Array, ""]]:
         """Assess a step whose outcome is this status vector, real or imagined, and pay it."""
         scheme, xp = self.scheme, namespace(vector)
         filtered, fires = scheme.filter.update(books.filter, step)
-        assessed = fires | over if scheme.filter.assesses_end else fires
+        assessed = fires | is_over if scheme.filter.assesses_end else fires
         if step.override is not None:
             assessed = assessed | step.override.applies
         contribution = scheme.aggregation.contribute(vector, step.override)
         contribution = self._where_defined(contribution, vector, step)
-        if self.remember_fold:
+        if self.augment_with_score:
             before = xp.where(books.assessed, scheme.aggregation.value(books.fold), 0.0)
             fold = choose(assessed, scheme.aggregation.update(books.fold, contribution), books.fold)
             after = xp.where(books.assessed | assessed, scheme.aggregation.value(fold), 0.0)
@@ -164,10 +174,10 @@ class Pay:
         else:
             fold, pay = books.fold, xp.where(assessed, contribution, 0.0)
         if not self._asks_whether_assessed:
-            return Books(books.status, filtered, fold, books.assessed), pay
+            return SchemeState(books.status, filtered, fold, books.assessed), pay
         ever = books.assessed | assessed
-        pay = xp.where(over & ~ever, self._nothing(), pay)
-        return Books(books.status, filtered, fold, ever), pay
+        pay = xp.where(is_over & ~ever, self._nothing(), pay)
+        return SchemeState(books.status, filtered, fold, ever), pay
 
     @property
     def _asks_whether_assessed(self) -> bool:
@@ -176,7 +186,7 @@ class Pay:
         To carry the answer where it is not asked for would tell like states apart.
         """
         sure = isinstance(self.scheme.filter, Always) or self._nothing() == 0.0
-        return self.remember_fold or not sure
+        return self.augment_with_score or not sure
 
     def _where_defined(self, contribution: Array, vector: Array, step: Step) -> Array:
         """The contribution, or −∞ where the welfare is undefined and nothing stands in for it."""

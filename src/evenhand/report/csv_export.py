@@ -11,15 +11,15 @@ from typing import Any
 
 from evenhand._util.files import write_whole
 from evenhand.auditing.answer.answer import Answer, StakeholderAnswer
-from evenhand.auditing.answer.comparison import Comparison
+from evenhand.auditing.compare_logs import LogComparison
 from evenhand.errors import CannotWrite
 
 SHEETS = ("stakeholders.csv", "over_time.csv", "questions.csv", "notes.csv", "side_by_side.csv")
 
 
-def write_sheets(found: Answer | Comparison, folder: Path) -> None:
+def write_sheets(found: Answer | LogComparison, folder: Path) -> None:
     """The tables of an answer, or of both answers in folders of their own."""
-    if isinstance(found, Comparison):
+    if isinstance(found, LogComparison):
         write_sheets(found.first, folder / "first")
         write_sheets(found.second, folder / "second")
         rows = [(m.question, m.welfare, *m.scores, m.fairer, m.turns) for m in found.questions]
@@ -42,8 +42,10 @@ def sheets(answer: Answer) -> Iterator[tuple[str, bytes]]:
     table = answer.over_time
     welfare = [None] * len(table.times) if table.welfare is None else table.welfare.tolist()
     rows = (
-        (time, value, *apart)
-        for time, value, apart in zip(table.times, welfare, table.unfairness.tolist(), strict=True)
+        (time, value, *deviation)
+        for time, value, deviation in zip(
+            table.times, welfare, table.unfairness.tolist(), strict=True
+        )
     )
     yield "over_time.csv", _sheet(("time", "welfare", *table.names), rows)
     yield (

@@ -5,12 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
+from evenhand._util.wording import format_number, join_tied, short_number
 from evenhand.auditing.answer.answer import Answer, StakeholderAnswer
-from evenhand.auditing.answer.comparison import Comparison
-from evenhand.auditing.answer.verdict_text import number, short
+from evenhand.auditing.compare_logs import LogComparison
 from evenhand.auditing.judging.ranking import Standing
 from evenhand.auditing.judging.sensitivity import Reading, Row
-from evenhand.auditing.notes import equals
 
 SHOWN = 30  # stakeholders; of more than this the worst and the best half are shown
 LAST = 12  # assessments shown
@@ -27,7 +26,7 @@ class TextTable(NamedTuple):
     rows: list[Cells]
 
 
-def tables(answer: Answer, write: Write = short, shown: int = SHOWN) -> Iterator[TextTable]:
+def tables(answer: Answer, write: Write = short_number, shown: int = SHOWN) -> Iterator[TextTable]:
     """Stakeholders, the course over time, and where the verdict turns."""
     yield _stakeholders(answer, write, shown)
     course = answer.over_time
@@ -76,7 +75,9 @@ def _course(answer: Answer, write: Write) -> TextTable:
         name = f"{last.time} (unfinished, not scored)"
         rows.append(_moment(name, last.welfare, answer.at_end, table.names, write))
     which = (
-        "" if len(table.times) <= shown else f", the last of {number(answer.overall.assessments)}"
+        ""
+        if len(table.times) <= shown
+        else f", the last of {format_number(answer.overall.assessments)}"
     )
     columns = ("when", "welfare", "most below", "by", "most above", "by")
     return TextTable(f"When{which}", columns, rows)
@@ -87,21 +88,28 @@ def _moment(
 ) -> Cells:
     cells = [time, "" if welfare is None else write(welfare)]
     for places in (standing.lowest, standing.highest):
-        far = write(float(standing.apart[places[0]]), True) if places else ""
-        cells += [equals([names[place] for place in places]), far]
+        far = write(float(standing.deviation[places[0]]), True) if places else ""
+        cells += [join_tied([names[place] for place in places]), far]
     return tuple(cells)
 
 
-def turns(questions: tuple[Row, ...], write: Write = short) -> TextTable:
+def turns(questions: tuple[Row, ...], write: Write = short_number) -> TextTable:
     """A row a question, a column a welfare function."""
     names = list(dict.fromkeys(r.welfare for row in questions for r in row.readings))
     rows = []
     for row in questions:
         readings = {reading.welfare: reading for reading in row.readings}
         cells = [_reading(readings[name], write) if name in readings else "" for name in names]
-        worst = f"{'≠ ' if row.turns else ''}{equals(row.all_worst)}"
+        worst = f"{'≠ ' if row.turns else ''}{join_tied(row.all_worst)}"
         asked = f"→ {row.question}" if row.asked else row.question
-        rows.append((asked, f"{number(row.unequal)} of {number(row.assessments)}", worst, *cells))
+        rows.append(
+            (
+                asked,
+                f"{format_number(row.unequal)} of {format_number(row.assessments)}",
+                worst,
+                *cells,
+            )
+        )
     title = (
         "Where the verdict turns. Whom each question finds treated worst, the score by each "
         "welfare, and whether it is that of an even log (=) or not (<). → is the question asked; ≠ "
@@ -117,7 +125,7 @@ def _reading(reading: Reading, write: Write) -> str:
     return f"{'≠ ' if reading.turns else ''}{sign}{write(reading.score)}"
 
 
-def side_by_side(comparison: Comparison, write: Write = number) -> TextTable:
+def side_by_side(comparison: LogComparison, write: Write = format_number) -> TextTable:
     """Both scores of each question and welfare, and which log is fairer."""
     rows = []
     for match in comparison.questions:

@@ -107,9 +107,9 @@ def test_text_json_csv_and_page_say_the_same(tmp_path):
         .output
     )
     assert (found["runs"], found["score"], found["all_treated_worst"]) == (2, 0.75, ["C"])
-    for row, apart in zip(found["questions"], (-8.5, -17 / 3), strict=True):
+    for row, deviation in zip(found["questions"], (-8.5, -17 / 3), strict=True):
         assert row["treated_worst"] == "C"
-        assert row["overall_unfairness"] == pytest.approx(apart)
+        assert row["overall_unfairness"] == pytest.approx(deviation)
     c = found["stakeholders"][0]
     assert (c["name"], c["rank_final"], c["rank_overall"], c["share_below"]) == ("C", 3, 3, 0.5)
     with open(folder / "stakeholders.csv", newline="") as file:

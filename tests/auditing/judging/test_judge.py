@@ -215,9 +215,9 @@ def test_the_monitor_agrees_on_the_same_events(log, welfare, period, data):
     assert [line["time"] for line in lines] == list(answer.over_time.times)
     assert [line["welfare"] for line in lines] == pytest.approx(answer.over_time.welfare)
     assert lines[-1]["score"] == pytest.approx(answer.score)
-    for line, apart in zip(lines, answer.over_time.unfairness, strict=True):
+    for line, deviation in zip(lines, answer.over_time.unfairness, strict=True):
         for name, value in line["unfair_to"].items():
-            assert value == pytest.approx(apart[names.index(name)])
+            assert value == pytest.approx(deviation[names.index(name)])
     for one in monitor.summary()["stakeholders"]:
         theirs = answer.stakeholder(one["name"])
         assert one["overall_unfairness"] == pytest.approx(theirs.overall_unfairness, abs=1e-6)

@@ -14,9 +14,9 @@ import pytest
 from typer.testing import CliRunner
 
 from evenhand import Rawls, anytime
+from evenhand._util.wording import join_tied
 from evenhand.auditing import audit
 from evenhand.auditing.judging.ranking import Standing, rounding
-from evenhand.auditing.notes import equals
 from evenhand.cli.app import app
 from evenhand.monitor import Monitor
 from evenhand.monitor.json_reader import Batch
@@ -115,10 +115,10 @@ def test_a_unit_in_a_billion_thousand_is_no_tie():
 
 
 def test_how_many_are_named():
-    assert equals("A") == "A"
-    assert equals("AB") == "A and B"
-    assert equals("ABC") == "A, B and C"
-    assert equals("ABCD") == "A, B and 2 others"
+    assert join_tied("A") == "A"
+    assert join_tied("AB") == "A and B"
+    assert join_tied("ABC") == "A, B and C"
+    assert join_tied("ABCD") == "A, B and 2 others"
     answer = audit(log([(1, "A", 5), *((1, name, 0) for name in "BCDE")]), **MAPPED)
     assert "Treated worst over all were B, C and 2 others, each" in answer.verdict
     assert "Treated worst over allB, C and 2 others" in page_of(answer)

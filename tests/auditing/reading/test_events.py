@@ -107,8 +107,8 @@ def test_every_source_gives_the_same_answer(source, tmp_path):
     assert answer.over_time.times == ("2021-01", "2021-02")
     assert {one.name: one.final for one in answer.by_stakeholder} == {"A": 1.5, "B": 2, "C": 4}
     mean = 3.5 / 3
-    apart = np.array([[1.5 - mean, 2 - mean, -mean], [-1.0, -0.5, 1.5]])
-    assert answer.over_time.unfairness == pytest.approx(apart)
+    deviation = np.array([[1.5 - mean, 2 - mean, -mean], [-1.0, -0.5, 1.5]])
+    assert answer.over_time.unfairness == pytest.approx(deviation)
     assert "1 row has an empty amount and is no event." in answer.notes
 
 

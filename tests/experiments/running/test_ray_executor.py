@@ -56,7 +56,7 @@ class FakeRay:
         self.exceptions = self
 
     def remote(self, **_):
-        return lambda what: Ears() if isinstance(what, type) else Worker(self)
+        return lambda what: ProgressActor() if isinstance(what, type) else Worker(self)
 
     def nodes(self):
         return [{"Alive": True, "Resources": {"CPU": self.cpus, "memory": self.memory}}]
@@ -103,7 +103,7 @@ class Worker:
         return Answer(ends.pop(0) if ends else None)
 
 
-class Ears:
+class ProgressActor:
     def remote(self):
         return SimpleNamespace(all=SimpleNamespace(remote=dict))
 

@@ -22,8 +22,8 @@ from evenhand.experiments.running.compare_methods import compare
 from evenhand.experiments.running.local_processes import LocalProcesses
 from evenhand.experiments.running.runs import load_run, train
 from evenhand.experiments.running.tasks import BlockFailed
-from evenhand.learn.deep.networks import Layers, Recurrent
-from evenhand.learn.deep.targets import Copied
+from evenhand.learn.deep.networks import MLP, Recurrent
+from evenhand.learn.deep.targets import HardUpdate
 from evenhand.learn.proposals import Above, Around
 
 SHOP = Doughnuts(2, 5, 0.8)
@@ -54,8 +54,13 @@ def test_the_papers_recipe_has_the_papers_numbers(environment, method, numbers):
     agent = deep_learner(environment, method, "paper")
     rate, capacity, batch, copied = numbers
     assert (agent.learning_rate, agent.capacity, agent.batch) == (rate, capacity, batch)
-    assert agent.target == Copied(copied)
-    assert (agent.discount, agent.ends, agent.double, agent.shaping) == (0.95, False, False, False)
+    assert agent.target == HardUpdate(copied)
+    assert (agent.discount, agent.horizon_terminates, agent.double, agent.shaping) == (
+        0.95,
+        False,
+        False,
+        False,
+    )
     assert (agent.exploration.start, agent.exploration.factor, agent.exploration.floor) == (
         *(1.0, 0.999, 0.2),
     )
@@ -64,7 +69,7 @@ def test_the_papers_recipe_has_the_papers_numbers(environment, method, numbers):
         assert agent.network == Recurrent((32, 16), 16)
         return
     doughnuts = isinstance(environment, Doughnuts)
-    assert agent.network == (Layers((32, 16, 8)) if doughnuts else Layers((32, 8)))
+    assert agent.network == (MLP((32, 16, 8)) if doughnuts else MLP((32, 8)))
     if method == "fairqcm":
         assert agent.proposal == (Above(2) if doughnuts else Around(5))
     assert agent.problem.memory == deep_methods(environment)[method]

@@ -16,11 +16,11 @@ from evenhand.envs import Doughnuts
 from evenhand.errors import BadFile
 from evenhand.experiments.running import local_processes as processes
 from evenhand.experiments.running import runs
-from evenhand.experiments.running.blocks import Points, build, cut, merge, saved
+from evenhand.experiments.running.blocks import CurvePoints, build, merge, saved, split_into_tasks
 from evenhand.experiments.running.compare_methods import compare
 from evenhand.experiments.running.local_processes import LocalProcesses
 from evenhand.experiments.running.runs import Run, load_run, save_run, train
-from evenhand.experiments.running.tasks import BlockFailed, Task, carry_out
+from evenhand.experiments.running.tasks import BlockFailed, Task, run_tasks
 
 SHOP = Doughnuts(num_stakeholders=2, horizon=4, presence=0.8)
 CONFIG = {
@@ -54,7 +54,7 @@ def nobody(*_):
 )
 def test_blocks_are_cut_by_the_number_of_seeds_alone(tmp_path, deep, seeds, blocks):
     config = {**CONFIG, "deep": deep, "seeds": list(range(7, 7 + seeds))}
-    tasks = cut(config, tmp_path / "a.run")
+    tasks = split_into_tasks(config, tmp_path / "a.run")
     assert [len(task.config["seeds"]) for task in tasks] == blocks
     assert [s for task in tasks for s in task.config["seeds"]] == config["seeds"]
     whole = [Path(tmp_path / "a.run")]
@@ -112,7 +112,7 @@ def test_a_killed_process_is_replaced_and_its_task_goes_on(tmp_path, monkeypatch
     # Small files are saved every two seconds, which is as long as this takes: save one at once.
     some = train(build(config), {**config, "steps": 10_000})
     save_run(Run(config, some.learners, some.measures), task.path)
-    carry_out([task], LocalProcesses(1), heard)
+    run_tasks([task], LocalProcesses(1), heard)
     assert len(pids) == 2
     assert killed == [11_000]
     run = load_run(task.path)
@@ -128,7 +128,7 @@ def test_one_that_is_killed_again_and_again_is_given_up(tmp_path, monkeypatch):
         os.kill(pids[-1], signal.SIGKILL)
 
     with pytest.raises(BlockFailed, match=r"full, seeds 0 to 1 ended with code -9\. What it had"):
-        carry_out([Task(CONFIG, tmp_path / "a.run")], LocalProcesses(1), heard)
+        run_tasks([Task(CONFIG, tmp_path / "a.run")], LocalProcesses(1), heard)
     assert len(pids) == 3
 
 
@@ -140,7 +140,7 @@ def test_what_a_process_refuses_is_said_and_the_others_stop(tmp_path, order):
         Task(long, tmp_path / "b"),
     ][::order]
     with pytest.raises(BlockFailed, match=r"^there is no recipe 'worst'"):
-        carry_out(tasks, LocalProcesses(2), nobody)
+        run_tasks(tasks, LocalProcesses(2), nobody)
 
 
 def spy_on_processes(monkeypatch):
@@ -190,7 +190,7 @@ def test_only_what_is_left_is_done(tmp_path):
     ]
     train(build(tasks[1].config), tasks[1].config, tasks[1].path)
     here, heard = Here(), []
-    carry_out(tasks, here, lambda k, done, of, score: heard.append((k, done)))
+    run_tasks(tasks, here, lambda k, done, of, score: heard.append((k, done)))
     assert here.done == ["full, seed 0", "min, seed 0", "min, seed 1"]
     assert heard[0] == (1, 1_000)  # what was there is told first
     assert heard[1:11] == [(0, done) for done in range(100, 1_001, 100)]
@@ -202,15 +202,15 @@ def test_blocks_of_an_earlier_cut_are_refused_before_anything_is_begun(tmp_path)
     other = {**config, "seeds": [0, 1]}
     save_run(Run(other, {}, {"score": np.zeros((1, 2))}), tmp_path / "a.run.block0")
     with pytest.raises(BadFile, match=r"a\.run\.block0 holds a run with other seeds \(0, 1\): ch"):
-        carry_out(cut(config, tmp_path / "a.run"), Nowhere(), nobody)
+        run_tasks(split_into_tasks(config, tmp_path / "a.run"), Nowhere(), nobody)
     (tmp_path / "a.run.block0").unlink()
     # A file of the whole run, as tables have it, is gone on with whatever the cut is now.
     save_run(Run(config, {}, {"score": np.zeros((1, 10))}), tmp_path / "a.run")
-    assert cut(config, tmp_path / "a.run") == [Task(config, tmp_path / "a.run")]
+    assert split_into_tasks(config, tmp_path / "a.run") == [Task(config, tmp_path / "a.run")]
 
 
 def test_blocks_are_merged_in_order_and_none_twice(tmp_path):
-    tasks = cut({**CONFIG, "deep": True}, tmp_path / "a.run")
+    tasks = split_into_tasks({**CONFIG, "deep": True}, tmp_path / "a.run")
     with pytest.raises(BlockFailed, match=r"block0 is gone, and with it full, seed 0"):
         saved(tasks[0])
     for k, task in enumerate(tasks):
@@ -237,7 +237,7 @@ def test_a_failure_meanwhile_stops_the_others(tmp_path):
 
     waits = Waits()
     with pytest.raises(Trouble):
-        carry_out([Task(CONFIG, tmp_path / "a")], waits, nobody, meanwhile)
+        run_tasks([Task(CONFIG, tmp_path / "a")], waits, nobody, meanwhile)
     assert waits.done == ["stopped"]
     assert threading.active_count() < 20
 
@@ -255,25 +255,25 @@ def test_an_interrupted_process_keeps_what_it_has(tmp_path):
 
     # As from the keyboard: while this process waits for the others.
     with pytest.raises(KeyboardInterrupt):
-        carry_out([task], LocalProcesses(1), interrupt)
+        run_tasks([task], LocalProcesses(1), interrupt)
     assert 0 < len(load_run(task.path).scores) < 10_000
     assert not list(tmp_path.glob(".*"))  # nothing half-written
 
 
 def test_a_run_interrupted_in_the_middle_of_a_stretch_is_what_was_saved(tmp_path, monkeypatch):
     learner = build(CONFIG)
-    walk = type(learner).walk
+    train_steps = type(learner).train_steps
 
     stretches = []
 
     def interrupted(self, learners, steps):
         stretches.append(steps)
         if len(stretches) % 6 == 0:
-            walk(self, learners, steps)  # the learners are given away
+            train_steps(self, learners, steps)  # the learners are given away
             raise KeyboardInterrupt
-        return walk(self, learners, steps)
+        return train_steps(self, learners, steps)
 
-    monkeypatch.setattr(type(learner), "walk", interrupted)
+    monkeypatch.setattr(type(learner), "train_steps", interrupted)
     monkeypatch.setattr(runs, "SAVE_EVERY", 1e9)  # however long it takes to compile
     assert len(train(learner, CONFIG, tmp_path / "a.run").scores) == 5
     assert not (tmp_path / "a.run").exists()
@@ -289,7 +289,7 @@ def test_points_are_told_when_all_have_come_to_them(tmp_path):
         Task({**CONFIG, "seeds": seeds}, tmp_path / str(k)) for k, seeds in enumerate(([0, 1], [2]))
     ]
     told = []
-    points = Points(tasks, lambda *point: told.append(point))
+    points = CurvePoints(tasks, lambda *point: told.append(point))
     for now in ((0, 10, 30, 1.0), (0, 20, 30, 4.0), (1, 10, 30, 7.0), (1, 10, 30, 7.0)):
         points(*now)
     assert told == [(10, 3.0)]
@@ -297,7 +297,7 @@ def test_points_are_told_when_all_have_come_to_them(tmp_path):
     assert told == [(10, 3.0), (20, 3.0)]
     run = train(build(tasks[0].config), tasks[0].config, tasks[0].path)
     told.clear()
-    points = Points(tasks, lambda *point: told.append(point))
+    points = CurvePoints(tasks, lambda *point: told.append(point))
     assert not told
     points(1, int(run.steps[0]), 30, 0.0)
     assert told == [(run.steps[0], pytest.approx(run.scores[0].sum() / 3))]

@@ -19,7 +19,7 @@ from evenhand.errors import (
 from evenhand.interop import FairnessWrapper, FromInfo, gymnasium_learner, score_episodes, train
 from evenhand.interop.gymnasium.learner import GymnasiumProcess, gymnasium_world
 from evenhand.interop.trackers import Sink
-from evenhand.learn.deep.networks import Layers
+from evenhand.learn.deep.networks import MLP
 from evenhand.learn.proposals import Above
 from evenhand.learn.schedules import Exploration
 from evenhand.memory.memory import Full, Min
@@ -96,7 +96,7 @@ def learner(env, **settings):
         "stakeholder_rewards": FromInfo("served"),
         "num_stakeholders": 2,
         "horizon": 6,
-        "network": Layers((32,)),
+        "network": MLP((32,)),
         "warm_up": 100,
         "exploration": Exploration(1.0, 0.95, 0.1),
     }
@@ -145,7 +145,7 @@ def test_what_is_wrong_is_said():
     with pytest.raises(MemoryDoesNotPay, match="does not determine the pay"):
         learner(Counter(), memory=Min(), proposal=Above(1))
     with pytest.raises(UnequalLengths, match=r"shape \(3,\) to 2 stakeholders"):
-        learner(Counter(3)).walk(1)
+        learner(Counter(3)).train_steps(1)
     env = Counter()
     env.action_space = spaces.Box(0, 1, (2,))
     with pytest.raises(NotDiscrete, match="of the kind Box"):

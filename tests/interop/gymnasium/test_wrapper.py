@@ -30,7 +30,7 @@ from evenhand.errors import (
     NotReset,
     UnequalLengths,
 )
-from evenhand.interop import Beside, FairnessWrapper, FromInfo, FromReward, fairness_of
+from evenhand.interop import DictObservation, FairnessWrapper, FromInfo, FromReward, fairness_of
 from evenhand.interop.gymnasium.wrapper import memory_in
 from evenhand.learn.deep.encoders import Relative
 from evenhand.memory.memory import Clock, Full, Product
@@ -64,12 +64,12 @@ def played(env, seed=0):
     env.action_space.seed(seed)
     env.reset(seed=seed)
     first = getattr(env.unwrapped, "state", None)
-    steps, paid, over, info = [], [], False, {}
-    while not over:
+    steps, paid, is_over, info = [], [], False, {}
+    while not is_over:
         _, pay, terminated, truncated, info = env.step(env.action_space.sample())
         steps.append(info["lived"].step)
         paid.append(pay)
-        over = terminated or truncated
+        is_over = terminated or truncated
     return Trace.from_steps(steps, first), paid, info
 
 
@@ -91,7 +91,7 @@ def test_what_is_paid_adds_up_to_the_scheme_of_the_trace(name):
 )
 def test_counters_and_folds_are_seen_where_the_scheme_needs_them(scheme, fold):
     shop = gymnasium.make("evenhand/Doughnuts-v0", num_stakeholders=2, horizon=7, wasted=None)
-    env = FairnessWrapper(shop, scheme, remember_fold=fold)
+    env = FairnessWrapper(shop, scheme, augment_with_score=fold)
     trace, paid, info = played(env)
     assert np.isclose(info["score"], scheme.score(trace))
     assert np.isclose(sum(paid), scheme.score(trace))
@@ -141,7 +141,7 @@ def test_a_vector_reward_is_a_stakeholder_reward():
 
 @pytest.mark.filterwarnings("ignore:.*infinity:UserWarning")
 @pytest.mark.filterwarnings("ignore:.*different from the unwrapped version:UserWarning")
-@pytest.mark.parametrize("more", [{}, {"join": Beside()}, {"encoder": Relative()}])
+@pytest.mark.parametrize("more", [{}, {"join": DictObservation()}, {"encoder": Relative()}])
 def test_gymnasiums_own_checks_pass_with_the_memory_joined(more):
     env = FairnessWrapper(gymnasium.make("evenhand/Doughnuts-v0"), **more)
     check_env(env, skip_render_check=True)
@@ -149,7 +149,7 @@ def test_gymnasiums_own_checks_pass_with_the_memory_joined(more):
 
 def test_the_memory_stands_beside_or_behind():
     shop = gymnasium.make("evenhand/Doughnuts-v0", num_stakeholders=2, presence=1.0)
-    beside = FairnessWrapper(shop, NASH, Product((Full(), Clock(9))), join=Beside())
+    beside = FairnessWrapper(shop, NASH, Product((Full(), Clock(9))), join=DictObservation())
     beside.reset(seed=0)
     observation = beside.step(0)[0]
     assert observation["observation"].tolist() == [1, 1]
@@ -209,7 +209,7 @@ def test_an_episode_that_is_over_must_be_reset():
         (spaces.Box(0, 255, (8, 8, 3), np.uint8), {}, "observations are pictures"),
         (
             spaces.Dict({"memory": spaces.Discrete(2)}),
-            {"join": Beside()},
+            {"join": DictObservation()},
             "called 'memory' already",
         ),
     ],

@@ -13,7 +13,7 @@ from evenhand.envs import Doughnuts, Lending, WaitingList
 from evenhand.errors import BadFile, BadParameter, UnequalLengths
 from evenhand.interop import export_policy, load_policy
 from evenhand.learn.deep.encoders import Binary, Raw, Relative
-from evenhand.learn.deep.networks import Alike, Layers, Recurrent
+from evenhand.learn.deep.networks import MLP, EquivariantMLP, Recurrent
 from evenhand.learn.policies.greedy_policy import Greedy
 from evenhand.memory.memory import Clock, Full, GroupFull, Product
 from evenhand.problem.problem import Problem
@@ -22,7 +22,9 @@ SHOP = Doughnuts(3, 12, 0.8)
 BANK = Lending()
 
 
-def greedy(env=SHOP, memory=Full(), encoder=Relative(), network=Alike((8, 8)), scheme=None):
+def greedy(
+    env=SHOP, memory=Full(), encoder=Relative(), network=EquivariantMLP((8, 8)), scheme=None
+):
     problem = Problem(env, env.default_scheme() if scheme is None else scheme, memory)
     weights = network.init(jax.random.key(1), encoder.layout(problem), env.num_actions)
     return Greedy(problem, encoder, network, weights)
@@ -32,11 +34,13 @@ def greedy(env=SHOP, memory=Full(), encoder=Relative(), network=Alike((8, 8)), s
     "learned",
     [
         greedy(),
-        greedy(encoder=Binary(), network=Layers((8,))),
+        greedy(encoder=Binary(), network=MLP((8,))),
         greedy(
-            BANK, Product((GroupFull(BANK.groups), Clock(41))), network=Alike((8,), BANK.groups)
+            BANK,
+            Product((GroupFull(BANK.groups), Clock(41))),
+            network=EquivariantMLP((8,), BANK.groups),
         ),
-        greedy(WaitingList(), encoder=Raw(), network=Layers((8, 4))),
+        greedy(WaitingList(), encoder=Raw(), network=MLP((8, 4))),
     ],
     ids=["doughnuts", "bits", "lending", "waiting list"],
 )
@@ -85,7 +89,7 @@ def test_what_is_wrong_is_said(tmp_path):
         policy.remember(policy.start(), [1, 0])
     with pytest.raises(BadParameter, match=r"lacks state.noise"):
         policy({"present": [1, 0, 1]}, policy.start())
-    lending = export_policy(greedy(BANK, GroupFull(BANK.groups), network=Layers((4,))))
+    lending = export_policy(greedy(BANK, GroupFull(BANK.groups), network=MLP((4,))))
     with pytest.raises(BadParameter, match="give a mapping"):
         lending([1, 0, 1, 0], lending.start())
     policy.save(tmp_path / "policy")

@@ -17,9 +17,9 @@ from evenhand.fairness.temporal import Total, Worst
 from evenhand.fairness.welfare import LogNash
 from evenhand.learn.deep.dqn import DQN
 from evenhand.learn.deep.encoders import Raw, Relative
-from evenhand.learn.deep.networks import Alike, Layers, Recurrent
+from evenhand.learn.deep.networks import MLP, EquivariantMLP, Recurrent
 from evenhand.learn.deep.recurrent import RecurrentDQN
-from evenhand.learn.deep.targets import Copied, Drifting, Huber, Squared
+from evenhand.learn.deep.targets import HardUpdate, Huber, PolyakUpdate, Squared
 from evenhand.learn.proposals import Above, Everything
 from evenhand.learn.schedules import Exploration
 from evenhand.memory.memory import Clock, Full, Min, Nothing, Product, Reset
@@ -29,20 +29,20 @@ from evenhand.problem.problem import Problem
 from probes import Paid
 
 QUICK = {
-    "network": Layers((32,)),
+    "network": MLP((32,)),
     "encoder": Raw(),
     "learning_rate": 1e-2,
     "batch": 32,
     "capacity": 2000,
     "warm_up": 100,
-    "target": Drifting(0.05),
+    "target": PolyakUpdate(0.05),
     "exploration": Exploration(1.0, 0.99, 0.2),
 }
 
 
 def trained(agent, steps, seeds=1, first=0):
     keys = jax.vmap(jax.random.key)(jnp.arange(first, first + seeds, dtype=jnp.uint32))
-    return agent.walk(jax.jit(jax.vmap(agent.start))(keys), steps)
+    return agent.train_steps(jax.jit(jax.vmap(agent.start))(keys), steps)
 
 
 def values(agent, learners, augmented):
@@ -54,15 +54,19 @@ def values(agent, learners, augmented):
     ("world", "settings", "expected"),
     [
         # One step that pays 1: terminated it is worth 1, cut off it goes on for ever at γ = 1/2.
-        (Paid(), {"ends": True}, (1.0, 1.0)),
-        (Paid(blind=True), {"ends": False}, (2.0, 2.0)),
+        (Paid(), {"horizon_terminates": True}, (1.0, 1.0)),
+        (Paid(blind=True), {"horizon_terminates": False}, (2.0, 2.0)),
         # Two steps of which the second pays: γ; and with a choice, of which the better counts.
-        (Paid(2), {"ends": True}, (0.5, 0.5)),
-        (Paid(2, late=(-1.0, 3.0)), {"ends": True}, (1.5, 1.5)),
+        (Paid(2), {"horizon_terminates": True}, (0.5, 0.5)),
+        (Paid(2, late=(-1.0, 3.0)), {"horizon_terminates": True}, (1.5, 1.5)),
         # What an action pays is its own.
-        (Paid(1, late=(-1.0, 1.0)), {"ends": True}, (-1.0, 1.0)),
+        (Paid(1, late=(-1.0, 1.0)), {"horizon_terminates": True}, (-1.0, 1.0)),
         # Both steps gathered into one experience: the discount within it counts too.
-        (Paid(2, early=(1.0, 0.0), late=(4.0, 4.0)), {"ends": True, "lookahead": 2}, (3.0, 2.0)),
+        (
+            Paid(2, early=(1.0, 0.0), late=(4.0, 4.0)),
+            {"horizon_terminates": True, "lookahead": 2},
+            (3.0, 2.0),
+        ),
     ],
 )
 def test_values_that_are_known(world, settings, expected):
@@ -77,7 +81,7 @@ def test_values_that_depend_on_memory():
     """Two who are always there, two doughnuts: the second goes to the one who had none."""
     shop = Doughnuts(2, 2, 1.0)
     problem = Problem(shop, shop.nash_scheme(), Full())
-    agent = DQN(problem=problem, discount=1.0, ends=True, proposal=Above(1), **QUICK)
+    agent = DQN(problem=problem, discount=1.0, horizon_terminates=True, proposal=Above(1), **QUICK)
     learners = trained(agent, 3000)
     first = problem.initial(jax.random.key(0))
     assert values(agent, learners, first) == pytest.approx([3 * math.log(2)] * 2, abs=0.15)
@@ -89,12 +93,16 @@ def test_values_that_depend_on_memory():
 def test_a_recurrent_agent_remembers_what_it_saw():
     problem = Problem(Paid(3, recall=True), anytime(LogNash(), Total()), Nothing())
     settings = QUICK | {"network": Recurrent((16,), 16), "batch": 64}
-    agent = RecurrentDQN(problem=problem, discount=1.0, ends=True, length=6, burn_in=3, **settings)
+    agent = RecurrentDQN(
+        problem=problem, discount=1.0, horizon_terminates=True, length=6, burn_in=3, **settings
+    )
     learners = trained(agent, 4000)
     assert float(agent.evaluate(learners).score[0]) > 0.97  # without memory it is 0.5
 
 
-@pytest.mark.parametrize("settings", [{"shaping": True, "ends": True}, {"ends": False}])
+@pytest.mark.parametrize(
+    "settings", [{"shaping": True, "horizon_terminates": True}, {"horizon_terminates": False}]
+)
 def test_imagined_experiences_are_what_the_world_would_have_done(settings):
     """Put the imagined memory in, replay the step with the same randomness: the same comes out."""
     shop = Doughnuts(3, 6, 0.6)
@@ -134,7 +142,7 @@ def test_experiences_of_several_steps_by_hand():
     """γ = 1/2, lookahead 3, an episode of four doughnuts: what each experience gathers."""
     shop = Doughnuts(1, 4, 1.0)  # one customer: paid log 2, log 3, log 4, log 5
     problem = Problem(shop, shop.nash_scheme(), Full())
-    agent = DQN(problem=problem, discount=0.5, lookahead=3, ends=True, **QUICK)
+    agent = DQN(problem=problem, discount=0.5, lookahead=3, horizon_terminates=True, **QUICK)
     learner = trained(agent, 4)
     items = jax.tree.map(lambda leaf: np.asarray(leaf[0, :4]), learner.replay.items)
     pay = np.log([2.0, 3.0, 4.0, 5.0])
@@ -159,7 +167,7 @@ def test_experiences_of_several_steps_by_hand():
 def test_values_stored_with_the_items_are_the_target_networks():
     shop = Doughnuts(2, 4, 0.8)
     problem = Problem(shop, shop.nash_scheme(), Full())
-    settings = QUICK | {"target": Copied(7), "capacity": 60, "warm_up": None}
+    settings = QUICK | {"target": HardUpdate(7), "capacity": 60, "warm_up": None}
     agent = DQN(problem=problem, proposal=Above(1), **settings)
     learner = jax.tree.map(lambda leaf: leaf[0], trained(agent, 100))
     items = learner.replay.items
@@ -235,7 +243,7 @@ PLAIN = Doughnuts(2, 6, 0.8, wasted=None)
                 PLAIN,
                 periodic(2, LogNash(), Worst()),
                 Product((Full(), Clock(7))),
-                remember_fold=True,
+                augment_with_score=True,
             ),
             None,
         ),
@@ -245,14 +253,16 @@ PLAIN = Doughnuts(2, 6, 0.8, wasted=None)
 def test_filters_and_folds_are_learned_to_near_the_exact_optimum(problem, proposal):
     imagine = {} if proposal is None else {"proposal": proposal}
     settings = QUICK | {
-        "network": Alike((32, 32)),
+        "network": EquivariantMLP((32, 32)),
         "encoder": Relative(),
         "learning_rate": 3e-3,
         "batch": 64,
         "capacity": 20_000,
         "exploration": Exploration(1.0, 0.995, 0.2),
     }
-    agent = DQN(problem=problem, discount=1.0, ends=True, double=True, **settings, **imagine)
+    agent = DQN(
+        problem=problem, discount=1.0, horizon_terminates=True, double=True, **settings, **imagine
+    )
     learners = trained(agent, 6 * 800, seeds=2)
     found = plan(problem.with_full_memory())
     scores = np.asarray(agent.evaluate(learners, 1000).score)
@@ -263,7 +273,7 @@ def test_filters_and_folds_are_learned_to_near_the_exact_optimum(problem, propos
 def test_a_learned_policy_has_its_exact_score():
     shop = Doughnuts(2, 5, 0.7)
     problem = Problem(shop, shop.nash_scheme(), Full())
-    settings = QUICK | {"network": Alike((16,)), "encoder": Relative()}
+    settings = QUICK | {"network": EquivariantMLP((16,)), "encoder": Relative()}
     agent = DQN(problem=problem, discount=0.7, shaping=True, proposal=Above(1), **settings)
     learners = trained(agent, 1500)
     from evenhand.learn.policies.greedy_policy import Greedy
@@ -278,7 +288,7 @@ def test_a_learned_policy_has_its_exact_score():
 def test_mistakes_are_named():
     shop = Doughnuts(2, 4, 0.8)
     problem = Problem(shop, shop.nash_scheme(), Full())
-    parts = {"problem": problem, "encoder": Raw(), "network": Layers((4,))}
+    parts = {"problem": problem, "encoder": Raw(), "network": MLP((4,))}
     with pytest.raises(BadParameter, match="discount is 1"):
         DQN(**parts, discount=1.5)
     with pytest.raises(BadParameter, match="batch is 0"):

@@ -11,9 +11,9 @@ from evenhand.envs import Doughnuts, GaussianLending, Lending, State
 from evenhand.envs.doughnuts import Shop
 from evenhand.errors import BadParameter
 from evenhand.learn.deep.encoders import Binary, Layout, Raw, Relative
-from evenhand.learn.deep.networks import Alike, Layers, Recurrent
+from evenhand.learn.deep.networks import MLP, EquivariantMLP, Recurrent
 from evenhand.memory.memory import Clock, Full, GroupDifference, LastWinner, Nothing, Product
-from evenhand.problem.problem import Problem, Seen
+from evenhand.problem.problem import AgentView, Problem
 
 SHOP = Doughnuts(3, 12, 0.8)
 AT_COUNTER = State(Shop(jnp.array(4)), jnp.array([True, False, True]))
@@ -21,7 +21,7 @@ AT_COUNTER = State(Shop(jnp.array(4)), jnp.array([True, False, True]))
 
 def coded(encoder, memory, value, environment=SHOP, state=AT_COUNTER):
     problem = Problem(environment, environment.default_scheme(), memory)
-    return encoder.features(problem, state, Seen(value, (), ()))
+    return encoder.features(problem, state, AgentView(value, (), ()))
 
 
 def test_counts_in_binary():
@@ -72,14 +72,14 @@ def test_members_are_told_what_their_group_has():
     env = Lending()
     problem = Problem(env, env.default_scheme(), GroupDifference(env.groups))
     first = problem.initial(jax.random.key(0))
-    each, _ = Relative().features(problem, first.state, Seen(jnp.array([3.0, 0.0]), (), ()))
+    each, _ = Relative().features(problem, first.state, AgentView(jnp.array([3.0, 0.0]), (), ()))
     assert each[:, 2].tolist() == [3, 3, 0, 0]
 
 
 @pytest.mark.parametrize("order", [[1, 0, 2, 3], [0, 1, 3, 2], [2, 3, 0, 1], [3, 2, 1, 0]])
 def test_a_network_that_treats_stakeholders_alike(order):
     layout = Layout(4, 3, 2)
-    network = Alike((8, 8), {"A": [0, 1], "B": [2, 3]})
+    network = EquivariantMLP((8, 8), {"A": [0, 1], "B": [2, 3]})
     weights = network.init(jax.random.key(0), layout, 4)
     each, common = jax.random.normal(jax.random.key(1), (4, 3)), jnp.array([0.3, -1.0])
     flat = lambda rows: jnp.concatenate((rows.ravel(), common))  # noqa: E731
@@ -93,25 +93,28 @@ def test_groups_and_kinds_are_told_apart():
     layout = Layout(4, 3, 0)
     flat = jax.random.normal(jax.random.key(1), (4, 3))
     swapped = flat[jnp.array([2, 1, 0, 3])]  # across groups, or across kinds
-    for network in (Alike((8,), {"A": [0, 1], "B": [2, 3]}), Alike((8,), kinds=(0, 0, 1, 1))):
+    for network in (
+        EquivariantMLP((8,), {"A": [0, 1], "B": [2, 3]}),
+        EquivariantMLP((8,), kinds=(0, 0, 1, 1)),
+    ):
         weights = network.init(jax.random.key(0), layout, 4)
         values = network.apply(weights, (), flat.ravel())[1]
         other = network.apply(weights, (), swapped.ravel())[1]
         assert not np.allclose(other, values[jnp.array([2, 1, 0, 3])], atol=1e-4)
     with pytest.raises(BadParameter, match="2 kinds for 4"):
-        Alike((8,), kinds=(0, 1)).init(jax.random.key(0), layout, 4)
+        EquivariantMLP((8,), kinds=(0, 1)).init(jax.random.key(0), layout, 4)
     with pytest.raises(BadParameter, match="3 actions for 4 stakeholders"):
-        Alike((8,)).init(jax.random.key(0), layout, 3)
+        EquivariantMLP((8,)).init(jax.random.key(0), layout, 3)
 
 
 def test_the_papers_layers():
-    weights = Layers((32, 16, 8)).init(jax.random.key(0), Layout(5, 8, 0), 5)
+    weights = MLP((32, 16, 8)).init(jax.random.key(0), Layout(5, 8, 0), 5)
     assert [w.weight.shape for w in weights] == [(32, 40), (16, 32), (8, 16), (5, 8)]
     rows = weights[1].weight
     np.testing.assert_allclose(rows @ rows.T, np.eye(16), atol=1e-5)  # orthogonal
     assert all((w.bias == 0).all() for w in weights)
     with pytest.raises(BadParameter, match="width of a layer"):
-        Layers((0,))
+        MLP((0,))
 
 
 def test_a_sequence_is_unrolled_as_it_was_lived():

@@ -45,7 +45,7 @@ def test_imagined_experience_is_what_the_problem_itself_imagines():
 def test_one_update_by_hand():
     learner = Tabular(PROBLEM, discount=0.9, rate=Constant(0.1))
     before = start(learner, 1)
-    after = learner.walk(before, 1)
+    after = learner.train_steps(before, 1)
     changed = np.argwhere(np.asarray(after.updates)[0])
     assert len(changed) == 1
     seen, noise, action = changed[0]
@@ -58,16 +58,16 @@ def test_one_update_by_hand():
 
 def test_imagined_memories_are_updated_beside_the_real_one():
     learner = Tabular(PROBLEM, Above(2))
-    after = learner.walk(start(learner, 1), 1)
+    after = learner.train_steps(start(learner, 1), 1)
     assert np.asarray(after.updates)[0].sum() == 1 + 4  # (1,1), (1,2), (2,1), (2,2)
     everything = Tabular(PROBLEM, Everything())
-    after = everything.walk(start(everything, 1), 1)
+    after = everything.train_steps(start(everything, 1), 1)
     assert np.asarray(after.updates)[0].sum() == 10  # all with a sum of at most 3
 
 
 def test_epsilon_is_of_the_augmented_state_and_has_a_floor():
     learner = Tabular(PROBLEM, exploration=Exploration(1.0, 0.5, 0.2))
-    after = learner.walk(start(learner, 1), 2_000)
+    after = learner.train_steps(start(learner, 1), 2_000)
     visited = np.asarray(after.updates)[0].sum(axis=-1)
     expected = np.maximum(0.5**visited, 0.2)
     np.testing.assert_allclose(np.asarray(after.epsilon)[0], expected, rtol=1e-6)
@@ -76,7 +76,7 @@ def test_epsilon_is_of_the_augmented_state_and_has_a_floor():
 
 def test_ties_are_broken_at_random_and_exploration_is_uniform():
     learner = Tabular(PROBLEM)
-    after = learner.walk(start(learner, 400), 1)
+    after = learner.train_steps(start(learner, 400), 1)
     first = np.asarray(after.updates).sum(axis=(0, 1, 2))
     assert first.sum() == 400
     assert abs(first[0] - 200) < 60  # six standard errors
@@ -93,7 +93,7 @@ def test_the_start_of_the_greedy_policy_is_worth_acting_at_random():
 
 def test_the_evaluation_is_the_planners_of_the_same_policy():
     learner = Tabular(PROBLEM, Above(2))
-    runs = learner.walk(start(learner, 1), 3_000)
+    runs = learner.train_steps(start(learner, 1), 3_000)
     q = np.asarray(runs.q)[0]
     if (np.sort(q, axis=-1)[..., -1] == np.sort(q, axis=-1)[..., -2]).all():
         pytest.fail("nothing was learned")
@@ -121,8 +121,8 @@ def test_the_evaluation_is_the_planners_of_the_same_policy():
 def test_a_seed_learns_the_same_alone_and_among_others(alone):
     learner = Tabular(PROBLEM, Above(2))
     keys = jax.random.split(jax.random.key(0), 5)
-    many = learner.walk(jax.vmap(learner.start)(keys), 2_000)
-    one = learner.walk(jax.vmap(learner.start)(keys[alone : alone + 1]), 2_000)
+    many = learner.train_steps(jax.vmap(learner.start)(keys), 2_000)
+    one = learner.train_steps(jax.vmap(learner.start)(keys[alone : alone + 1]), 2_000)
     np.testing.assert_array_equal(np.asarray(many.q)[alone], np.asarray(one.q)[0])
 
 
@@ -130,7 +130,7 @@ def test_the_best_recipe_finds_the_optimum_of_a_small_problem():
     from evenhand.experiments.recipes.tabular_recipes import tabular_learner
 
     learner = tabular_learner(SHOP, "fairqcm", "best")
-    runs = learner.walk(start(learner, 5), 4_000)
+    runs = learner.train_steps(start(learner, 5), 4_000)
     assert np.asarray(learner.evaluate(runs).score).min() > 0.99 * plan(PROBLEM).value
 
 

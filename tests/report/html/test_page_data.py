@@ -61,9 +61,9 @@ def test_a_large_log_keeps_seven_digits(scale, monkeypatch):
     monkeypatch.setattr(packing, "PLAIN", 10)
     answer = audit(logged(scale * np.random.default_rng(1).random((40, 5))), **MAPPED)
     held = packing.packed(answer)["over_time"]["unfairness"]
-    apart = answer.over_time.unfairness.T
+    deviation = answer.over_time.unfairness.T
     assert "gzip" in held
-    assert np.abs(unpack(held) - apart).max() <= 0.51e-6 * np.abs(apart).max()
+    assert np.abs(unpack(held) - deviation).max() <= 0.51e-6 * np.abs(deviation).max()
     assert packing.rounded(answer)
 
 

@@ -43,7 +43,7 @@ class StakeholderAnswer:
 
 
 @dataclass(frozen=True, eq=False)
-class OverTime:
+class AnswerOverTime:
     """The assessments in order: when, the welfare, and the unfairness to each stakeholder."""
 
     times: tuple[str, ...]
@@ -56,8 +56,8 @@ class OverTime:
 
     def standing(self, row: int) -> Standing:
         """Who stands where at one of the assessments."""
-        apart = self.unfairness[row]
-        return Standing.of(apart, apart + self.mean[row])
+        deviation = self.unfairness[row]
+        return Standing.of(deviation, deviation + self.mean[row])
 
 
 @dataclass(frozen=True, eq=False)
@@ -102,7 +102,7 @@ class Answer:
     scheme: FairnessScheme
     overall: Overall
     by_stakeholder: tuple[StakeholderAnswer, ...]
-    over_time: OverTime
+    over_time: AnswerOverTime
     questions: tuple[Row, ...]
     notes: tuple[str, ...]
     verdict: str

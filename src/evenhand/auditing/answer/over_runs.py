@@ -12,28 +12,29 @@ import narwhals as nw
 import numpy as np
 
 from evenhand._util.bootstrap import bootstrap_interval
+from evenhand._util.wording import format_number, pluralise
 from evenhand.auditing.answer.answer import (
     SHOWN_CORRECTIONS,
     Answer,
+    AnswerOverTime,
     Overall,
-    OverTime,
     StakeholderAnswer,
     Unfinished,
 )
-from evenhand.auditing.answer.verdict_text import changes, number, treated_worst
+from evenhand.auditing.answer.verdict_text import changes, treated_worst
 from evenhand.auditing.judging.options import FALLBACK, FALLEN_BACK
 from evenhand.auditing.judging.ranking import Standing, known_mean
 from evenhand.auditing.judging.sensitivity import Reading, Row
-from evenhand.auditing.notes import Notes, several
+from evenhand.auditing.notes import Notes
 from evenhand.auditing.reading.events import require_column
 from evenhand.auditing.sources.engines import engine_of, fetch
-from evenhand.auditing.sources.open_source import Table
+from evenhand.auditing.sources.open_source import LogTable
 from evenhand.errors import BadLog
 
 Options = dict[str, Any]
 
 
-def split_runs(table: Table, column: str) -> list[Table]:
+def split_runs(table: LogTable, column: str) -> list[LogTable]:
     """The table of each run, in order of the runs' names; None is no run."""
     require_column(table, column, "--run")
     frame = engine_of(table.frame).hold(table.frame) if table.is_text else table.frame
@@ -42,7 +43,7 @@ def split_runs(table: Table, column: str) -> list[Table]:
     return [replace(table, frame=frame.filter(nw.col(column) == name), paths=()) for name in names]
 
 
-def over_runs(parts: Sequence[Table], judge: Callable[..., Answer], options: Options) -> Answer:
+def over_runs(parts: Sequence[LogTable], judge: Callable[..., Answer], options: Options) -> Answer:
     """Every run judged by the same scheme, and the mean of their answers."""
     if not parts:
         raise BadLog("no row names a run: the column that --run names is empty.")
@@ -74,8 +75,8 @@ def averaged(answers: Sequence[Answer], notes_before: Sequence[str] = ()) -> Ans
     sure = ""
     if count > 1:
         low, high = bootstrap_interval(scores, np.random.default_rng(0))
-        sure = f", 95 % interval {number(low)} to {number(high)}"
-    mean = number(float(scores.mean()))
+        sure = f", 95 % interval {format_number(low)} to {format_number(high)}"
+    mean = format_number(float(scores.mean()))
     notes.add(f"Every number is the mean over {count:,} runs; the score is {mean}{sure}.")
     notes.add(
         "Ranks and who was treated worst are by these means. The longest spell, the lowest "
@@ -172,7 +173,7 @@ def _person(same: Sequence[StakeholderAnswer]) -> StakeholderAnswer:
     )
 
 
-def _course(tables: Sequence[OverTime], notes: Notes) -> OverTime:
+def _course(tables: Sequence[AnswerOverTime], notes: Notes) -> AnswerOverTime:
     """The mean course, at the times at which every run was assessed."""
     first = tables[0]
     places = [{time: k for k, time in enumerate(table.times)} for table in tables]
@@ -180,16 +181,16 @@ def _course(tables: Sequence[OverTime], notes: Notes) -> OverTime:
     if any(table.times != first.times for table in tables):
         notes.add(
             "The runs were assessed at different times: the course over time is shown for the "
-            f"{several(len(times), 'time')} at which every run was assessed."
+            f"{pluralise(len(times), 'time')} at which every run was assessed."
         )
     kept = [[found[time] for time in times] for found in places]
 
-    def mean(part: Callable[[OverTime], np.ndarray]) -> np.ndarray:
+    def mean(part: Callable[[AnswerOverTime], np.ndarray]) -> np.ndarray:
         chosen = (part(table)[rows] for table, rows in zip(tables, kept, strict=True))
         return np.mean(list(chosen), axis=0)
 
     welfares = [table.welfare for table in tables]
-    return OverTime(
+    return AnswerOverTime(
         times=tuple(times),
         welfare=None
         if any(welfare is None for welfare in welfares)

@@ -4,36 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from evenhand._util.wording import format_number, join_names, join_tied, pluralise
 from evenhand.auditing.answer.answer import StakeholderAnswer
 from evenhand.auditing.judging.judge import Judged
 from evenhand.auditing.judging.questions import AtEnd
 from evenhand.auditing.judging.sensitivity import Row
-from evenhand.auditing.notes import equals, listed, several
-
-
-def number(value: float, signed: bool = False) -> str:
-    """A number with as many digits as a reader can use."""
-    if value != value:
-        return "–"
-    size, sign = abs(value), "+" if signed else ""
-    if size >= 1000 or value == int(value):
-        text = f"{value:{sign},.0f}"
-    else:
-        text = f"{value:{sign}.2f}".rstrip("0").rstrip(".") if size >= 1 else f"{value:{sign}.3g}"
-    return "0" if text in ("+0", "-0") else text.replace("-", "−")
-
-
-def short(value: float, signed: bool = False) -> str:
-    """A number that fits a narrow column: four digits and k, M, G or T."""
-    if value != value:
-        return "–"
-    scales = (("T", 1e12, 1e12), ("G", 1e9, 1e9), ("M", 1e6, 1e6), ("k", 1e4, 1e3))
-    for unit, least, scale in scales:
-        if abs(value) >= least:
-            scaled = value / scale
-            digits = 0 if abs(scaled) >= 1000 else 1 if abs(scaled) >= 100 else 2
-            return f"{scaled:{'+' if signed else ''}.{digits}f}{unit}".replace("-", "−")
-    return number(value, signed)
 
 
 def verdict(judged: Judged, stakeholders: tuple[StakeholderAnswer, ...], asked: Row) -> str:
@@ -47,13 +22,13 @@ def verdict(judged: Judged, stakeholders: tuple[StakeholderAnswer, ...], asked: 
     elif tally.unequal == 0:
         sentences.append(
             f"{end}, and equal {judged.question.adverb()}: at none of "
-            f"{several(tally.assessments, 'assessment')} was anybody below the mean."
+            f"{pluralise(tally.assessments, 'assessment')} was anybody below the mean."
         )
     else:
         joint = "but unequal" if equal_at_end else "and unequal"
         sentences.append(
             f"{end}, {joint} {judged.question.adverb()}: at {tally.unequal:,} of "
-            f"{several(tally.assessments, 'assessment')} somebody was below the mean."
+            f"{pluralise(tally.assessments, 'assessment')} somebody was below the mean."
         )
     if tally.unequal:
         people = {one.name: one for one in stakeholders}
@@ -79,31 +54,30 @@ def treated_worst(
     elif len(worst) == 1:
         words = f"Treated worst over all was {names[0]}, below the mean at {_share(worst)}"
     else:
-        words = (
-            f"Treated worst over all were {equals(names)}, each below the mean at {_share(worst)}"
-        )
+        everyone, share = join_tied(names), _share(worst)
+        words = f"Treated worst over all were {everyone}, each below the mean at {share}"
     if not last:
         return f"{words}."
-    apart = number(last[0].final_unfairness, signed=True)
+    deviation = format_number(last[0].final_unfairness, signed=True)
     lowest = [one.name for one in last]
     if lowest == names:
-        return f"{words}, and also at the end ({apart})."
+        return f"{words}, and also at the end ({deviation})."
     if not worst:
         verb = "is" if len(last) == 1 else "are"
-        return f"{words}; at the end {equals(lowest)} {verb} furthest below the mean ({apart})."
+        return (
+            f"{words}; at the end {join_tied(lowest)} {verb} furthest below the mean ({deviation})."
+        )
     verb = "it is" if len(last) == 1 else "they are"
-    return f"{words}; at the end {verb} {equals(lowest)} ({apart})."
+    return f"{words}; at the end {verb} {join_tied(lowest)} ({deviation})."
 
 
 def _share(worst: Sequence[StakeholderAnswer]) -> str:
     """How often they were below the mean, and how far from it on average."""
     shares = sorted(one.share_below for one in worst)
-    apart = sorted(one.overall_unfairness / max(one.assessments, 1) for one in worst)
-    return (
-        f"{_range([f'{shares[0]:.0%}', f'{shares[-1]:.0%}'])} of the assessments "
-        f"({_range([number(apart[-1], signed=True), number(apart[0], signed=True)])} from the mean "
-        "on average)"
-    )
+    deviation = sorted(one.overall_unfairness / max(one.assessments, 1) for one in worst)
+    share = _range([f"{shares[0]:.0%}", f"{shares[-1]:.0%}"])
+    distance = _range([format_number(one, signed=True) for one in (deviation[-1], deviation[0])])
+    return f"{share} of the assessments ({distance} from the mean on average)"
 
 
 def _range(ends: Sequence[str]) -> str:
@@ -116,7 +90,7 @@ def changes(stakeholders: tuple[StakeholderAnswer, ...]) -> list[str]:
     fell = [one.name for one in stakeholders if one.fell_behind]
     words = []
     if made_good:
-        words.append(f"Behind over all, but made good by the end: {listed(made_good)}.")
+        words.append(f"Behind over all, but made good by the end: {join_names(made_good)}.")
     if fell:
-        words.append(f"Not behind over all, but behind at the end: {listed(fell)}.")
+        words.append(f"Not behind over all, but behind at the end: {join_names(fell)}.")
     return words

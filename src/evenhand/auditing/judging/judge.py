@@ -84,7 +84,7 @@ def is_sum(status: Status) -> bool:
 
 
 @dataclass(frozen=True)
-class Given(Status):
+class KnownStatus(Status):
     """Statuses that are known already: those of an assessment stand in the place of rewards."""
 
     size: int
@@ -113,7 +113,7 @@ class Scorer:
 
     def __init__(self, scheme: FairnessScheme, size: int) -> None:
         self.scheme = scheme
-        known = replace(scheme, status=Given(size), filter=Always())
+        known = replace(scheme, status=KnownStatus(size), filter=Always())
         self.stream, self._even = Stream(known, size), Stream(known, size)
         self.size = size
         self.undefined: EvenhandError | None = None
@@ -199,13 +199,13 @@ def judge(case: Case, question: Question, schemes: Sequence[FairnessScheme]) -> 
     scorers = tuple(Scorer(scheme, len(names)) for scheme in schemes)
     tally = Tally(len(names))
     stride = max(1, -(-timeline.steps * len(names) // KEPT_VALUES))
-    assessed, welfare, kept, apart, means = [], [], [], [], []
+    assessed, welfare, kept, deviation, means = [], [], [], [], []
     start, present = 0, None
 
     def take(block: Block) -> None:
         rows = np.arange(-tally.assessments % stride, len(block.statuses), stride)
         kept.append(tally.assessments + rows)
-        apart.append(tally.take(block)[0][rows])
+        deviation.append(tally.take(block)[0][rows])
         here = True if block.present is None else block.present[rows]
         means.append(np.mean(block.statuses[rows], axis=1, where=here))
         added = [scorer.take(block) for scorer in scorers]
@@ -237,7 +237,7 @@ def judge(case: Case, question: Question, schemes: Sequence[FairnessScheme]) -> 
         assessed=steps,
         welfare=_joined(welfare) if schemes[0].welfare is not None else None,
         kept=np.concatenate(kept),
-        unfairness=np.concatenate(apart),
+        unfairness=np.concatenate(deviation),
         mean=np.concatenate(means),
         final=final,
         # Whoever has left is spoken of as of the last assessment at which they were there.

@@ -16,6 +16,7 @@ import numpy as np
 
 from evenhand.auditing.judging.calendar import PERIODS, Period
 from evenhand.auditing.reading.history import History
+from evenhand.auditing.reading.moments import moment_label
 from evenhand.errors import BadParameter
 from evenhand.fairness.filters import AfterEach, Always, Every, Filter, Final
 from evenhand.fairness.trace import Step, Trace
@@ -254,25 +255,3 @@ def every(text: str) -> Question:
     raise BadParameter(
         f"--every is {text!r}: it must be {', '.join(PERIODS)}, or a whole number of time points."
     )
-
-
-def moment_label(moment: Any) -> str:
-    """A moment as people write it: a date, a time to the second, or a number."""
-    return moment_labels(np.asarray(moment)[None])[0]
-
-
-def moment_labels(moments: np.ndarray) -> list[str]:
-    """Many of them.
-
-    >>> moment_labels(np.array(["2021-03-31T00:00", "2021-03-31T10:30"], dtype="M8[us]"))
-    ['2021-03-31', '2021-03-31 10:30:00']
-    """
-    if moments.dtype.kind != "M":
-        return [f"{int(x)}" if x == int(x) else f"{x!r}" for x in moments.tolist()]
-    texts = np.datetime_as_string(moments, unit="us").tolist()
-    return [
-        text[:10]
-        if text.endswith("T00:00:00.000000")
-        else text.removesuffix(".000000").replace("T", " ")
-        for text in texts
-    ]

@@ -42,27 +42,29 @@ class Standing:
     ([2, 1, 2], (0, 2), (1,))
     """
 
-    apart: Float[np.ndarray, " stakeholder"]  # NaN for those not there
+    deviation: Float[np.ndarray, " stakeholder"]  # NaN for those not there
     rounding: float
 
     @classmethod
     def of(
-        cls, apart: Float[np.ndarray, " stakeholder"], statuses: Float[np.ndarray, " stakeholder"]
+        cls,
+        deviation: Float[np.ndarray, " stakeholder"],
+        statuses: Float[np.ndarray, " stakeholder"],
     ) -> Standing:
         """At one time, from the distances and the statuses they were taken from."""
-        furthest, largest = (float(np.fmax.reduce(np.abs(part))) for part in (apart, statuses))
-        return cls(apart, rounding(furthest, largest))
+        furthest, largest = (float(np.fmax.reduce(np.abs(part))) for part in (deviation, statuses))
+        return cls(deviation, rounding(furthest, largest))
 
     @classmethod
     def mean(cls, several: Sequence[Standing]) -> Standing:
         """The mean over several histories of the same stakeholders, where each is there."""
-        apart = known_mean([one.apart for one in several])
-        return cls(apart, float(np.mean([one.rounding for one in several])))
+        deviation = known_mean([one.deviation for one in several])
+        return cls(deviation, float(np.mean([one.rounding for one in several])))
 
     @property
     def ranks(self) -> Int[np.ndarray, " stakeholder"]:
         """1 for the most favoured; equals share a rank, and whoever is not there comes last."""
-        values = np.nan_to_num(self.apart, nan=-np.inf)
+        values = np.nan_to_num(self.deviation, nan=-np.inf)
         order = np.argsort(-values, kind="stable")
         with np.errstate(invalid="ignore"):  # two who are not there differ by nothing
             differs = -np.diff(values[order]) > self.rounding
@@ -79,17 +81,17 @@ class Standing:
     @property
     def behind(self) -> Bool[np.ndarray, " stakeholder"]:
         """Whom it is unfair to."""
-        return self.apart < -self.rounding
+        return self.deviation < -self.rounding
 
     @property
     def lowest(self) -> tuple[int, ...]:
         """All who are furthest below the mean, in their own order; nobody where all are equal."""
-        return self._first_of(self.apart)
+        return self._first_of(self.deviation)
 
     @property
     def highest(self) -> tuple[int, ...]:
         """All who are furthest above the mean; nobody where all are equal."""
-        return self._first_of(-self.apart)
+        return self._first_of(-self.deviation)
 
     def _first_of(self, values: Float[np.ndarray, " stakeholder"]) -> tuple[int, ...]:
         least = float(np.fmin.reduce(values))

@@ -41,35 +41,37 @@ class Tally:
 
         Whoever is not there has an unfairness of NaN.
         """
-        apart = of_those_present(unfairness, block.statuses, block.present, np.nan)
+        deviation = of_those_present(unfairness, block.statuses, block.present, np.nan)
         below = of_those_present(unfair_to, block.statuses, block.present, False)
-        if not len(apart):
-            return apart, below
+        if not len(deviation):
+            return deviation, below
         here = np.ones_like(below) if block.present is None else block.present
         self.judged += here.sum(axis=0)
         self.below += below.sum(axis=0)
-        self.overall += np.nansum(apart, axis=0) if block.present is not None else apart.sum(axis=0)
-        self._ends(apart, below, here)
+        self.overall += (
+            np.nansum(deviation, axis=0) if block.present is not None else deviation.sum(axis=0)
+        )
+        self._ends(deviation, below, here)
         self._spells(below)
         self.unequal += int(below.any(axis=1).sum())
-        self.worst = min(self.worst, float(np.nanmin(apart)))
+        self.worst = min(self.worst, float(np.nanmin(deviation)))
         self._scale += float(np.abs(block.statuses).max(axis=1).sum())
-        self._furthest += float(np.nanmax(np.abs(apart), axis=1, initial=0.0).sum())
-        self.assessments += len(apart)
-        return apart, below
+        self._furthest += float(np.nanmax(np.abs(deviation), axis=1, initial=0.0).sum())
+        self.assessments += len(deviation)
+        return deviation, below
 
     def _ends(
         self,
-        apart: Float[np.ndarray, "time n"],
+        deviation: Float[np.ndarray, "time n"],
         below: Bool[np.ndarray, "time n"],
         here: Bool[np.ndarray, "time n"],
     ) -> None:
         seen = here.any(axis=0)
         everyone = np.arange(here.shape[1])
-        first = apart[here.argmax(axis=0), everyone]
+        first = deviation[here.argmax(axis=0), everyone]
         self.first = np.where(seen & np.isnan(self.first), first, self.first)
         row = len(here) - 1 - here[::-1].argmax(axis=0)
-        self.last = np.where(seen, apart[row, everyone], self.last)
+        self.last = np.where(seen, deviation[row, everyone], self.last)
         self.last_is_below = np.where(seen, below[row, everyone], self.last_is_below)
 
     def _spells(self, below: Bool[np.ndarray, "time n"]) -> None:

@@ -68,7 +68,7 @@ class Row:
     def worst_unfairness(self) -> float:
         """The overall unfairness to those treated worst."""
         lowest = self.standing.lowest
-        return float(self.standing.apart[lowest[0]]) if lowest else 0.0
+        return float(self.standing.deviation[lowest[0]]) if lowest else 0.0
 
     def against(self, asked: Row) -> Row:
         """With the marks of where the verdict is not as in the question that was asked."""

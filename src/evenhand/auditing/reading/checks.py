@@ -8,9 +8,10 @@ from typing import Any, NamedTuple
 
 import narwhals as nw
 
-from evenhand.auditing.judging.questions import moment_label
-from evenhand.auditing.notes import Notes, listed, several
-from evenhand.auditing.reading.events import Events
+from evenhand._util.wording import join_names, pluralise
+from evenhand.auditing.notes import Notes
+from evenhand.auditing.reading.events import LogEvents
+from evenhand.auditing.reading.moments import moment_label
 from evenhand.auditing.reading.values import not_finite
 from evenhand.auditing.sources.engines import engine_of, fetch
 from evenhand.auditing.sources.open_source import ROW, SAME
@@ -23,7 +24,7 @@ DAYS = ("%d.%m.%Y", "%d/%m/%Y", "%m/%d/%Y", "%d-%m-%Y", "%Y/%m/%d", "%d %B %Y", 
 TIMES = ("", " %H:%M", " %H:%M:%S", " %I:%M %p")
 
 
-class Seen(NamedTuple):
+class CellScan(NamedTuple):
     """A first look at who is in a log."""
 
     names: tuple[str, ...]  # in the engine's own order
@@ -32,7 +33,7 @@ class Seen(NamedTuple):
     endless: bool  # whether some sum is no finite number
 
 
-def look(events: Events, cells: Cells) -> Seen:
+def scan_cells(events: LogEvents, cells: Cells) -> CellScan:
     """The names, and whether anything is wrong with their cells, in one pass."""
     endless = not_finite(nw.col("amount"))
     wrong = (nw.col("at").is_null() & (nw.col("events") > 0)) | nw.col("who").is_null() | endless
@@ -41,7 +42,7 @@ def look(events: Events, cells: Cells) -> Seen:
     by_name = cells.with_columns(wrong=wrong, endless=endless).group_by("who")
     parts = nw.len().alias("cells"), nw.col("wrong").any(), nw.col("endless").any()
     found = fetch(by_name.agg(*parts).sort("who"))
-    return Seen(
+    return CellScan(
         tuple(str(name) for name in found["who"]),
         int(found["cells"].sum()),
         bool((found["wrong"] == 1).any()),
@@ -49,14 +50,14 @@ def look(events: Events, cells: Cells) -> Seen:
     )
 
 
-def refuse_unreadable(events: Events) -> None:
+def refuse_unreadable(events: LogEvents) -> None:
     """What cannot be placed in time, has no name or is no number, with the rows that are so."""
     _refuse_nameless(events)
     _refuse_no_numbers(events)
     _refuse_timeless(events)
 
 
-def _refuse_nameless(events: Events) -> None:
+def _refuse_nameless(events: LogEvents) -> None:
     nameless, column = nw.col("who").is_null(), events.columns.stakeholder
     if _any(events, nameless):
         raise BadLog(
@@ -66,7 +67,7 @@ def _refuse_nameless(events: Events) -> None:
         )
 
 
-def _refuse_no_numbers(events: Events) -> None:
+def _refuse_no_numbers(events: LogEvents) -> None:
     amount, column, label = nw.col("amount"), events.columns.amount, events.table.label
     if events.text_amounts:
         unread = amount.is_null() & ~nw.col("amount_text").is_null()
@@ -84,7 +85,7 @@ def _refuse_no_numbers(events: Events) -> None:
         )
 
 
-def _refuse_timeless(events: Events) -> None:
+def _refuse_timeless(events: LogEvents) -> None:
     timeless, columns = nw.col("at").is_null() & ~nw.col("amount").is_null(), events.columns
     if not _any(events, timeless):
         return
@@ -103,7 +104,7 @@ def _refuse_timeless(events: Events) -> None:
     )
 
 
-def _formats_that_fit(events: Events, timeless: nw.Expr) -> list[str]:
+def _formats_that_fit(events: LogEvents, timeless: nw.Expr) -> list[str]:
     """The common ways to write a date that all of the texts we could not read follow."""
     if not events.text_times:
         return []
@@ -119,7 +120,7 @@ def _formats_that_fit(events: Events, timeless: nw.Expr) -> list[str]:
     return fitting[:2]
 
 
-def refuse_two_readings(events: Events, cells: Cells) -> None:
+def refuse_two_readings(events: LogEvents, cells: Cells) -> None:
     """A running total has one value at a time; two different ones are two series."""
     twice = (nw.col("amount") != nw.col("least")) & (nw.col("events") > 1)
     found = fetch(cells.filter(twice).select("who", "at", "amount", "least").sort("at", "who"))
@@ -127,29 +128,29 @@ def refuse_two_readings(events: Events, cells: Cells) -> None:
         raise BadLog(
             f"{found['who'][0]!r} has two running totals at {moment_label(found['at'][0])} "
             f"({found['least'][0]:,g} and {found['amount'][0]:,g}; "
-            f"{several(len(found['who']), 'such case')} in all): --cumulative needs one series a "
+            f"{pluralise(len(found['who']), 'such case')} in all): --cumulative needs one series a "
             "stakeholder, so choose one with --where or add them up first."
         )
 
 
 def note_rows(
-    events: Events, empty: int, negative: int, rows: int, notes: Notes, search: bool
+    events: LogEvents, empty: int, negative: int, rows: int, notes: Notes, search: bool
 ) -> None:
     """Empty and negative amounts and falling totals; with `search`, also what needs every row."""
     if empty:
         notes.add(
-            f"{several(empty, 'row has', 'rows have')} an empty amount and are no events."
+            f"{pluralise(empty, 'row has', 'rows have')} an empty amount and are no events."
             if empty > 1
             else "1 row has an empty amount and is no event."
         )
     if negative and events.columns.cumulative:
         notes.add(
-            f"A running total falls {several(negative, 'time')}: taken as "
+            f"A running total falls {pluralise(negative, 'time')}: taken as "
             f"{'a correction' if negative == 1 else 'corrections'} and applied."
         )
     elif negative:
         notes.add(
-            f"Negative amounts occur at {several(negative, 'time point')} of a stakeholder: "
+            f"Negative amounts occur at {pluralise(negative, 'time point')} of a stakeholder: "
             "taken as corrections and applied."
         )
     if not search:
@@ -160,7 +161,7 @@ def note_rows(
     _note_zones(events, notes)
 
 
-def _note_duplicates(events: Events, notes: Notes) -> None:
+def _note_duplicates(events: LogEvents, notes: Notes) -> None:
     keys = [SAME] if events.has(SAME) else ["who", "at", "amount"]
     twice = events.frame.group_by(*keys).agg(copies=nw.len()).filter(nw.col("copies") > 1)
     copies = fetch(twice.select("copies"))["copies"]
@@ -169,12 +170,12 @@ def _note_duplicates(events: Events, notes: Notes) -> None:
         return
     if not events.has(SAME):  # in an engine of its own, only what is asked for is looked at
         notes.add(
-            f"{several(extra, 'row has', 'rows have')} the name, time and amount of another row: "
+            f"{pluralise(extra, 'row has', 'rows have')} the name, time and amount of another row: "
             "kept, since two equal events may both have happened."
         )
         return
     notes.add(
-        f"{several(extra, 'row is', 'rows are')} an exact copy of another row: kept, since "
+        f"{pluralise(extra, 'row is', 'rows are')} an exact copy of another row: kept, since "
         "two equal events may both have happened."
         if extra == 1
         else f"{extra:,} rows are exact copies of other rows: kept, since equal events may "
@@ -182,7 +183,7 @@ def _note_duplicates(events: Events, notes: Notes) -> None:
     )
 
 
-def _note_order(events: Events, notes: Notes) -> None:
+def _note_order(events: LogEvents, notes: Notes) -> None:
     if not events.has(ROW):
         return
     placed = events.frame.select("at", ROW).filter(~nw.col("at").is_null())
@@ -191,12 +192,12 @@ def _note_order(events: Events, notes: Notes) -> None:
     count = int(found["rows"][0])
     if count:
         notes.add(
-            f"{several(count, 'row is', 'rows are')} earlier than the row above: the log was put "
+            f"{pluralise(count, 'row is', 'rows are')} earlier than the row above: the log was put "
             "in order of time."
         )
 
 
-def _note_zones(events: Events, notes: Notes) -> None:
+def _note_zones(events: LogEvents, notes: Notes) -> None:
     if not events.text_times or events.plain_numbers:
         return
     zoned = engine_of(events.frame).zones(events.frame, "at_text", "zone")
@@ -207,12 +208,12 @@ def _note_zones(events: Events, notes: Notes) -> None:
         str(name or ""): int(rows) for name, rows in zip(found["zone"], found["rows"], strict=True)
     }
     if len(counts) > 1:
-        parts = [f"{name or 'none'} in {several(rows, 'row')}" for name, rows in counts.items()]
+        parts = [f"{name or 'none'} in {pluralise(rows, 'row')}" for name, rows in counts.items()]
         notes.add(
-            f"Times come in {len(counts)} zones ({listed(parts)}): all were put into UTC, and a "
-            "time without a zone was taken as UTC. Days are counted in UTC."
+            f"Times come in {len(counts)} zones ({join_names(parts)}): all were put into UTC, and "
+            "a time without a zone was taken as UTC. Days are counted in UTC."
         )
 
 
-def _any(events: Events, wrong: nw.Expr) -> bool:
+def _any(events: LogEvents, wrong: nw.Expr) -> bool:
     return len(fetch(events.frame.filter(wrong).select("amount").head(1))["amount"]) > 0

@@ -13,9 +13,10 @@ from typing import Any
 import narwhals as nw
 import numpy as np
 
-from evenhand.auditing.notes import Notes, several
+from evenhand._util.wording import pluralise
+from evenhand.auditing.notes import Notes
 from evenhand.auditing.reading import checks
-from evenhand.auditing.reading.events import Events
+from evenhand.auditing.reading.events import LogEvents
 from evenhand.auditing.reading.growable_column import Column
 from evenhand.auditing.reading.history import History
 from evenhand.auditing.sources.engines import Arrays, engine_of, fetch
@@ -25,7 +26,7 @@ EXACT_ROWS = 5_000_000  # a longer log is grouped by day where no question needs
 CHECKED_ROWS = 5_000_000  # a longer log is not searched for rows that are duplicates or unsorted
 
 
-def count(events: Events, notes: Notes, exact: bool, names: tuple[str, ...] = ()) -> History:
+def count(events: LogEvents, notes: Notes, exact: bool, names: tuple[str, ...] = ()) -> History:
     """The history of a log; `names` are those on a roster, if there is one."""
     engine = engine_of(events.frame)
     rows = int(fetch(events.frame.select(rows=nw.len()))["rows"][0])
@@ -38,13 +39,13 @@ def count(events: Events, notes: Notes, exact: bool, names: tuple[str, ...] = ()
     exact = exact or rows <= EXACT_ROWS or events.plain_numbers
     held = engine.hold(_cells(events, exact))
     try:
-        seen = checks.look(events, held)
+        seen = checks.scan_cells(events, held)
         # Looking at every amount for NaN costs a tenth of the pass; a sum shows if there is any.
         if engine.has_nan and seen.endless:
             engine.release(held)
             events = events.without_nan()
             held = engine.hold(_cells(events, exact))
-            seen = checks.look(events, held)
+            seen = checks.scan_cells(events, held)
         if seen.wrong:
             checks.refuse_unreadable(events)
         everyone = tuple(sorted({*seen.names, *names}))
@@ -64,18 +65,18 @@ def count(events: Events, notes: Notes, exact: bool, names: tuple[str, ...] = ()
     return gathered.history(exact, rows)
 
 
-def _cells(events: Events, exact: bool) -> nw.LazyFrame[Any]:
+def _cells(events: LogEvents, exact: bool) -> nw.LazyFrame[Any]:
     return _readings(events) if events.columns.cumulative else _sums(events, exact)
 
 
-def _sums(events: Events, exact: bool) -> nw.LazyFrame[Any]:
+def _sums(events: LogEvents, exact: bool) -> nw.LazyFrame[Any]:
     frame = events.frame
     if not exact and not events.plain_numbers:
         frame = frame.with_columns(nw.col("at").dt.date())
     return frame.group_by("at", "who").agg(*_aggregates(events, nw.col("amount").sum()))
 
 
-def _aggregates(events: Events, amount: nw.Expr) -> list[nw.Expr]:
+def _aggregates(events: LogEvents, amount: nw.Expr) -> list[nw.Expr]:
     col = nw.col("amount")
     parts = [
         amount.alias("amount"),
@@ -92,7 +93,7 @@ def _aggregates(events: Events, amount: nw.Expr) -> list[nw.Expr]:
     return parts
 
 
-def _readings(events: Events) -> nw.LazyFrame[Any]:
+def _readings(events: LogEvents) -> nw.LazyFrame[Any]:
     """Running totals: one reading for each stakeholder and time, before differences are taken."""
     return events.frame.group_by("at", "who").agg(*_aggregates(events, nw.col("amount").max()))
 
@@ -117,7 +118,7 @@ def _differences(cells: nw.LazyFrame[Any], exact: bool, plain_numbers: bool) -> 
 class _Gathering:
     """What comes back of a log, block by block, made into a history."""
 
-    def __init__(self, events: Events, names: Sequence[str], everyone: tuple[str, ...]) -> None:
+    def __init__(self, events: LogEvents, names: Sequence[str], everyone: tuple[str, ...]) -> None:
         self.events, self.names = events, everyone
         places = {name: k for k, name in enumerate(everyone)}
         self._place = np.array([places[name] for name in names], dtype=np.int64)
@@ -170,8 +171,8 @@ class _Gathering:
     def history(self, exact: bool, rows: int) -> History:
         if not self._slots.length:
             raise BadLog(
-                f"{self.events.table.label} has no events: none of its {several(rows, 'row')} has "
-                "an amount."
+                f"{self.events.table.label} has no events: none of its {pluralise(rows, 'row')} "
+                "has an amount."
             )
         marks = None
         if self._marked is not None:

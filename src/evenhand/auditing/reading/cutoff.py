@@ -7,7 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from evenhand.auditing.notes import Notes, several
+from evenhand._util.wording import pluralise
+from evenhand.auditing.notes import Notes
 from evenhand.auditing.reading.history import History
 from evenhand.errors import BadLog, BadParameter
 
@@ -37,12 +38,12 @@ def read_until(value: Any, plain_numbers: bool) -> Any:
     return found
 
 
-def cut(history: History, until: Any, notes: Notes) -> History:
+def cut_history(history: History, until: Any, notes: Notes) -> History:
     """The history up to and including `until`; what comes after is counted in a note."""
     if until is None or not (history.slots > until).any():
         return history
     left = int((history.slots <= until).sum())
     if not left:
         raise BadLog("the log begins after --until: nothing is left to judge.")
-    notes.add(f"{several(len(history.slots) - left, 'time point')} after --until were left out.")
+    notes.add(f"{pluralise(len(history.slots) - left, 'time point')} after --until were left out.")
     return history.before(left)

@@ -10,15 +10,16 @@ from typing import Any
 import narwhals as nw
 import numpy as np
 
-from evenhand.auditing.notes import Notes, listed, several
-from evenhand.auditing.reading.events import Events
+from evenhand._util.wording import join_names, pluralise
+from evenhand.auditing.notes import Notes
+from evenhand.auditing.reading.events import LogEvents
 from evenhand.auditing.reading.values import read_numbers
 from evenhand.auditing.sources.engines import fetch
-from evenhand.auditing.sources.open_source import Table, open_table
+from evenhand.auditing.sources.open_source import LogTable, open_table
 from evenhand.errors import BadParameter, BadRoster, ZeroEntitlement
 
 
-def is_column(entitlement: Any, log: Table) -> bool:
+def is_column(entitlement: Any, log: LogTable) -> bool:
     """Whether --entitlement means a column of the log; otherwise it is a table of its own."""
     if not isinstance(entitlement, str) or entitlement in log.columns:
         return isinstance(entitlement, str)
@@ -31,7 +32,7 @@ def is_column(entitlement: Any, log: Table) -> bool:
     )
 
 
-def of_column(events: Events, notes: Notes) -> dict[str, float]:
+def of_column(events: LogEvents, notes: Notes) -> dict[str, float]:
     """One number a stakeholder; where it changes over time, the latest."""
     given = events.frame.filter(~nw.col("entitled").is_null())
     low, high = nw.col("entitled").min(), nw.col("entitled").max()
@@ -45,7 +46,7 @@ def of_column(events: Events, notes: Notes) -> dict[str, float]:
         values |= dict(zip(map(str, last["who"]), last["high"].tolist(), strict=True))
         count = int(changed.sum())
         notes.add(
-            f"The entitlement of {several(count, 'stakeholder')} changes over time: the latest "
+            f"The entitlement of {pluralise(count, 'stakeholder')} changes over time: the latest "
             "is used for the whole log."
         )
     return values
@@ -77,7 +78,7 @@ def in_order(entitlements: Mapping[str, float], names: tuple[str, ...]) -> np.nd
     missing = [name for name in names if not np.isfinite(entitlements.get(name, np.nan))]
     if missing:
         raise BadRoster(
-            f"no entitlement is given for {listed([repr(n) for n in missing], 3)}: add "
+            f"no entitlement is given for {join_names([repr(n) for n in missing], 3)}: add "
             f"{'it' if len(missing) == 1 else 'them'}, or leave "
             f"{'that stakeholder' if len(missing) == 1 else 'those stakeholders'} out with "
             "--exclude."

@@ -13,12 +13,12 @@ from typing import Any
 import narwhals as nw
 import numpy as np
 
-from evenhand.auditing.judging.questions import moment_label
 from evenhand.auditing.reading import conditions
+from evenhand.auditing.reading.moments import moment_label
 from evenhand.auditing.reading.values import in_utc, read_numbers, read_times
 from evenhand.auditing.sources import csv_files
 from evenhand.auditing.sources.engines import engine_of, fetch
-from evenhand.auditing.sources.open_source import ROW, SAME, Table
+from evenhand.auditing.sources.open_source import ROW, SAME, LogTable
 from evenhand.errors import BadLog, BadParameter, MissingColumn
 
 SHOWN = 3  # rows that an error names, before it says how many more there are
@@ -48,10 +48,10 @@ class Choice:
 
 
 @dataclass(frozen=True, eq=False)
-class Events:
+class LogEvents:
     """The rows that count, under names of our own: who, at, amount, and what else is known."""
 
-    table: Table
+    table: LogTable
     columns: Columns
     frame: nw.LazyFrame[Any]
     plain_numbers: bool
@@ -61,7 +61,7 @@ class Events:
     def has(self, name: str) -> bool:
         return name in self.frame.collect_schema().names()
 
-    def without_nan(self) -> Events:
+    def without_nan(self) -> LogEvents:
         """The same with NaN as what it means in a table: an empty place."""
         number = nw.when(~nw.col("amount").is_nan()).then(nw.col("amount"))
         return replace(self, frame=self.frame.with_columns(number.alias("amount")))
@@ -83,8 +83,8 @@ class Events:
 
 
 def read_events(
-    table: Table, columns: Columns, choice: Choice = Choice(), on_roster: Sequence[str] = ()
-) -> Events:
+    table: LogTable, columns: Columns, choice: Choice = Choice(), on_roster: Sequence[str] = ()
+) -> LogEvents:
     """The events of a table, with its columns checked and its filters applied."""
     mapped = {
         "--stakeholder": columns.stakeholder,
@@ -137,7 +137,7 @@ def read_events(
         parts["mark"] = conditions.parse(choice.when, schema, "--when", table.columns, moment)
     parts |= {name: nw.col(text) for name, text in texts.items() if text is not None}
     parts |= {name: nw.col(name) for name in (ROW, SAME) if name in schema.names()}
-    return Events(
+    return LogEvents(
         table,
         columns,
         frame.select(**{name: part.alias(name) for name, part in parts.items()}),
@@ -147,7 +147,7 @@ def read_events(
     )
 
 
-def require_column(table: Table, name: str, option: str) -> None:
+def require_column(table: LogTable, name: str, option: str) -> None:
     """Refuse a column that is not there or there twice, and offer the nearest."""
     csv_files.refuse_doubled(table.label, table.csv_paths, table.columns, name, option)
     if name in table.columns:

@@ -6,14 +6,14 @@ from collections.abc import Mapping
 
 import narwhals as nw
 
-from evenhand.auditing.notes import listed
-from evenhand.auditing.reading.events import Events
+from evenhand._util.wording import join_names
+from evenhand.auditing.reading.events import LogEvents
 from evenhand.auditing.sources.engines import fetch
 from evenhand.errors import EmptyGroup
 from evenhand.fairness.groups import Groups
 
 
-def read_groups(events: Events, known: Mapping[str, str]) -> dict[str, str]:
+def read_groups(events: LogEvents, known: Mapping[str, str]) -> dict[str, str]:
     """The group of each stakeholder; one who is in two is an error."""
     column = nw.col("group")
     given = events.frame.filter(~column.is_null())
@@ -32,7 +32,7 @@ def as_groups(group_of: Mapping[str, str], names: tuple[str, ...]) -> Groups:
     missing = [name for name in names if name not in group_of]
     if missing:
         raise EmptyGroup(
-            f"no group is known for {listed([repr(name) for name in missing], 3)}: fill in the "
+            f"no group is known for {join_names([repr(name) for name in missing], 3)}: fill in the "
             "column, in the log or on the roster, or leave them out with --exclude."
         )
     members: dict[str, list[int]] = {name: [] for name in sorted(set(group_of.values()))}

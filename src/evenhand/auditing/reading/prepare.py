@@ -10,13 +10,13 @@ import numpy as np
 from evenhand.auditing.notes import Notes
 from evenhand.auditing.reading import entitlement as entitling
 from evenhand.auditing.reading.counting import count
-from evenhand.auditing.reading.cutoff import cut, read_until
-from evenhand.auditing.reading.events import Choice, Columns, Events, read_events
+from evenhand.auditing.reading.cutoff import cut_history, read_until
+from evenhand.auditing.reading.events import Choice, Columns, LogEvents, read_events
 from evenhand.auditing.reading.group_columns import read_groups
 from evenhand.auditing.reading.history import History
 from evenhand.auditing.reading.roster import Roster, apply_roster, read_roster
 from evenhand.auditing.reading.suspicious_rows import note_aggregate, note_alike
-from evenhand.auditing.sources.open_source import Table
+from evenhand.auditing.sources.open_source import LogTable
 from evenhand.errors import NotFinite
 
 if TYPE_CHECKING:
@@ -48,7 +48,7 @@ class Prepared:
     until: Any
 
 
-def prepare(source: Table, wanted: Wanted, exact: bool, notes: Notes) -> Prepared:
+def prepare(source: LogTable, wanted: Wanted, exact: bool, notes: Notes) -> Prepared:
     """Read, filter, count and check; what is odd but no error goes into the notes."""
     columns, choice = wanted.columns, wanted.choice
     in_log = wanted.entitlement is not None and entitling.is_column(wanted.entitlement, source)
@@ -64,7 +64,7 @@ def prepare(source: Table, wanted: Wanted, exact: bool, notes: Notes) -> Prepare
     history = count(events, notes, exact, names)
     _refuse_too_large(history, source.label)
     until = read_until(wanted.until, history.plain_numbers)
-    history = cut(history, until, notes)
+    history = cut_history(history, until, notes)
     if roster is not None:
         history = apply_roster(history, roster, notes)
     else:
@@ -90,7 +90,7 @@ def _refuse_too_large(history: History, label: str) -> None:
 
 
 def _shares(
-    events: Events, wanted: Wanted, history: History, in_log: bool, notes: Notes
+    events: LogEvents, wanted: Wanted, history: History, in_log: bool, notes: Notes
 ) -> Float[np.ndarray, " stakeholder"] | None:
     if wanted.entitlement is None:
         return None

@@ -10,12 +10,13 @@ from typing import TYPE_CHECKING, Any
 import narwhals as nw
 import numpy as np
 
-from evenhand.auditing.notes import Notes, listed, several
+from evenhand._util.wording import join_names, pluralise
+from evenhand.auditing.notes import Notes
 from evenhand.auditing.reading.events import Choice
 from evenhand.auditing.reading.history import History
 from evenhand.auditing.reading.values import read_times
 from evenhand.auditing.sources.engines import fetch
-from evenhand.auditing.sources.open_source import Table, open_table
+from evenhand.auditing.sources.open_source import LogTable, open_table
 from evenhand.errors import BadRoster
 
 if TYPE_CHECKING:
@@ -139,7 +140,9 @@ def _checked(roster: Roster, label: str) -> Roster:
     return roster
 
 
-def _refuse_unread(table: Table, name: str, values: np.ndarray, texts: np.ndarray | None) -> None:
+def _refuse_unread(
+    table: LogTable, name: str, values: np.ndarray, texts: np.ndarray | None
+) -> None:
     if texts is None:
         return
     for row, (value, text) in enumerate(zip(values, texts, strict=True), 1):
@@ -155,9 +158,9 @@ def apply_roster(history: History, roster: Roster, notes: Notes) -> History:
     strangers = sorted(set(history.names) - set(roster.names))
     if strangers:
         raise BadRoster(
-            f"{several(len(strangers), 'stakeholder is', 'stakeholders are')} in the log and not "
-            f"on the roster ({listed([repr(name) for name in strangers], 3)}): add them to it, or "
-            "leave them out with --exclude."
+            f"{pluralise(len(strangers), 'stakeholder is', 'stakeholders are')} in the log and not "
+            f"on the roster ({join_names([repr(name) for name in strangers], 3)}): add them to it, "
+            "or leave them out with --exclude."
         )
     if not roster.dated:
         return history
@@ -176,7 +179,7 @@ def apply_roster(history: History, roster: Roster, notes: Notes) -> History:
     left = history.only_cells(inside)
     if outside:
         notes.add(
-            f"At {several(outside, 'time')} a stakeholder received something before coming or "
+            f"At {pluralise(outside, 'time')} a stakeholder received something before coming or "
             f"after leaving, by the roster's dates: {lost:,g} in all, not counted."
         )
     return left

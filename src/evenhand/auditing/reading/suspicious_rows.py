@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from evenhand.auditing.notes import Notes, listed
+from evenhand._util.wording import join_names
+from evenhand.auditing.notes import Notes
 from evenhand.auditing.reading.history import History
 
 CLOSE = 0.02  # how near the sum of the others counts as equal to it
@@ -56,8 +57,8 @@ def note_alike(history: History, notes: Notes) -> None:
     ]
     if pairs:
         notes.ask(
-            f"Are these the same? {listed(pairs, 3)} differ only in capitals or spaces, and are "
-            "judged as different stakeholders. If they are one, mend the names in the log."
+            f"Are these the same? {join_names(pairs, 3)} differ only in capitals or spaces, and "
+            "are judged as different stakeholders. If they are one, mend the names in the log."
         )
 
 

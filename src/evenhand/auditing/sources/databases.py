@@ -19,7 +19,7 @@ import narwhals as nw
 
 from evenhand.auditing.sources.addresses import Address, read_address
 from evenhand.auditing.sources.engines.duckdb import quoted
-from evenhand.auditing.sources.open_source import Table, connect
+from evenhand.auditing.sources.open_source import LogTable, connect
 from evenhand.errors import BadFile, BadLog, BadParameter, CannotConnect, MissingExtra
 
 # Tables, views, materialized views, foreign and partitioned tables of Postgres.
@@ -37,7 +37,7 @@ BEGINNING = 16  # bytes, in which all the signs stand
 PATIENCE = "10"  # seconds to wait for a server to answer, unless the address says otherwise
 
 
-def open_database(text: str, table: str | None) -> Table:
+def open_database(text: str, table: str | None) -> LogTable:
     """A table of the database at an address."""
     address = read_address(text)
     connect, find = _KINDS[address.scheme]
@@ -60,7 +60,7 @@ def _connect_to_duckdb(address: Address) -> Any:
         raise BadFile(f"{address} cannot be opened: {reason}.") from None
 
 
-def _find_in_duckdb(connection: Any, address: Address, table: str | None) -> Table:
+def _find_in_duckdb(connection: Any, address: Address, table: str | None) -> LogTable:
     listed = connection.execute(
         "SELECT table_schema, table_name FROM information_schema.tables ORDER BY ALL"
     ).fetchall()
@@ -69,7 +69,7 @@ def _find_in_duckdb(connection: Any, address: Address, table: str | None) -> Tab
     frame: Any = nw.from_native(relation)
     columns, label = tuple(relation.columns), f"{name} in {address}"
     sources = (address.database,)
-    return Table(label, columns, frame, (), connection, sources, connection.close)
+    return LogTable(label, columns, frame, (), connection, sources, connection.close)
 
 
 def _connect_to_sqlite(address: Address) -> Any:
@@ -82,7 +82,7 @@ def _connect_to_sqlite(address: Address) -> Any:
         raise BadFile(f"{address} cannot be opened: {error}.") from None
 
 
-def _find_in_sqlite(connection: Any, address: Address, table: str | None) -> Table:
+def _find_in_sqlite(connection: Any, address: Address, table: str | None) -> LogTable:
     ibis = _ibis()
     try:
         backend = ibis.sqlite.from_connection(connection)
@@ -95,7 +95,7 @@ def _find_in_sqlite(connection: Any, address: Address, table: str | None) -> Tab
     return _as_table(found, backend, name, address, (address.database,))
 
 
-def _find_in_postgres(connection: Any, address: Address, table: str | None) -> Table:
+def _find_in_postgres(connection: Any, address: Address, table: str | None) -> LogTable:
     ibis = _ibis()
     from evenhand.auditing.sources.engines.ibis import Postgres
 
@@ -158,14 +158,14 @@ def _why_not(address: Address, message: str) -> str:
 
 def _as_table(
     found: Any, backend: Any, name: str, address: Address, sources: tuple[str, ...] = ()
-) -> Table:
+) -> LogTable:
     from evenhand.auditing.sources.engines.ibis import LABELS
 
     label = f"{name} in {address}"
     LABELS[backend] = label
     frame: Any = nw.from_native(found)
     close = backend.con.close
-    return Table(label, tuple(found.columns), frame, sources=sources, close=close)
+    return LogTable(label, tuple(found.columns), frame, sources=sources, close=close)
 
 
 def _chosen(
@@ -234,7 +234,9 @@ def _ibis() -> Any:
         ) from None
 
 
-_KINDS: dict[str, tuple[Callable[[Address], Any], Callable[[Any, Address, str | None], Table]]] = {
+_KINDS: dict[
+    str, tuple[Callable[[Address], Any], Callable[[Any, Address, str | None], LogTable]]
+] = {
     "postgresql": (_connect_to_postgres, _find_in_postgres),
     "duckdb": (_connect_to_duckdb, _find_in_duckdb),
     "sqlite": (_connect_to_sqlite, _find_in_sqlite),

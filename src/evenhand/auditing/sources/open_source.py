@@ -40,7 +40,7 @@ PARQUET = (".parquet", ".pq")
 
 
 @dataclass(frozen=True, eq=False)
-class Table:
+class LogTable:
     """A table somewhere, before anything is read of it."""
 
     label: str  # what it is called in messages
@@ -52,7 +52,7 @@ class Table:
     close: Callable[[], None] = lambda: None  # when nothing is to be read of it any more
     quoting: Mapping[str, str] = field(default_factory=dict)  # of CSV files, told to the engine
 
-    def load(self, needed: Sequence[str], as_text: Sequence[str]) -> Table:
+    def load(self, needed: Sequence[str], as_text: Sequence[str]) -> LogTable:
         """The columns needed; of a text file held in memory, with some left as the text they are.
 
         So a date or a number that cannot be read is met later, by us, and its row is named.
@@ -72,7 +72,7 @@ class Table:
         else:
             relation = self.frame.to_native().project(wanted)
             frame = _asked(self, lambda: DuckDB().hold(nw.from_native(relation)))
-        return Table(self.label, self.columns, frame, self.paths)
+        return LogTable(self.label, self.columns, frame, self.paths)
 
     @property
     def is_text(self) -> bool:
@@ -88,13 +88,13 @@ class Table:
 
 def open_table(
     source: Any, encoding: str = "utf-8", table: str | None = None, engine: str | None = None
-) -> Table:
+) -> LogTable:
     """A table from a path or several, a glob, the address of a database, or any data frame.
 
     `table` is the name of a table in a database; `engine` reads files: duckdb unless told, or
     spark.
     """
-    if isinstance(source, Table):
+    if isinstance(source, LogTable):
         return source
     if isinstance(source, str | Path):
         source = [str(source)]
@@ -120,7 +120,7 @@ def open_table(
 
 
 @contextlib.contextmanager
-def opened(source: Any, *how: Any) -> Iterator[Table]:
+def opened(source: Any, *how: Any) -> Iterator[LogTable]:
     """The same for as long as it is needed; whoever opened a table closes it."""
     table = open_table(source, *how)
     try:
@@ -153,7 +153,7 @@ def kind_of_files(paths: list[str], label: str) -> tuple[str, ...]:
     return next(iter(kinds))
 
 
-def _open_files(patterns: list[str], encoding: str) -> Table:
+def _open_files(patterns: list[str], encoding: str) -> LogTable:
     paths, label = found_files(patterns)
     for path in paths:
         if Path(path).is_dir():
@@ -164,7 +164,7 @@ def _open_files(patterns: list[str], encoding: str) -> Table:
     connection, sources = connect(), tuple(paths)
     if kind is not PARQUET and encoding.lower().replace("_", "-") not in ("utf-8", "utf8"):
         paths = [_in_utf_8(path, encoding) for path in paths]
-    table = Table(label, (), None, tuple(paths), connection)  # type: ignore[arg-type]
+    table = LogTable(label, (), None, tuple(paths), connection)  # type: ignore[arg-type]
     if kind is CSV:
         quoting = _asked(table, lambda: csv_files.quoting(connection, glob.escape(paths[0])))
         table = replace(table, quoting=quoting)
@@ -196,12 +196,12 @@ def _in_utf_8(path: str, encoding: str) -> str:
     return str(copy)
 
 
-def _read_csv(table: Table, **more: Any) -> Any:
+def _read_csv(table: LogTable, **more: Any) -> Any:
     options = {"header": True, "union_by_name": True, **table.quoting, **more}
     return table.connection.read_csv(_literal(table.paths), **options)
 
 
-def _held_csv(table: Table, wanted: str, as_text: list[str]) -> nw.LazyFrame[Any]:
+def _held_csv(table: LogTable, wanted: str, as_text: list[str]) -> nw.LazyFrame[Any]:
     import duckdb
 
     def read(**more: Any) -> Any:
@@ -225,7 +225,7 @@ def _literal(paths: Sequence[str]) -> list[str]:
     return [glob.escape(path) for path in paths]
 
 
-def _asked(table: Table, read: Any) -> Any:
+def _asked(table: LogTable, read: Any) -> Any:
     """What DuckDB answers, or one sentence in place of its page of advice."""
     import duckdb
 
@@ -257,7 +257,7 @@ def _undecodable(paths: tuple[str, ...]) -> str:
     return ""
 
 
-def _open_frame(source: Any) -> Table:
+def _open_frame(source: Any) -> LogTable:
     try:
         frame: Any = nw.from_native(source)
     except TypeError:
@@ -269,13 +269,13 @@ def _open_frame(source: Any) -> Table:
         frame = frame.collect()
     if isinstance(frame, nw.LazyFrame):
         _forget_types_at_exit()
-        return Table("the table", tuple(frame.collect_schema().names()), frame)
+        return LogTable("the table", tuple(frame.collect_schema().names()), frame)
     connection = connect()
     in_memory = frame.to_native()  # found by its name in this frame, and held by the relation
     relation = connection.table("in_memory")
     del in_memory
     lazy: Any = nw.from_native(relation)
-    return Table("the table", tuple(relation.columns), lazy, (), connection)
+    return LogTable("the table", tuple(relation.columns), lazy, (), connection)
 
 
 def connect(path: str = ":memory:") -> duckdb.DuckDBPyConnection:
@@ -292,7 +292,7 @@ def connect(path: str = ":memory:") -> duckdb.DuckDBPyConnection:
     return connection
 
 
-def _open_with_spark(patterns: list[str], encoding: str) -> Table:
+def _open_with_spark(patterns: list[str], encoding: str) -> LogTable:
     from evenhand.auditing.sources.spark_files import open_files
 
     return open_files(patterns, encoding)

@@ -19,17 +19,17 @@ import narwhals as nw
 from evenhand.auditing.sources.addresses import shown
 from evenhand.auditing.sources.csv_files import separator
 from evenhand.auditing.sources.engines.spark import plainly
-from evenhand.auditing.sources.open_source import CSV, PARQUET, Table, found_files, kind_of_files
+from evenhand.auditing.sources.open_source import CSV, PARQUET, LogTable, found_files, kind_of_files
 from evenhand.errors import CannotConnect, MissingExtra
 
 
 @dataclass(frozen=True, eq=False)
-class SparkCsv(Table):
+class SparkCsv(LogTable):
     """CSV files, of which a column is typed only if a condition looks at it."""
 
     reader: Any = None
 
-    def load(self, needed: Sequence[str], as_text: Sequence[str]) -> Table:
+    def load(self, needed: Sequence[str], as_text: Sequence[str]) -> LogTable:
         native = self.frame.to_native()
         if set(needed) - set(as_text):
             from pyspark.sql.types import StringType, StructField, StructType
@@ -45,7 +45,7 @@ class SparkCsv(Table):
         return replace(self, frame=frame.select(*dict.fromkeys(needed)))
 
 
-def open_files(patterns: list[str], encoding: str) -> Table:
+def open_files(patterns: list[str], encoding: str) -> LogTable:
     """A table of files; those with a scheme, such as s3a://, are found by Spark itself."""
     session = _session()
     if any("://" in pattern for pattern in patterns):
@@ -80,7 +80,7 @@ def open_files(patterns: list[str], encoding: str) -> Table:
             many = not paths[0].lower().endswith((".json", ".json.gz"))
             native = session.read.option("multiLine", not many).json(list(absolute))
     frame = nw.from_native(native)
-    return Table(label, tuple(native.columns), frame, sources=files)
+    return LogTable(label, tuple(native.columns), frame, sources=files)
 
 
 def _literal(path: str) -> str:

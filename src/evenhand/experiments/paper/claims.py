@@ -16,7 +16,7 @@ import numpy as np
 from evenhand._util.bootstrap import bootstrap_interval, interquartile_mean
 
 if TYPE_CHECKING:
-    from evenhand.experiments.running.compare_methods import Comparison, MethodResult
+    from evenhand.experiments.running.compare_methods import MethodComparison, MethodResult
 
 REACHED = 0.95  # of the episodes: what counts as having learned to reach the profit margin
 NOT_WASTED = 0.98  # of the doughnuts
@@ -46,7 +46,7 @@ class Claim:
 
     where: str
     says: str
-    check: Callable[[Mapping[str, Comparison]], Finding]
+    check: Callable[[Mapping[str, MethodComparison]], Finding]
 
 
 def title_of(method: str) -> str:
@@ -97,10 +97,12 @@ def _among_several(pairs: Pairs) -> dict[str, Lead]:
     return {rival: lead(*pair, level) for rival, pair in pairs.items()}
 
 
-def ahead_of(method: str, rivals: Sequence[str]) -> Callable[[Mapping[str, Comparison]], Finding]:
+def ahead_of(
+    method: str, rivals: Sequence[str]
+) -> Callable[[Mapping[str, MethodComparison]], Finding]:
     """Whether a method ends above every rival; the interval is that of the nearest one."""
 
-    def check(parts: Mapping[str, Comparison]) -> Finding:
+    def check(parts: Mapping[str, MethodComparison]) -> Finding:
         methods = parts["paper"].methods
         nearest, ahead, held = _above_all(_ends(methods, method, rivals))
         words = [_scored(methods, method), *(_scored(methods, rival) for rival in rivals)]
@@ -112,10 +114,10 @@ def ahead_of(method: str, rivals: Sequence[str]) -> Callable[[Mapping[str, Compa
 
 def ahead_of_some(
     method: str, rivals: Sequence[str]
-) -> Callable[[Mapping[str, Comparison]], Finding]:
+) -> Callable[[Mapping[str, MethodComparison]], Finding]:
     """Whether a method ends above at least one rival; the interval is that of the farthest one."""
 
-    def check(parts: Mapping[str, Comparison]) -> Finding:
+    def check(parts: Mapping[str, MethodComparison]) -> Finding:
         methods = parts["paper"].methods
         pairs = _ends(methods, method, rivals)
         beaten = [title_of(rival) for rival, one in _among_several(pairs).items() if one.above]
@@ -131,13 +133,13 @@ def ahead_of_some(
 
 def wastes_less_sooner(
     method: str, rivals: Sequence[str]
-) -> Callable[[Mapping[str, Comparison]], Finding]:
+) -> Callable[[Mapping[str, MethodComparison]], Finding]:
     """Whether a method comes to waste few doughnuts, for good, in fewer episodes than all rivals.
 
     A seed that never does counts as if it did right after the last evaluation.
     """
 
-    def check(parts: Mapping[str, Comparison]) -> Finding:
+    def check(parts: Mapping[str, MethodComparison]) -> Finding:
         methods, horizon = parts["paper"].methods, _horizon(parts["paper"])
         level = NOT_WASTED * max(float(one.kept.max()) for one in methods.values())
 
@@ -162,7 +164,7 @@ def wastes_less_sooner(
     return check
 
 
-def reaches_the_margin(parts: Mapping[str, Comparison]) -> Finding:
+def reaches_the_margin(parts: Mapping[str, MethodComparison]) -> Finding:
     """Whether every method ends with policies that reach the profit margin as a rule.
 
     The interval is that of the share of episodes of the method that does so least often.
@@ -181,13 +183,13 @@ def reaches_the_margin(parts: Mapping[str, Comparison]) -> Finding:
 
 def ahead_on_the_way(
     method: str, rivals: Sequence[str]
-) -> Callable[[Mapping[str, Comparison]], Finding]:
+) -> Callable[[Mapping[str, MethodComparison]], Finding]:
     """Whether a method is ahead for a given number of steps: on average over all of training.
 
     A seed counts with the mean of all its evaluations, which is the area under its curve.
     """
 
-    def check(parts: Mapping[str, Comparison]) -> Finding:
+    def check(parts: Mapping[str, MethodComparison]) -> Finding:
         methods = parts["paper"].methods
         mine = methods[method].curve
         areas = {rival: methods[rival].curve.mean(axis=0) for rival in rivals}
@@ -211,7 +213,7 @@ def _scored(methods: Mapping[str, MethodResult], method: str) -> str:
     return f"{title_of(method)} {float(interquartile_mean(methods[method].scores)):,.1f}"
 
 
-def _horizon(comparison: Comparison) -> int:
+def _horizon(comparison: MethodComparison) -> int:
     from evenhand.envs.names import ENVIRONMENTS
     from evenhand.fairness.scheme_file import from_table
 

@@ -17,7 +17,7 @@ from evenhand.envs import TurnTaking
 from evenhand.experiments.paper.figure_1 import audits
 from evenhand.experiments.paper.figures import SMALL_SHOP
 from evenhand.experiments.recipes.tabular_recipes import tabular_learner
-from evenhand.experiments.running.compare_methods import Comparison, compare
+from evenhand.experiments.running.compare_methods import MethodComparison, compare
 from evenhand.experiments.running.runs import load_run, restore
 from evenhand.planning import Plan
 from evenhand.planning.evaluation import evaluate
@@ -32,7 +32,7 @@ CUSTOMERS = ("Ana", "Ben", "Chidi")
 
 
 @dataclass(frozen=True)
-class Told:
+class EpisodeStep:
     """One step of an episode: who was there, what each had, what was done, and why."""
 
     step: int
@@ -54,8 +54,8 @@ class Story:
     best: Plan
     random: float
     turn_taking: float
-    learning: Comparison
-    episode: list[Told]
+    learning: MethodComparison
+    episode: list[EpisodeStep]
 
 
 def year_of_allocations(seed: int = 4) -> list[tuple[str, str, int]]:
@@ -130,7 +130,7 @@ def tell(
     return Story(vaccines, year, best, best.random_value(), turns, learning, episode)
 
 
-def play(learner: Any, learned: Any, best: Plan, seed: int = 2) -> list[Told]:
+def play(learner: Any, learned: Any, best: Plan, seed: int = 2) -> list[EpisodeStep]:
     """One episode of what was learned, with its reasons, next to what the optimum would do."""
     problem, reference = learner.problem, best.problem
     key, first = jax.random.split(jax.random.key(seed))
@@ -147,7 +147,7 @@ def play(learner: Any, learned: Any, best: Plan, seed: int = 2) -> list[Told]:
         score += float(pay)
         before, had = had, had + np.asarray(happened.rewards).astype(int)
         told.append(
-            Told(
+            EpisodeStep(
                 step=step + 1,
                 present=present.tolist(),
                 had=before.tolist(),

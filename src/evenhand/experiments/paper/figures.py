@@ -13,7 +13,7 @@ SMALL_SHOP = Doughnuts(num_stakeholders=3, horizon=12, presence=0.8)
 
 
 @dataclass(frozen=True)
-class Part:
+class FigurePart:
     """Methods under one recipe, for as many steps each."""
 
     recipe: str
@@ -30,7 +30,7 @@ class Figure:
     title: str
     environment: Environment
     deep: bool
-    parts: Mapping[str, Part]
+    parts: Mapping[str, FigurePart]
 
 
 def folder_of(part: str) -> str:
@@ -38,20 +38,23 @@ def folder_of(part: str) -> str:
     return "".join(c if c.isalnum() else "-" for c in part)
 
 
-def _deep(environment: Environment, methods: tuple[str, ...]) -> dict[str, Part]:
+def _deep(environment: Environment, methods: tuple[str, ...]) -> dict[str, FigurePart]:
     """The paper's methods, ten runs of 1,000 episodes each; beside them FairQCM at its best."""
     steps = 1000 * environment.horizon
-    return {"paper": Part("paper", methods, steps), "best": Part("best", ("fairqcm",), steps)}
+    return {
+        "paper": FigurePart("paper", methods, steps),
+        "best": FigurePart("best", ("fairqcm",), steps),
+    }
 
 
-def _ablation(environment: Environment, batch: int, plain: dict[str, int]) -> dict[str, Part]:
+def _ablation(environment: Environment, batch: int, plain: dict[str, int]) -> dict[str, FigurePart]:
     """FairQCM with the scripts' mistakes or a small batch; a rival with as large a batch as its."""
     steps, fair = 1000 * environment.horizon, ("fairqcm",)
     rival = "full" if isinstance(environment, Doughnuts) else "min"
     return {
-        "with the scripts' mistakes": Part("paper", fair, steps, {"script_mistakes": True}),
-        "small batch": Part("paper", fair, steps, {"batch": batch}),
-        "large batch, nothing imagined": Part("paper", (rival,), steps, plain),
+        "with the scripts' mistakes": FigurePart("paper", fair, steps, {"script_mistakes": True}),
+        "small batch": FigurePart("paper", fair, steps, {"batch": batch}),
+        "large batch, nothing imagined": FigurePart("paper", (rival,), steps, plain),
     }
 
 
@@ -61,12 +64,12 @@ FIGURES: dict[str, Figure] = {
         SMALL_SHOP,
         False,
         {
-            "paper": Part(
+            "paper": FigurePart(
                 "paper", ("fairqcm", "full", "min", "reset", "oracle", "random"), 100_000
             ),
-            "best": Part("best", ("fairqcm", "full"), 100_000),
+            "best": FigurePart("best", ("fairqcm", "full"), 100_000),
             # Imagined memories buy updates, 9 a step for FairQCM: Full needs 9 times the steps.
-            "as many updates": Part("paper", ("full",), 900_000, drawn=False),
+            "as many updates": FigurePart("paper", ("full",), 900_000, drawn=False),
         },
     ),
     "doughnuts": Figure(

@@ -20,7 +20,7 @@ from evenhand.experiments.paper.claims import CLAIMS, Claim, Finding
 from evenhand.experiments.paper.figure_1 import CLAIM, audits, check
 from evenhand.experiments.paper.figures import FIGURES, Figure, folder_of
 from evenhand.experiments.paper.theorems import THEOREMS, Theorem
-from evenhand.experiments.running.compare_methods import Comparison, compare
+from evenhand.experiments.running.compare_methods import MethodComparison, compare
 from evenhand.experiments.running.runs import versions
 
 QUICK = 10  # a quick run has as many times fewer steps
@@ -35,7 +35,8 @@ COSTS: Mapping[str, Mapping[str, float]] = {
     "lending-gaussian": {"fairqcm": 50, "full": 16, "min": 16, "best": 500},
 }
 
-Told = Callable[[str, str, str, int, int, float], None]  # figure, part, method, done, of, score
+# Called with figure, part, method, steps done, of how many, score.
+Listener = Callable[[str, str, str, int, int, float], None]
 
 
 @dataclass
@@ -92,7 +93,7 @@ class Reproduction:
 
     audits: dict[str, Answer]
     theorems: list[tuple[Theorem, Finding]]
-    figures: dict[str, dict[str, Comparison]]
+    figures: dict[str, dict[str, MethodComparison]]
     about: dict[str, Any]
 
     @property
@@ -132,9 +133,9 @@ def reproduce_figure(
     folder: Path,
     seeds: int = 10,
     quick: bool = False,
-    told: Told | None = None,
+    told: Listener | None = None,
     **options: Any,
-) -> dict[str, Comparison]:
+) -> dict[str, MethodComparison]:
     """The comparisons of a figure, by part; finished ones are read from the folder."""
     asked: Figure = FIGURES[name]
     found = {}
@@ -160,7 +161,7 @@ def reproduce_figure(
     return found
 
 
-def _named(told: Told, name: str, part: str) -> Callable[[str, int, int, float], None]:
+def _named(told: Listener, name: str, part: str) -> Callable[[str, int, int, float], None]:
     return lambda method, done, of, score: told(name, part, method, done, of, score)
 
 
@@ -168,7 +169,7 @@ def reproduce_all(
     folder: Path,
     seeds: int = 10,
     quick: bool = False,
-    told: Told | None = None,
+    told: Listener | None = None,
     says: Callable[[str], None] = lambda _: None,
     **options: Any,
 ) -> Reproduction:

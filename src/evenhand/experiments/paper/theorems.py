@@ -47,7 +47,7 @@ def value_regular_statuses_get_a_memory(problems: int) -> Finding:
             state = 0
             for letter in string:
                 state = table[state, letter]
-            known = np.asarray(memory.stands_for(np.asarray(memory.after(labels))))
+            known = np.asarray(memory.implied_status(np.asarray(memory.after(labels))))
             right += bool(np.array_equal(known, values[state]))
             of += 1
     return _finding(right, of, f"histories of {problems:,} random statuses: the memory knows it")
@@ -144,7 +144,7 @@ def fairqcm_converges(problems: int) -> Finding:
         learners = jax.vmap(learner.start)(jax.random.split(jax.random.key(seed), 3))
         row = []
         for steps in (500, 4_500, 45_000, 250_000):
-            learners = learner.walk(learners, steps)
+            learners = learner.train_steps(learners, steps)
             apart = np.abs(np.asarray(learners.q)[:, :, 0] - expected).max(axis=(1, 2)).mean()
             row.append(apart / np.abs(expected).max())
         errors.append(row)

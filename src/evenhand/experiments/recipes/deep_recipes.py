@@ -11,10 +11,10 @@ from evenhand.experiments.recipes.tabular_recipes import METHOD_LINES, RECIPES
 from evenhand.learn.deep.agent import DeepAgent
 from evenhand.learn.deep.dqn import DQN
 from evenhand.learn.deep.encoders import Binary, Relative
-from evenhand.learn.deep.networks import Alike, Layers, Recurrent
+from evenhand.learn.deep.networks import MLP, EquivariantMLP, Recurrent
 from evenhand.learn.deep.recurrent import RecurrentDQN
-from evenhand.learn.deep.targets import Copied, Drifting
-from evenhand.learn.proposals import Above, Around, Nobody, Proposal
+from evenhand.learn.deep.targets import HardUpdate, PolyakUpdate
+from evenhand.learn.proposals import Above, Around, NoProposal, Proposal
 from evenhand.learn.schedules import Exploration
 from evenhand.memory.memory import (
     Clock,
@@ -66,7 +66,7 @@ def deep_learner(
     if recipe not in RECIPES:
         raise BadParameter(f"there is no recipe {recipe!r}: there are {', '.join(RECIPES)}.")
     seen = memories[method] if memory is None else memory
-    imagined: Proposal = Nobody()
+    imagined: Proposal = NoProposal()
     if method == "fairqcm":
         imagined = Above(2) if isinstance(environment, Doughnuts) else Around(5)
     if proposal is not None:
@@ -100,11 +100,11 @@ def _paper(env: Environment, method: str, memory: Memory, proposal: Proposal) ->
         "capacity": capacity,
         "batch": batch,
         "exploration": Exploration(start=1.0, factor=0.999, floor=0.2),
-        "target": Copied(1000 if doughnuts else 100),
+        "target": HardUpdate(1000 if doughnuts else 100),
     }
     if method == "rnn":
         return RecurrentDQN(network=Recurrent(), **settings)
-    network = Layers((32, 16, 8)) if doughnuts else Layers((32, 8))
+    network = MLP((32, 16, 8)) if doughnuts else MLP((32, 8))
     return DQN(network=network, proposal=proposal, **settings)
 
 
@@ -118,7 +118,7 @@ def _best(env: Environment, method: str, memory: Memory, proposal: Proposal) -> 
     """
     settings: dict[str, Any] = {
         "encoder": Relative(),
-        "target": Drifting(0.005),
+        "target": PolyakUpdate(0.005),
         "double": True,
         "learning_rate": 1e-3,
         "warm_up": 1000,
@@ -133,16 +133,16 @@ def _best(env: Environment, method: str, memory: Memory, proposal: Proposal) -> 
             "capacity": 100_000,
             "batch": 128,
             "halved_after": 5_000,
-            "target": Drifting(0.003),
+            "target": PolyakUpdate(0.003),
             "exploration": Exploration(start=1.0, factor=0.9, floor=0.1),
         }
         labels = alike(env, env.num_stakeholders)
-        network = Alike((32, 32), kinds=labels if len(set(labels)) > 1 else ())
+        network = EquivariantMLP((32, 32), kinds=labels if len(set(labels)) > 1 else ())
     else:
         memory = Product((memory, Clock(env.horizon + 1)))
         settings |= {
             "discount": 1.0,
-            "ends": True,
+            "horizon_terminates": True,
             "scale": 1.0 / env.horizon,
             "capacity": 50_000,
             "batch": 128,
@@ -151,7 +151,7 @@ def _best(env: Environment, method: str, memory: Memory, proposal: Proposal) -> 
             "exploration": Exploration(start=1.0, factor=0.98, floor=0.1),
         }
         assert isinstance(env, Bank)
-        network = Alike((64, 64), env.groups)
+        network = EquivariantMLP((64, 64), env.groups)
     if method == "rnn":
         # It must know what it did: a choice made to explore cannot be told from the state.
         seen = Product((LastWinner(), *(memory.parts[1:] if isinstance(memory, Product) else ())))

@@ -17,19 +17,21 @@ from evenhand.problem.problem import Problem
 if TYPE_CHECKING:
     from evenhand._util.arrays import Array
     from evenhand.fairness.trace import Step
-    from evenhand.problem.reward import Books
+    from evenhand.problem.reward import SchemeState
 
 
 @dataclass(frozen=True)
 class _Mistaken(Problem):
     """A problem that pays real experience rightly and imagined experience as the scripts do."""
 
-    def imagine(self, memory: Any, books: Books, step: Step, over: Any) -> tuple[Any, Books, Array]:
+    def imagine(
+        self, memory: Any, books: SchemeState, step: Step, over: Any
+    ) -> tuple[Any, SchemeState, Array]:
         following, after, pay = super().imagine(memory, books, step, over)
         if isinstance(self.environment, Doughnuts):
             served = jnp.arange(self.environment.num_stakeholders) == step.action
             return memory + served, after, pay
-        after, pay = self.pay.settle(books, self.memory.stands_for(memory), step, over)
+        after, pay = self.pay.step_reward(books, self.memory.implied_status(memory), step, over)
         return following, after, pay
 
     def require_memory_pays(self, seed: int = 0, episodes: int = 64) -> None:

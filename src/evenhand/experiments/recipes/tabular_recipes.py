@@ -11,7 +11,7 @@ from evenhand.learn.proposals import (
     Above,
     Around,
     Everything,
-    Nobody,
+    NoProposal,
     Proposal,
     ReachableNow,
     Visited,
@@ -29,7 +29,7 @@ PROPOSALS = Registry(
         "all": Everything,
         "reachable": ReachableNow,
         "visited": Visited,
-        "none": Nobody,
+        "none": NoProposal,
     },
 )
 RECIPES = ("paper", "best")
@@ -71,8 +71,13 @@ def tabular_learner(
     else:
         imagined = Everything()
         seen = Product((seen, Clock(environment.horizon + 1)))
-        settings = {"discount": 1.0, "rate": Watkins(0.6), "ends": True, "shaping": True}
+        settings = {
+            "discount": 1.0,
+            "rate": Watkins(0.6),
+            "horizon_terminates": True,
+            "shaping": True,
+        }
     if method != "fairqcm":
-        imagined = Nobody()
+        imagined = NoProposal()
     problem = Problem(environment, environment.default_scheme(), seen)
     return Tabular(problem, imagined if proposal is None else proposal, **settings)

@@ -21,7 +21,7 @@ import numpy as np
 
 from evenhand.experiments.running.cpu_affinity import cores as cores
 from evenhand.experiments.running.local_processes import LocalProcesses
-from evenhand.experiments.running.tasks import BlockFailed, Executor, Task, carry_out
+from evenhand.experiments.running.tasks import BlockFailed, Executor, Task, run_tasks
 
 if TYPE_CHECKING:
     from evenhand.experiments.running.runs import Progress, Run
@@ -60,7 +60,7 @@ def build(config: dict[str, Any]) -> Any:
     return replace(agent, **settings) if settings else agent
 
 
-def cut(config: dict[str, Any], path: str | os.PathLike[str]) -> list[Task]:
+def split_into_tasks(config: dict[str, Any], path: str | os.PathLike[str]) -> list[Task]:
     """The tasks of a run: path.block0, path.block1, …; the file itself where it is whole."""
     path = Path(path)
     number = len(config["seeds"])
@@ -99,23 +99,23 @@ def train_in_blocks(
     with contextlib.ExitStack() as stack:
         if path is None:
             path = Path(stack.enter_context(tempfile.TemporaryDirectory())) / "run"
-        tasks = cut(config, path)
-        together = Together(tasks, progress or (lambda *_: None))
-        points = Points(tasks, point or (lambda *_: None))
+        tasks = split_into_tasks(config, path)
+        together = MeanProgress(tasks, progress or (lambda *_: None))
+        points = CurvePoints(tasks, point or (lambda *_: None))
 
         def heard(*now: Any) -> None:
             together(*now)
             points(*now)
 
         try:
-            carry_out(tasks, executor or LocalProcesses(), heard, meanwhile)
+            run_tasks(tasks, executor or LocalProcesses(), heard, meanwhile)
         except KeyboardInterrupt:
             if not all(task.path.exists() for task in tasks):
                 raise
         return merge(config, [saved(task) for task in tasks])
 
 
-class Together:
+class MeanProgress:
     """How far some tasks are together: the mean of their steps and, by seeds, of their scores."""
 
     def __init__(self, tasks: Sequence[Task], progress: Progress) -> None:
@@ -132,7 +132,7 @@ class Together:
         self.progress(int(done), now[1], float(score))
 
 
-class Points:
+class CurvePoints:
     """The points of a curve, each told once and in order, as soon as all tasks have come to it.
 
     What the tasks had saved before is told first.

@@ -24,11 +24,11 @@ from evenhand.envs.names import ENVIRONMENTS
 from evenhand.errors import BadParameter, CannotWrite
 from evenhand.experiments.recipes.deep_recipes import deep_methods
 from evenhand.experiments.recipes.tabular_recipes import MEMORY_OF, PROPOSALS
-from evenhand.experiments.running.blocks import Together, build, cut, merge, saved
+from evenhand.experiments.running.blocks import MeanProgress, build, merge, saved, split_into_tasks
 from evenhand.experiments.running.local_processes import LocalProcesses
 from evenhand.experiments.running.reference_scores import Yardstick, sampled, yardstick
 from evenhand.experiments.running.runs import Run, versions
-from evenhand.experiments.running.tasks import Executor, Heard, Task, carry_out
+from evenhand.experiments.running.tasks import Executor, Heard, Task, run_tasks
 from evenhand.fairness.scheme import anytime
 from evenhand.fairness.scheme_file import to_table
 from evenhand.fairness.temporal import Total
@@ -103,7 +103,7 @@ class MethodResult:
 
 
 @dataclass(frozen=True, eq=False)
-class Comparison:
+class MethodComparison:
     """Methods compared on one environment."""
 
     settings: dict[str, Any]
@@ -180,7 +180,7 @@ def compare(
     settings: Mapping[str, Any] | None = None,
     progress: Progress | None = None,
     executor: Executor | None = None,
-) -> Comparison:
+) -> MethodComparison:
     """Run every method with every seed, or finish what an earlier call left in `out`.
 
     `memory` and `proposal` are FairQCM's, in place of those of the recipe. `settings` are those of
@@ -219,17 +219,17 @@ def compare(
     with contextlib.ExitStack() as stack:
         where = folder or Path(stack.enter_context(tempfile.TemporaryDirectory()))
         tasks = {
-            config["method"]: cut(config, where / f"{config['method']}.{recipe}.run")
+            config["method"]: split_into_tasks(config, where / f"{config['method']}.{recipe}.run")
             for config in learned
         }
         everything = [task for some in tasks.values() for task in some]
-        carry_out(everything, executor or LocalProcesses(), _by_method(tasks, progress), meanwhile)
+        run_tasks(everything, executor or LocalProcesses(), _by_method(tasks, progress), meanwhile)
         for config in learned:
             # A result is its measures; what was learned stays in the files.
             parts = [replace(saved(task), learners={}) for task in tasks[config["method"]]]
             results[config["method"]] = result_of(config["method"], merge(config, parts))
     results = {method: results[method] for method in methods}
-    comparison = Comparison(shared, yardstick(environment), results)
+    comparison = MethodComparison(shared, yardstick(environment), results)
     if folder is not None:
         write_whole(folder / "results.json", json.dumps(comparison.to_json(), indent=2).encode())
         write_whole(folder / "curves.csv", comparison.curves().encode())
@@ -249,7 +249,7 @@ def _by_method(tasks: Mapping[str, Sequence[Task]], progress: Progress | None) -
     tell = progress or (lambda *_: None)
     owners = []
     for method, some in tasks.items():
-        together = Together(some, functools.partial(tell, method))
+        together = MeanProgress(some, functools.partial(tell, method))
         owners += [(together, k) for k in range(len(some))]
 
     def heard(k: int, *now: Any) -> None:

@@ -24,7 +24,7 @@ from typing import Any
 
 from evenhand.errors import EvenhandError
 from evenhand.experiments.running.cpu_affinity import cores
-from evenhand.experiments.running.tasks import MOST_TRIES, BlockFailed, Heard, Task
+from evenhand.experiments.running.tasks import MAX_TRIES, BlockFailed, Heard, Task
 
 GRACE = 30.0  # seconds that a process has to save what it has, when it is told to stop
 
@@ -103,7 +103,7 @@ class _Shift(threading.Thread):
 
     def _see_through(self, k: int, task: Task) -> None:
         """Do the task; where its process is killed, another goes on from what was saved."""
-        for tries in range(1, MOST_TRIES + 1):
+        for tries in range(1, MAX_TRIES + 1):
             self.process = self.process or _Process()
             try:
                 self.process.do(task, lambda *now: self.heard(k, *now))
@@ -111,7 +111,7 @@ class _Shift(threading.Thread):
                 self._dismiss()
                 if self.stopped.is_set():
                     return
-                if not lost.killed or tries == MOST_TRIES:
+                if not lost.killed or tries == MAX_TRIES:
                     raise BlockFailed(lost.sentence(task)) from None
             else:
                 return

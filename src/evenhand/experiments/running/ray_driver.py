@@ -24,7 +24,7 @@ from typing import Any
 from evenhand._util.files import write_whole
 from evenhand.errors import CannotWrite
 from evenhand.experiments.running.cpu_affinity import cores
-from evenhand.experiments.running.tasks import MOST_TRIES
+from evenhand.experiments.running.tasks import MAX_TRIES
 
 POLL = 0.5  # seconds
 SAVING = 30.0  # seconds that tasks have to save what they have
@@ -81,7 +81,7 @@ def remote_parts(ray: Any) -> tuple[Any, Any]:
             return {"refused": "has no evenhand, or an old one"}
         return do_away(told, content, tell)
 
-    class Ears:
+    class ProgressActor:
         def __init__(self) -> None:
             self.heard: dict[int, Any] = {}
 
@@ -93,7 +93,7 @@ def remote_parts(ray: Any) -> tuple[Any, Any]:
             return heard
 
     # A lost task is given away again by us: it may go on from what was saved in the meantime.
-    return ray.remote(max_retries=0)(do_one), ray.remote(num_cpus=0)(Ears)
+    return ray.remote(max_retries=0)(do_one), ray.remote(num_cpus=0)(ProgressActor)
 
 
 class Sweep:
@@ -166,11 +166,11 @@ class Sweep:
         """Give a lost task away once more, unless it was lost too often."""
         self.losses[k] += 1
         say(lost=k)
-        if self.losses[k] == MOST_TRIES:
+        if self.losses[k] == MAX_TRIES:
             memory = isinstance(error, self.ray.exceptions.OutOfMemoryError)
             why = "its machine ran out of memory" if memory else "its worker was lost"
             raise Failed(
-                f"{self.tasks[k]['name']} was given up after {MOST_TRIES} tries: each time {why}. "
+                f"{self.tasks[k]['name']} was given up after {MAX_TRIES} tries: each time {why}. "
                 "What was finished or saved is kept."
             )
         self.waiting.appendleft(k)
@@ -258,7 +258,7 @@ def markers(tasks: Sequence[dict[str, Any]]) -> Iterator[None]:
         yield
 
 
-class Orders:
+class CommandReader:
     """What standard input says; it may say to stop at any time."""
 
     def __init__(self) -> None:
@@ -288,7 +288,7 @@ class Orders:
 
 def main() -> None:
     """Join a cluster and do tasks there until standard input ends."""
-    orders = Orders()
+    orders = CommandReader()
     first = orders.next()
     if first is None:
         return

@@ -11,7 +11,7 @@ import jax.numpy as jnp
 
 from evenhand.envs import Act, Environment, GaussianLending, Random
 from evenhand.envs.lending import Bank
-from evenhand.learn.policies.greedy_policy import Score
+from evenhand.learn.policies.greedy_policy import GreedyScore
 from evenhand.memory.memory import GroupDifference
 from evenhand.planning.planner import plan
 from evenhand.problem.problem import Problem
@@ -54,14 +54,14 @@ def yardstick(environment: Environment) -> Yardstick:
     return Yardstick(found.value, found.random_value())
 
 
-def sampled(problem: Problem, act: Act, seed: int = 0, episodes: int = EPISODES) -> Score:
+def sampled(problem: Problem, act: Act, seed: int = 0, episodes: int = EPISODES) -> GreedyScore:
     """The mean of that many episodes of a policy that sees state and memory."""
     return jax.device_get(_sampled(problem, act, jax.random.key(seed), episodes))
 
 
 @functools.partial(jax.jit, static_argnames=("problem", "act", "episodes"))
-def _sampled(problem: Problem, act: Act, key: PRNGKeyArray, episodes: int) -> Score:
-    def episode(key: PRNGKeyArray) -> Score:
+def _sampled(problem: Problem, act: Act, key: PRNGKeyArray, episodes: int) -> GreedyScore:
+    def episode(key: PRNGKeyArray) -> GreedyScore:
         def step(augmented: Any, at: Any) -> tuple[Any, Any]:
             time, act_key, step_key = at
             action = act(act_key, augmented.state, augmented.memory)
@@ -75,6 +75,6 @@ def _sampled(problem: Problem, act: Act, key: PRNGKeyArray, episodes: int) -> Sc
         ats = (jnp.arange(horizon), *(jax.random.split(k, horizon) for k in keys))
         last, (paid, kept) = jax.lax.scan(step, problem.initial(first_key), ats)
         reached = problem.environment.achieved(last.state.world).astype(jnp.float32)
-        return Score(jnp.sum(paid), jnp.sum(kept), reached)
+        return GreedyScore(jnp.sum(paid), jnp.sum(kept), reached)
 
     return jax.tree.map(jnp.mean, jax.vmap(episode)(jax.random.split(key, episodes)))

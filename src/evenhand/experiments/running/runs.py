@@ -39,7 +39,7 @@ class Agent(Protocol):
     """What can be trained: tabular and deep agents alike. Learners have a leading axis of seeds."""
 
     def start(self, key: PRNGKeyArray) -> Any: ...
-    def walk(self, learners: Any, steps: int) -> Any: ...
+    def train_steps(self, learners: Any, steps: int) -> Any: ...
     def evaluate(self, learners: Any, episodes: int = ...) -> Any: ...
 
 
@@ -114,7 +114,7 @@ def _under_way(learners: Any) -> bool:
 def _stretch(learner: Agent, run: Run, compiling: bool) -> Run:
     """The run up to its next evaluation; the last one is of more episodes."""
     started = time.perf_counter()
-    learners = learner.walk(run.learners, run.config["every"])
+    learners = learner.train_steps(run.learners, run.config["every"])
     done = (len(run.scores) + 1) * run.config["every"]
     more = {"episodes": FINAL_EPISODES} if done >= run.config["steps"] else {}
     if "evaluation" in run.config:  # how many episodes an evaluation is the mean of

@@ -16,7 +16,7 @@ from evenhand.errors import EvenhandError
 if TYPE_CHECKING:
     from evenhand.experiments.running.runs import Run
 
-MOST_TRIES = 3  # of a task whose process or machine is lost
+MAX_TRIES = 3  # of a task whose process or machine is lost
 
 Heard = Callable[[int, int, int, float], None]  # which task, steps done, of how many, mean score
 
@@ -76,7 +76,7 @@ class Executor(Protocol):
         """Do all tasks; once `stop` is set, save what there is and come back soon."""
 
 
-def carry_out(
+def run_tasks(
     tasks: Sequence[Task],
     executor: Executor,
     heard: Heard,

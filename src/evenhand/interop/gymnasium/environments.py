@@ -91,8 +91,8 @@ class WorldEnv(gymnasium.Env[np.ndarray, np.integer]):
         self._key, self._state, told = _go_on(self.world, self._key, self._state, int(action))
         told = np.asarray(told)
         size = self.num_stakeholders
-        rewards, (applies, value, over) = told[:size].astype(np.float64), told[size : size + 3]
-        self._over = bool(over)
+        rewards, (applies, value, is_over) = told[:size].astype(np.float64), told[size : size + 3]
+        self._over = bool(is_over)
         self._received += rewards
         self._served = rewards > 0
         info = self._info(rewards, bool(applies), float(value))
@@ -203,6 +203,6 @@ def _go_on(
 def tell(world: Environment, state: State, step: Any) -> Float[Array, " told"]:
     """Rewards, whether there is an override, its value, whether it is over, the observation."""
     override = step.override
-    flags = jnp.stack([jnp.asarray(x, jnp.float32) for x in (*override, world.over(state))])
+    flags = jnp.stack([jnp.asarray(x, jnp.float32) for x in (*override, world.is_over(state))])
     parts = step.rewards, flags, world.observation(state)
     return jnp.concatenate([part.astype(jnp.float32) for part in parts])

@@ -18,15 +18,15 @@ from evenhand.errors import BadParameter, NegativeStatus
 from evenhand.fairness.trace import Step
 from evenhand.learn.deep.encoders import Encoder, Raw
 from evenhand.memory.attribute import Attribute
-from evenhand.problem.problem import Augmented, Problem, Seen
-from evenhand.problem.reward import Books
+from evenhand.problem.problem import AgentView, AugmentedState, Problem
+from evenhand.problem.reward import SchemeState
 
 if TYPE_CHECKING:
     from jaxtyping import Array, Bool, Float, PRNGKeyArray
 
 
 @dataclass(frozen=True)
-class Elsewhere:
+class ExternalEnvironment:
     """An environment of which only its size is known here: whoever runs it brings the steps."""
 
     num_stakeholders: int
@@ -44,7 +44,7 @@ class Elsewhere:
     def step(self, key: PRNGKeyArray, state: Any, action: Any) -> tuple[Any, Step]:
         raise BadParameter("this environment is run elsewhere: step it there.")
 
-    def over(self, state: Any) -> Bool[Array, ""]:
+    def is_over(self, state: Any) -> Bool[Array, ""]:
         raise BadParameter("this environment is run elsewhere: it says itself when it is over.")
 
     def attributes(self, state: Any) -> tuple[Attribute, ...]:
@@ -54,15 +54,15 @@ class Elsewhere:
         return jnp.ones((), dtype=bool)
 
 
-class Lived(NamedTuple):
+class StepContext(NamedTuple):
     """One step with the memory and books of before it: all that imagining another takes."""
 
     memory: Any
-    books: Books
+    books: SchemeState
     step: Step
-    over: Bool[np.ndarray, ""]
+    is_over: Bool[np.ndarray, ""]
 
-    def __deepcopy__(self, memo: dict[int, Any]) -> Lived:
+    def __deepcopy__(self, memo: dict[int, Any]) -> StepContext:
         # Nothing writes into it, and vector environments copy every info they pass on.
         return self
 
@@ -78,16 +78,18 @@ class Fairness:
     def num_stakeholders(self) -> int:
         return self.problem.environment.num_stakeholders
 
-    def first(self) -> Augmented:
+    def first(self) -> AugmentedState:
         """Memory and books before the first decision, in NumPy."""
         memory, pay, size = self.problem.memory, self.problem.pay, self.num_stakeholders
         start = jax.tree.map(np.asarray, (memory.init(size), pay.init(size)))
-        return Augmented((), *start)
+        return AugmentedState((), *start)
 
     @np.errstate(all="ignore")  # a status without welfare is refused by name
-    def after(self, before: Augmented, step: Step, over: bool) -> tuple[Augmented, float]:
+    def after(
+        self, before: AugmentedState, step: Step, is_over: bool
+    ) -> tuple[AugmentedState, float]:
         """Memory and books after a step, and its pay, by the problem's own μ and R."""
-        after, pay = self.problem.after(before, step, (), np.asarray(over))
+        after, pay = self.problem.after(before, step, (), np.asarray(is_over))
         if not np.isfinite(pay):
             status = np.asarray(self.status(after)).tolist()
             raise NegativeStatus(
@@ -96,14 +98,14 @@ class Fairness:
             )
         return after, float(pay)
 
-    def status(self, at: Augmented) -> Float[np.ndarray, " status"]:
+    def status(self, at: AugmentedState) -> Float[np.ndarray, " status"]:
         return self.problem.scheme.status.value(at.books.status)
 
-    def code(self, seen: Seen) -> Float[Array, " size"]:
+    def code(self, seen: AgentView) -> Float[Array, " size"]:
         """What is remembered as numbers, in JAX: the caller maps and compiles it."""
         return self.encoder(self.problem, (), seen)
 
-    def shown(self, at: Augmented) -> Float[np.ndarray, " size"]:
+    def shown(self, at: AugmentedState) -> Float[np.ndarray, " size"]:
         """What is remembered as numbers."""
         return np.array(self._code(at.seen))
 

@@ -19,8 +19,8 @@ from gymnasium import spaces
 from evenhand.errors import BadParameter, CannotCarry, NotDiscrete, NotReset
 from evenhand.fairness.scheme import FairnessScheme
 from evenhand.interop.gymnasium.stakeholder_rewards import (
+    EnvStep,
     StakeholderRewards,
-    Told,
     attribute,
     checked,
     horizon_of,
@@ -31,10 +31,10 @@ from evenhand.interop.gymnasium.stakeholder_rewards import (
 from evenhand.interop.trackers import Sink
 from evenhand.learn.deep.dqn import DQN
 from evenhand.learn.deep.encoders import Relative
-from evenhand.learn.deep.networks import Layers
-from evenhand.learn.deep.targets import Drifting
+from evenhand.learn.deep.networks import MLP
+from evenhand.learn.deep.targets import PolyakUpdate
 from evenhand.learn.host import HostLoop, HostWorld
-from evenhand.learn.proposals import Nobody, Proposal
+from evenhand.learn.proposals import NoProposal, Proposal
 from evenhand.learn.schedules import Exploration
 from evenhand.memory.memory import Full, Memory
 from evenhand.problem.problem import Problem
@@ -71,14 +71,14 @@ class GymnasiumProcess:
         assert isinstance(self.env.action_space, spaces.Discrete)
         given = self.env.action_space.start + action
         following, reward, terminated, truncated, info = self.env.step(given)
-        told = Told(state, given, following, reward, info)
+        told = EnvStep(state, given, following, reward, info)
         rewards = checked(self.stakeholder_rewards(told), self.num_stakeholders)
         replaced = override_of(info) if attribute(self.env, "may_override", False) else None
         # A copy, here and above: some environments fill one and the same array again and again.
         self._latest = deepcopy(following)
-        over = bool(terminated or truncated)
+        is_over = bool(terminated or truncated)
         answer = Transition(self._latest, rewards, replaced, bool(terminated), bool(truncated))
-        if over:
+        if is_over:
             self._latest = None
         return answer
 
@@ -132,11 +132,11 @@ def gymnasium_learner(
     scheme: FairnessScheme,
     memory: Memory = Full(),
     *,
-    proposal: Proposal = Nobody(),
+    proposal: Proposal = NoProposal(),
     stakeholder_rewards: StakeholderRewards | None = None,
     num_stakeholders: int | None = None,
     horizon: int | None = None,
-    remember_fold: bool = False,
+    augment_with_score: bool = False,
     seed: int = 0,
     **settings: Any,
 ) -> HostLoop:
@@ -146,17 +146,17 @@ def gymnasium_learner(
     )
     usual: dict[str, Any] = {
         "encoder": Relative(),
-        "network": Layers((64, 64)),
+        "network": MLP((64, 64)),
         "discount": 0.95,
         "learning_rate": 1e-3,
         "capacity": 20_000,
         "warm_up": 500,
         "exploration": Exploration(start=1.0, factor=0.95, floor=0.05),
-        "target": Drifting(0.01),
+        "target": PolyakUpdate(0.01),
         "double": True,
-        "ends": True,
+        "horizon_terminates": True,
     }
-    problem = Problem(world, scheme, memory, remember_fold)
+    problem = Problem(world, scheme, memory, augment_with_score)
     agent = DQN(problem=problem, proposal=proposal, **usual | settings)
     return HostLoop(agent, np.random.default_rng(seed), seed)
 
@@ -188,7 +188,7 @@ def train(
     ends = np.linspace(0, steps, checkpoints + 1).astype(int)
     curve = []
     for before, now in pairwise(ends):
-        loop.walk(int(now - before))
+        loop.train_steps(int(now - before))
         score = float(score_episodes(loop, test_env, episodes).mean())
         curve.append(score)
         told = {"score": score, "epsilon": float(loop.learners.epsilon[0])}

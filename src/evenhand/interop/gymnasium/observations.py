@@ -28,7 +28,7 @@ class Join(ABC):
 
 
 @dataclass(frozen=True)
-class Flat(Join):
+class FlatObservation(Join):
     """One vector: the observation flattened, then what is remembered."""
 
     def space(self, shown: spaces.Space, size: int) -> spaces.Space:
@@ -53,7 +53,7 @@ class Flat(Join):
 
 
 @dataclass(frozen=True)
-class Beside(Join):
+class DictObservation(Join):
     """A dictionary: the observation as it is, and what is remembered beside it."""
 
     name: str = "memory"

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from jaxtyping import Float
 
 
-class Told(NamedTuple):
+class EnvStep(NamedTuple):
     """What a Gymnasium environment tells of one decision."""
 
     observation: Any
@@ -28,14 +28,14 @@ class Told(NamedTuple):
 
 
 # What each stakeholder received in a step. Any function of what was told will do.
-StakeholderRewards = Callable[[Told], Any]
+StakeholderRewards = Callable[[EnvStep], Any]
 
 
 @dataclass(frozen=True)
 class FromReward:
     """The reward is a vector with a number for each stakeholder, as MO-Gymnasium has it."""
 
-    def __call__(self, told: Told) -> Any:
+    def __call__(self, told: EnvStep) -> Any:
         return told.reward
 
 
@@ -45,7 +45,7 @@ class FromInfo:
 
     entry: str = "stakeholder_rewards"
 
-    def __call__(self, told: Told) -> Any:
+    def __call__(self, told: EnvStep) -> Any:
         if self.entry not in told.info:
             known = ", ".join(told.info) or "nothing"
             raise NoStakeholderRewards(

@@ -66,13 +66,15 @@ class WorldEnvs(VectorEnv[np.ndarray, np.ndarray, np.ndarray]):
             raise BadParameter(
                 f"actions run from 0 to {self.world.num_actions - 1}: one of them does not."
             )
-        over = self._over
-        self._keys, self._state, told = _go_on(self.world, self._keys, self._state, actions, over)
+        is_over = self._over
+        self._keys, self._state, told = _go_on(
+            self.world, self._keys, self._state, actions, is_over
+        )
         told = np.asarray(told)
         size = self.world.num_stakeholders
         rewards, (applies, value, ended) = told[:, :size].copy(), told[:, size : size + 3].T
         self._over = ended.astype(bool)
-        info: dict[str, Any] = {"stakeholder_rewards": rewards, "_stakeholder_rewards": ~over}
+        info: dict[str, Any] = {"stakeholder_rewards": rewards, "_stakeholder_rewards": ~is_over}
         if self.world.may_override:
             info |= {"overridden": applies.astype(bool), "override": value.copy()}
         cut = np.zeros(self.num_envs, dtype=bool)
@@ -102,7 +104,7 @@ def _go_on(
     keys: PRNGKeyArray,
     states: State,
     actions: Array,
-    over: Bool[Array, " world"],
+    is_over: Bool[Array, " world"],
 ) -> tuple[Any, State, Array]:
     def one(key: Any, state: State, action: Any, begins: Any) -> tuple[Any, State, Array]:
         key, now, anew = jax.random.split(key, 3)
@@ -114,4 +116,4 @@ def _go_on(
         step = step._replace(rewards=rewards, override=override)
         return key, following, tell(world, following, step)
 
-    return jax.vmap(one)(keys, states, actions, over)
+    return jax.vmap(one)(keys, states, actions, is_over)

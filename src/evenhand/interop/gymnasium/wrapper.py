@@ -18,11 +18,11 @@ from evenhand.errors import BadParameter, NotReset
 from evenhand.fairness.scheme import FairnessScheme
 from evenhand.fairness.trace import Override, Step
 from evenhand.interop.gymnasium.environments import WorldEnv
-from evenhand.interop.gymnasium.external_problem import Elsewhere, Fairness, Lived
-from evenhand.interop.gymnasium.observations import Flat, Join
+from evenhand.interop.gymnasium.external_problem import ExternalEnvironment, Fairness, StepContext
+from evenhand.interop.gymnasium.observations import FlatObservation, Join
 from evenhand.interop.gymnasium.stakeholder_rewards import (
+    EnvStep,
     StakeholderRewards,
-    Told,
     attribute,
     checked,
     horizon_of,
@@ -32,7 +32,7 @@ from evenhand.interop.gymnasium.stakeholder_rewards import (
 )
 from evenhand.learn.deep.encoders import Encoder, Raw
 from evenhand.memory.memory import Full, Memory
-from evenhand.problem.problem import Augmented, Problem
+from evenhand.problem.problem import AugmentedState, Problem
 
 if TYPE_CHECKING:
     from jaxtyping import Float
@@ -43,10 +43,11 @@ UNKNOWN_HORIZON = 2**30  # decisions, where nothing says after how many an episo
 class FairnessWrapper(gymnasium.Wrapper, RecordConstructorArgs):
     """The augmented problem: observations ⟨s, m⟩, and as reward what the scheme pays for a step.
 
-    `stakeholder_rewards` says what each received (see `rewarding`); without it the environment
-    must. `join` says where the memory goes (`Flat` or `Beside`), `encoder` how it is coded. Put it
-    outside of a time limit, so that it sees how episodes end. `info` gains `status`, `raw_reward`,
-    `stakeholder_rewards`, `score` (so far) and, for those who imagine, `lived`.
+    `stakeholder_rewards` says what each received (see the module of that name); without it the
+    environment must. `join` says where the memory goes (`FlatObservation` or `DictObservation`),
+    `encoder` how it is coded. Put it outside of a time limit, so that it sees how episodes end.
+    `info` gains `status`, `raw_reward`, `stakeholder_rewards`, `score` (so far) and, for those who
+    imagine, `lived`.
     """
 
     def __init__(
@@ -58,8 +59,8 @@ class FairnessWrapper(gymnasium.Wrapper, RecordConstructorArgs):
         *,
         num_stakeholders: int | None = None,
         horizon: int | None = None,
-        remember_fold: bool = False,
-        join: Join = Flat(),
+        augment_with_score: bool = False,
+        join: Join = FlatObservation(),
         encoder: Encoder = Raw(),
     ) -> None:
         RecordConstructorArgs.__init__(
@@ -69,7 +70,7 @@ class FairnessWrapper(gymnasium.Wrapper, RecordConstructorArgs):
             stakeholder_rewards=stakeholder_rewards,
             num_stakeholders=num_stakeholders,
             horizon=horizon,
-            remember_fold=remember_fold,
+            augment_with_score=augment_with_score,
             join=join,
             encoder=encoder,
             _disable_deepcopy=True,
@@ -81,16 +82,16 @@ class FairnessWrapper(gymnasium.Wrapper, RecordConstructorArgs):
             raise BadParameter("this environment has no scheme of its own: give one.")
         self.stakeholder_rewards = stakeholder_rewards or stakeholder_rewards_of(env)
         actions = env.action_space
-        elsewhere = Elsewhere(
+        elsewhere = ExternalEnvironment(
             num_stakeholders_of(env, num_stakeholders),
             int(actions.n) if isinstance(actions, spaces.Discrete) else 0,
             horizon_of(env, horizon, UNKNOWN_HORIZON),
             bool(attribute(env, "may_override", False)),
         )
-        self.fairness = Fairness(Problem(elsewhere, scheme, memory, remember_fold), encoder)
+        self.fairness = Fairness(Problem(elsewhere, scheme, memory, augment_with_score), encoder)
         self.join = join
         self.observation_space = join.space(env.observation_space, self.fairness.size)
-        self._at: Augmented | None = None
+        self._at: AugmentedState | None = None
 
     def reset(
         self, *, seed: int | None = None, options: dict[str, Any] | None = None
@@ -106,13 +107,13 @@ class FairnessWrapper(gymnasium.Wrapper, RecordConstructorArgs):
             raise NotReset("the episode has not begun, or is over: call reset() before step().")
         fairness, before = self.fairness, self._at
         observation, reward, terminated, truncated, info = self.env.step(action)
-        told = Told(self._observation, action, observation, reward, info)
+        told = EnvStep(self._observation, action, observation, reward, info)
         rewards = checked(self.stakeholder_rewards(told), fairness.num_stakeholders)
         ours = self.env.unwrapped
         state = ours.state if isinstance(ours, WorldEnv) else observation
         step = Step(action, rewards, state, self._override(info))
-        over = bool(terminated or truncated)
-        after, pay = fairness.after(before, step, over)
+        is_over = bool(terminated or truncated)
+        after, pay = fairness.after(before, step, is_over)
         self._score += self._weight * pay
         self._weight *= fairness.problem.discount
         # A copy, here and above: some environments fill one and the same array again and again.
@@ -126,9 +127,9 @@ class FairnessWrapper(gymnasium.Wrapper, RecordConstructorArgs):
             "raw_reward": reward,
             "stakeholder_rewards": rewards.copy(),
             "score": self._score,
-            "lived": Lived(memory, books, step, np.asarray(over)),
+            "lived": StepContext(memory, books, step, np.asarray(is_over)),
         }
-        if over:
+        if is_over:
             self._at = None
         return joined, pay, bool(terminated), bool(truncated), info
 

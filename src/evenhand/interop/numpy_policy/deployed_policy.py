@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 KIND = "numpy policy"
 
 
-class Reasons(NamedTuple):
+class PolicyReasons(NamedTuple):
     """Why an action was chosen: the value of each, and what was remembered."""
 
     action: int
@@ -45,7 +45,7 @@ class Reasons(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False)
-class Policy:
+class NumpyPolicy:
     """The action of highest value in a state and a memory. No jax is needed to ask it."""
 
     tape: Tape
@@ -70,10 +70,10 @@ class Policy:
         given = {**self._named("state", state), **self._named("memory", memory)}
         return self.tape.play(given)
 
-    def reasons(self, state: Any, memory: Value) -> Reasons:
+    def reasons(self, state: Any, memory: Value) -> PolicyReasons:
         """The action and why."""
         values = self.values(state, memory)
-        return Reasons(int(np.argmax(values)), values, memory, self.memory.describe())
+        return PolicyReasons(int(np.argmax(values)), values, memory, self.memory.describe())
 
     def remember(self, memory: Value, rewards: Any, action: Any = None, state: Any = None) -> Value:
         """μ: what is remembered after a step in which each stakeholder received so much."""
@@ -133,7 +133,7 @@ class Policy:
         write_tensors(path, KIND, header, constants)
 
 
-def load_policy(path: str | os.PathLike[str]) -> Policy:
+def load_policy(path: str | os.PathLike[str]) -> NumpyPolicy:
     """Read a policy; a file that was changed, cut, or is of another kind is refused."""
     header, arrays = read_tensors(path, KIND)
     try:
@@ -148,7 +148,7 @@ def load_policy(path: str | os.PathLike[str]) -> Policy:
             header["forms"],
         )
         memory = _built(header["memory"])
-        return Policy(tape, memory, header["num_stakeholders"], header["num_actions"])
+        return NumpyPolicy(tape, memory, header["num_stakeholders"], header["num_actions"])
     except (KeyError, TypeError) as error:
         raise BadFile(f"the header of {path} lacks what it should say: {error}.") from None
     except EvenhandError as error:

@@ -8,11 +8,11 @@ import jax
 import numpy as np
 
 from evenhand.errors import BadParameter
-from evenhand.interop.numpy_policy.deployed_policy import Policy
+from evenhand.interop.numpy_policy.deployed_policy import NumpyPolicy
 from evenhand.interop.numpy_policy.numpy_program import OPERATIONS, Tape
 from evenhand.learn.host import HostLoop
 from evenhand.learn.policies.greedy_policy import Greedy
-from evenhand.problem.problem import Seen
+from evenhand.problem.problem import AgentView
 
 if TYPE_CHECKING:
     from jaxtyping import Array, Float
@@ -25,7 +25,7 @@ _SETTINGS = (
 _INLINE = ("jit", "pjit", "custom_jvp_call", "closed_call")
 
 
-def export_policy(learned: Greedy | HostLoop) -> Policy:
+def export_policy(learned: Greedy | HostLoop) -> NumpyPolicy:
     """A learned policy that needs no jax; refused unless its values are those of the network."""
     greedy = learned if isinstance(learned, Greedy) else _greedy(learned)
     problem, size = greedy.problem, greedy.problem.environment.num_stakeholders
@@ -38,12 +38,12 @@ def export_policy(learned: Greedy | HostLoop) -> Policy:
     first = problem.initial(jax.random.key(0))
 
     def values(state: Any, memory: Any) -> Float[Array, " action"]:
-        seen = Seen(memory, books.filter, books.fold)
+        seen = AgentView(memory, books.filter, books.fold)
         features = greedy.encoder(problem, state, seen)
         return greedy.network.apply(greedy.weights, (), features)[1]
 
     tape = record(values, {"state": first.state, "memory": first.memory})
-    policy = Policy(tape, problem.memory, size, problem.environment.num_actions)
+    policy = NumpyPolicy(tape, problem.memory, size, problem.environment.num_actions)
     _require_alike(policy, jax.jit(values), first)
     return policy
 
@@ -153,7 +153,7 @@ def _plain(value: Any) -> Any:
     return int(value) if np.ndim(value) == 0 else [int(part) for part in value]
 
 
-def _require_alike(policy: Policy, network: Any, first: Any) -> None:
+def _require_alike(policy: NumpyPolicy, network: Any, first: Any) -> None:
     """Compare with the network itself, in states and memories made up near the first ones."""
     rng = np.random.default_rng(0)
 

@@ -1,7 +1,7 @@
 """Deep Q-learning on augmented problems: what all deep agents share.
 
-An agent is a set of pure functions on a `Learner`, its state. They are compiled into one loop with
-the environment, many seeds side by side (`walk`), or called one by one from the host for
+An agent is a set of pure functions on an `AgentState`. They are compiled into one loop with the
+environment, many seeds side by side (`train_steps`), or called one by one from the host for
 environments that are not JAX (see `learn.host`). Subclasses say what is stored and learned from.
 """
 
@@ -21,11 +21,11 @@ from evenhand.fairness.trace import Step
 from evenhand.learn.deep.encoders import Encoder, Layout
 from evenhand.learn.deep.networks import Network
 from evenhand.learn.deep.replay import Replay
-from evenhand.learn.deep.targets import Copied, Drifting, Loss, Squared
-from evenhand.learn.policies.greedy_policy import Score, score_greedy
+from evenhand.learn.deep.targets import HardUpdate, Loss, PolyakUpdate, Squared
+from evenhand.learn.policies.greedy_policy import GreedyScore, score_greedy
 from evenhand.learn.schedules import Exploration
 from evenhand.learn.shaping import require_shaping
-from evenhand.problem.problem import Augmented, Problem
+from evenhand.problem.problem import AugmentedState, Problem
 from evenhand.problem.reward import choose
 
 if TYPE_CHECKING:
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 EPISODES = 100  # that an evaluation is the mean of
 
 
-class Learner(NamedTuple):
+class AgentState(NamedTuple):
     """The state of one run: what was learned and stored, and where it stands in its episode."""
 
     weights: Any
@@ -43,7 +43,7 @@ class Learner(NamedTuple):
     optimiser: Any
     replay: Replay
     pending: Any  # what was begun and is not stored yet
-    augmented: Augmented
+    augmented: AugmentedState
     carry: Any  # what a recurrent network carries through the episode
     time: Int[Array, ""]
     epsilon: Float[Array, ""]
@@ -51,16 +51,16 @@ class Learner(NamedTuple):
     key: PRNGKeyArray
 
 
-class Happened(NamedTuple):
+class DecisionRecord(NamedTuple):
     """One decision, as the agent stores it."""
 
-    before: Augmented
+    before: AugmentedState
     carry: Any  # of before the decision
     time: Int[Array, ""]
     step: Step
-    after: Augmented
+    after: AugmentedState
     pay: Float[Array, ""]
-    over: Bool[Array, ""]  # whether the episode stops here
+    is_over: Bool[Array, ""]  # whether the episode stops here
     terminated: Bool[Array, ""]  # whether it ended; cut off, it would have gone on
 
 
@@ -68,10 +68,11 @@ class Happened(NamedTuple):
 class DeepAgent(ABC):
     """Deep Q-learning, up to what is stored and learned from.
 
-    `ends` says whether the horizon terminates an episode (no bootstrap beyond it) or only truncates
-    it, as in the paper's recipe. `warm_up` is how many items must be stored before learning starts;
-    None: as many as there is room for. `scale` multiplies what is paid, for the network's sake.
-    The learning rate falls as 1 / (1 + k / `halved_after`) with the number k of updates.
+    `horizon_terminates` says whether the horizon terminates an episode (no bootstrap beyond it) or
+    only truncates it, as in the paper's recipe. `warm_up` is how many items must be stored before
+    learning starts; None: as many as there is room for. `scale` multiplies what is paid, for the
+    network's sake. The learning rate falls as 1 / (1 + k / `halved_after`) with the number k of
+    updates.
     """
 
     problem: Problem
@@ -84,10 +85,10 @@ class DeepAgent(ABC):
     capacity: int = 400
     warm_up: int | None = None
     exploration: Exploration = Exploration(factor=0.999)
-    target: Copied | Drifting = Copied(1000)
+    target: HardUpdate | PolyakUpdate = HardUpdate(1000)
     double: bool = False
     loss: Loss = Squared()
-    ends: bool = False
+    horizon_terminates: bool = False
     shaping: bool = False
     scale: float = 1.0
     updates_a_step: int = 1
@@ -102,25 +103,25 @@ class DeepAgent(ABC):
             if getattr(self, name) < 1:
                 raise BadParameter(f"{name} is {getattr(self, name)}: it must be at least 1.")
         if self.shaping:
-            require_shaping(self.problem, self.ends, self.discount)
+            require_shaping(self.problem, self.horizon_terminates, self.discount)
 
     @abstractmethod
     def empty_replay(self) -> tuple[Replay, Any]:
         """An empty buffer, and nothing pending."""
 
     @abstractmethod
-    def store(self, learner: Learner, happened: Happened) -> Learner:
+    def store(self, learner: AgentState, happened: DecisionRecord) -> AgentState:
         """Put what happened into the buffer, or keep it pending."""
 
     @abstractmethod
-    def loss_of(self, weights: Any, learner: Learner, batch: Any) -> Float[Array, ""]:
+    def loss_of(self, weights: Any, learner: AgentState, batch: Any) -> Float[Array, ""]:
         """The mean loss of a batch."""
 
     @abstractmethod
-    def draw(self, learner: Learner, key: PRNGKeyArray) -> Any:
+    def draw(self, learner: AgentState, key: PRNGKeyArray) -> Any:
         """A batch from the buffer."""
 
-    def renew(self, learner: Learner) -> Learner:
+    def renew(self, learner: AgentState) -> AgentState:
         """Copy the network to the target network."""
         return learner._replace(target=learner.weights)
 
@@ -139,18 +140,20 @@ class DeepAgent(ABC):
     def _enough(self) -> int:
         return self.capacity if self.warm_up is None else self.warm_up
 
-    def start(self, key: PRNGKeyArray) -> Learner:
+    def start(self, key: PRNGKeyArray) -> AgentState:
         """A learner that knows nothing, before its first episode."""
         key, weights_key, world_key = jax.random.split(key, 3)
         return self.begin(key, weights_key, self.problem.initial(world_key))
 
-    def begin(self, key: PRNGKeyArray, weights_key: PRNGKeyArray, first: Augmented) -> Learner:
+    def begin(
+        self, key: PRNGKeyArray, weights_key: PRNGKeyArray, first: AugmentedState
+    ) -> AgentState:
         """A learner that knows nothing, in a given first state."""
         num_actions = self.problem.environment.num_actions
         weights = self.network.init(weights_key, self.layout, num_actions)
         replay, pending = self.empty_replay()
         zero = jnp.zeros((), dtype=jnp.int32)
-        return Learner(
+        return AgentState(
             weights=weights,
             target=jax.tree.map(jnp.copy, weights),  # of its own: a loop may reuse either
             optimiser=self._optimiser.init(weights),
@@ -164,11 +167,11 @@ class DeepAgent(ABC):
             key=key,
         )
 
-    def encode(self, augmented: Augmented) -> Float[Array, " feature"]:
+    def encode(self, augmented: AugmentedState) -> Float[Array, " feature"]:
         return self.encoder(self.problem, augmented.state, augmented.seen)
 
     def choose(
-        self, learner: Learner, augmented: Augmented, key: PRNGKeyArray
+        self, learner: AgentState, augmented: AugmentedState, key: PRNGKeyArray
     ) -> tuple[Any, Int[Array, ""]]:
         """Epsilon-greedy: the network's carry after looking, and the action."""
         features = self.encode(augmented)
@@ -180,35 +183,37 @@ class DeepAgent(ABC):
         return carry, jnp.where(dice[0] < learner.epsilon, anything, best)
 
     def take_in(
-        self, learner: Learner, happened: Happened, carry: Any, first: Augmented
-    ) -> Learner:
+        self, learner: AgentState, happened: DecisionRecord, carry: Any, first: AugmentedState
+    ) -> AgentState:
         """Store what happened and move on: to the next decision, or to a new episode's `first`."""
         learner = self.store(learner, happened)
-        over = happened.over
+        is_over = happened.is_over
         return learner._replace(
-            augmented=choose(over, first, happened.after),
-            carry=choose(over, self.network.start(), carry),
-            time=jnp.where(over, 0, learner.time + 1),
-            epsilon=jnp.where(over, self.exploration.after(learner.epsilon), learner.epsilon),
+            augmented=choose(is_over, first, happened.after),
+            carry=choose(is_over, self.network.start(), carry),
+            time=jnp.where(is_over, 0, learner.time + 1),
+            epsilon=jnp.where(is_over, self.exploration.after(learner.epsilon), learner.epsilon),
         )
 
-    def experience(self, learner: Learner) -> Learner:
+    def experience(self, learner: AgentState) -> AgentState:
         """One decision in the environment."""
         key, act_key, step_key, first_key = jax.random.split(learner.key, 4)
         before = learner.augmented
         carry, action = self.choose(learner, before, act_key)
         after, step, pay = self.problem.step(step_key, before, action)
-        over = self.problem.environment.over(after.state)
-        ended = over & self.ends
-        happened = Happened(before, learner.carry, learner.time, step, after, pay, over, ended)
+        is_over = self.problem.environment.is_over(after.state)
+        ended = is_over & self.horizon_terminates
+        happened = DecisionRecord(
+            before, learner.carry, learner.time, step, after, pay, is_over, ended
+        )
         learner = self.take_in(learner, happened, carry, self.problem.initial(first_key))
         return learner._replace(key=key)
 
-    def ready(self, learner: Learner) -> Bool[Array, ""]:
+    def ready(self, learner: AgentState) -> Bool[Array, ""]:
         """Whether enough is stored to learn from."""
         return learner.replay.stored >= self._enough
 
-    def update(self, learner: Learner) -> Learner:
+    def update(self, learner: AgentState) -> AgentState:
         """One step of gradient descent on a batch, if there is enough to draw it from."""
         key, batch_key = jax.random.split(learner.key)
         batch = self.draw(learner, batch_key)
@@ -216,7 +221,7 @@ class DeepAgent(ABC):
         change, optimiser = self._optimiser.update(slope, learner.optimiser)
         weights = optax.apply_updates(learner.weights, change)
         target = learner.target
-        if isinstance(self.target, Drifting):
+        if isinstance(self.target, PolyakUpdate):
             rate = self.target.rate
             target = jax.tree.map(lambda old, new: old + rate * (new - old), target, weights)
         moved = learner._replace(
@@ -224,39 +229,39 @@ class DeepAgent(ABC):
         )
         return choose(self.ready(learner), moved, learner._replace(key=key))._replace(key=key)
 
-    def learn(self, learners: Learner) -> Learner:
+    def learn(self, learners: AgentState) -> AgentState:
         """The updates that follow a decision, of many learners side by side."""
         for _ in range(self.updates_a_step):
             before = learners.updates
             # Asked once for all seeds: under vmap both branches would be computed, every time.
             ready = jax.vmap(self.ready)(learners)
             learners = jax.lax.cond(jnp.any(ready), jax.vmap(self.update), _as_is, learners)
-            if isinstance(self.target, Copied):
+            if isinstance(self.target, HardUpdate):
                 due = (learners.updates > before) & (learners.updates % self.target.every == 0)
                 learners = jax.lax.cond(jnp.any(due), self._renew_those, _as_is, learners, due)
         return learners
 
-    def _renew_those(self, learners: Learner, due: Bool[Array, " seed"]) -> Learner:
+    def _renew_those(self, learners: AgentState, due: Bool[Array, " seed"]) -> AgentState:
         renew = lambda learner, now: choose(now, self.renew(learner), learner)  # noqa: E731
         return jax.vmap(renew)(learners, due)
 
-    def walk(self, learners: Learner, steps: int) -> Learner:
+    def train_steps(self, learners: AgentState, steps: int) -> AgentState:
         """Many learners side by side, that many steps further."""
         return self._walk_all(learners, jnp.asarray(steps, dtype=jnp.int32))
 
     @cached_property
     def _walk_all(self) -> Any:
-        def walk(learners: Learner, steps: Int[Array, ""]) -> Learner:
+        def train_steps(learners: AgentState, steps: Int[Array, ""]) -> AgentState:
             once = lambda _, now: self.learn(jax.vmap(self.experience)(now))  # noqa: E731
             return jax.lax.fori_loop(0, steps, once, learners)
 
-        return jax.jit(walk, donate_argnums=0)
+        return jax.jit(train_steps, donate_argnums=0)
 
-    def acting(self, learner: Learner) -> Any:
+    def acting(self, learner: AgentState) -> Any:
         """The weights that greedy evaluation goes by."""
         return learner.target if self.acts_with_target else learner.weights
 
-    def evaluate(self, learners: Learner, episodes: int = EPISODES) -> Score:
+    def evaluate(self, learners: AgentState, episodes: int = EPISODES) -> GreedyScore:
         """Means over greedy episodes, for each learner."""
         rounds = -(-episodes // EPISODES)  # of the same size, so that they are compiled once
         # Another stream of randomness than the one that the run goes on with.
@@ -268,7 +273,7 @@ class DeepAgent(ABC):
         return jax.tree.map(lambda *part: sum(part) / len(part), *parts)
 
 
-def _as_is(learners: Learner, *_: Any) -> Learner:
+def _as_is(learners: AgentState, *_: Any) -> AgentState:
     return learners
 
 

@@ -10,12 +10,12 @@ import jax.numpy as jnp
 
 from evenhand.errors import BadParameter
 from evenhand.learn.deep import replay
-from evenhand.learn.deep.agent import DeepAgent, Happened, Learner, of_action
+from evenhand.learn.deep.agent import AgentState, DecisionRecord, DeepAgent, of_action
 from evenhand.learn.deep.replay import Replay
-from evenhand.learn.deep.targets import Copied
-from evenhand.learn.proposals import Neighbours, Nobody, Proposal
+from evenhand.learn.deep.targets import HardUpdate
+from evenhand.learn.proposals import Neighbours, NoProposal, Proposal
 from evenhand.learn.shaping import shaping
-from evenhand.problem.problem import Seen
+from evenhand.problem.problem import AgentView
 from evenhand.problem.reward import choose
 
 if TYPE_CHECKING:
@@ -53,7 +53,7 @@ class DQN(DeepAgent):
     asked again for the imagined memory. `lookahead` is how many steps' pay an experience gathers.
     """
 
-    proposal: Proposal = Nobody()
+    proposal: Proposal = NoProposal()
     lookahead: int = 1
 
     def __post_init__(self) -> None:
@@ -71,7 +71,7 @@ class DQN(DeepAgent):
 
     @property
     def imagines(self) -> bool:
-        return not isinstance(self.proposal, Nobody)
+        return not isinstance(self.proposal, NoProposal)
 
     @property
     def _stores_ahead(self) -> bool:
@@ -80,7 +80,7 @@ class DQN(DeepAgent):
         They are worked out once when an item is stored and again when the target is renewed,
         instead of every time that the item is drawn.
         """
-        return isinstance(self.target, Copied) and not self.double
+        return isinstance(self.target, HardUpdate) and not self.double
 
     def empty_replay(self) -> tuple[Replay, Any]:
         key = jax.random.key(0)
@@ -111,9 +111,9 @@ class DQN(DeepAgent):
         return Pending(features, zero, jnp.zeros(exist.shape), memory, books, exist, zero)
 
     def _encode_at(self, state: Any, memory: Any, books: Any) -> Float[Array, " feature"]:
-        return self.encoder(self.problem, state, Seen(memory, books.filter, books.fold))
+        return self.encoder(self.problem, state, AgentView(memory, books.filter, books.fold))
 
-    def store(self, learner: Learner, happened: Happened) -> Learner:
+    def store(self, learner: AgentState, happened: DecisionRecord) -> AgentState:
         """Begin an experience, real and imagined; go on with those begun; store those complete."""
         fresh = self._begin(happened.before)._replace(action=happened.step.action)
         slot = jnp.arange(self.lookahead) == happened.time % self.lookahead
@@ -123,7 +123,7 @@ class DQN(DeepAgent):
             learner.pending,
         )
         pending = jax.vmap(self._go_on, in_axes=(0, None))(pending, happened)
-        complete = (pending.age == self.lookahead) | (happened.over & (pending.age > 0))
+        complete = (pending.age == self.lookahead) | (happened.is_over & (pending.age > 0))
         items = jax.vmap(self._complete, in_axes=(0, None, None))(pending, happened, learner)
         exist = (pending.exist & complete[:, None]).ravel()
         items = jax.tree.map(lambda leaf: leaf.reshape(-1, *leaf.shape[2:]), items)
@@ -132,7 +132,7 @@ class DQN(DeepAgent):
             replay=replay.add(learner.replay, items, exist), pending=pending._replace(age=age)
         )
 
-    def _go_on(self, pending: Pending, happened: Happened) -> Pending:
+    def _go_on(self, pending: Pending, happened: DecisionRecord) -> Pending:
         """Pay a step to an experience, real and imagined, and move its memories on."""
         real = happened.after.memory, happened.after.books, happened.pay
 
@@ -140,7 +140,7 @@ class DQN(DeepAgent):
             if not self.imagines:
                 told = real
             else:
-                told = self.problem.imagine(memory, books, happened.step, happened.over)
+                told = self.problem.imagine(memory, books, happened.step, happened.is_over)
                 told = choose(imagined, told, real)
             pay = told[2]
             if self.shaping:
@@ -154,12 +154,12 @@ class DQN(DeepAgent):
         return pending._replace(memory=memory, books=books, reward=reward, age=age)
 
     def _shaping(
-        self, before: Any, after: Any, imagined: Bool[Array, ""], happened: Happened
+        self, before: Any, after: Any, imagined: Bool[Array, ""], happened: DecisionRecord
     ) -> Float[Array, ""]:
         """γΦ(x') − Φ(x): see `learn.shaping`."""
         now, then = (self._welfare(memory, books, imagined) for memory, books in (before, after))
         horizon = self.problem.environment.horizon
-        return shaping(now, then, happened.time, horizon, self.ends, self.discount)
+        return shaping(now, then, happened.time, horizon, self.horizon_terminates, self.discount)
 
     def _welfare(self, memory: Any, books: Any, imagined: Bool[Array, ""]) -> Float[Array, ""]:
         """W(U): by the books for what is real, by the memory's claim for what is imagined."""
@@ -169,11 +169,13 @@ class DQN(DeepAgent):
         return self.problem.scheme.aggregation.contribute(vector, None)
 
     def _claim(self, memory: Any) -> Float[Array, " status"]:
-        claim = self.problem.memory.stands_for(memory)
+        claim = self.problem.memory.implied_status(memory)
         assert claim is not None  # it was asked whether it pays
         return claim
 
-    def _complete(self, pending: Pending, happened: Happened, learner: Learner) -> Experience:
+    def _complete(
+        self, pending: Pending, happened: DecisionRecord, learner: AgentState
+    ) -> Experience:
         """What is stored of an experience, for its real and its imagined memories."""
         encode = jax.vmap(self._encode_at, in_axes=(None, 0, 0))
         following = encode(happened.after.state, pending.memory, pending.books)
@@ -191,7 +193,7 @@ class DQN(DeepAgent):
             ahead,
         )
 
-    def renew(self, learner: Learner) -> Learner:
+    def renew(self, learner: AgentState) -> AgentState:
         learner = super().renew(learner)
         if not self._stores_ahead:
             return learner
@@ -200,16 +202,16 @@ class DQN(DeepAgent):
         kept = learner.replay._replace(items=items._replace(ahead=ahead))
         return learner._replace(replay=kept)
 
-    def draw(self, learner: Learner, key: PRNGKeyArray) -> Experience:
+    def draw(self, learner: AgentState, key: PRNGKeyArray) -> Experience:
         return replay.sample(learner.replay, key, self.batch)
 
-    def loss_of(self, weights: Any, learner: Learner, batch: Experience) -> Float[Array, ""]:
+    def loss_of(self, weights: Any, learner: AgentState, batch: Experience) -> Float[Array, ""]:
         ahead = batch.ahead if self._stores_ahead else self._ahead(learner, batch.following)
         goal = batch.reward + batch.bootstrap * ahead
         value = of_action(self._values(weights, batch.features), batch.action)
         return jnp.mean(self.loss(value - goal))
 
-    def _ahead(self, learner: Learner, following: Array) -> Float[Array, " item"]:
+    def _ahead(self, learner: AgentState, following: Array) -> Float[Array, " item"]:
         """What follows is worth, to the target network; double: of the network's own choice."""
         values = self._values(learner.target, following)
         if not self.double:

@@ -13,7 +13,7 @@ import numpy as np
 
 from evenhand.fairness.registry import Registry
 from evenhand.memory.attribute import Attribute
-from evenhand.problem.problem import Problem, Seen
+from evenhand.problem.problem import AgentView, Problem
 
 if TYPE_CHECKING:
     from jaxtyping import Array, Float
@@ -45,7 +45,7 @@ class Layout(NamedTuple):
 class Encoder(ABC):
     """A code for ⟨s, m⟩ and for whatever else the scheme makes the agent carry."""
 
-    def __call__(self, problem: Problem, state: Any, seen: Seen) -> Float[Array, " feature"]:
+    def __call__(self, problem: Problem, state: Any, seen: AgentView) -> Float[Array, " feature"]:
         """The features as one vector."""
         each, common = self.features(problem, state, seen)
         return jnp.concatenate((each.ravel(), common))
@@ -61,7 +61,7 @@ class Encoder(ABC):
         stakeholders, each = shapes.each.shape
         return Layout(stakeholders, each, shapes.common.shape[0])
 
-    def features(self, problem: Problem, state: Any, seen: Seen) -> Features:
+    def features(self, problem: Problem, state: Any, seen: AgentView) -> Features:
         size = problem.environment.num_stakeholders
         each, common = [jnp.zeros((size, 0))], [jnp.zeros(0)]
         for attribute in observed(problem, state, seen):
@@ -129,7 +129,7 @@ class Relative(Encoder):
 ENCODERS = Registry("encoder", {"raw": Raw, "binary": Binary, "relative": Relative})
 
 
-def observed(problem: Problem, state: Any, seen: Seen) -> tuple[Attribute, ...]:
+def observed(problem: Problem, state: Any, seen: AgentView) -> tuple[Attribute, ...]:
     """All that the agent may see: the state, its memory, and the scheme's counters and folds."""
     env = problem.environment
     return (

@@ -62,7 +62,7 @@ class Dense(eqx.Module):
 
 
 @dataclass(frozen=True)
-class Layers(Network):
+class MLP(Network):
     """Fully connected layers with ReLU between: 32-16-8 for doughnuts, 32-8 for lending."""
 
     hidden: tuple[int, ...] = (32, 16, 8)
@@ -104,14 +104,14 @@ class Mix(eqx.Module):
         return mixed if self.group is None else mixed + (means @ x) @ self.group.T
 
 
-class AlikeWeights(eqx.Module):
+class EquivariantWeights(eqx.Module):
     hidden: tuple[Mix, ...]
     out: Dense
     layout: Layout = eqx.field(static=True)
 
 
 @dataclass(frozen=True)
-class Alike(Network):
+class EquivariantMLP(Network):
     """One that treats exchangeable stakeholders alike (permutation equivariant).
 
     Action i must be to serve stakeholder i. With groups, those within a group are exchangeable, and
@@ -147,7 +147,7 @@ class Alike(Network):
         grouped = self.groups is not None
         pairs = zip(keys[1:], pairwise(sizes), strict=True)
         hidden = tuple(Mix.init(k, *pair, grouped) for k, pair in pairs)
-        return AlikeWeights(hidden, Dense.init(keys[0], sizes[-1], 1), layout)
+        return EquivariantWeights(hidden, Dense.init(keys[0], sizes[-1], 1), layout)
 
     def apply(
         self, weights: Weights, carry: Carry, features: Float[Array, " feature"]
@@ -240,7 +240,7 @@ class Recurrent(Network):
         return jnp.zeros(self.width)
 
 
-NETWORKS = Registry("network", {"layers": Layers, "alike": Alike, "recurrent": Recurrent})
+NETWORKS = Registry("network", {"layers": MLP, "alike": EquivariantMLP, "recurrent": Recurrent})
 
 
 def _widths(widths: Any) -> tuple[int, ...]:

@@ -10,7 +10,7 @@ import jax.numpy as jnp
 
 from evenhand.errors import BadParameter
 from evenhand.learn.deep import replay
-from evenhand.learn.deep.agent import DeepAgent, Happened, Learner, of_action
+from evenhand.learn.deep.agent import AgentState, DecisionRecord, DeepAgent, of_action
 from evenhand.learn.deep.networks import Recurrent
 from evenhand.learn.deep.replay import Replay
 from evenhand.learn.shaping import shaping
@@ -67,7 +67,7 @@ class RecurrentDQN(DeepAgent):
         moment = Moment(blank, self.network.start(), first, action, number, number, blank)
         return replay.init(moment, self.capacity), ()
 
-    def store(self, learner: Learner, happened: Happened) -> Learner:
+    def store(self, learner: AgentState, happened: DecisionRecord) -> AgentState:
         before, after = happened.before, happened.after
         pay = happened.pay
         if self.shaping:
@@ -78,7 +78,9 @@ class RecurrentDQN(DeepAgent):
                 for at in (before, after)
             )
             horizon = self.problem.environment.horizon
-            pay = pay + shaping(now, then, happened.time, horizon, self.ends, self.discount)
+            pay = pay + shaping(
+                now, then, happened.time, horizon, self.horizon_terminates, self.discount
+            )
         moment = Moment(
             self.encode(before),
             happened.carry,
@@ -92,15 +94,15 @@ class RecurrentDQN(DeepAgent):
         stored = replay.add(learner.replay, item, jnp.ones(1, dtype=bool))
         return learner._replace(replay=stored)
 
-    def draw(self, learner: Learner, key: PRNGKeyArray) -> Moment:
+    def draw(self, learner: AgentState, key: PRNGKeyArray) -> Moment:
         """Sequences that lie anywhere in the buffer, on a leading axis of sequences."""
         number = max(1, self.batch // self.length)
         return replay.sample_sequences(learner.replay, key, number, self.window)
 
-    def loss_of(self, weights: Any, learner: Learner, batch: Moment) -> Float[Array, ""]:
+    def loss_of(self, weights: Any, learner: AgentState, batch: Moment) -> Float[Array, ""]:
         return jnp.mean(jax.vmap(lambda one: self._loss_of_one(weights, learner, one))(batch))
 
-    def _loss_of_one(self, weights: Any, learner: Learner, moments: Moment) -> Float[Array, ""]:
+    def _loss_of_one(self, weights: Any, learner: AgentState, moments: Moment) -> Float[Array, ""]:
         start, cut = moments.carry[0], self.burn_in
         warm = jax.tree.map(lambda leaf: leaf[:cut], moments)
         counted = jax.tree.map(lambda leaf: leaf[cut:], moments)

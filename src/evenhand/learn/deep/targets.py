@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class Copied:
+class HardUpdate:
     """The target network is a copy of the network, made anew after every so many updates."""
 
     every: int = 1000
@@ -26,7 +26,7 @@ class Copied:
 
 
 @dataclass(frozen=True)
-class Drifting:
+class PolyakUpdate:
     """With every update the target network moves a small share of the way to the network."""
 
     rate: float = 0.005

@@ -12,13 +12,13 @@ import jax.numpy as jnp
 from evenhand.errors import BadParameter
 from evenhand.learn.deep.encoders import Encoder
 from evenhand.learn.deep.networks import Network
-from evenhand.problem.problem import Augmented, Problem, Seen
+from evenhand.problem.problem import AgentView, AugmentedState, Problem
 
 if TYPE_CHECKING:
     from jaxtyping import Array, Float, Int, PRNGKeyArray
 
 
-class Score(NamedTuple):
+class GreedyScore(NamedTuple):
     """What greedy episodes come to: one of them, or the mean over many."""
 
     score: Float[Array, ""]
@@ -46,23 +46,23 @@ class Greedy:
             raise BadParameter(
                 "this policy also sees the scheme's counters or running score: use `decide`."
             )
-        return self._look((), state, Seen(memory, books.filter, books.fold))[1]
+        return self._look((), state, AgentView(memory, books.filter, books.fold))[1]
 
-    def decide(self, carry: Any, augmented: Augmented) -> tuple[Any, Int[Array, ""]]:
+    def decide(self, carry: Any, augmented: AugmentedState) -> tuple[Any, Int[Array, ""]]:
         """The carry for the next decision, and the action."""
         return self._look(carry, augmented.state, augmented.seen)
 
-    def values(self, carry: Any, augmented: Augmented) -> Float[Array, " action"]:
+    def values(self, carry: Any, augmented: AugmentedState) -> Float[Array, " action"]:
         """Why: the value of each action."""
         features = self.encoder(self.problem, augmented.state, augmented.seen)
         return self.network.apply(self.weights, carry, features)[1]
 
-    def _look(self, carry: Any, state: Any, seen: Seen) -> tuple[Any, Int[Array, ""]]:
+    def _look(self, carry: Any, state: Any, seen: AgentView) -> tuple[Any, Int[Array, ""]]:
         features = self.encoder(self.problem, state, seen)
         carry, values = self.network.apply(self.weights, carry, features)
         return carry, jnp.argmax(values)
 
-    def episode(self, key: PRNGKeyArray) -> Score:
+    def episode(self, key: PRNGKeyArray) -> GreedyScore:
         """One episode. Its score is what its pays add up to."""
         problem = self.problem
 
@@ -80,9 +80,9 @@ class Greedy:
         first = problem.initial(keys[0]), self.network.start()
         (last, _), (paid, kept) = jax.lax.scan(step, first, (jnp.arange(horizon), keys[1:]))
         reached = problem.environment.achieved(last.state.world).astype(jnp.float32)
-        return Score(jnp.sum(paid), jnp.sum(kept), reached)
+        return GreedyScore(jnp.sum(paid), jnp.sum(kept), reached)
 
-    def mean_episode(self, key: PRNGKeyArray, episodes: int) -> Score:
+    def mean_episode(self, key: PRNGKeyArray, episodes: int) -> GreedyScore:
         """Means over that many independent episodes."""
         return jax.tree.map(jnp.mean, jax.vmap(self.episode)(jax.random.split(key, episodes)))
 
@@ -90,7 +90,7 @@ class Greedy:
 @partial(jax.jit, static_argnames=("problem", "encoder", "network", "episodes"))
 def score_greedy(
     problem: Problem, encoder: Encoder, network: Network, weights: Any, key: Any, episodes: int
-) -> Score:
+) -> GreedyScore:
     """Means over greedy episodes, for weights and keys with a leading axis of seeds."""
     one = lambda w, k: Greedy(problem, encoder, network, w).mean_episode(k, episodes)  # noqa: E731
     return jax.vmap(one)(weights, key)

@@ -21,7 +21,7 @@ from evenhand.fairness.scheme_file import from_table, from_toml, to_table, to_to
 from evenhand.learn.deep.agent import DeepAgent
 from evenhand.learn.deep.encoders import ENCODERS, Encoder
 from evenhand.learn.deep.networks import NETWORKS, Network
-from evenhand.learn.policies.greedy_policy import Greedy, Score, score_greedy
+from evenhand.learn.policies.greedy_policy import Greedy, GreedyScore, score_greedy
 from evenhand.memory.memory import MEMORIES, Memory, Product
 from evenhand.problem.problem import Problem
 
@@ -50,7 +50,7 @@ class Saved:
     def num_policies(self) -> int:
         return jax.tree.leaves(self.weights)[0].shape[0]
 
-    def evaluate(self, seed: int = 0, episodes: int = 1000) -> Score:
+    def evaluate(self, seed: int = 0, episodes: int = 1000) -> GreedyScore:
         """Means over greedy episodes, for each seed."""
         keys = jax.random.split(jax.random.key(seed), self.num_policies)
         return score_greedy(self.problem, self.encoder, self.network, self.weights, keys, episodes)
@@ -91,7 +91,7 @@ def describe_problem(problem: Problem) -> Header:
         "environment": to_table(problem.environment, ENVIRONMENTS),
         "scheme": to_toml(problem.scheme),
         "memory": memory_table(problem.memory),
-        "remember_fold": problem.remember_fold,
+        "augment_with_score": problem.augment_with_score,
     }
 
 
@@ -101,7 +101,7 @@ def build_problem(header: Header) -> Problem:
         from_table(header["environment"], ENVIRONMENTS, "environment"),
         from_toml(header["scheme"]),
         build_memory(header["memory"]),
-        header["remember_fold"],
+        header["augment_with_score"],
     )
 
 

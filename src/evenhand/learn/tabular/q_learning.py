@@ -11,17 +11,17 @@ import jax.numpy as jnp
 import numpy as np
 
 from evenhand.errors import BadParameter
-from evenhand.learn.proposals import Nobody, Proposal, ReachableNow, Visited
+from evenhand.learn.proposals import NoProposal, Proposal, ReachableNow, Visited
 from evenhand.learn.schedules import Constant, Exploration, Rate
 from evenhand.learn.shaping import require_shaping, shaping
 from evenhand.learn.tabular.tabular_model import Arena, build_arena, imagined_rows
-from evenhand.problem.problem import Augmented, Problem
+from evenhand.problem.problem import AugmentedState, Problem
 
 if TYPE_CHECKING:
     from jaxtyping import Array, Float, Int, PRNGKeyArray
 
 
-class Learner(NamedTuple):
+class TabularState(NamedTuple):
     """The state of one run: what was learned, and where it stands in its episode."""
 
     q: Float[Array, "seen noise action"]
@@ -42,7 +42,7 @@ class World(NamedTuple):
     welfare: Any  # Float[Array, " row"]
 
 
-class Score(NamedTuple):
+class ExactScore(NamedTuple):
     """The exact value of the greedy policy: its score, and the steps that were not overridden."""
 
     score: Float[Array, ""]
@@ -53,17 +53,17 @@ class Score(NamedTuple):
 class Tabular:
     """Tabular Q-learning on a memory-augmented problem, with imagined memories.
 
-    `ends` says whether the horizon ends an episode (no bootstrap beyond it) or only cuts it off,
-    as in the paper's recipe, which treats the process as going on. `shaping` adds a potential-based
-    reward, which leaves the optimal policy as it is.
+    `horizon_terminates` says whether the horizon ends an episode (no bootstrap beyond it) or only
+    truncates it, as in the paper's recipe, which treats the process as going on. `shaping` adds a
+    potential-based reward, which leaves the optimal policy as it is.
     """
 
     problem: Problem
-    proposal: Proposal = Nobody()
+    proposal: Proposal = NoProposal()
     discount: float = 0.99
     rate: Rate = Constant(0.1)
     exploration: Exploration = Exploration()
-    ends: bool = False
+    horizon_terminates: bool = False
     initial_value: float = 0.0
     shaping: bool = False
     horizon: int | None = None  # None: the environment's own; 0: no horizon at all
@@ -73,14 +73,14 @@ class Tabular:
         if not 0.0 < self.discount <= 1.0:
             raise BadParameter(f"discount is {self.discount}: it must lie in (0, 1].")
         if self.shaping:
-            require_shaping(self.problem, self.ends, self.discount)
+            require_shaping(self.problem, self.horizon_terminates, self.discount)
         if self.imagines:
             self.problem.require_memory_pays()
         _ = self.world  # built now, and not while something is being compiled
 
     @property
     def imagines(self) -> bool:
-        return not isinstance(self.proposal, Nobody)
+        return not isinstance(self.proposal, NoProposal)
 
     @cached_property
     def steps_an_episode(self) -> int | None:
@@ -100,12 +100,12 @@ class Tabular:
     def imagined(self) -> Int[np.ndarray, "row proposal"]:
         return imagined_rows(self._arena_and_table[1], self.proposal)
 
-    def start(self, key: PRNGKeyArray) -> Learner:
+    def start(self, key: PRNGKeyArray) -> TabularState:
         """A learner that knows nothing, before its first episode."""
         arena = self.arena
         noise_key, key = jax.random.split(key)
         shape = (arena.num_seen, *arena.effects.shape)
-        return Learner(
+        return TabularState(
             q=jnp.full(shape, self.initial_value, dtype=jnp.float32),
             updates=jnp.zeros(shape, dtype=jnp.float32),
             epsilon=jnp.full(shape[:2], self.exploration.start, dtype=jnp.float32),
@@ -116,7 +116,9 @@ class Tabular:
             key=key,
         )
 
-    def action_values(self, learner: Learner, augmented: Augmented) -> Float[np.ndarray, " action"]:
+    def action_values(
+        self, learner: TabularState, augmented: AugmentedState
+    ) -> Float[np.ndarray, " action"]:
         """What one learner expects of each action in an augmented state: its reasons."""
         arena, table = self._arena_and_table
         many = jax.tree.map(lambda leaf: np.asarray(leaf)[None], augmented)
@@ -130,19 +132,19 @@ class Tabular:
         welfare = self.welfare if self.shaping else np.zeros(1, dtype=np.float32)
         return jax.tree.map(jnp.asarray, World(self.arena, self.imagined, welfare))
 
-    def walk(self, learners: Learner, steps: int) -> Learner:
+    def train_steps(self, learners: TabularState, steps: int) -> TabularState:
         """Many learners side by side, that many steps further."""
         return self._walk_all(self.world, learners, steps)
 
     @cached_property
     def _walk_all(self) -> Any:
         @partial(jax.jit, static_argnames="steps", donate_argnums=1)
-        def walk(world: World, learners: Learner, steps: int) -> Learner:
+        def train_steps(world: World, learners: TabularState, steps: int) -> TabularState:
             return jax.vmap(lambda learner: self._walk(world, learner, steps))(learners)
 
-        return walk
+        return train_steps
 
-    def _walk(self, world: World, learner: Learner, steps: int) -> Learner:
+    def _walk(self, world: World, learner: TabularState, steps: int) -> TabularState:
         # All dice of the stretch at once: drawing them step by step would cost more than learning.
         key, dice_key = jax.random.split(learner.key)
         actions = world.arena.effects.shape[1]
@@ -153,7 +155,9 @@ class Tabular:
         )
         return learner._replace(key=key)
 
-    def _step(self, world: World, learner: Learner, dice: Float[Array, " die"]) -> Learner:
+    def _step(
+        self, world: World, learner: TabularState, dice: Float[Array, " die"]
+    ) -> TabularState:
         """One pass of Algorithm 1's loop."""
         arena = world.arena
         row, noise = learner.row, learner.noise
@@ -172,13 +176,13 @@ class Tabular:
         following = arena.following[effect, outcome, every]
         reward = arena.pay[last, effect, outcome, every]
         ahead = jnp.max(learner.q[arena.seen[following], next_noise], axis=-1)
-        bootstrap = 1.0 - last if self.ends else 1.0
+        bootstrap = 1.0 - last if self.horizon_terminates else 1.0
         if self.shaping:
             reward = reward + self._shaping(world, every, following, learner.time)
         target = reward + self.discount * bootstrap * ahead
         where = arena.seen[every], noise, action
         change = self.rate(learner.updates[where]) * (target - learner.q[where])
-        return Learner(
+        return TabularState(
             q=learner.q.at[where].add(jnp.where(valid, change, 0.0)),
             updates=learner.updates.at[where].add(valid.astype(jnp.float32)),
             epsilon=learner.epsilon.at[seen, noise].set(
@@ -197,7 +201,7 @@ class Tabular:
         return (time == self.steps_an_episode - 1).astype(jnp.int32)
 
     def _propose(
-        self, world: World, learner: Learner, dice: Float[Array, " die"]
+        self, world: World, learner: TabularState, dice: Float[Array, " die"]
     ) -> tuple[Array, Array]:
         """The rows of M'_t, and which of them exist."""
         if isinstance(self.proposal, Visited):
@@ -221,7 +225,7 @@ class Tabular:
         """γΦ(x') − Φ(x) of every experience: see `learn.shaping`."""
         now, then = world.welfare[rows], world.welfare[following]
         horizon = self.steps_an_episode or 0
-        return shaping(now, then, time, horizon, self.ends, self.discount)
+        return shaping(now, then, time, horizon, self.horizon_terminates, self.discount)
 
     @cached_property
     def welfare(self) -> Float[np.ndarray, " row"]:
@@ -229,13 +233,13 @@ class Tabular:
         table = self._arena_and_table[1]
         _, carried = table.model.from_rows(table.rows, 0)
         if self.imagines:
-            vectors = jax.vmap(self.problem.memory.stands_for)(carried.status)
+            vectors = jax.vmap(self.problem.memory.implied_status)(carried.status)
         else:
             vectors = jax.vmap(self.problem.scheme.status.value)(carried[0].status)
         contributions = self.problem.scheme.aggregation.contribute(np.asarray(vectors), None)
         return np.asarray(contributions, dtype=np.float32)
 
-    def evaluate(self, learners: Learner, episodes: int = 0) -> Score:
+    def evaluate(self, learners: TabularState, episodes: int = 0) -> ExactScore:
         """The exact undiscounted score of each learner's greedy policy, ties broken at random.
 
         It is no mean of episodes, however many are asked for.
@@ -248,7 +252,7 @@ class Tabular:
     def _evaluate_all(self) -> Any:
         return jax.jit(jax.vmap(self._evaluate, in_axes=(None, 0)))
 
-    def _evaluate(self, arena: Arena, q: Float[Array, "seen noise action"]) -> Score:
+    def _evaluate(self, arena: Arena, q: Float[Array, "seen noise action"]) -> ExactScore:
         """The value of acting greedily, by backward induction over what an episode can reach."""
         count = self._arena_and_table[1].within[self.steps_an_episode or 0]
         arena = arena.first(count)
@@ -265,12 +269,14 @@ class Tabular:
             score, kept = values
             paid = arena.pay[last] + score[arena.following]
             count = arena.kept + kept[arena.following]
-            return Score(jnp.sum(outcome * paid, (0, 1)), jnp.sum(outcome * count, (0, 1))), None
+            return ExactScore(
+                jnp.sum(outcome * paid, (0, 1)), jnp.sum(outcome * count, (0, 1))
+            ), None
 
         nothing = jnp.zeros(arena.seen.shape)
         lasts = jnp.zeros(self.steps_an_episode or 0, dtype=jnp.int32).at[0].set(1)
-        values, _ = jax.lax.scan(back, Score(nothing, nothing), lasts)
-        return Score(values.score[0], values.kept[0])
+        values, _ = jax.lax.scan(back, ExactScore(nothing, nothing), lasts)
+        return ExactScore(values.score[0], values.kept[0])
 
 
 def _draw(cumulative: Any, die: Float[Array, ""]) -> Int[Array, ""]:

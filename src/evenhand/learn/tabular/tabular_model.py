@@ -17,19 +17,19 @@ from evenhand.errors import BadParameter
 from evenhand.learn.proposals import (
     Everything,
     Neighbours,
-    Nobody,
+    NoProposal,
     Proposal,
     ReachableNow,
     Visited,
 )
 from evenhand.planning.model import Model
-from evenhand.planning.state_table import Table, tabulate
+from evenhand.planning.state_table import StateTable, tabulate
 from evenhand.problem.problem import Problem
 
 if TYPE_CHECKING:
     from jaxtyping import Bool, Float, Int
 
-MOST_IMAGINED = 1 << 24  # entries in the table of who may be imagined from where
+MAX_IMAGINED = 1 << 24  # entries in the table of who may be imagined from where
 
 
 class Arena(NamedTuple):
@@ -60,13 +60,15 @@ class Arena(NamedTuple):
         )
 
 
-def build_arena(problem: Problem, proposal: Proposal, horizon: int | None) -> tuple[Arena, Table]:
+def build_arena(
+    problem: Problem, proposal: Proposal, horizon: int | None
+) -> tuple[Arena, StateTable]:
     """The arena of a problem: what is reachable within the horizon, and what is imagined from it.
 
     A learner that imagines memories walks on rows that hold its memory in place of the scheme's
     status, which that memory must determine (checked). Any other walks on rows that hold both.
     """
-    imagines = not isinstance(proposal, Nobody)
+    imagines = not isinstance(proposal, NoProposal)
     model = Model(problem, use_memory=imagines, canonical=False, carry_memory=not imagines)
     size = problem.environment.num_stakeholders
     table = tabulate(model, horizon, beyond=proposal.steps_ahead(size))
@@ -117,7 +119,7 @@ def _kept(model: Model, rows: Float[np.ndarray, "row column"]) -> np.ndarray:
     return 1.0 - np.asarray(applies, dtype=float)
 
 
-def _seen(model: Model, table: Table, imagines: bool) -> Int[np.ndarray, " row"]:
+def _seen(model: Model, table: StateTable, imagines: bool) -> Int[np.ndarray, " row"]:
     """Rows that look alike to the learner have the same number."""
     if imagines:
         return np.arange(table.num_states, dtype=np.int32)
@@ -125,7 +127,7 @@ def _seen(model: Model, table: Table, imagines: bool) -> Int[np.ndarray, " row"]
     return _numbered((world, books.filter, books.fold, memory))
 
 
-def _reachable(table: Table, horizon: int | None) -> Bool[np.ndarray, "time row"]:
+def _reachable(table: StateTable, horizon: int | None) -> Bool[np.ndarray, "time row"]:
     if horizon is None:
         return np.ones((1, table.num_states), dtype=bool)
     here = np.zeros(table.num_states, dtype=bool)
@@ -136,9 +138,9 @@ def _reachable(table: Table, horizon: int | None) -> Bool[np.ndarray, "time row"
     return np.array(layers)
 
 
-def imagined_rows(table: Table, proposal: Proposal) -> Int[np.ndarray, "row proposal"]:
+def imagined_rows(table: StateTable, proposal: Proposal) -> Int[np.ndarray, "row proposal"]:
     """For each row, the rows that differ from it in their memory as proposed; −1 for none."""
-    if isinstance(proposal, Nobody | Visited):
+    if isinstance(proposal, NoProposal | Visited):
         return np.zeros((table.num_states, 0), dtype=np.int32)
     if isinstance(proposal, Everything | ReachableNow):
         rows = _all_others(table)
@@ -150,7 +152,7 @@ def imagined_rows(table: Table, proposal: Proposal) -> Int[np.ndarray, "row prop
     return np.where(rows < table.pay.shape[1], rows, -1)
 
 
-def _groups(table: Table) -> Int[np.ndarray, " row"]:
+def _groups(table: StateTable) -> Int[np.ndarray, " row"]:
     """Rows that differ in the imaginable part of their memory alone have the same number."""
     world, books = table.model.from_rows(table.rows, 0)
     memory = table.model.problem.memory
@@ -167,11 +169,11 @@ def _numbered(parts: object) -> Int[np.ndarray, " row"]:
     return np.unique(columns, axis=0, return_inverse=True)[1].ravel().astype(np.int32)
 
 
-def _all_others(table: Table) -> Int[np.ndarray, "row proposal"]:
+def _all_others(table: StateTable) -> Int[np.ndarray, "row proposal"]:
     """Every other row of the same group."""
     group = _groups(table)
     largest = int(np.bincount(group).max())
-    if largest * len(group) > MOST_IMAGINED:
+    if largest * len(group) > MAX_IMAGINED:
         raise BadParameter(
             f"every one of {len(group)} states would imagine up to {largest} others: use Above, "
             "Around or Visited, which imagine few."
@@ -185,7 +187,7 @@ def _all_others(table: Table) -> Int[np.ndarray, "row proposal"]:
     return others
 
 
-def _neighbours(table: Table, proposal: Neighbours) -> Int[np.ndarray, "row proposal"]:
+def _neighbours(table: StateTable, proposal: Neighbours) -> Int[np.ndarray, "row proposal"]:
     world, books = table.model.from_rows(table.rows, 0)
     memory = table.model.problem.memory
     varied = memory.imaginable(books.status)

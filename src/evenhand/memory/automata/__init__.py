@@ -10,7 +10,7 @@ from evenhand.memory.automata.augmented import (
 from evenhand.memory.automata.closure import table_memory
 from evenhand.memory.automata.expression import automaton_of
 from evenhand.memory.automata.nerode import Evidence
-from evenhand.memory.automata.regularity import Verdict, value_regular
+from evenhand.memory.automata.regularity import Regularity, value_regular
 from evenhand.memory.automata.table_memory import TableMemory, TableStatus
 from evenhand.memory.automata.value_regular import ValueRegular
 
@@ -18,10 +18,10 @@ __all__ = [
     "AugmentedStatus",
     "Events",
     "Evidence",
+    "Regularity",
     "TableMemory",
     "TableStatus",
     "ValueRegular",
-    "Verdict",
     "augmented_memory",
     "automata_of",
     "automaton_of",

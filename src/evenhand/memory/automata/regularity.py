@@ -32,7 +32,7 @@ from evenhand.memory.automata.table_memory import TableStatus
 
 
 @dataclass(frozen=True)
-class Verdict:
+class Regularity:
     """An answer with its reason; `regular` is None where it is not settled.
 
     Declared True holds for every finite set of events whose amounts are whole numbers; declared
@@ -55,7 +55,7 @@ def value_regular(
     events: Events | None = None,
     horizon: int | None = None,
     max_length: int = 6,
-) -> Verdict:
+) -> Regularity:
     """Definition "value-regular": does a finite memory suffice for this status?
 
     Built-in statuses declare it. Any other, or a function of a trace (the empty one included), is
@@ -67,7 +67,7 @@ def value_regular(
     (False, True)
     """
     if horizon is not None:
-        return Verdict(True, f"there are finitely many histories of at most {horizon} steps")
+        return Regularity(True, f"there are finitely many histories of at most {horizon} steps")
     if isinstance(status, TraceFunction):
         status = status.function
     declared = declare(status)
@@ -79,47 +79,47 @@ def value_regular(
 
 
 @singledispatch
-def declare(status: Any) -> Verdict:
+def declare(status: Any) -> Regularity:
     """What is known of a status without looking at events."""
-    return Verdict(None, "it does not say; pass events= to examine it")
+    return Regularity(None, "it does not say; pass events= to examine it")
 
 
 @declare.register
-def _(status: Returns) -> Verdict:
+def _(status: Returns) -> Regularity:
     if status.discount == 1.0:
-        return Verdict(False, "a sum grows without bound; with a horizon it is value-regular")
-    return Verdict(
+        return Regularity(False, "a sum grows without bound; with a horizon it is value-regular")
+    return Regularity(
         False, "discounted returns take a new value at any length; with a horizon they are finite"
     )
 
 
 @declare.register
-def _(status: Decayed) -> Verdict:
-    return Verdict(False, "what fades never quite goes, so that every length brings new values")
+def _(status: Decayed) -> Regularity:
+    return Regularity(False, "what fades never quite goes, so that every length brings new values")
 
 
 @declare.register
-def _(status: WaitingTime) -> Verdict:
-    return Verdict(False, "a wait grows without bound; with a horizon it is value-regular")
+def _(status: WaitingTime) -> Regularity:
+    return Regularity(False, "a wait grows without bound; with a horizon it is value-regular")
 
 
 @declare.register
-def _(status: Window) -> Verdict:
-    return Verdict(True, f"the last {status.length} steps are one of finitely many strings")
+def _(status: Window) -> Regularity:
+    return Regularity(True, f"the last {status.length} steps are one of finitely many strings")
 
 
 @declare.register
-def _(status: StateStatus) -> Verdict:
-    return Verdict(True, "it is read off the state, of which the paper has finitely many")
+def _(status: StateStatus) -> Regularity:
+    return Regularity(True, "it is read off the state, of which the paper has finitely many")
 
 
 @declare.register
-def _(status: TableStatus) -> Verdict:
-    return Verdict(True, f"it is an automaton of {status.memory.size} states")
+def _(status: TableStatus) -> Regularity:
+    return Regularity(True, f"it is an automaton of {status.memory.size} states")
 
 
 @declare.register
-def _(status: Derived) -> Verdict:
+def _(status: Derived) -> Regularity:
     # Of a status that is not value-regular a function still may be, as a remainder is.
     inner = declare(status.of)
     return _computed(inner) if inner.regular else declare(None)
@@ -129,37 +129,37 @@ def _(status: Derived) -> Verdict:
 @declare.register(PerEntitlement)
 @declare.register(EnvyOfBest)
 @declare.register(PairwiseEnvy)
-def _(status: Derived) -> Verdict:
+def _(status: Derived) -> Regularity:
     return _computed(declare(status.of))  # what has no bound has none when summed or compared
 
 
-def _computed(inner: Verdict) -> Verdict:
-    return Verdict(inner.regular, f"it is computed from another: {inner.reason}")
+def _computed(inner: Regularity) -> Regularity:
+    return Regularity(inner.regular, f"it is computed from another: {inner.reason}")
 
 
 @declare.register
-def _(status: Modulo) -> Verdict:
+def _(status: Modulo) -> Regularity:
     if status.counts:
         values = f"{status.modulus} values a stakeholder"
-        return Verdict(True, f"a count modulo {status.modulus} takes {values}")
+        return Regularity(True, f"a count modulo {status.modulus} takes {values}")
     return declare.dispatch(Derived)(status)
 
 
 @declare.register
-def _(status: Capped) -> Verdict:
+def _(status: Capped) -> Regularity:
     if status.counts:
-        return Verdict(
+        return Regularity(
             True, f"a count capped at {status.cap:g} is bounded where no amount is negative"
         )
     return declare.dispatch(Derived)(status)
 
 
-def _closed(status: Status, events: Events) -> Verdict | None:
+def _closed(status: Status, events: Events) -> Regularity | None:
     try:
         memory = table_memory(status, events, events.num_stakeholders, max_states=10_000)
     except DoesNotClose:
         return None
-    return Verdict(True, f"over these events it carries one of {memory.size} states")
+    return Regularity(True, f"over these events it carries one of {memory.size} states")
 
 
 def _fold(status: Status, events: Events) -> Callable[[tuple[Step, ...]], Any]:
@@ -181,16 +181,16 @@ def _on_steps(
 
 def _examined(
     value_of: Callable[[tuple[Step, ...]], Any], events: Events, max_length: int
-) -> Verdict:
+) -> Regularity:
     evidence = examine(value_of, events, max_length)
     if evidence.memory is not None:
-        return Verdict(
+        return Regularity(
             None,
             f"no counterexample up to length {max_length}: a memory of {evidence.memory.size} "
             "states gives every value",
             evidence,
         )
-    return Verdict(
+    return Regularity(
         None,
         f"no finite memory gives every value up to length {max_length}, as far as is seen: "
         f"histories of up to 0, 1, … events take "

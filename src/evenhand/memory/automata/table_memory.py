@@ -72,7 +72,7 @@ class TableMemory(Memory):
         xp = namespace(memory if isinstance(event, np.ndarray | np.generic) else event)
         return xp.asarray(xp.asarray(self.table)[memory, event])
 
-    def stands_for(self, memory: Int[Array, ""]) -> Float[Array, " status"] | None:
+    def implied_status(self, memory: Int[Array, ""]) -> Float[Array, " status"] | None:
         if self.values is None:
             return None
         return namespace(memory).asarray(self.values)[memory]
@@ -105,7 +105,7 @@ class TableStatus(Status):
         return self.memory.update(state, step)
 
     def value(self, state: Int[Array, ""]) -> Float[Array, " status"]:
-        return self.memory.stands_for(state)
+        return self.memory.implied_status(state)
 
     def describe(self) -> str:
         return f"what an automaton of {self.memory.size} states says of the history"

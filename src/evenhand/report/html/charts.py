@@ -216,7 +216,7 @@ def story(axis: TimeAxis) -> Any:
     return alt.layer(band, mean, line, points, spells).properties(height=STORY)
 
 
-def apart(axis: TimeAxis) -> Any:
+def deviation(axis: TimeAxis) -> Any:
     """One stakeholder's distance from the mean: below hatched, above plain, returns marked."""
     import altair as alt
 

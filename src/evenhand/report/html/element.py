@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterable
 from typing import Any
 
-from evenhand.auditing.answer.verdict_text import number
+from evenhand._util.wording import format_number
 
 LONG_NAME = 60  # characters; the rest of a longer name is one click away
 TAG = re.compile(r"[a-z][a-z0-9]*")
@@ -77,7 +77,7 @@ def figure_of(value: float | None, signed: bool = False) -> Markup:
     """
     if value is None or value != value:
         return Markup("–")
-    return element("data", {"value": repr(value)}, number(value, signed))
+    return element("data", {"value": repr(value)}, format_number(value, signed))
 
 
 def percent(share: float) -> Markup:

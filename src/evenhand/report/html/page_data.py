@@ -17,8 +17,8 @@ from typing import Any
 
 import numpy as np
 
+from evenhand._util.wording import format_number
 from evenhand.auditing.answer.answer import Answer
-from evenhand.auditing.answer.verdict_text import number
 from evenhand.report.html.time_axis import positions
 
 PLAIN = 20_000  # values that are written out with every digit
@@ -113,7 +113,7 @@ def _corrections(answer: Answer) -> dict[str, str]:
     """What was taken back, in words, by time."""
     by_time: dict[str, list[str]] = {}
     for time, who, amount in answer.corrections:
-        by_time.setdefault(time, []).append(f"{who} {number(amount)}")
+        by_time.setdefault(time, []).append(f"{who} {format_number(amount)}")
     return {
         time: "correction\n" + "\n".join([*words[:6], *(["…"] if len(words) > 6 else [])])
         for time, words in by_time.items()
@@ -125,11 +125,11 @@ def classes(answer: Answer) -> list[float]:
 
     They are rounded to two digits, so that a reader can keep them in mind.
     """
-    apart = np.abs(answer.over_time.unfairness)
-    apart = apart[apart > 0]
-    if not apart.size:
+    deviation = np.abs(answer.over_time.unfairness)
+    deviation = deviation[deviation > 0]
+    if not deviation.size:
         return []  # everyone is at the mean, always
-    low, high = (_two_digits(float(x)) for x in np.quantile(apart, (1 / 3, 2 / 3)))
+    low, high = (_two_digits(float(x)) for x in np.quantile(deviation, (1 / 3, 2 / 3)))
     return [low, high if high > low else low * 2]
 
 

@@ -20,7 +20,7 @@ from evenhand.report.html.element import Markup, element, joined
 UNSAFE = {"<": "\\u003c", ">": "\\u003e", "&": "\\u0026"}  # so that `</script>` ends nothing
 
 
-class Part(NamedTuple):
+class PageSection(NamedTuple):
     """A section of a page: where links lead, what the contents call it, and what it holds."""
 
     anchor: str
@@ -31,7 +31,7 @@ class Part(NamedTuple):
 def page(
     title: str,
     head: Markup,
-    parts: Sequence[Part],
+    parts: Sequence[PageSection],
     data: Any = None,
     charts: Mapping[str, Any] | None = None,
     scripts: Sequence[str] = (),
@@ -101,7 +101,7 @@ def asset(name: str) -> str:
     return files("evenhand.report.html").joinpath("assets", name).read_text(encoding="utf-8")
 
 
-def _section(part: Part) -> Markup:
+def _section(part: PageSection) -> Markup:
     heading = f"{part.anchor}-title"
     return element(
         "section",

@@ -12,8 +12,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from evenhand._util.wording import format_number
 from evenhand.auditing import audit, compare
-from evenhand.auditing.answer.verdict_text import number
 from evenhand.fairness.aggregation import BalancedUnfairness
 from evenhand.fairness.filters import Always
 from evenhand.fairness.scheme import FairnessScheme
@@ -118,7 +118,7 @@ def test_two_logs_side_by_side():
     assert found.first.verdict in text
     assert found.second.verdict in text
     for match in found.questions:
-        assert number(match.scores[0]) in text
+        assert format_number(match.scores[0]) in text
 
 
 def test_many_stakeholders_are_extremes_and_data():

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from evenhand.auditing.answer.answer import Answer
-from evenhand.auditing.answer.comparison import Comparison
+from evenhand.auditing.compare_logs import LogComparison
 from evenhand.auditing.judging.sensitivity import name_of as welfare_name
 from evenhand.report.html import charts
 from evenhand.report.html.element import Child, Markup, element, joined, name_of
@@ -17,24 +17,24 @@ from evenhand.report.html.sections.how_to_read import how_to_read
 from evenhand.report.html.sections.provenance import how_made
 from evenhand.report.html.sections.stakeholder_story import story
 from evenhand.report.html.sections.verdict import verdict
-from evenhand.report.html.template import Part, asset, page
+from evenhand.report.html.template import PageSection, asset, page
 from evenhand.report.html.time_axis import TimeAxis
 
 TITLE = "Fairness over time"
 
 
-def report(found: Answer | Comparison, made: datetime.datetime | None = None) -> bytes:
+def report(found: Answer | LogComparison, made: datetime.datetime | None = None) -> bytes:
     """The page of an audit, as the bytes of a file; `made` is when it was made."""
     answers = (found,) if isinstance(found, Answer) else (found.first, found.second)
     logs = [packed(answer) for answer in answers]
     data: dict[str, Any] = {"logs": logs}
-    if isinstance(found, Comparison):
+    if isinstance(found, LogComparison):
         data |= {k: v for k, v in found.to_json().items() if k != "logs"}
-    parts = [Part("verdict", "The verdict", verdict(found)), *_parts(found, answers)]
+    parts = [PageSection("verdict", "The verdict", verdict(found)), *_parts(found, answers)]
     parts += [
-        Part("notes", "Data notes", _notes(found, answers)),
-        Part("reading", "How to read this", how_to_read(answers[0])),
-        Part("made", "How this file was made", how_made(answers, made)),
+        PageSection("notes", "Data notes", _notes(found, answers)),
+        PageSection("reading", "How to read this", how_to_read(answers[0])),
+        PageSection("made", "How this file was made", how_made(answers, made)),
     ]
     return page(
         title=f"{TITLE}: {', '.join(answer.label for answer in answers)}",
@@ -61,42 +61,44 @@ def _head(answers: Sequence[Answer]) -> Markup:
     )
 
 
-def _parts(found: Answer | Comparison, answers: Sequence[Answer]) -> list[Part]:
+def _parts(found: Answer | LogComparison, answers: Sequence[Answer]) -> list[PageSection]:
     if isinstance(found, Answer):
         course = joined((over_time.course(answers), over_time.spread(found, 0)))
         return [
-            Part("over-time", "Fairness over time", course),
+            PageSection("over-time", "Fairness over time", course),
             *_whom(found, 0),
-            Part("turns", "Where the verdict turns", questions.turns(found.questions)),
+            PageSection("turns", "Where the verdict turns", questions.turns(found.questions)),
         ]
     parts = [
-        Part("over-time", "Fairness over time", over_time.course(answers)),
-        Part("turns", "Where the verdict turns", questions.side_by_side(found)),
+        PageSection("over-time", "Fairness over time", over_time.course(answers)),
+        PageSection("turns", "Where the verdict turns", questions.side_by_side(found)),
     ]
     for log, answer in enumerate(answers):
         own = [
-            Part("", "Verdict on this log", element("p", None, answer.verdict)),
-            Part("", "Fairness over time", over_time.spread(answer, log)),
+            PageSection("", "Verdict on this log", element("p", None, answer.verdict)),
+            PageSection("", "Fairness over time", over_time.spread(answer, log)),
             *_whom(answer, log),
-            Part("", "Where the verdict on this log turns", questions.turns(answer.questions)),
+            PageSection(
+                "", "Where the verdict on this log turns", questions.turns(answer.questions)
+            ),
         ]
         body = joined((element("h3", None, part.title), part.body) for part in own)
         label = element("p", None, name_of(answer.label))
-        parts.append(Part(f"log{log + 1}", f"Log {log + 1}", joined((label, body))))
+        parts.append(PageSection(f"log{log + 1}", f"Log {log + 1}", joined((label, body))))
     return parts
 
 
-def _whom(answer: Answer, log: int) -> list[Part]:
+def _whom(answer: Answer, log: int) -> list[PageSection]:
     return [
-        Part("who-when", "Who, when", stakeholders.who_when(answer, log)),
-        Part("made-good", "Made good, or not", stakeholders.made_good(answer, log)),
-        Part("story", "One stakeholder’s story", story(answer, log)),
+        PageSection("who-when", "Who, when", stakeholders.who_when(answer, log)),
+        PageSection("made-good", "Made good, or not", stakeholders.made_good(answer, log)),
+        PageSection("story", "One stakeholder’s story", story(answer, log)),
     ]
 
 
-def _notes(found: Answer | Comparison, answers: Sequence[Answer]) -> Markup:
+def _notes(found: Answer | LogComparison, answers: Sequence[Answer]) -> Markup:
     notes: list[tuple[str | None, str]] = [(None, note) for note in answers[0].notes]
-    if isinstance(found, Comparison):
+    if isinstance(found, LogComparison):
         notes = [(None, note) for note in found.notes]
         for log, answer in enumerate(answers):
             notes += [(f"Log {log + 1}: ", note) for note in answer.notes]
@@ -118,6 +120,6 @@ def audit_charts(answers: Sequence[Answer], logs: Sequence[dict[str, Any]]) -> d
         "heatmap": charts.heatmap(),
         "standing": charts.standing(),
         "story": charts.story(axis),
-        "apart": charts.apart(axis),
+        "apart": charts.deviation(axis),
     }
     return {name: charts.as_spec(chart) for name, chart in drawn.items()}

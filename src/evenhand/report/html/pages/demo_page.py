@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from evenhand.experiments.paper.demo import CUSTOMERS, Story, Told
+from evenhand.experiments.paper.demo import CUSTOMERS, EpisodeStep, Story
 from evenhand.report.html import plots
 from evenhand.report.html.charts import as_spec, drawn_rows, short_axis
 from evenhand.report.html.element import Child, Markup, element, figure_of, joined, table
@@ -14,7 +14,7 @@ from evenhand.report.html.pages.learning_page import Curves, best_found, summary
 from evenhand.report.html.sections import over_time, stakeholders
 from evenhand.report.html.sections.figure_1 import two_processes
 from evenhand.report.html.sections.stakeholder_story import story as one_story
-from evenhand.report.html.template import Part, asset, page
+from evenhand.report.html.template import PageSection, asset, page
 
 if TYPE_CHECKING:
     from evenhand.auditing.answer.answer import Answer
@@ -27,11 +27,11 @@ def demo_page(told: Story) -> bytes:
     """The page, as the bytes of a file."""
     curves = Curves()
     parts = [
-        Part("verdict", "Equal at the end, unfair on the way", _vaccines(told, curves)),
-        Part("year", "The same question for a year of deliveries", _year(told.year)),
-        Part("optimum", "How fair could it be at best?", _optimum(told)),
-        Part("learning", "Learning it", _learning(told, curves)),
-        Part("steps", "What it learned, step by step", _steps(told.episode)),
+        PageSection("verdict", "Equal at the end, unfair on the way", _vaccines(told, curves)),
+        PageSection("year", "The same question for a year of deliveries", _year(told.year)),
+        PageSection("optimum", "How fair could it be at best?", _optimum(told)),
+        PageSection("learning", "Learning it", _learning(told, curves)),
+        PageSection("steps", "What it learned, step by step", _steps(told.episode)),
     ]
     log = packed(told.year)
     sub = (
@@ -186,7 +186,7 @@ def _learning(told: Story, curves: Curves) -> Markup:
     )
 
 
-def _steps(episode: list[Told]) -> Markup:
+def _steps(episode: list[EpisodeStep]) -> Markup:
     """Buttons and a drawing that the script fills; without it, all steps as a table."""
     differs = [step.step for step in episode if not step.as_the_optimum]
     where = "At every step it does what an optimal policy does."

@@ -7,14 +7,14 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from evenhand.auditing.answer.verdict_text import number
+from evenhand._util.wording import format_number
 from evenhand.experiments.paper.claims import title_of
 from evenhand.report.html import plots
 from evenhand.report.html.charts import as_spec, drawn_rows, short_axis
 from evenhand.report.html.element import Child, Markup, element, figure_of, joined, percent, table
 
 if TYPE_CHECKING:
-    from evenhand.experiments.running.compare_methods import Comparison, MethodResult
+    from evenhand.experiments.running.compare_methods import MethodComparison, MethodResult
 
 # A method has a colour and a sign of its own, the same on every page.
 METHODS = ("fairqcm", "full", "min", "reset", "rnn", "oracle", "random")
@@ -23,7 +23,7 @@ SHAPES = ("circle", "square", "triangle-up", "diamond", "triangle-down", "cross"
 DASHES = ([1, 0], [7, 4], [2, 3])  # for recipes, in their order
 MARKED = 10  # points with a sign on a curve
 
-Parts = Mapping[str, "Comparison"]  # the comparisons of a figure, by recipe
+Parts = Mapping[str, "MethodComparison"]  # the comparisons of a figure, by recipe
 
 
 class Curves:
@@ -166,8 +166,8 @@ def _curves(parts: Parts, measure: str) -> list[dict[str, Any]]:
                 }
                 if marked:
                     row["words"] = (
-                        f"{title_of(method)}, {recipe}\n{int(steps):,} steps: {number(mean)} "
-                        f"± {number(deviation)}"
+                        f"{title_of(method)}, {recipe}\n{int(steps):,} steps: "
+                        f"{format_number(mean)} ± {format_number(deviation)}"
                     )
                 rows.append(row)
     return rows
@@ -187,7 +187,7 @@ def _level(parts: Parts) -> float:
 def _level_words(parts: Parts) -> str:
     exact = next(iter(parts.values())).optimum is not None
     what = "the exact optimum" if exact else "the best that any seed reached (no optimum is known)"
-    return f"{what}, {number(_level(parts))}"
+    return f"{what}, {format_number(_level(parts))}"
 
 
 def _levels(parts: Parts, measure: str) -> list[dict[str, Any]]:
@@ -201,7 +201,7 @@ def _words(parts: Parts, measure: str) -> str:
         return float(result.measures[measure][-1].mean())
 
     ends = [
-        f"{title_of(method)} ({recipe}) ends at {number(last(result))}"
+        f"{title_of(method)} ({recipe}) ends at {format_number(last(result))}"
         for recipe, one in parts.items()
         for method, result in one.methods.items()
         if measure in result.measures
@@ -211,7 +211,7 @@ def _words(parts: Parts, measure: str) -> str:
 
 def learning_page(parts: Parts, title: str, drawn: Parts | None = None) -> bytes:
     """One figure as a page of its own."""
-    from evenhand.report.html.template import Part, page
+    from evenhand.report.html.template import PageSection, page
 
     curves = Curves()
     body = joined((both_figures(curves, "figure", parts, drawn), summary_table(parts, title)))
@@ -226,7 +226,7 @@ def learning_page(parts: Parts, title: str, drawn: Parts | None = None) -> bytes
     return page(
         title,
         head,
-        [Part("verdict", "Learning curves", body)],
+        [PageSection("verdict", "Learning curves", body)],
         {"given": curves.rows},
         curves.specs,
         ("static_charts.js",),

@@ -10,7 +10,7 @@ from evenhand.experiments.paper.claims import FEWEST_SEEDS, Finding
 from evenhand.experiments.paper.figures import FIGURES, folder_of
 from evenhand.report.html.element import Child, Markup, element, figure_of, joined, table
 from evenhand.report.html.pages.learning_page import Curves, both_figures, summary_table
-from evenhand.report.html.template import Part, page
+from evenhand.report.html.template import PageSection, page
 
 if TYPE_CHECKING:
     from evenhand.experiments.paper.reproduction import Reproduction
@@ -23,14 +23,15 @@ def reproduction_page(found: Reproduction) -> bytes:
     """The whole page, as the bytes of a file beside the folders it links to."""
     curves = Curves()
     parts = [
-        Part("verdict", "What held, and what did not", _verdict(found)),
-        Part("theorems", "The theorems", _theorems(found)),
-        Part("figure-1", "Figure 1: two ways to ship vaccines", _figure_1(found)),
+        PageSection("verdict", "What held, and what did not", _verdict(found)),
+        PageSection("theorems", "The theorems", _theorems(found)),
+        PageSection("figure-1", "Figure 1: two ways to ship vaccines", _figure_1(found)),
     ]
     parts += [
-        Part(name, FIGURES[name].title, _figure(found, name, curves)) for name in found.figures
+        PageSection(name, FIGURES[name].title, _figure(found, name, curves))
+        for name in found.figures
     ]
-    parts.append(Part("made", "How this page was made", _made(found)))
+    parts.append(PageSection("made", "How this page was made", _made(found)))
     sub = (
         "Every figure, claim and theorem of the paper (ICML 2024), run again by evenhand; the "
         "better recipe and the exact optimum stand beside it."

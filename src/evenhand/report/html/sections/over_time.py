@@ -6,11 +6,10 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from evenhand._util.wording import format_number, pluralise
 from evenhand.auditing.answer.answer import Answer
-from evenhand.auditing.answer.verdict_text import number
 from evenhand.auditing.judging.ranking import Standing
 from evenhand.auditing.judging.sensitivity import name_of as welfare_name
-from evenhand.auditing.notes import several
 from evenhand.report.html import plots
 from evenhand.report.html.element import Child, Markup, element, figure_of, joined, name_of, table
 from evenhand.report.html.sections.stakeholders import names_of
@@ -67,10 +66,10 @@ def _course_words(answer: Answer) -> str:
         return ""
     low = int(np.argmin(over.welfare))
     return (
-        f"{answer.label}: from {number(float(over.welfare[0]))} at {over.times[0]} to "
-        f"{number(float(over.welfare[-1]))} at {over.times[-1]}; lowest "
-        f"{number(float(over.welfare[low]))} at {over.times[low]}; score "
-        f"{number(answer.overall.score)}. The table below has the numbers."
+        f"{answer.label}: from {format_number(float(over.welfare[0]))} at {over.times[0]} to "
+        f"{format_number(float(over.welfare[-1]))} at {over.times[-1]}; lowest "
+        f"{format_number(float(over.welfare[low]))} at {over.times[low]}; score "
+        f"{format_number(answer.overall.score)}. The table below has the numbers."
     )
 
 
@@ -87,8 +86,8 @@ def spread(answer: Answer, log: int) -> Markup:
     )
     alternative = (
         "Chart of the furthest above and below the mean at each assessment. Furthest below at any "
-        f"assessment: {number(answer.overall.worst_unfairness, True)}. The table below has the "
-        "numbers."
+        f"assessment: {format_number(answer.overall.worst_unfairness, True)}. The table below has "
+        "the numbers."
     )
     chart = None
     if len(answer.over_time.times) > 1:
@@ -115,12 +114,12 @@ def _assessments(answer: Answer) -> Markup:
     columns = ("when", "welfare", "furthest below", "by", "furthest above", "by")
     caption = "The assessments"
     if len(over.times) < answer.overall.assessments or len(over.times) > MOST:
-        caption = f"{len(rows):,} of {number(answer.overall.assessments)} assessments"
+        caption = f"{len(rows):,} of {format_number(answer.overall.assessments)} assessments"
         caption += ", evenly chosen" if answer.runs is None else ""
     whole = table(caption, columns, rows, "words")
     if len(rows) <= SHOWN:
         return whole
-    summary = f"{several(len(rows), 'assessment')} in a table"
+    summary = f"{pluralise(len(rows), 'assessment')} in a table"
     kind = {"class": "paper" if len(rows) <= PRINTED else "screen"}
     return element("details", kind, element("summary", None, summary), whole)
 
@@ -136,7 +135,7 @@ def _moment(
 ) -> tuple[Child, ...]:
     cells: list[Child] = [when, figure_of(welfare)]
     for places in (standing.lowest, standing.highest):
-        far = figure_of(float(standing.apart[places[0]]), True) if places else ""
+        far = figure_of(float(standing.deviation[places[0]]), True) if places else ""
         cells += [names_of([names[place] for place in places]), far]
     return tuple(cells)
 
@@ -154,7 +153,7 @@ def _events(answer: Answer) -> Markup:
             element(
                 "details",
                 {"class": "paper" if count <= PRINTED else "screen"},
-                element("summary", None, several(count, "correction")),
+                element("summary", None, pluralise(count, "correction")),
                 table(caption, ("when", "from", "amount"), rows),
             )
         )

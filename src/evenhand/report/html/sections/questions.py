@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from evenhand.auditing.answer.comparison import Comparison, Match
+from evenhand.auditing.compare_logs import LogComparison, Match
 from evenhand.auditing.judging.sensitivity import Reading, Row
 from evenhand.report.html.element import Child, Markup, element, figure_of, joined, name_of, table
 from evenhand.report.html.sections.stakeholders import names_of
@@ -38,7 +38,7 @@ def _reading(reading: Reading) -> Child:
     return (_turned(reading.turns), figure_of(reading.score), element("br"), word)
 
 
-def side_by_side(found: Comparison) -> Markup:
+def side_by_side(found: LogComparison) -> Markup:
     """Two logs: which has the higher score under each question and welfare function."""
     labels = {found.first.label: "log 1", found.second.label: "log 2"}
     names = list(dict.fromkeys(match.welfare for match in found.questions))

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from evenhand._util.wording import format_number
 from evenhand.auditing.answer.answer import Answer
-from evenhand.auditing.answer.verdict_text import number
 from evenhand.report.html import plots
 from evenhand.report.html.element import Markup, element, joined
 from evenhand.report.html.sections.stakeholders import names_of
@@ -58,7 +58,7 @@ def story(answer: Answer, log: int) -> Markup:
         "Stories are told by this page's script, which does not run here. The table under Who, "
         "when, has the figures of each. Treated worst over all: ",
         names_of(answer.treated_worst),
-        f" ({number(answer.questions[0].worst_unfairness, True)} from the mean, summed).",
+        f" ({format_number(answer.questions[0].worst_unfairness, True)} from the mean, summed).",
     )
     return joined((element("noscript", None, without), told))
 

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
+from evenhand._util.wording import format_number, pluralise
 from evenhand.auditing.answer.answer import Answer, StakeholderAnswer
-from evenhand.auditing.answer.verdict_text import number
-from evenhand.auditing.notes import several
 from evenhand.report.html import plots
 from evenhand.report.html.element import (
     LONG_NAME,
@@ -25,7 +24,7 @@ EXTREMES = 15  # at either end, where not everyone can be shown
 ALL = 40  # stakeholders that a page shows outright
 FOLDED = 500  # that it shows in a folded table; of more, the rest is in the data
 CHANGED = 12  # that changed sign, in a list; more are folded
-MOST_CHANGED = 200
+MAX_CHANGED = 200
 
 ORDERS = (
     ("overall", "over all, treated worst first"),
@@ -79,7 +78,7 @@ def _heat_caption(answer: Answer) -> Child:
         words += "The last column is not over, and not scored. "
     held, judged = len(chosen(answer)), answer.overall.assessments
     if held < judged:
-        words += f"Of {number(judged)} assessments {held:,} are here. "
+        words += f"Of {format_number(judged)} assessments {held:,} are here. "
     words += "Where a cell stands for several assessments, it shows the one furthest from the mean."
     return (words, _click("row"))
 
@@ -101,7 +100,7 @@ def _figures(answer: Answer, log: int) -> Markup:
     )
     if answer.runs is not None:
         title += (
-            f" All are means over {several(answer.runs, 'run')}, but the spell, which is the "
+            f" All are means over {pluralise(answer.runs, 'run')}, but the spell, which is the "
             "longest in any run, and the ranks, which are by the means."
         )
     rows = [_person(one, k, log) for k, one in enumerate(people[:FOLDED])]
@@ -166,8 +165,8 @@ def made_good(answer: Answer, log: int) -> Markup:
     fell.sort(key=lambda one: one.final_unfairness)
     alternative = (
         "Scatter chart of unfairness at the end against unfairness over all, a point a "
-        f"stakeholder: {several(len(good), 'stakeholder')} made good, "
-        f"{several(len(fell), 'stakeholder')} fell behind. They are listed below."
+        f"stakeholder: {pluralise(len(good), 'stakeholder')} made good, "
+        f"{pluralise(len(fell), 'stakeholder')} fell behind. They are listed below."
     )
     caption = (
         "Left of the line: behind over all. Under the line: behind at the end. Those whose sign "
@@ -207,15 +206,15 @@ def _changed(
             figure_of(one.overall_unfairness, True),
             figure_of(one.final_unfairness, True),
         )
-        for one in people[:MOST_CHANGED]
+        for one in people[:MAX_CHANGED]
     ]
     columns = ("stakeholder", "over all", "at the end")
     shown = table(f"{title}: {len(people):,}", columns, rows[:CHANGED])
     rest = rows[CHANGED:]
     if not rest:
         return element("div", None, shown)
-    if len(people) > MOST_CHANGED:
-        rest.append((f"… {len(people) - MOST_CHANGED:,} more, in the data", "", ""))
+    if len(people) > MAX_CHANGED:
+        rest.append((f"… {len(people) - MAX_CHANGED:,} more, in the data", "", ""))
     summary = element("summary", None, f"{len(people) - CHANGED:,} more")
     folded = element("details", None, summary, table(f"{title}, continued", columns, rest))
     return element("div", None, shown, folded)

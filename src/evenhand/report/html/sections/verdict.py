@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 
 from evenhand.auditing.answer.answer import Answer, Limit
-from evenhand.auditing.answer.comparison import Comparison
+from evenhand.auditing.compare_logs import LogComparison
 from evenhand.report.html.element import Child, Markup, element, figure_of, joined, name_of
 from evenhand.report.html.sections.stakeholders import names_of
 
 CLOSE = 0.1  # a threshold kept by less than this share of it is amber
 
 
-def verdict(found: Answer | Comparison) -> Markup:
+def verdict(found: Answer | LogComparison) -> Markup:
     """What an answer comes down to."""
     answers = (found,) if isinstance(found, Answer) else (found.first, found.second)
     several = len(answers) > 1
@@ -143,7 +143,7 @@ def _means(answers: tuple[Answer, ...]) -> Iterator[Child]:
             )
 
 
-def _means_not(found: Answer | Comparison, answers: tuple[Answer, ...]) -> Iterator[Child]:
+def _means_not(found: Answer | LogComparison, answers: tuple[Answer, ...]) -> Iterator[Child]:
     yield "It does not say why anybody was below the mean, or whether there was a good reason."
     if all(one.entitlement is None for answer in answers for one in answer.by_stakeholder):
         yield (

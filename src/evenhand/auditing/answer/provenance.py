@@ -8,12 +8,12 @@ from typing import Any
 
 from evenhand import __version__
 from evenhand.auditing.reading.history import History
-from evenhand.auditing.sources.open_source import Table
+from evenhand.auditing.sources.open_source import LogTable
 
 HASHED_BYTES = 256 * 1024 * 1024  # files larger than this are told by their size alone
 
 
-def origin(table: Table, history: History) -> dict[str, Any]:
+def origin(table: LogTable, history: History) -> dict[str, Any]:
     """Version, files with size and sha256, and a digest of the history that was judged."""
     return {
         "version": __version__,

@@ -11,11 +11,10 @@ from typing import Any
 
 import numpy as np
 
+from evenhand._util.wording import format_number, join_names
 from evenhand.auditing.answer.answer import Answer
-from evenhand.auditing.answer.verdict_text import number
 from evenhand.auditing.audit_log import audit
 from evenhand.auditing.judging.sensitivity import EVEN
-from evenhand.auditing.notes import listed
 from evenhand.auditing.sources.open_source import opened
 
 
@@ -35,7 +34,7 @@ class Match:
 
 
 @dataclass(frozen=True, eq=False)
-class Comparison:
+class LogComparison:
     """What `compare` returns: both answers, and the questions put to both."""
 
     first: Answer
@@ -61,7 +60,7 @@ class Comparison:
         }
 
 
-def compare(first: Any, second: Any, **options: Any) -> Comparison:
+def compare(first: Any, second: Any, **options: Any) -> LogComparison:
     """Audit two logs with the same options, and say which is fairer under which question.
 
     `table` may be one name, or two for two tables of databases.
@@ -79,10 +78,10 @@ def compare(first: Any, second: Any, **options: Any) -> Comparison:
         alone = sorted(one.name for one in answer.by_stakeholder if one.name not in names)
         if alone:
             notes.append(
-                f"Only in {answer.label}: {listed(alone)}. A roster would have both logs judged "
-                "over the same stakeholders."
+                f"Only in {answer.label}: {join_names(alone)}. A roster would have both logs "
+                "judged over the same stakeholders."
             )
-    return Comparison(one, two, matches, _verdict(one, two, matches), tuple(notes))
+    return LogComparison(one, two, matches, _verdict(one, two, matches), tuple(notes))
 
 
 def _audited(log: Any, options: dict[str, Any]) -> Answer:
@@ -130,10 +129,10 @@ def _verdict(one: Answer, two: Answer, matches: tuple[Match, ...]) -> str:
         found = list(asked.scores)
         if asked.fairer:  # the score of the one that is named stands first
             found.sort(key=lambda score: -np.inf if score is None else score, reverse=True)
-        scores = " against ".join("undefined" if s is None else number(s) for s in found)
+        scores = " against ".join("undefined" if s is None else format_number(s) for s in found)
         which = f"{asked.fairer} is fairer" if asked.fairer else "The two are equally fair"
         words.append(f"{which} {asked.question} by {asked.welfare} ({scores}).")
         turned = [f"{match.question} by {match.welfare}" for match in matches if match.turns]
         if turned:
-            words.append(f"The verdict turns if asked {listed(turned, 4)}.")
+            words.append(f"The verdict turns if asked {join_names(turned, 4)}.")
     return " ".join(words)
