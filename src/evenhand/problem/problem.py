@@ -27,7 +27,7 @@ LONGEST_CHECK = 256  # steps of an episode along which a memory's claim is compa
 
 
 class EnvironmentLike(Protocol):
-    """What a problem asks of an environment; `envs.EnvironmentLike` answers it in pure JAX."""
+    """What a problem asks of an environment; `envs.Environment` answers it in pure JAX."""
 
     @property
     def num_stakeholders(self) -> int: ...
