@@ -7,7 +7,7 @@ unless rules depend on it in more than "is this the last step" (see `keep_time`)
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -251,31 +251,29 @@ class Model:
         most = 1 << max(0, (CELLS // cells).bit_length() - 1)
         return tuple(sorted({min(size, most) for size in CHUNKS}))
 
-    @cached_property
-    def _expand(self) -> Any:
+    def _expand(self, rows: Any, time: Any) -> Any:
         # One pair of noise and action for each effect.
         _, first = np.unique(self.effects, return_index=True)
-        return self._expansion(*np.unravel_index(first, self.effects.shape))
+        return self._expand_for(rows, time, *np.unravel_index(first, self.effects.shape))
 
     def expand_pairs(
         self, rows: Any, noise_of: Int[np.ndarray, " pair"], action_of: Int[np.ndarray, " pair"]
     ) -> Expansion:
         """What rows may become for these pairs of noise and action, in place of effects."""
         with jax.enable_x64(True):
-            found = jax.device_get(self._expansion(noise_of, action_of)(rows, np.int32(0)))
+            found = jax.device_get(self._expand_for(rows, np.int32(0), noise_of, action_of))
         return Expansion(*found)
 
-    def _expansion(self, noise_of: Any, action_of: Any) -> Any:
+    def _expand_for(self, rows: Any, time: Any, noise_of: Any, action_of: Any) -> Any:
         noises = jax.tree.map(lambda leaf: np.asarray(leaf)[noise_of], self.noise[0])
-        _ = self._layout  # read now: inside the compiled function the start would be traced
-        by_effect = jax.vmap(self._outcomes, in_axes=(None, None, 0, 0))
+        return _expand_rows(self._dynamics, rows, time, noises, np.asarray(action_of))
 
-        @jax.jit
-        def expand(rows: Any, time: Any) -> Any:
-            each = jax.vmap(lambda row: by_effect(row, time, noises, jnp.asarray(action_of)))
-            return each(rows)
-
-        return expand
+    @cached_property
+    def _dynamics(self) -> Model:
+        """This model without what expanding rows does not depend on, so that more share it."""
+        dynamics = replace(self, canonical=False, merge_effects=False)
+        _ = dynamics._layout  # read now: inside the compiled function the start would be traced
+        return dynamics
 
     def _outcomes(self, row: Any, time: Any, noise: Any, action: Any) -> tuple[Any, Any, Any]:
         env = self.environment
@@ -307,6 +305,13 @@ class Model:
         if not self.keep_time:
             after = after._replace(time=jnp.zeros_like(after.time))
         return (after, carried), pay
+
+
+@partial(jax.jit, static_argnames="model")
+def _expand_rows(model: Model, rows: Any, time: Any, noises: Any, actions: Any) -> Any:
+    """Compiled once for all models that are equal, however often a problem is planned."""
+    by_effect = jax.vmap(model._outcomes, in_axes=(None, None, 0, 0))
+    return jax.vmap(lambda row: by_effect(row, time, noises, actions))(rows)
 
 
 def require_listed(model: Model) -> None:
