@@ -16,6 +16,7 @@ COMPILES = """
 from evenhand._util.compile_cache import enable_compile_cache
 print(enable_compile_cache())
 import jax, jax.numpy as jnp
+print(float(jnp.arange(7.0).sum()))
 print(float(jax.jit(lambda x: jnp.linalg.norm(jnp.sin(x) @ jnp.cos(x).T))(jnp.ones((3, 4)))))
 """
 EVERYTHING = {"JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS": "0"}  # is worth an entry
