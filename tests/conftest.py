@@ -8,6 +8,7 @@ import signal
 import sys
 
 import pytest
+
 from places import ROOT
 
 # Tests compile many small functions that run but once: not worth optimising. What one process has
