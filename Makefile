@@ -28,6 +28,7 @@ format: $(VENV)/.dev
 # Tests that need more than Python: a browser, torch. What cannot be had is skipped and counted.
 test-system: $(VENV)/.system
 	@VENV=$(VENV) sh tests/system/install.sh
+	$(BIN)/python -m pytest -m 'hypothesis and not system' -n 2 --hypothesis-profile thorough --timeout 900
 	$(BIN)/python -m pytest -m system -n 2 --dist loadfile -rs --timeout 900
 
 bench: $(VENV)/.dev

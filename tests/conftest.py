@@ -7,6 +7,7 @@ import os
 import signal
 import sys
 
+import hypothesis
 import pytest
 
 from places import ROOT
@@ -17,6 +18,12 @@ os.environ.setdefault("XLA_FLAGS", "--xla_backend_optimization_level=0")
 os.environ.setdefault("JAX_COMPILATION_CACHE_DIR", str(ROOT / ".jax_cache"))
 os.environ.setdefault("JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS", "0")
 os.environ.setdefault("JAX_PERSISTENT_CACHE_MIN_ENTRY_SIZE_BYTES", "-1")
+
+# How many examples a law is tried on: `make test-system` runs the laws again with `thorough`.
+# A test says a number of its own only where each example is costly, as when it is compiled.
+hypothesis.settings.register_profile("quick", max_examples=60, deadline=None)
+hypothesis.settings.register_profile("thorough", max_examples=1000, deadline=None)
+hypothesis.settings.load_profile("quick")
 
 
 @pytest.fixture

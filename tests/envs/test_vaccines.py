@@ -91,7 +91,7 @@ def test_a_shipment_is_late_with_its_countrys_probability(action, chance):
     assert within((np.asarray(worlds.in_transit).sum(axis=1) > 0).mean(), chance, MANY)
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=25)
 @given(seed=st.integers(0, 2**31 - 1))
 def test_every_dose_is_delivered_or_in_transit_or_paid_for_freight(seed):
     env = Vaccines()

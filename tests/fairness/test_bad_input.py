@@ -6,7 +6,7 @@ import math
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
@@ -251,7 +251,6 @@ anything = st.one_of(
 sizes = st.lists(st.floats(-2, 5), max_size=4)
 
 
-@settings(max_examples=300, deadline=None)
 @given(anything, anything, anything, sizes, st.integers(-1, 4), st.floats())
 def test_whatever_comes_in_only_named_errors_come_out(rewards, overrides, states, weights, k, x):
     """Numbers come out, or an EvenhandError: never a NaN, never another exception."""

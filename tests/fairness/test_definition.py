@@ -7,7 +7,7 @@ import math
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import literal
@@ -147,7 +147,6 @@ def agree(
         assert way(trace) == pytest.approx(expected or 0.0, rel=1e-9, abs=1e-9)
 
 
-@settings(max_examples=400, deadline=None)
 @given(
     st.sampled_from(STATUS),
     st.sampled_from(AGGREGATION),
@@ -180,7 +179,6 @@ def test_every_registered_part_is_among_those_tested():
         assert set(registry.classes.values()) <= {type(part) for part in tested}, registry.kind
 
 
-@settings(max_examples=50, deadline=None)
 @given(
     st.sampled_from([*STATUS, Decayed(7.3), Returns(0.97)]),
     st.integers(1, 400),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
@@ -105,7 +105,6 @@ def test_what_cannot_be_judged_is_refused():
 TEMPORALS = (Last(), Total(), Mean(), Worst(), Discounted(0.9), OverTime(LogNash()))
 
 
-@settings(deadline=None)
 @given(histories(), st.sampled_from(TEMPORALS), st.integers(1, 3))
 def test_the_running_score_is_the_score_of_each_prefix(history, temporal, period):
     rewards, _ = history

@@ -196,7 +196,7 @@ TEMPORAL = [
 
 
 @pytest.mark.parametrize("temporal", TEMPORAL, ids=str)
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=30)
 @given(values=st.lists(st.floats(0, 100), min_size=1, max_size=8), cut=st.integers(0, 8))
 def test_temporal_update_repeated_is_extend(temporal, values, cut):
     values = np.array(values)

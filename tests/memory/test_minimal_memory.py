@@ -7,7 +7,7 @@ from collections import deque
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from evenhand.errors import BadParameter, NotFinite, UnequalLengths
@@ -151,7 +151,6 @@ def telling_string(table, pay, one, other):
 
 
 @given(automata())
-@settings(max_examples=150, deadline=None)
 def test_states_are_merged_exactly_if_no_string_tells_them_apart(automaton):
     minimal = minimal_memory(**automaton)
     table, pay = automaton["table"], step_pay(automaton)
@@ -164,7 +163,6 @@ def test_states_are_merged_exactly_if_no_string_tells_them_apart(automaton):
 
 
 @given(automata(), st.lists(st.integers(0, 1), max_size=12))
-@settings(max_examples=100, deadline=None)
 def test_the_smallest_automaton_pays_the_same(automaton, string):
     minimal = minimal_memory(**automaton)
     table, pay = automaton["table"], step_pay(automaton)
@@ -201,7 +199,6 @@ SMALLER = {
 
 
 @given(automata(max_states=4))
-@settings(max_examples=60, deadline=None)
 def test_no_automaton_with_fewer_states_pays_the_same(automaton):
     minimal = minimal_memory(**automaton)
     if minimal.size in (2, 3):
@@ -211,7 +208,6 @@ def test_no_automaton_with_fewer_states_pays_the_same(automaton):
 
 
 @given(automata(), st.randoms(use_true_random=False))
-@settings(max_examples=60, deadline=None)
 def test_the_answer_does_not_depend_on_how_memory_was_numbered(automaton, random):
     size = len(automaton["table"])
     order = np.array(random.sample(range(size), size))  # new number of each state
@@ -228,7 +224,6 @@ def test_the_answer_does_not_depend_on_how_memory_was_numbered(automaton, random
 
 
 @given(automata(), st.sampled_from((0, 1, 3, 4)))
-@settings(max_examples=100, deadline=None)
 def test_with_a_horizon_each_k_is_what_k_further_steps_tell_apart(automaton, horizon):
     minimal = minimal_memories(**automaton, horizon=horizon)
     table, pay = automaton["table"], step_pay(automaton)

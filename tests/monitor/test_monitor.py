@@ -11,7 +11,7 @@ import time
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from evenhand import (
@@ -258,7 +258,6 @@ SCHEMES = (
 events = st.lists(st.tuples(st.integers(0, 9), st.integers(0, 2), st.integers(0, 5)), max_size=30)
 
 
-@settings(max_examples=40, deadline=None)
 @given(events, st.sampled_from(SCHEMES), st.data())
 def test_any_scheme_goes_on_from_any_place(tmp_path_factory, log, scheme, data):
     path = tmp_path_factory.mktemp("state") / "state.json"

@@ -298,7 +298,6 @@ def chains(draw, horizon=3):
 
 @settings(
     max_examples=25,
-    deadline=None,
     derandomize=True,
     database=None,
     suppress_health_check=[HealthCheck.too_slow],

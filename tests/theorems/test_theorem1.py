@@ -72,7 +72,6 @@ def run(table, string, labels):
 
 
 @given(moore_machines(), st.data())
-@settings(max_examples=60, deadline=None)
 def test_the_memory_knows_the_value_of_every_string(machine, data):
     table, outputs = machine
     values = np.array([[0.0, 1.0], [2.0, -1.0], [5.0, 5.0]])
@@ -128,7 +127,6 @@ def written(tree, names):
 
 
 @given(trees)
-@settings(max_examples=100, deadline=None)
 def test_expressions_mean_what_pythons_mean(tree):
     events = Events(labels=("gave X", "y-ish"), label=lambda step: step.action)
     dfa = automaton_of(written(tree, {"x": "'gave X'", "y": "y-ish"}), events)
@@ -202,7 +200,7 @@ def test_numpy_and_jax_label_rewards_alike():
 
 
 @given(st.integers(0, 2**32 - 1))
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=20)
 def test_in_a_problem_the_status_is_markovian(seed):
     rng = np.random.default_rng(seed)
     states, actions = 2, 2
@@ -223,7 +221,6 @@ def test_in_a_problem_the_status_is_markovian(seed):
 
 
 @given(moore_machines(max_states=3), moore_machines(max_states=3))
-@settings(max_examples=150, deadline=None)
 def test_what_is_no_partition_is_refused_with_a_shortest_witness(one, other):
     automata = [
         dfa_of(table, [q for q, out in enumerate(outputs) if out == v], AB.labels)

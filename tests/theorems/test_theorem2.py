@@ -57,7 +57,6 @@ def replay(mdp: FiniteMDP, history, memory: Memory, status: Status):
 
 
 @given(seeds)
-@settings(max_examples=60, deadline=None)
 def test_each_automaton_accepts_the_strings_of_its_value(seed):
     rng = np.random.default_rng(seed)
     augmented = random_augmented(rng)
@@ -75,7 +74,6 @@ def test_each_automaton_accepts_the_strings_of_its_value(seed):
 
 
 @given(seeds)
-@settings(max_examples=40, deadline=None)
 def test_the_round_trip_accepts_the_same_strings(seed):
     rng = np.random.default_rng(seed)
     once = automata_of(random_augmented(rng).memory())
@@ -99,7 +97,7 @@ def test_equality_of_automata_can_fail():
 
 
 @given(seeds)
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=30)
 def test_built_in_statuses_of_random_problems(seed):
     rng = np.random.default_rng(seed)
     mdp = random_mdp(rng, stakeholders=2)
@@ -126,7 +124,6 @@ def random_table_memory(rng, events, max_size, values=False):
 
 
 @given(seeds)
-@settings(max_examples=150, deadline=None)
 def test_not_markovian_exactly_where_two_histories_show_it(seed):
     rng = np.random.default_rng(seed)
     mdp = random_mdp(rng, actions=1)

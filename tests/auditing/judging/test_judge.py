@@ -116,7 +116,6 @@ def check(answer, scheme, rewards, names, end=None):
         assert one.longest_spell == max(map(len, spells), default=0)
 
 
-@settings(max_examples=40, deadline=None)
 @given(logs, welfares, temporals, st.data())
 def test_time_points(log, welfare, temporal, data):
     names, days, rewards = time_points(log)
@@ -150,7 +149,7 @@ def test_time_points(log, welfare, temporal, data):
     )
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=25)
 @given(logs, welfares, temporals)
 def test_months(log, welfare, temporal):
     names, steps, finished = months(log)
@@ -172,7 +171,7 @@ def test_months(log, welfare, temporal):
     assert (answer.overall.unfinished is None) == finished
 
 
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=20)
 @given(logs, st.data())
 def test_entitlements_and_a_scheme_whose_status_needs_every_step(log, data):
     names, _, rewards = time_points(log)
@@ -187,7 +186,7 @@ def test_entitlements_and_a_scheme_whose_status_needs_every_step(log, data):
     check(answer, window, rewards, names)
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=25)
 @given(logs, welfares, st.sampled_from(("1", "3", "day", "week", "month")), st.data())
 def test_the_monitor_agrees_on_the_same_events(log, welfare, period, data):
     log = sorted(log, key=lambda row: row[0])

@@ -9,7 +9,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from evenhand.errors import BadParameter, DoesNotClose
@@ -76,7 +76,6 @@ def test_without_corrections_capped_is_the_lesser_of_count_and_cap(rewards, cap)
 
 
 @given(amounts, st.integers(0, 40))
-@settings(deadline=None)
 def test_scan_agrees_with_update_in_one_block_or_two(rewards, cut):
     cut = min(cut, len(rewards))
     trace = Trace(rewards=rewards)
@@ -322,7 +321,6 @@ def test_two_values_can_still_need_an_unbounded_memory():
 
 
 @given(st.integers(0, 2**32 - 1))
-@settings(max_examples=40, deadline=None)
 def test_the_memory_of_the_evidence_gives_every_value(seed):
     rng = np.random.default_rng(seed)
     size = int(rng.integers(1, 4))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import jax
 import jax.numpy as jnp
 import numpy as np
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from evenhand.learn.deep import replay
@@ -13,7 +13,6 @@ from evenhand.learn.deep import replay
 CAPACITY = 5
 
 
-@settings(max_examples=50, deadline=None)
 @given(st.lists(st.lists(st.booleans(), min_size=3, max_size=3), max_size=8))
 def test_the_newest_take_the_place_of_the_oldest(batches):
     buffer = replay.init({"x": jnp.zeros(())}, CAPACITY)
