@@ -47,8 +47,11 @@ def test_demo_refuses_a_folder_that_is_not_there(tmp_path):
 
 
 def test_list_has_a_line_for_every_registered_name():
-    from evenhand.envs.names import ENVIRONMENTS, METHODS
-    from evenhand.fairness.registry import FILTERS, STATUSES, TEMPORALS, WELFARES
+    from evenhand.envs import ENVIRONMENTS, METHODS
+    from evenhand.fairness.filters import FILTERS
+    from evenhand.fairness.status import STATUSES
+    from evenhand.fairness.temporal import TEMPORALS
+    from evenhand.fairness.welfare import WELFARES
     from evenhand.memory.memory import MEMORIES
 
     parts = json.loads(run("list", "--json").stdout)

@@ -77,9 +77,8 @@ def world(
 ) -> tuple[Environment, bool]:
     """The environment asked for, and whether it is for networks."""
     from evenhand.cli.plan import parse_chances
-    from evenhand.envs import Doughnuts
+    from evenhand.envs import ENVIRONMENTS, Doughnuts
     from evenhand.envs.lending import Bank
-    from evenhand.envs.names import ENVIRONMENTS
 
     kind = ENVIRONMENTS.get(name)
     if kind is not Doughnuts and not issubclass(kind, Bank):
@@ -116,8 +115,8 @@ def length(
 
 def variants(memory: str | None, proposal: str | None) -> dict[str, Any]:
     """Another memory and proposal, by name, with their default parameters."""
-    from evenhand.experiments.recipes.tabular_recipes import PROPOSALS
     from evenhand.fairness.scheme_file import from_table
+    from evenhand.learn.proposals import PROPOSALS
     from evenhand.memory.memory import MEMORIES
 
     return {

@@ -128,8 +128,7 @@ def _problem(
     scheme_file: Path | None,
 ) -> tuple[Problem, bool]:
     """The problem that the options describe, and whether to plan on its memory."""
-    from evenhand.envs import Doughnuts, Lending
-    from evenhand.envs.names import ENVIRONMENTS
+    from evenhand.envs import ENVIRONMENTS, Doughnuts, Lending
     from evenhand.errors import BadParameter
     from evenhand.memory.memory import Full, GroupDifference
     from evenhand.problem.problem import Problem

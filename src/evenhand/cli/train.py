@@ -71,12 +71,12 @@ def train_command(
     Example: evenhand train doughnuts --method fairqcm --episodes 100 --out fair.policy
     """
     started = time.perf_counter()
-    from evenhand.envs.names import ENVIRONMENTS
-    from evenhand.experiments.recipes.tabular_recipes import PROPOSALS
+    from evenhand.envs import ENVIRONMENTS
     from evenhand.experiments.running.compare_methods import EVALUATIONS
     from evenhand.experiments.running.reference_scores import yardstick
     from evenhand.fairness.scheme_file import to_table
     from evenhand.learn.policies.policy_files import memory_table
+    from evenhand.learn.proposals import PROPOSALS
 
     env, networks = world(environment, deep, episodes, stakeholders, horizon, presence)
     total = length(env, networks, steps, episodes, 10_000)

@@ -26,6 +26,7 @@ from evenhand.fairness.temporal import Total
 from evenhand.fairness.trace import Override
 from evenhand.fairness.welfare import LogNash
 from evenhand.memory.attribute import Attribute
+from evenhand.problem.environment_like import ENVIRONMENTS
 
 if TYPE_CHECKING:
     from jaxtyping import Array, Bool, Float, Int, PRNGKeyArray
@@ -37,6 +38,7 @@ class Shop(NamedTuple):
     time: Int[Array, ""]
 
 
+@ENVIRONMENTS.register("doughnuts")
 @dataclass(frozen=True)
 class Doughnuts(Environment):
     """Section 6.1: customer i stands at the counter with probability p_i, drawn before each step.

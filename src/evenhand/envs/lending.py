@@ -32,6 +32,7 @@ from evenhand.fairness.temporal import Total
 from evenhand.fairness.trace import Override
 from evenhand.fairness.welfare import Parity
 from evenhand.memory.attribute import Attribute
+from evenhand.problem.environment_like import ENVIRONMENTS
 
 if TYPE_CHECKING:
     from jaxtyping import Array, Bool, Float, Int, PRNGKeyArray
@@ -180,6 +181,7 @@ class Bank(Environment):
         return jnp.sum(jnp.where(granted, self.credit(world), 0.0))
 
 
+@ENVIRONMENTS.register("lending")
 @dataclass(frozen=True)
 class Lending(Bank):
     """Section 6.2: a repaid loan raises the credit score by `credit_step`, a default lowers it.
@@ -242,6 +244,7 @@ class Lending(Bank):
         return round((score - self.credit_range[0]) / self.credit_step)
 
 
+@ENVIRONMENTS.register("lending_gaussian")
 @dataclass(frozen=True)
 class GaussianLending(Bank):
     """Appendix (extra experiments): the change in credit is normal, then clipped to the range.

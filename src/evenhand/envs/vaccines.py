@@ -27,6 +27,7 @@ from evenhand.fairness.scheme import FairnessScheme, anytime
 from evenhand.fairness.status import PerEntitlement
 from evenhand.fairness.temporal import Total
 from evenhand.fairness.welfare import NegativeVariance, Welfare
+from evenhand.problem.environment_like import ENVIRONMENTS
 
 if TYPE_CHECKING:
     from jaxtyping import Array, Float, Int, PRNGKeyArray
@@ -41,6 +42,7 @@ class Pipeline(NamedTuple):
     time: Int[Array, ""]
 
 
+@ENVIRONMENTS.register("vaccines")
 @dataclass(frozen=True)
 class Vaccines(Environment):
     """Section 1: which country gets this month's supply? Stakeholders are the countries.

@@ -25,6 +25,7 @@ from evenhand.fairness.scheme import FairnessScheme, anytime
 from evenhand.fairness.status import StateStatus
 from evenhand.fairness.temporal import Total
 from evenhand.fairness.welfare import Rawls, Welfare
+from evenhand.problem.environment_like import ENVIRONMENTS
 
 if TYPE_CHECKING:
     from jaxtyping import Bool, Float, Int, PRNGKeyArray
@@ -44,6 +45,7 @@ class Lists(NamedTuple):
     time: Int[Array, ""]
 
 
+@ENVIRONMENTS.register("waiting_list")
 @dataclass(frozen=True)
 class WaitingList(Environment):
     """Section 4: stakeholders are classes of patients, each with its own arrivals and urgency.

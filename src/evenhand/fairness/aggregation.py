@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from evenhand._util.arrays import Array, namespace
+from evenhand._util.registry import Registry
 from evenhand.errors import OverridesRefused
 from evenhand.fairness.temporal import Mean, Temporal
 from evenhand.fairness.trace import Override
@@ -80,6 +81,10 @@ class Aggregation(ABC):
         """One or two sentences."""
 
 
+AGGREGATIONS = Registry("aggregation")
+
+
+@AGGREGATIONS.register("timepoint_first")
 @dataclass(frozen=True)
 class TimepointFirst(Aggregation):
     """Definition "timepoint-first": W_temporal(W(u_1), …, W(u_k))."""
@@ -135,6 +140,7 @@ class TimepointFirst(Aggregation):
         )
 
 
+@AGGREGATIONS.register("balanced_unfairness")
 @dataclass(frozen=True)
 class BalancedUnfairness(Aggregation):
     """Section 4.2.1: −Σ_i (overall unfairness to i)². Later favour makes good for before."""

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from evenhand._util.arrays import Array, namespace
+from evenhand._util.registry import Registry
 from evenhand.errors import BadParameter, CannotStream
 from evenhand.fairness.trace import Step, Trace
 
@@ -58,6 +59,10 @@ class Filter(ABC):
         return None
 
 
+FILTERS = Registry("filter")
+
+
+@FILTERS.register("always")
 @dataclass(frozen=True)
 class Always(Filter):
     """Anytime fairness: every time point."""
@@ -78,6 +83,7 @@ class Always(Filter):
         return assessments
 
 
+@FILTERS.register("every")
 @dataclass(frozen=True)
 class Every(Filter):
     """Periodic fairness: the time points p, 2p, …, ⌊T/p⌋·p."""
@@ -108,6 +114,7 @@ class Every(Filter):
         return self.period * assessments
 
 
+@FILTERS.register("final")
 @dataclass(frozen=True)
 class Final(Filter):
     """Long-term fairness: the last time point alone. So far, that is the present one."""
@@ -129,6 +136,7 @@ class Final(Filter):
         return "once, at the end"
 
 
+@FILTERS.register("after_each")
 @dataclass(frozen=True)
 class AfterEach(Filter):
     """Bounded fairness: whenever another `amount` has been distributed among all stakeholders.

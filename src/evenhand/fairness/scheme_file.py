@@ -23,18 +23,15 @@ from typing import Any
 
 import tomli_w
 
+from evenhand._util.registry import Registry
 from evenhand.errors import BadFile, EvenhandError, SchemeFileError
-from evenhand.fairness.aggregation import TimepointFirst
+from evenhand.fairness.aggregation import AGGREGATIONS, TimepointFirst
+from evenhand.fairness.filters import FILTERS
 from evenhand.fairness.groups import Groups
-from evenhand.fairness.registry import (
-    AGGREGATIONS,
-    FILTERS,
-    STATUSES,
-    TEMPORALS,
-    WELFARES,
-    Registry,
-)
 from evenhand.fairness.scheme import FairnessScheme
+from evenhand.fairness.status import STATUSES
+from evenhand.fairness.temporal import TEMPORALS
+from evenhand.fairness.welfare import WELFARES
 
 # Which registry the value of a key belongs to, at the top and inside the parts.
 PARTS: dict[str, Registry] = {

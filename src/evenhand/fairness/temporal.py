@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from evenhand._util.arrays import Array, namespace
+from evenhand._util.registry import Registry
 from evenhand.errors import BadParameter
 from evenhand.fairness.welfare import Average, Rawls, Utilitarian, Welfare, require_defined
 
@@ -62,6 +63,10 @@ class Temporal(ABC):
         """A phrase that completes "over time, …"."""
 
 
+TEMPORALS = Registry("temporal")
+
+
+@TEMPORALS.register("last")
 @dataclass(frozen=True)
 class Last(Temporal):
     """Long-term fairness: the last value alone, w_k."""
@@ -85,6 +90,7 @@ class Last(Temporal):
         return "only the last assessment counts"
 
 
+@TEMPORALS.register("total")
 @dataclass(frozen=True)
 class Total(Temporal):
     """The sum w_1 + … + w_k; of nothing it is 0."""
@@ -112,6 +118,7 @@ class Total(Temporal):
         return "the assessments are added up"
 
 
+@TEMPORALS.register("mean")
 @dataclass(frozen=True)
 class Mean(Temporal):
     """The average of w_1, …, w_k."""
@@ -139,6 +146,7 @@ class Mean(Temporal):
         return "the assessments are averaged"
 
 
+@TEMPORALS.register("discounted")
 @dataclass(frozen=True)
 class Discounted(Temporal):
     """The discounted sum Σ_j γ^(j−1) w_j over the assessments j = 1, …, k."""
@@ -172,6 +180,7 @@ class Discounted(Temporal):
         return f"the assessments are added up, the j-th discounted by {self.discount:g}^(j−1)"
 
 
+@TEMPORALS.register("worst")
 @dataclass(frozen=True)
 class Worst(Temporal):
     """Rawlsian with respect to time: the worst-off time point, min w_j."""
@@ -195,6 +204,7 @@ class Worst(Temporal):
         return "only the worst assessment counts"
 
 
+@TEMPORALS.register("over_time")
 @dataclass(frozen=True)
 class OverTime(Temporal):
     """Any welfare taken over time, each assessment's value being one "stakeholder".

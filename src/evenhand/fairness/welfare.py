@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from evenhand._util.arrays import Array, as_float64, namespace
+from evenhand._util.registry import Registry
 from evenhand.errors import BadParameter, NegativeStatus, WeightsDoNotFit
 from evenhand.fairness.groups import Groups
 
@@ -55,6 +56,9 @@ class Welfare(ABC):
         return None
 
 
+WELFARES = Registry("welfare")
+
+
 def require_defined(
     welfare: Welfare, values: Float[np.ndarray, ...], what: Callable[..., str]
 ) -> None:
@@ -73,6 +77,7 @@ def require_defined(
     )
 
 
+@WELFARES.register("utilitarian")
 @dataclass(frozen=True)
 class Utilitarian(Welfare):
     """The sum of statuses, Util(u) = Σ u_i."""
@@ -91,6 +96,7 @@ class Utilitarian(Welfare):
         return size * status_bound
 
 
+@WELFARES.register("average")
 @dataclass(frozen=True)
 class Average(Welfare):
     """The mean of statuses."""
@@ -105,6 +111,7 @@ class Average(Welfare):
         return status_bound
 
 
+@WELFARES.register("rawls")
 @dataclass(frozen=True)
 class Rawls(Welfare):
     """The status of the worst-off, Rawls(u) = min u_i."""
@@ -119,6 +126,7 @@ class Rawls(Welfare):
         return status_bound
 
 
+@WELFARES.register("nash")
 @dataclass(frozen=True)
 class Nash(Welfare):
     """The product of statuses, Nash(u) = Π u_i. Of many or large statuses take `LogNash`."""
@@ -137,6 +145,7 @@ class Nash(Welfare):
         return status_bound**size
 
 
+@WELFARES.register("log_nash")
 @dataclass(frozen=True)
 class LogNash(Welfare):
     """Section 6.1: log Nash(u + 1) = Σ log(u_i + offset), with the paper's offset of 1."""
@@ -180,6 +189,7 @@ class LogNash(Welfare):
         return size * max(abs(math.log(self.offset)), abs(math.log(status_bound + self.offset)))
 
 
+@WELFARES.register("generalised_gini")
 @dataclass(frozen=True)
 class GeneralisedGini(Welfare):
     """Σ w_k u_(k) over statuses in ascending order, with weights that do not increase."""
@@ -217,6 +227,7 @@ class GeneralisedGini(Welfare):
         return sum(self.weights) * status_bound
 
 
+@WELFARES.register("gini")
 @dataclass(frozen=True)
 class GiniWelfare(Welfare):
     """mean(u) · (1 − Gini(u)): the generalised Gini welfare with weights (2(n − k) + 1)/n²."""
@@ -233,6 +244,7 @@ class GiniWelfare(Welfare):
         return status_bound
 
 
+@WELFARES.register("alpha_fair")
 @dataclass(frozen=True)
 class AlphaFair(Welfare):
     """Σ u^(1−α)/(1−α), and Σ log u for α = 1: utilitarian at 0, towards Rawls as α grows."""
@@ -276,6 +288,7 @@ class AlphaFair(Welfare):
         return size * float(np.abs(self(ends)).max())
 
 
+@WELFARES.register("jain")
 @dataclass(frozen=True)
 class Jain(Welfare):
     """Jain's index (Σ u)² / (n Σ u²): 1 when all are equal, 1/n when one has everything."""
@@ -298,6 +311,7 @@ class Jain(Welfare):
         return 1.0
 
 
+@WELFARES.register("equality")
 @dataclass(frozen=True)
 class Equality(Welfare):
     """Section 4: 1 just in case all statuses are equal (to a tolerance), otherwise 0."""
@@ -321,6 +335,7 @@ class Equality(Welfare):
         return 1.0
 
 
+@WELFARES.register("parity")
 @dataclass(frozen=True)
 class Parity(Welfare):
     """Section 6.2 (relaxed demographic parity): minus the gap between the groups' totals.
@@ -352,6 +367,7 @@ class Parity(Welfare):
         return 2 * size * status_bound
 
 
+@WELFARES.register("negative_variance")
 @dataclass(frozen=True)
 class NegativeVariance(Welfare):
     """Minus the (population) variance of statuses."""

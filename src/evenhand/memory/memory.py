@@ -14,9 +14,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from evenhand._util.arrays import Array, namespace
+from evenhand._util.registry import Registry
 from evenhand.errors import BadParameter
 from evenhand.fairness.groups import Groups
-from evenhand.fairness.registry import Registry
 from evenhand.fairness.status import Decayed, Status, Window
 from evenhand.fairness.trace import Step
 from evenhand.memory.attribute import Attribute
@@ -64,6 +64,10 @@ class Memory(ABC):
         """A phrase that completes "it remembers …"."""
 
 
+MEMORIES = Registry("memory")
+
+
+@MEMORIES.register("full")
 @dataclass(frozen=True)
 class Full(Memory):
     """Everything each stakeholder has received so far."""
@@ -81,6 +85,7 @@ class Full(Memory):
         return "all that each stakeholder has received"
 
 
+@MEMORIES.register("min")
 @dataclass(frozen=True)
 class Min(Memory):
     """Each stakeholder's lead over the one who has received least."""
@@ -98,6 +103,7 @@ class Min(Memory):
         return "each stakeholder's lead over the one who has received least"
 
 
+@MEMORIES.register("reset")
 @dataclass(frozen=True)
 class Reset(Memory):
     """What each has received since all were last equal: it counts from zero again then."""
@@ -114,6 +120,7 @@ class Reset(Memory):
         return "what each stakeholder has received since all were last equal"
 
 
+@MEMORIES.register("group_full")
 @dataclass(frozen=True)
 class GroupFull(Memory):
     """Everything each group has received so far."""
@@ -140,6 +147,7 @@ class GroupFull(Memory):
         return f"all that each group ({', '.join(self.groups.names)}) has received"
 
 
+@MEMORIES.register("group_difference")
 @dataclass(frozen=True)
 class GroupDifference(Memory):
     """Each group's lead over the one that has received least: ⟨x, 0⟩ or ⟨0, x⟩ for two groups."""
@@ -166,6 +174,7 @@ class GroupDifference(Memory):
         return f"each group's lead ({', '.join(self.groups.names)}) over the one with least"
 
 
+@MEMORIES.register("last_winner")
 @dataclass(frozen=True)
 class LastWinner(Memory):
     """Who received something last: an index, or the number of stakeholders for nobody yet."""
@@ -185,6 +194,7 @@ class LastWinner(Memory):
         return "who received something last"
 
 
+@MEMORIES.register("clock")
 @dataclass(frozen=True)
 class Clock(Memory):
     """The number of steps so far, modulo `period`."""
@@ -208,6 +218,7 @@ class Clock(Memory):
         return f"the number of steps modulo {self.period}"
 
 
+@MEMORIES.register("of_status")
 @dataclass(frozen=True)
 class OfStatus(Memory):
     """Whatever a status function carries from step to step: it determines that status."""
@@ -240,6 +251,7 @@ def recent(length: int) -> OfStatus:
     return OfStatus(Window(length))
 
 
+@MEMORIES.register("nothing")
 @dataclass(frozen=True)
 class Nothing(Memory):
     """No memory: the present state alone."""
@@ -317,19 +329,3 @@ def _leaves(value: Value) -> list[Any]:
 
 def _minus_least(received: Float[Array, " n"]) -> Float[Array, " n"]:
     return received - namespace(received).min(received)
-
-
-MEMORIES = Registry(
-    "memory",
-    {
-        "full": Full,
-        "min": Min,
-        "reset": Reset,
-        "group_full": GroupFull,
-        "group_difference": GroupDifference,
-        "last_winner": LastWinner,
-        "clock": Clock,
-        "of_status": OfStatus,
-        "nothing": Nothing,
-    },
-)

@@ -9,7 +9,7 @@ import numpy as np
 
 from evenhand import __version__
 from evenhand._util.tensor_files import read_tensors, write_tensors
-from evenhand.envs.names import ENVIRONMENTS
+from evenhand.envs import ENVIRONMENTS
 from evenhand.fairness.scheme_file import from_table, from_toml, to_table, to_toml
 from evenhand.memory.memory import MEMORIES
 from evenhand.planning.model import Model

@@ -6,32 +6,12 @@ from typing import Any
 
 from evenhand.envs import Environment
 from evenhand.errors import BadParameter
-from evenhand.fairness.registry import Registry
-from evenhand.learn.proposals import (
-    Above,
-    Around,
-    Everything,
-    NoProposal,
-    Proposal,
-    ReachableNow,
-    Visited,
-)
+from evenhand.learn.proposals import Above, Everything, NoProposal, Proposal
 from evenhand.learn.schedules import Constant, Exploration, Watkins
 from evenhand.learn.tabular.q_learning import Tabular
 from evenhand.memory.memory import Clock, Full, Memory, Min, Product, Reset
 from evenhand.problem.problem import Problem
 
-PROPOSALS = Registry(
-    "proposal",
-    {
-        "above": Above,
-        "around": Around,
-        "all": Everything,
-        "reachable": ReachableNow,
-        "visited": Visited,
-        "none": NoProposal,
-    },
-)
 RECIPES = ("paper", "best")
 # Which memory each method sees. What FairQCM adds to Full is what it imagines.
 MEMORY_OF: dict[str, Memory] = {"fairqcm": Full(), "full": Full(), "min": Min(), "reset": Reset()}

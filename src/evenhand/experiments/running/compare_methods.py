@@ -19,11 +19,10 @@ import numpy as np
 from evenhand import __version__
 from evenhand._util.bootstrap import bootstrap_interval, interquartile_mean
 from evenhand._util.files import write_whole
-from evenhand.envs import Doughnuts, Environment, Random, TurnTaking
-from evenhand.envs.names import ENVIRONMENTS
+from evenhand.envs import ENVIRONMENTS, Doughnuts, Environment, Random, TurnTaking
 from evenhand.errors import BadParameter, CannotWrite
 from evenhand.experiments.recipes.deep_recipes import deep_methods
-from evenhand.experiments.recipes.tabular_recipes import MEMORY_OF, PROPOSALS
+from evenhand.experiments.recipes.tabular_recipes import MEMORY_OF
 from evenhand.experiments.running.blocks import MeanProgress, build, merge, saved, split_into_tasks
 from evenhand.experiments.running.local_processes import LocalProcesses
 from evenhand.experiments.running.reference_scores import Yardstick, sampled, yardstick
@@ -34,7 +33,7 @@ from evenhand.fairness.scheme_file import to_table
 from evenhand.fairness.temporal import Total
 from evenhand.fairness.welfare import WelfareFunction
 from evenhand.learn.policies.policy_files import memory_table
-from evenhand.learn.proposals import Proposal
+from evenhand.learn.proposals import PROPOSALS, Proposal
 from evenhand.memory.memory import Memory
 from evenhand.planning import regret
 from evenhand.planning.evaluation import evaluate

@@ -13,7 +13,7 @@ from evenhand._util.arrays import Array, as_float64, namespace
 from evenhand.errors import WeightsDoNotFit, ZeroEntitlement
 from evenhand.fairness.groups import Groups
 from evenhand.fairness.status.received import Returns
-from evenhand.fairness.status.status import State, Status
+from evenhand.fairness.status.status import STATUSES, State, Status
 from evenhand.fairness.trace import Step, Trace
 
 if TYPE_CHECKING:
@@ -64,6 +64,7 @@ class Derived(Status):
         return None
 
 
+@STATUSES.register("group_totals")
 @dataclass(frozen=True)
 class GroupTotals(Derived):
     """The sum over each group: the groups are the stakeholders that are judged."""
@@ -89,6 +90,7 @@ class GroupTotals(Derived):
         return max(len(part) for part in self.groups.members)
 
 
+@STATUSES.register("per_entitlement")
 @dataclass(frozen=True)
 class PerEntitlement(Derived):
     """A status divided by what each is entitled to: population, need, an agreed share."""
@@ -123,6 +125,7 @@ class PerEntitlement(Derived):
         return 1.0 / min(self.entitlements)
 
 
+@STATUSES.register("envy_of_best")
 @dataclass(frozen=True)
 class EnvyOfBest(Derived):
     """Minus what each stakeholder lacks to the best-off one."""
@@ -137,6 +140,7 @@ class EnvyOfBest(Derived):
         return 2.0
 
 
+@STATUSES.register("pairwise_envy")
 @dataclass(frozen=True)
 class PairwiseEnvy(Derived):
     """Minus the sum of what each stakeholder lacks to everyone who is better off.

@@ -13,7 +13,7 @@ from evenhand._util.arrays import Array, namespace
 from evenhand.errors import BadParameter
 from evenhand.fairness.status.derived import Derived
 from evenhand.fairness.status.received import Returns
-from evenhand.fairness.status.status import State
+from evenhand.fairness.status.status import STATUSES, State
 from evenhand.fairness.trace import Step, Trace
 
 if TYPE_CHECKING:
@@ -52,6 +52,7 @@ class _FiniteCount(Derived):
         """The transformed count after each step, from what the count would be without."""
 
 
+@STATUSES.register("modulo")
 @dataclass(frozen=True)
 class Modulo(_FiniteCount):
     """A status modulo `modulus`: a counter that begins anew. As a memory the counter wraps.
@@ -81,6 +82,7 @@ class Modulo(_FiniteCount):
         return self.modulus
 
 
+@STATUSES.register("capped")
 @dataclass(frozen=True)
 class Capped(_FiniteCount):
     """A status of at most `cap`. As a memory the counter saturates: what exceeds the cap is lost.

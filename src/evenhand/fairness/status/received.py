@@ -11,7 +11,7 @@ import numpy as np
 
 from evenhand._util.arrays import Array, namespace
 from evenhand.errors import BadParameter
-from evenhand.fairness.status.status import State, Status
+from evenhand.fairness.status.status import STATUSES, State, Status
 from evenhand.fairness.trace import Step, Trace
 
 if TYPE_CHECKING:
@@ -26,6 +26,7 @@ class _Running(NamedTuple):
     weight: Any  # γ^(t−1) of the step to come
 
 
+@STATUSES.register("returns")
 @dataclass(frozen=True)
 class Returns(Status):
     """The return so far, G_i = Σ γ^(t−1) r_i; with discount 1 a count or a sum of amounts."""
@@ -63,6 +64,7 @@ class Returns(Status):
         return reward_bound * steps
 
 
+@STATUSES.register("decayed")
 @dataclass(frozen=True)
 class Decayed(Status):
     """Rewards that fade: U_t = λ U_(t−1) + r_t with λ = 2^(−1/half_life)."""
@@ -97,6 +99,7 @@ class Decayed(Status):
         return reward_bound * min(time, 1.0 / (1.0 - self.decay))
 
 
+@STATUSES.register("window")
 @dataclass(frozen=True)
 class Window(Status):
     """What each stakeholder received in the last `length` steps."""
@@ -131,6 +134,7 @@ class Window(Status):
         return reward_bound * min(time, self.length)
 
 
+@STATUSES.register("waiting_time")
 @dataclass(frozen=True)
 class WaitingTime(Status):
     """Minus the number of steps since the stakeholder last received something (or the start)."""

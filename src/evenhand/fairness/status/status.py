@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from evenhand._util.arrays import Array
+from evenhand._util.registry import Registry
 from evenhand.fairness.trace import Step, Trace
 
 if TYPE_CHECKING:
@@ -59,3 +60,6 @@ class Status(ABC):
     def magnitude(self, reward_bound: float, time: int) -> float | None:
         """A bound on |U_i(τ_t)| when no reward exceeds `reward_bound`, or None if none is known."""
         return None
+
+
+STATUSES = Registry("status")

@@ -15,9 +15,8 @@ import jax.numpy as jnp
 import numpy as np
 from gymnasium import spaces
 
-from evenhand.envs import Environment, State, Vaccines, WaitingList
+from evenhand.envs import ENVIRONMENTS, Environment, State, Vaccines, WaitingList
 from evenhand.envs.lending import Bank
-from evenhand.envs.names import ENVIRONMENTS
 from evenhand.errors import BadParameter, NotReset
 from evenhand.interop.gymnasium.rendering import Scene
 

@@ -15,7 +15,7 @@ import jax
 import jax.numpy as jnp
 
 from evenhand._util.tensor_files import named_leaves, read_tensors, with_leaves, write_tensors
-from evenhand.envs.names import ENVIRONMENTS
+from evenhand.envs import ENVIRONMENTS
 from evenhand.errors import BadFile, EvenhandError
 from evenhand.fairness.scheme_file import from_table, from_toml, to_table, to_toml
 from evenhand.learn.deep.agent import DeepAgent
