@@ -42,7 +42,7 @@ def test_a_class_that_is_not_registered_has_no_name():
 
 def test_a_name_that_is_taken_is_refused():
     colours = Registry("colour", {"red": Red})
-    with pytest.raises(BadParameter, match="'red' is registered already, as Red of .*: choose"):
+    with pytest.raises(BadParameter, match=r"'red' is registered already, as Red of .*: choose"):
         colours.register("red", Blue)
     assert colours.get("red") is Red
     colours.register("red", Red)  # as when a notebook cell is run again

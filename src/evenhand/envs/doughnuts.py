@@ -21,6 +21,7 @@ from evenhand.envs.environment import (
     served_or_not,
     subsets,
 )
+from evenhand.fairness.labels import Labels, by_value
 from evenhand.fairness.scheme import FairnessScheme, anytime
 from evenhand.fairness.temporal import Total
 from evenhand.fairness.trace import Override
@@ -108,6 +109,9 @@ class Doughnuts(Environment):
 
     def attributes(self, state: State) -> tuple[Attribute, ...]:
         return (Attribute(state.noise, whole=True),)
+
+    def exchangeable(self) -> Labels:
+        return by_value(self.presence)  # type: ignore[arg-type]  # a tuple once built
 
     def default_scheme(self) -> FairnessScheme:
         return self.nash_scheme()

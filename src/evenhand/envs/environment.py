@@ -21,6 +21,7 @@ import numpy as np
 
 from evenhand._util.arrays import as_float64
 from evenhand.errors import BadParameter, EvenhandError, TooLarge, UnequalLengths
+from evenhand.fairness.labels import Labels, all_different
 from evenhand.fairness.scheme import FairnessScheme, anytime
 from evenhand.fairness.temporal import Total
 from evenhand.fairness.trace import Override, Step
@@ -117,6 +118,15 @@ class Environment(ABC):
     def may_override(self) -> bool:
         """Whether some step may have an override."""
         return type(self).override is not Environment.override
+
+    def exchangeable(self) -> Labels:
+        """A label for each stakeholder, equal for those that the environment treats alike.
+
+        Two stakeholders are alike if exchanging them, in world, noise, action and rewards, changes
+        nothing. Planning merges states that differ only in which of them is which. The default is
+        that all are different, which is always right.
+        """
+        return all_different(self.num_stakeholders)
 
     def attributes(self, state: State) -> tuple[Attribute, ...]:
         """The observation in its parts, for those who code it: see `learn.encoders`."""

@@ -26,6 +26,7 @@ from evenhand.envs.environment import (
 )
 from evenhand.errors import BadParameter
 from evenhand.fairness.groups import Groups
+from evenhand.fairness.labels import Labels, by_value, refine
 from evenhand.fairness.scheme import FairnessScheme, anytime
 from evenhand.fairness.status import GroupTotals
 from evenhand.fairness.temporal import Total
@@ -160,6 +161,10 @@ class Bank(Environment):
     def achieved(self, world: World) -> Bool[Array, ""]:
         """The profit margin."""
         return world.net >= self.least_net
+
+    def exchangeable(self) -> Labels:
+        own = by_value(zip(self.start_credit, self.applying, strict=True))  # type: ignore[arg-type]
+        return refine([own, self.groups.labels(self.num_stakeholders)], self.num_stakeholders)
 
     def default_scheme(self) -> FairnessScheme:
         return self.parity_scheme()

@@ -23,6 +23,7 @@ from evenhand.envs.environment import (
     require_count,
 )
 from evenhand.errors import BadParameter, UnequalLengths
+from evenhand.fairness.labels import Labels, by_value
 from evenhand.fairness.scheme import FairnessScheme, anytime
 from evenhand.fairness.status import PerEntitlement
 from evenhand.fairness.temporal import Total
@@ -120,6 +121,10 @@ class Vaccines(Environment):
         """The supply and what is on its way to each country, relative to the largest supply."""
         amounts = jnp.concatenate((jnp.atleast_1d(state.noise), state.world.in_transit))
         return amounts / max(*self.supplies, 1)
+
+    def exchangeable(self) -> Labels:
+        own = zip(self.populations, self.transport_cost, self.delay, strict=True)  # type: ignore[arg-type]
+        return by_value(own)
 
     def default_scheme(self) -> FairnessScheme:
         return self.same_rate_scheme()

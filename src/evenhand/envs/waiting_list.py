@@ -21,6 +21,7 @@ from evenhand.envs.environment import (
     subsets,
 )
 from evenhand.errors import BadParameter, UnequalLengths
+from evenhand.fairness.labels import Labels, by_value
 from evenhand.fairness.scheme import FairnessScheme, anytime
 from evenhand.fairness.status import StateStatus
 from evenhand.fairness.temporal import Total
@@ -136,6 +137,10 @@ class WaitingList(Environment):
         """Minus the mean wait times the urgency of the class."""
         waits = self.negated_mean_wait(state)
         return waits * namespace(waits).asarray(self.urgencies, dtype=waits.dtype)
+
+    def exchangeable(self) -> Labels:
+        own = zip(self.arrivals, self.urgencies, self.capacity, strict=True)  # type: ignore[arg-type]
+        return by_value(own)
 
     def default_scheme(self) -> FairnessScheme:
         return self.waiting_scheme()

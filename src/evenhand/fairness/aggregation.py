@@ -16,6 +16,7 @@ import numpy as np
 from evenhand._util.arrays import Array, namespace
 from evenhand._util.registry import Registry
 from evenhand.errors import OverridesRefused
+from evenhand.fairness.labels import Exchanging, Labels
 from evenhand.fairness.temporal import Mean, Temporal
 from evenhand.fairness.trace import Override
 from evenhand.fairness.unfairness import unfairness
@@ -27,7 +28,7 @@ if TYPE_CHECKING:
 State = Any
 
 
-class Aggregation(ABC):
+class Aggregation(Exchanging, ABC):
     """The extended aggregation function W_ex, as a map followed by a fold."""
 
     @property
@@ -133,6 +134,9 @@ class TimepointFirst(Aggregation):
     ) -> Float[np.ndarray, " time"]:
         return self.temporal.scan(state, contributions)
 
+    def exchangeable(self, size: int) -> Labels:
+        return self.welfare.exchangeable(size)
+
     def describe(self) -> str:
         return (
             f"Fairness at a time point is {self.welfare.describe()}. "
@@ -144,6 +148,8 @@ class TimepointFirst(Aggregation):
 @dataclass(frozen=True)
 class BalancedUnfairness(Aggregation):
     """Section 4.2.1: −Σ_i (overall unfairness to i)². Later favour makes good for before."""
+
+    symmetric = True
 
     def contribute(
         self, statuses: Float[Array, "*batch n"], override: Override | None

@@ -15,6 +15,7 @@ import numpy as np
 from evenhand._util.arrays import Array, namespace
 from evenhand._util.registry import Registry
 from evenhand.errors import BadParameter, CannotStream
+from evenhand.fairness.labels import Exchanging
 from evenhand.fairness.trace import Step, Trace
 
 if TYPE_CHECKING:
@@ -23,7 +24,7 @@ if TYPE_CHECKING:
 State = Any
 
 
-class Filter(ABC):
+class Filter(Exchanging, ABC):
     """The filter function B, as a fold."""
 
     @property
@@ -67,6 +68,8 @@ FILTERS = Registry("filter")
 class Always(Filter):
     """Anytime fairness: every time point."""
 
+    symmetric = True
+
     def init(self) -> State:
         return ()
 
@@ -87,6 +90,8 @@ class Always(Filter):
 @dataclass(frozen=True)
 class Every(Filter):
     """Periodic fairness: the time points p, 2p, …, ⌊T/p⌋·p."""
+
+    symmetric = True
 
     period: int
 
@@ -119,6 +124,8 @@ class Every(Filter):
 class Final(Filter):
     """Long-term fairness: the last time point alone. So far, that is the present one."""
 
+    symmetric = True
+
     @property
     def assesses_end(self) -> bool:
         return True
@@ -144,6 +151,8 @@ class AfterEach(Filter):
     A step that completes several amounts at once is one assessment. A correction that takes
     something back makes no assessment, and what it took must be distributed again first.
     """
+
+    symmetric = True
 
     amount: float
 

@@ -18,12 +18,13 @@ from evenhand._util.arrays import Array, as_float64, namespace
 from evenhand._util.registry import Registry
 from evenhand.errors import BadParameter, NegativeStatus, WeightsDoNotFit
 from evenhand.fairness.groups import Groups
+from evenhand.fairness.labels import Exchanging, Labels, all_alike
 
 if TYPE_CHECKING:
     from jaxtyping import Float
 
 
-class Welfare(ABC):
+class Welfare(Exchanging, ABC):
     """The aggregation function W over stakeholders (or over time points, see `temporal`)."""
 
     @abstractmethod
@@ -82,6 +83,8 @@ def require_defined(
 class Utilitarian(Welfare):
     """The sum of statuses, Util(u) = Σ u_i."""
 
+    symmetric = True
+
     def __call__(self, values: Float[Array, "*batch n"]) -> Float[Array, "*batch"]:
         return namespace(values).sum(values, axis=-1)
 
@@ -101,6 +104,8 @@ class Utilitarian(Welfare):
 class Average(Welfare):
     """The mean of statuses."""
 
+    symmetric = True
+
     def __call__(self, values: Float[Array, "*batch n"]) -> Float[Array, "*batch"]:
         return namespace(values).mean(values, axis=-1)
 
@@ -116,6 +121,8 @@ class Average(Welfare):
 class Rawls(Welfare):
     """The status of the worst-off, Rawls(u) = min u_i."""
 
+    symmetric = True
+
     def __call__(self, values: Float[Array, "*batch n"]) -> Float[Array, "*batch"]:
         return namespace(values).min(values, axis=-1)
 
@@ -130,6 +137,8 @@ class Rawls(Welfare):
 @dataclass(frozen=True)
 class Nash(Welfare):
     """The product of statuses, Nash(u) = Π u_i. Of many or large statuses take `LogNash`."""
+
+    symmetric = True
 
     def __call__(self, values: Float[Array, "*batch n"]) -> Float[Array, "*batch"]:
         return namespace(values).prod(values, axis=-1)
@@ -149,6 +158,8 @@ class Nash(Welfare):
 @dataclass(frozen=True)
 class LogNash(Welfare):
     """Section 6.1: log Nash(u + 1) = Σ log(u_i + offset), with the paper's offset of 1."""
+
+    symmetric = True
 
     offset: float = 1.0
 
@@ -194,6 +205,8 @@ class LogNash(Welfare):
 class GeneralisedGini(Welfare):
     """Σ w_k u_(k) over statuses in ascending order, with weights that do not increase."""
 
+    symmetric = True
+
     weights: tuple[float, ...]
 
     def __post_init__(self) -> None:
@@ -232,6 +245,8 @@ class GeneralisedGini(Welfare):
 class GiniWelfare(Welfare):
     """mean(u) · (1 − Gini(u)): the generalised Gini welfare with weights (2(n − k) + 1)/n²."""
 
+    symmetric = True
+
     def __call__(self, values: Float[Array, "*batch n"]) -> Float[Array, "*batch"]:
         size = values.shape[-1]
         weights = tuple((2 * (size - k) + 1) / size**2 for k in range(1, size + 1))
@@ -248,6 +263,8 @@ class GiniWelfare(Welfare):
 @dataclass(frozen=True)
 class AlphaFair(Welfare):
     """Σ u^(1−α)/(1−α), and Σ log u for α = 1: utilitarian at 0, towards Rawls as α grows."""
+
+    symmetric = True
 
     alpha: float
     offset: float = 0.0
@@ -293,6 +310,8 @@ class AlphaFair(Welfare):
 class Jain(Welfare):
     """Jain's index (Σ u)² / (n Σ u²): 1 when all are equal, 1/n when one has everything."""
 
+    symmetric = True
+
     def __call__(self, values: Float[Array, "*batch n"]) -> Float[Array, "*batch"]:
         xp = namespace(values)
         largest = xp.max(values, axis=-1, keepdims=True)
@@ -315,6 +334,8 @@ class Jain(Welfare):
 @dataclass(frozen=True)
 class Equality(Welfare):
     """Section 4: 1 just in case all statuses are equal (to a tolerance), otherwise 0."""
+
+    symmetric = True
 
     tolerance: float = 0.0
 
@@ -359,6 +380,9 @@ class Parity(Welfare):
         totals = values if self.groups is None else self.groups.totals(values)
         return xp.min(totals, axis=-1) - xp.max(totals, axis=-1)
 
+    def exchangeable(self, size: int) -> Labels:
+        return all_alike(size) if self.groups is None else self.groups.labels(size)
+
     def describe(self) -> str:
         between = "groups" if self.groups is None else f"groups {', '.join(self.groups.names)}"
         return f"minus the gap between {between} (parity)"
@@ -371,6 +395,8 @@ class Parity(Welfare):
 @dataclass(frozen=True)
 class NegativeVariance(Welfare):
     """Minus the (population) variance of statuses."""
+
+    symmetric = True
 
     def __call__(self, values: Float[Array, "*batch n"]) -> Float[Array, "*batch"]:
         return -namespace(values).var(values, axis=-1)

@@ -17,6 +17,7 @@ from evenhand._util.arrays import Array, namespace
 from evenhand._util.registry import Registry
 from evenhand.errors import BadParameter
 from evenhand.fairness.groups import Groups
+from evenhand.fairness.labels import Exchanging, Labels, refine
 from evenhand.fairness.status import Decayed, Status, Window
 from evenhand.fairness.trace import Step
 from evenhand.memory.attribute import Attribute
@@ -27,7 +28,7 @@ if TYPE_CHECKING:
 Value = Any  # a memory state m: an array, or a tuple of memory states
 
 
-class Memory(ABC):
+class Memory(Exchanging, ABC):
     """Definition "memory augmentation": m_init and μ, the set M being whatever they reach."""
 
     @abstractmethod
@@ -72,6 +73,8 @@ MEMORIES = Registry("memory")
 class Full(Memory):
     """Everything each stakeholder has received so far."""
 
+    symmetric = True
+
     def init(self, num_stakeholders: int) -> Value:
         return np.zeros(num_stakeholders)
 
@@ -90,6 +93,8 @@ class Full(Memory):
 class Min(Memory):
     """Each stakeholder's lead over the one who has received least."""
 
+    symmetric = True
+
     def init(self, num_stakeholders: int) -> Value:
         return np.zeros(num_stakeholders)
 
@@ -107,6 +112,8 @@ class Min(Memory):
 @dataclass(frozen=True)
 class Reset(Memory):
     """What each has received since all were last equal: it counts from zero again then."""
+
+    symmetric = True
 
     def init(self, num_stakeholders: int) -> Value:
         return np.zeros(num_stakeholders)
@@ -140,6 +147,9 @@ class GroupFull(Memory):
     def implied_status(self, memory: Value) -> Float[Array, " status"]:
         return memory
 
+    def exchangeable(self, size: int) -> Labels:
+        return self.groups.labels(size)
+
     def attributes(self, memory: Value, horizon: int, size: int) -> tuple[Attribute, ...]:
         return _received(memory, horizon, self.groups)
 
@@ -166,6 +176,9 @@ class GroupDifference(Memory):
 
     def implied_status(self, memory: Value) -> Float[Array, " status"]:
         return memory
+
+    def exchangeable(self, size: int) -> Labels:
+        return self.groups.labels(size)
 
     def attributes(self, memory: Value, horizon: int, size: int) -> tuple[Attribute, ...]:
         return _received(memory, horizon, self.groups)
@@ -198,6 +211,8 @@ class LastWinner(Memory):
 @dataclass(frozen=True)
 class Clock(Memory):
     """The number of steps so far, modulo `period`."""
+
+    symmetric = True
 
     period: int
 
@@ -234,6 +249,9 @@ class OfStatus(Memory):
     def implied_status(self, memory: Value) -> Float[Array, " status"]:
         return self.status.value(memory)
 
+    def exchangeable(self, size: int) -> Labels:
+        return self.status.exchangeable(size)
+
     def attributes(self, memory: Value, horizon: int, size: int) -> tuple[Attribute, ...]:
         return tuple(Attribute(leaf, 0, horizon) for leaf in _leaves(memory))
 
@@ -255,6 +273,8 @@ def recent(length: int) -> OfStatus:
 @dataclass(frozen=True)
 class Nothing(Memory):
     """No memory: the present state alone."""
+
+    symmetric = True
 
     def init(self, num_stakeholders: int) -> Value:
         return np.zeros(0)
@@ -299,6 +319,9 @@ class Product(Memory):
             return part
         changed = self.parts[claim].imagined(memory[claim], part)
         return (*memory[:claim], changed, *memory[claim + 1 :])
+
+    def exchangeable(self, size: int) -> Labels:
+        return refine([part.exchangeable(size) for part in self.parts], size)
 
     def attributes(self, memory: Value, horizon: int, size: int) -> tuple[Attribute, ...]:
         pairs = zip(self.parts, memory, strict=True)

@@ -28,7 +28,6 @@ from evenhand.memory.memory import (
     Product,
     Reset,
 )
-from evenhand.planning.symmetry import alike
 from evenhand.problem.problem import Problem
 
 DEEP_METHOD_LINES = {
@@ -136,7 +135,7 @@ def _best(env: Environment, method: str, memory: Memory, proposal: Proposal) -> 
             "target": PolyakUpdate(0.003),
             "exploration": Exploration(start=1.0, factor=0.9, floor=0.1),
         }
-        labels = alike(env, env.num_stakeholders)
+        labels = env.exchangeable()
         network = EquivariantMLP((32, 32), kinds=labels if len(set(labels)) > 1 else ())
     else:
         memory = Product((memory, Clock(env.horizon + 1)))

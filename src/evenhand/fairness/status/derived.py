@@ -12,6 +12,7 @@ import numpy as np
 from evenhand._util.arrays import Array, as_float64, namespace
 from evenhand.errors import WeightsDoNotFit, ZeroEntitlement
 from evenhand.fairness.groups import Groups
+from evenhand.fairness.labels import Labels, by_value, refine
 from evenhand.fairness.status.received import Returns
 from evenhand.fairness.status.status import STATUSES, State, Status
 from evenhand.fairness.trace import Step, Trace
@@ -55,6 +56,14 @@ class Derived(Status):
     def names(self, stakeholders: Sequence[str]) -> tuple[str, ...]:
         return self.of.names(stakeholders)
 
+    def exchangeable(self, size: int) -> Labels:
+        """Those that the inner status treats alike, where the transformation does (`symmetric`)."""
+        return refine([self.of.exchangeable(size), super().exchangeable(size)], size)
+
+    @property
+    def per_stakeholder(self) -> bool:
+        return self.of.per_stakeholder
+
     def magnitude(self, reward_bound: float, time: int) -> float | None:
         inner, stretch = self.of.magnitude(reward_bound, time), self.stretch()
         return None if inner is None or stretch is None else stretch * inner
@@ -82,6 +91,13 @@ class GroupTotals(Derived):
 
     def names(self, stakeholders: Sequence[str]) -> tuple[str, ...]:
         return self.groups.names
+
+    def exchangeable(self, size: int) -> Labels:
+        return refine([self.of.exchangeable(size), self.groups.labels(size)], size)
+
+    @property
+    def per_stakeholder(self) -> bool:
+        return False
 
     def describe(self) -> str:
         return f"{self.of.describe()}, summed by group ({', '.join(self.groups.names)})"
@@ -118,6 +134,12 @@ class PerEntitlement(Derived):
     def transform(self, values: Float[Array, "*batch inner"]) -> Float[Array, "*batch status"]:
         return values / namespace(values).asarray(self.entitlements, dtype=values.dtype)
 
+    def exchangeable(self, size: int) -> Labels:
+        inner = self.of.exchangeable(size)
+        if len(self.entitlements) != size:  # of groups, which the inner status has kept apart
+            return inner
+        return refine([inner, by_value(self.entitlements)], size)
+
     def describe(self) -> str:
         return f"{self.of.describe()}, per unit of entitlement"
 
@@ -129,6 +151,8 @@ class PerEntitlement(Derived):
 @dataclass(frozen=True)
 class EnvyOfBest(Derived):
     """Minus what each stakeholder lacks to the best-off one."""
+
+    symmetric = True
 
     def transform(self, values: Float[Array, "*batch inner"]) -> Float[Array, "*batch status"]:
         return values - namespace(values).max(values, axis=-1, keepdims=True)
@@ -147,6 +171,8 @@ class PairwiseEnvy(Derived):
 
     Sorted, Σ_j max(0, u_j − u_i) is a suffix sum: n·log n work instead of n².
     """
+
+    symmetric = True
 
     def transform(self, values: Float[Array, "*batch inner"]) -> Float[Array, "*batch status"]:
         xp = namespace(values)

@@ -29,6 +29,8 @@ class _FiniteCount(Derived):
     keeps its own state, and what is carried is finite if that is.
     """
 
+    symmetric = True
+
     @property
     def counts(self) -> bool:
         """Whether it is a plain count, whose transformed total can stand in for the total."""

@@ -31,6 +31,8 @@ class _Running(NamedTuple):
 class Returns(Status):
     """The return so far, G_i = Σ γ^(t−1) r_i; with discount 1 a count or a sum of amounts."""
 
+    symmetric = True
+
     discount: float = 1.0
 
     def __post_init__(self) -> None:
@@ -69,6 +71,8 @@ class Returns(Status):
 class Decayed(Status):
     """Rewards that fade: U_t = λ U_(t−1) + r_t with λ = 2^(−1/half_life)."""
 
+    symmetric = True
+
     half_life: float
 
     def __post_init__(self) -> None:
@@ -104,6 +108,8 @@ class Decayed(Status):
 class Window(Status):
     """What each stakeholder received in the last `length` steps."""
 
+    symmetric = True
+
     length: int
 
     def __post_init__(self) -> None:
@@ -138,6 +144,8 @@ class Window(Status):
 @dataclass(frozen=True)
 class WaitingTime(Status):
     """Minus the number of steps since the stakeholder last received something (or the start)."""
+
+    symmetric = True
 
     def init(self, num_stakeholders: int) -> State:
         return np.zeros(num_stakeholders)

@@ -15,6 +15,7 @@ import numpy as np
 
 from evenhand._util.arrays import Array
 from evenhand._util.registry import Registry
+from evenhand.fairness.labels import Exchanging
 from evenhand.fairness.trace import Step, Trace
 
 if TYPE_CHECKING:
@@ -23,7 +24,7 @@ if TYPE_CHECKING:
 State = Any  # whatever the status carries from step to step: a tuple of arrays
 
 
-class Status(ABC):
+class Status(Exchanging, ABC):
     """The stakeholder status function U, as a fold over the steps of a trace."""
 
     @property
@@ -56,6 +57,11 @@ class Status(ABC):
     def names(self, stakeholders: Sequence[str]) -> tuple[str, ...]:
         """What the entries of the status vector are called."""
         return tuple(stakeholders)
+
+    @property
+    def per_stakeholder(self) -> bool:
+        """Whether entry i of the status vector is stakeholder i, and not a group, say."""
+        return True
 
     def magnitude(self, reward_bound: float, time: int) -> float | None:
         """A bound on |U_i(τ_t)| when no reward exceeds `reward_bound`, or None if none is known."""
