@@ -14,7 +14,7 @@ from evenhand.errors import WeightsDoNotFit, ZeroEntitlement
 from evenhand.fairness.groups import Groups
 from evenhand.fairness.labels import Labels, by_value, refine
 from evenhand.fairness.status.received import Returns
-from evenhand.fairness.status.status import STATUSES, State, Status
+from evenhand.fairness.status.status import STATUSES, DeclaredRegularity, State, Status
 from evenhand.fairness.trace import Step, Trace
 
 if TYPE_CHECKING:
@@ -64,6 +64,11 @@ class Derived(Status):
     def per_stakeholder(self) -> bool:
         return self.of.per_stakeholder
 
+    def value_regular(self) -> DeclaredRegularity:
+        # Of a status that is not value-regular a function still may be, as a remainder is.
+        inner = self.of.value_regular()
+        return _computed(inner) if inner.regular else DeclaredRegularity()
+
     def magnitude(self, reward_bound: float, time: int) -> float | None:
         inner, stretch = self.of.magnitude(reward_bound, time), self.stretch()
         return None if inner is None or stretch is None else stretch * inner
@@ -73,9 +78,20 @@ class Derived(Status):
         return None
 
 
+class _Comparing(Derived):
+    """What has no bound has none when it is summed or compared: it is as regular as the inner."""
+
+    def value_regular(self) -> DeclaredRegularity:
+        return _computed(self.of.value_regular())
+
+
+def _computed(inner: DeclaredRegularity) -> DeclaredRegularity:
+    return DeclaredRegularity(inner.regular, f"it is computed from another: {inner.reason}")
+
+
 @STATUSES.register("group_totals")
 @dataclass(frozen=True)
-class GroupTotals(Derived):
+class GroupTotals(_Comparing):
     """The sum over each group: the groups are the stakeholders that are judged."""
 
     groups: Groups
@@ -108,7 +124,7 @@ class GroupTotals(Derived):
 
 @STATUSES.register("per_entitlement")
 @dataclass(frozen=True)
-class PerEntitlement(Derived):
+class PerEntitlement(_Comparing):
     """A status divided by what each is entitled to: population, need, an agreed share."""
 
     entitlements: tuple[float, ...]
@@ -149,7 +165,7 @@ class PerEntitlement(Derived):
 
 @STATUSES.register("envy_of_best")
 @dataclass(frozen=True)
-class EnvyOfBest(Derived):
+class EnvyOfBest(_Comparing):
     """Minus what each stakeholder lacks to the best-off one."""
 
     symmetric = True
@@ -166,7 +182,7 @@ class EnvyOfBest(Derived):
 
 @STATUSES.register("pairwise_envy")
 @dataclass(frozen=True)
-class PairwiseEnvy(Derived):
+class PairwiseEnvy(_Comparing):
     """Minus the sum of what each stakeholder lacks to everyone who is better off.
 
     Sorted, Σ_j max(0, u_j − u_i) is a suffix sum: n·log n work instead of n².

@@ -13,7 +13,7 @@ from evenhand._util.arrays import Array, namespace
 from evenhand.errors import BadParameter
 from evenhand.fairness.status.derived import Derived
 from evenhand.fairness.status.received import Returns
-from evenhand.fairness.status.status import STATUSES, State
+from evenhand.fairness.status.status import STATUSES, DeclaredRegularity, State
 from evenhand.fairness.trace import Step, Trace
 
 if TYPE_CHECKING:
@@ -80,6 +80,12 @@ class Modulo(_FiniteCount):
     def describe(self) -> str:
         return f"{self.of.describe()}, modulo {self.modulus}"
 
+    def value_regular(self) -> DeclaredRegularity:
+        if not self.counts:
+            return super().value_regular()
+        values = f"{self.modulus} values a stakeholder"
+        return DeclaredRegularity(True, f"a count modulo {self.modulus} takes {values}")
+
     def magnitude(self, reward_bound: float, time: int) -> float:
         return self.modulus
 
@@ -113,6 +119,12 @@ class Capped(_FiniteCount):
 
     def describe(self) -> str:
         return f"{self.of.describe()}, but no more than {self.cap:g}"
+
+    def value_regular(self) -> DeclaredRegularity:
+        if not self.counts:
+            return super().value_regular()
+        why = f"a count capped at {self.cap:g} is bounded where no amount is negative"
+        return DeclaredRegularity(True, why)
 
     def magnitude(self, reward_bound: float, time: int) -> float | None:
         return self.of.magnitude(reward_bound, time)

@@ -11,7 +11,7 @@ import numpy as np
 
 from evenhand._util.arrays import Array, namespace
 from evenhand.errors import BadParameter
-from evenhand.fairness.status.status import STATUSES, State, Status
+from evenhand.fairness.status.status import STATUSES, DeclaredRegularity, State, Status
 from evenhand.fairness.trace import Step, Trace
 
 if TYPE_CHECKING:
@@ -61,6 +61,15 @@ class Returns(Status):
             return "what it has received so far"
         return f"what it has received so far, step t discounted by {self.discount:g}^(t−1)"
 
+    def value_regular(self) -> DeclaredRegularity:
+        if self.discount == 1.0:
+            why = "a sum grows without bound; with a horizon it is value-regular"
+        else:
+            why = (
+                "discounted returns take a new value at any length; with a horizon they are finite"
+            )
+        return DeclaredRegularity(False, why)
+
     def magnitude(self, reward_bound: float, time: int) -> float:
         steps = time if self.discount == 1.0 else (1 - self.discount**time) / (1 - self.discount)
         return reward_bound * steps
@@ -99,6 +108,10 @@ class Decayed(Status):
     def describe(self) -> str:
         return f"what it has received, fading by half every {self.half_life:g} steps"
 
+    def value_regular(self) -> DeclaredRegularity:
+        why = "what fades never quite goes, so that every length brings new values"
+        return DeclaredRegularity(False, why)
+
     def magnitude(self, reward_bound: float, time: int) -> float:
         return reward_bound * min(time, 1.0 / (1.0 - self.decay))
 
@@ -136,6 +149,10 @@ class Window(Status):
     def describe(self) -> str:
         return f"what it has received in the last {self.length} steps"
 
+    def value_regular(self) -> DeclaredRegularity:
+        why = f"the last {self.length} steps are one of finitely many strings"
+        return DeclaredRegularity(True, why)
+
     def magnitude(self, reward_bound: float, time: int) -> float:
         return reward_bound * min(time, self.length)
 
@@ -165,6 +182,10 @@ class WaitingTime(Status):
 
     def describe(self) -> str:
         return "minus the steps it has waited since it last received something"
+
+    def value_regular(self) -> DeclaredRegularity:
+        why = "a wait grows without bound; with a horizon it is value-regular"
+        return DeclaredRegularity(False, why)
 
     def magnitude(self, reward_bound: float, time: int) -> float:
         return time

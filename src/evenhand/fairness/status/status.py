@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -22,6 +22,17 @@ if TYPE_CHECKING:
     from jaxtyping import Float
 
 State = Any  # whatever the status carries from step to step: a tuple of arrays
+
+
+class DeclaredRegularity(NamedTuple):
+    """Definition "value-regular": what a status says of itself, with its reason.
+
+    True holds for every finite set of events whose amounts are whole numbers; False says that for
+    some such set no finite memory will do; None: it does not say.
+    """
+
+    regular: bool | None = None
+    reason: str = "it does not say; pass events= to examine it"
 
 
 class Status(Exchanging, ABC):
@@ -62,6 +73,10 @@ class Status(Exchanging, ABC):
     def per_stakeholder(self) -> bool:
         """Whether entry i of the status vector is stakeholder i, and not a group, say."""
         return True
+
+    def value_regular(self) -> DeclaredRegularity:
+        """Whether a finite memory suffices for it, as far as it knows without seeing events."""
+        return DeclaredRegularity()
 
     def magnitude(self, reward_bound: float, time: int) -> float | None:
         """A bound on |U_i(τ_t)| when no reward exceeds `reward_bound`, or None if none is known."""
