@@ -132,7 +132,7 @@ def _problem(
     from evenhand.errors import BadParameter
     from evenhand.memory.memory import Full, GroupDifference
     from evenhand.problem.problem import Problem
-    from evenhand.problem.reward import bounded_reward_like, reward_like
+    from evenhand.problem.reward import is_sum_of_rewards
 
     kind = ENVIRONMENTS.get(name)
     options: dict[str, Any] = {} if horizon is None else {"horizon": horizon}
@@ -144,7 +144,7 @@ def _problem(
         raise BadParameter(f"--stakeholders and --presence are for doughnuts, not for {name}.")
     environment = kind(**options)
     scheme = _scheme(environment, discount, scheme_file)
-    is_sum = reward_like(scheme).holds or bounded_reward_like(scheme).holds
+    is_sum = is_sum_of_rewards(scheme)
     if scheme_file is None and isinstance(environment, Lending):
         return Problem(environment, scheme, GroupDifference(environment.groups)), True
     return Problem(environment, scheme, Full(), augment_with_score=not is_sum), False

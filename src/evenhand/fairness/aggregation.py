@@ -46,6 +46,11 @@ class Aggregation(Exchanging, ABC):
         """Whether an override has a place in it; only timepoint-first aggregations have one."""
         return False
 
+    @property
+    def running_state(self) -> str:
+        """What has to be carried from step to step to know it, as a noun phrase."""
+        return "its running state"
+
     def require_fit(self, size: int) -> None:
         """Refuse a status vector of a size that does not fit."""
 
@@ -105,6 +110,10 @@ class TimepointFirst(Aggregation):
     def takes_overrides(self) -> bool:
         return True
 
+    @property
+    def running_state(self) -> str:
+        return self.temporal.running_state
+
     def require_fit(self, size: int) -> None:
         self.welfare.require_fit(size)
 
@@ -150,6 +159,10 @@ class BalancedUnfairness(Aggregation):
     """Section 4.2.1: −Σ_i (overall unfairness to i)². Later favour makes good for before."""
 
     symmetric = True
+
+    @property
+    def running_state(self) -> str:
+        return "everyone's running unfairness"
 
     def contribute(
         self, statuses: Float[Array, "*batch n"], override: Override | None

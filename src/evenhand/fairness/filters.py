@@ -37,6 +37,15 @@ class Filter(Exchanging, ABC):
         """Whether the last time point is assessed because it is the last."""
         return False
 
+    @property
+    def always(self) -> bool:
+        """Whether every time point is assessed."""
+        return False
+
+    def may_fire_within(self, steps: int) -> bool:
+        """Whether an episode of so many steps can have an assessment, as far as is known."""
+        return True
+
     @abstractmethod
     def init(self) -> State: ...
 
@@ -70,6 +79,10 @@ class Always(Filter):
 
     symmetric = True
 
+    @property
+    def always(self) -> bool:
+        return True
+
     def init(self) -> State:
         return ()
 
@@ -98,6 +111,13 @@ class Every(Filter):
     def __post_init__(self) -> None:
         if isinstance(self.period, bool) or self.period != int(self.period) or self.period < 1:
             raise BadParameter(f"period is {self.period!r}: it must be a whole number from 1.")
+
+    @property
+    def always(self) -> bool:
+        return self.period == 1
+
+    def may_fire_within(self, steps: int) -> bool:
+        return self.period <= steps
 
     def init(self) -> State:
         return np.zeros((), dtype=np.int32)

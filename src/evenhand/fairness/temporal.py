@@ -37,6 +37,16 @@ class Temporal(ABC):
         """The value for no assessment at all, where the definition has one."""
         return None
 
+    @property
+    def sum_discount(self) -> float | None:
+        """The γ of the sum Σ_j γ^(j−1) w_j that it is, or None where it is no such sum."""
+        return None
+
+    @property
+    def running_state(self) -> str:
+        """What has to be carried from step to step to know it, as a noun phrase."""
+        return "its running state"
+
     @abstractmethod
     def init(self) -> State: ...
 
@@ -71,6 +81,10 @@ TEMPORALS = Registry("temporal")
 class Last(Temporal):
     """Long-term fairness: the last value alone, w_k."""
 
+    @property
+    def running_state(self) -> str:
+        return "the latest assessment"
+
     def init(self) -> State:
         return np.zeros(())
 
@@ -99,6 +113,10 @@ class Total(Temporal):
     def empty(self) -> float:
         return 0.0
 
+    @property
+    def sum_discount(self) -> float:
+        return 1.0
+
     def init(self) -> State:
         return np.zeros(())
 
@@ -122,6 +140,10 @@ class Total(Temporal):
 @dataclass(frozen=True)
 class Mean(Temporal):
     """The average of w_1, …, w_k."""
+
+    @property
+    def running_state(self) -> str:
+        return "a running total and count"
 
     def init(self) -> State:
         return np.zeros(()), np.zeros(())
@@ -157,6 +179,14 @@ class Discounted(Temporal):
         if not 0.0 < self.discount <= 1.0:
             raise BadParameter(f"discount is {self.discount}: it must lie in (0, 1].")
 
+    @property
+    def sum_discount(self) -> float:
+        return self.discount
+
+    @property
+    def running_state(self) -> str:
+        return "the discount of the next assessment"
+
     def init(self) -> State:
         return np.zeros(()), np.ones(())
 
@@ -184,6 +214,10 @@ class Discounted(Temporal):
 @dataclass(frozen=True)
 class Worst(Temporal):
     """Rawlsian with respect to time: the worst-off time point, min w_j."""
+
+    @property
+    def running_state(self) -> str:
+        return "a running minimum"
 
     def init(self) -> State:
         return np.full((), math.inf)
@@ -218,6 +252,10 @@ class OverTime(Temporal):
     @property
     def keeps_history(self) -> bool:
         return not self.welfare.additive
+
+    @property
+    def running_state(self) -> str:
+        return "the running sum of its terms"
 
     def init(self) -> State:
         return () if self.keeps_history else np.zeros(())

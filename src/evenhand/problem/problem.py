@@ -12,7 +12,6 @@ import numpy as np
 
 from evenhand._util.arrays import Array
 from evenhand.errors import BadParameter, MemoryDoesNotPay, OverridesRefused
-from evenhand.fairness.filters import Every
 from evenhand.fairness.scheme import FairnessScheme
 from evenhand.fairness.trace import Step
 from evenhand.memory.memory import Full, Memory
@@ -72,7 +71,7 @@ class Problem:
                 "environment without, or use TimepointFirst."
             )
         horizon, filter_ = self.environment.horizon, self.scheme.filter
-        never = isinstance(filter_, Every) and filter_.period > horizon
+        never = not filter_.may_fire_within(horizon)
         if never and self.scheme.empty is None and self.scheme.aggregation.empty is None:
             raise BadParameter(
                 f"fairness is assessed {filter_.describe()} and there are only {horizon}: choose "

@@ -64,6 +64,10 @@ class Derived(Status):
     def per_stakeholder(self) -> bool:
         return self.of.per_stakeholder
 
+    @property
+    def is_sum(self) -> bool:
+        return self.of.is_sum
+
     def value_regular(self) -> DeclaredRegularity:
         # Of a status that is not value-regular a function still may be, as a remainder is.
         inner = self.of.value_regular()

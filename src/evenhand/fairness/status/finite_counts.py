@@ -36,6 +36,10 @@ class _FiniteCount(Derived):
         """Whether it is a plain count, whose transformed total can stand in for the total."""
         return isinstance(self.of, Returns) and self.of.discount == 1.0
 
+    @property
+    def is_sum(self) -> bool:
+        return False  # what a cap cuts off on the way depends on the way
+
     def update(self, state: State, step: Step) -> State:
         state = self.of.update(state, step)
         return state._replace(total=self.transform(state.total)) if self.counts else state

@@ -61,6 +61,10 @@ class Returns(Status):
             return "what it has received so far"
         return f"what it has received so far, step t discounted by {self.discount:g}^(t−1)"
 
+    @property
+    def is_sum(self) -> bool:
+        return self.discount == 1.0
+
     def value_regular(self) -> DeclaredRegularity:
         if self.discount == 1.0:
             why = "a sum grows without bound; with a horizon it is value-regular"

@@ -74,6 +74,11 @@ class Status(Exchanging, ABC):
         """Whether entry i of the status vector is stakeholder i, and not a group, say."""
         return True
 
+    @property
+    def is_sum(self) -> bool:
+        """Whether it depends only on what each received in all, so that steps may be merged."""
+        return False
+
     def value_regular(self) -> DeclaredRegularity:
         """Whether a finite memory suffices for it, as far as it knows without seeing events."""
         return DeclaredRegularity()
