@@ -117,10 +117,10 @@ def variants(memory: str | None, proposal: str | None) -> dict[str, Any]:
     """Another memory and proposal, by name, with their default parameters."""
     from evenhand.fairness.scheme_file import from_table
     from evenhand.learn.proposals import PROPOSALS
-    from evenhand.memory.memory import MEMORIES
+    from evenhand.memory.memory_file import memory_from_table
 
     return {
-        "memory": None if memory is None else from_table(memory, MEMORIES, "memory"),
+        "memory": None if memory is None else memory_from_table(memory),
         "proposal": None if proposal is None else from_table(proposal, PROPOSALS, "proposal"),
     }
 

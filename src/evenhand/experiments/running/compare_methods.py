@@ -32,9 +32,9 @@ from evenhand.fairness.scheme import anytime
 from evenhand.fairness.scheme_file import to_table
 from evenhand.fairness.temporal import Total
 from evenhand.fairness.welfare import WelfareFunction
-from evenhand.learn.policies.policy_files import memory_table
 from evenhand.learn.proposals import PROPOSALS, Proposal
 from evenhand.memory.memory import Memory
+from evenhand.memory.memory_file import memory_to_table
 from evenhand.planning import regret
 from evenhand.planning.evaluation import evaluate
 from evenhand.problem.problem import Problem
@@ -198,7 +198,7 @@ def compare(
         "steps": every * EVALUATIONS,
         "every": every,
         "deep": deep,
-        "memory": None if memory is None else memory_table(memory),
+        "memory": None if memory is None else memory_to_table(memory),
         "proposal": None if proposal is None else to_table(proposal, PROPOSALS),
         "settings": dict(settings or {}),
     }
