@@ -108,7 +108,7 @@ def test_plan_takes_a_scheme_file_and_saves(tmp_path):
         (("dougnuts",), "did you mean 'doughnuts'"),
         (("doughnuts", "--presence", "often"), "give one number, or one each"),
         (("doughnuts", "--presence", "1.5"), "between 0 and 1"),
-        (("lending", "--presence", "0.5"), "for doughnuts, not for lending"),
+        (("lending", "--presence", "0.5"), "lending has no --presence: it takes --horizon"),
         (("lending_gaussian",), "outcomes cannot be listed"),
         (("doughnuts", "--scheme", "none.toml"), "none.toml cannot be read"),
         (("doughnuts", "--discount", "1.5"), "discount is 1.5"),

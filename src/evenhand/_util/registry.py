@@ -11,6 +11,7 @@ from collections.abc import Callable, Mapping
 from types import MappingProxyType
 from typing import Any, TypeVar, overload
 
+from evenhand._util import plugins
 from evenhand.errors import BadParameter, UnknownName
 
 C = TypeVar("C", bound=type)
@@ -53,10 +54,13 @@ class Registry:
                 f"{known.__module__}: choose another name."
             )
         self._classes[name] = cls
+        plugins.note_module(cls.__module__)
         return cls
 
     def get(self, name: str) -> type:
         """The class of a name; the error for an unknown name suggests the nearest one."""
+        if name not in self._classes and plugins.load_plugins():
+            return self.get(name)
         if name not in self._classes:
             near = difflib.get_close_matches(name, self._classes, n=1)
             known = ", ".join(self._classes)
@@ -69,7 +73,8 @@ class Registry:
         return next((name for name, cls in self._classes.items() if type(thing) is cls), None)
 
     def lines(self) -> dict[str, str]:
-        """Each name with the first line of its class's documentation."""
+        """Each name with the first line of its class's documentation, plugins included."""
+        plugins.load_plugins()
         return {name: (cls.__doc__ or "").split("\n")[0] for name, cls in self._classes.items()}
 
 

@@ -24,6 +24,7 @@ from evenhand.envs.environment import (
     served_or_not,
     subsets,
 )
+from evenhand.envs.recipe import BestRecipe, Learning, PaperRecipe, Recipe
 from evenhand.errors import BadParameter
 from evenhand.fairness.groups import Groups
 from evenhand.fairness.labels import Labels, by_value, refine
@@ -33,6 +34,7 @@ from evenhand.fairness.temporal import Total
 from evenhand.fairness.trace import Override
 from evenhand.fairness.welfare import Parity
 from evenhand.memory.attribute import Attribute
+from evenhand.memory.memory import GroupDifference, GroupFull, Memory, Nothing
 from evenhand.problem.environment_like import ENVIRONMENTS
 
 if TYPE_CHECKING:
@@ -165,6 +167,44 @@ class Bank(Environment):
     def exchangeable(self) -> Labels:
         own = by_value(zip(self.start_credit, self.applying, strict=True))  # type: ignore[arg-type]
         return refine([own, self.groups.labels(self.num_stakeholders)], self.num_stakeholders)
+
+    def present(self, state: State) -> Bool[Array, " stakeholder"]:
+        return state.noise
+
+    def bounds(self) -> tuple[list[float], list[float]]:
+        """Who applies, credit as a probability, profit."""
+        profit, size = self.repayment * self.horizon, self.num_stakeholders
+        return [0.0] * 2 * size + [-profit], [1.0] * 2 * size + [profit]
+
+    def reward_bounds(self) -> tuple[float, float]:
+        return 0.0, 1.0
+
+    def planning_memory(self) -> Memory:
+        """The reward depends on the groups' difference alone: far fewer states than totals."""
+        return GroupDifference(self.groups)
+
+    def table_size(self) -> None:
+        return None
+
+    def recipe(self) -> Recipe:
+        """The appendix's numbers; in `best` nothing is discounted, as the profit counts at the end.
+
+        There is no Reset: it counts applicants, and groups are judged here.
+        """
+        totals, lead = GroupFull(self.groups), GroupDifference(self.groups)
+        return Recipe(
+            memories={"fairqcm": lead, "full": totals, "min": lead, "rnn": Nothing()},
+            proposal="around",
+            reach=5,
+            paper=PaperRecipe(
+                fairqcm=Learning(1e-4, 8000, 512),
+                rnn=Learning(5e-3, 2000, 512),
+                others=Learning(1e-4, 1000, 64),
+                target_copied_every=100,
+                widths=(32, 8),
+            ),
+            best=BestRecipe(scale=1.0 / self.horizon, groups=self.groups),
+        )
 
     def default_scheme(self) -> FairnessScheme:
         return self.parity_scheme()

@@ -126,6 +126,16 @@ class Vaccines(Environment):
         own = zip(self.populations, self.transport_cost, self.delay, strict=True)  # type: ignore[arg-type]
         return by_value(own)
 
+    def bounds(self) -> tuple[float, float]:
+        return 0.0, 1.0
+
+    def reward_bounds(self) -> tuple[float, float]:
+        """Two shipments may arrive in one month: this one, and one that was delayed."""
+        return 0.0, 2.0 * max(self.supplies)
+
+    def table_size(self) -> None:
+        return None
+
     def default_scheme(self) -> FairnessScheme:
         return self.same_rate_scheme()
 

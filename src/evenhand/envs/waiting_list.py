@@ -142,6 +142,20 @@ class WaitingList(Environment):
         own = zip(self.arrivals, self.urgencies, self.capacity, strict=True)  # type: ignore[arg-type]
         return by_value(own)
 
+    def present(self, state: State) -> Bool[Array, " stakeholder"]:
+        return self.waiting(state) > 0
+
+    def bounds(self) -> tuple[float, list[float]]:
+        """Who waits, and for how long on average."""
+        places = [float(most) + 1.0 for most in self.capacity]  # type: ignore[union-attr]
+        return 0.0, [*places, *[float(self.horizon)] * self.num_stakeholders]
+
+    def reward_bounds(self) -> tuple[float, float]:
+        return 0.0, 1.0
+
+    def table_size(self) -> None:
+        return None
+
     def default_scheme(self) -> FairnessScheme:
         return self.waiting_scheme()
 

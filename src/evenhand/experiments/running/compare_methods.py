@@ -19,10 +19,10 @@ import numpy as np
 from evenhand import __version__
 from evenhand._util.bootstrap import bootstrap_interval, interquartile_mean
 from evenhand._util.files import write_whole
-from evenhand.envs import ENVIRONMENTS, Doughnuts, Environment, Random, TurnTaking
+from evenhand.envs import ENVIRONMENTS, Environment, Random, TurnTaking
 from evenhand.errors import BadParameter, CannotWrite
 from evenhand.experiments.recipes.deep_recipes import deep_methods
-from evenhand.experiments.recipes.tabular_recipes import MEMORY_OF
+from evenhand.experiments.recipes.tabular_recipes import tabular_methods
 from evenhand.experiments.running.blocks import MeanProgress, build, merge, saved, split_into_tasks
 from evenhand.experiments.running.local_processes import LocalProcesses
 from evenhand.experiments.running.reference_scores import Yardstick, sampled, yardstick
@@ -260,15 +260,16 @@ def _by_method(tasks: Mapping[str, Sequence[Task]], progress: Progress | None) -
 
 def all_methods(environment: Environment, deep: bool) -> tuple[str, ...]:
     """What can be compared on an environment."""
-    hard_coded = HARD_CODED if isinstance(environment, Doughnuts) else ("random",)
-    return (*(deep_methods(environment) if deep else MEMORY_OF), *hard_coded)
+    hard_coded = HARD_CODED if environment.takes_turns else ("random",)
+    learned = deep_methods(environment) if deep else tabular_methods(environment)
+    return (*learned, *hard_coded)
 
 
 def _require_methods(environment: Environment, methods: Sequence[str], deep: bool) -> None:
-    if not deep and not isinstance(environment, Doughnuts):
+    if not deep and environment.table_size() is None:
         raise BadParameter(
-            f"tabular methods are compared on doughnuts, and {type(environment).__name__} is no "
-            "such world: use deep ones."
+            f"{type(environment).__name__} has too many states for tables: compare networks "
+            "(deep=True)."
         )
     known = all_methods(environment, deep)
     for method in methods:
