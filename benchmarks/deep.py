@@ -71,7 +71,7 @@ def limit() -> float:
 
 def arithmetic(environment: str, method: str) -> float:
     """Multiplications and additions of one update of one seed: forward, and back for weights."""
-    from evenhand.envs.names import ENVIRONMENTS
+    from evenhand.envs import ENVIRONMENTS
     from evenhand.experiments.recipes.deep_recipes import deep_learner
 
     agent = deep_learner(ENVIRONMENTS.get(environment)(), method, "paper")

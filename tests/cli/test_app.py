@@ -47,8 +47,11 @@ def test_demo_refuses_a_folder_that_is_not_there(tmp_path):
 
 
 def test_list_has_a_line_for_every_registered_name():
-    from evenhand.envs.names import ENVIRONMENTS, METHODS
-    from evenhand.fairness.registry import FILTERS, STATUSES, TEMPORALS, WELFARES
+    from evenhand.envs import ENVIRONMENTS, METHODS
+    from evenhand.fairness.filters import FILTERS
+    from evenhand.fairness.status import STATUSES
+    from evenhand.fairness.temporal import TEMPORALS
+    from evenhand.fairness.welfare import WELFARES
     from evenhand.memory.memory import MEMORIES
 
     parts = json.loads(run("list", "--json").stdout)
@@ -105,7 +108,7 @@ def test_plan_takes_a_scheme_file_and_saves(tmp_path):
         (("dougnuts",), "did you mean 'doughnuts'"),
         (("doughnuts", "--presence", "often"), "give one number, or one each"),
         (("doughnuts", "--presence", "1.5"), "between 0 and 1"),
-        (("lending", "--presence", "0.5"), "for doughnuts, not for lending"),
+        (("lending", "--presence", "0.5"), "lending has no --presence: it takes --horizon"),
         (("lending_gaussian",), "outcomes cannot be listed"),
         (("doughnuts", "--scheme", "none.toml"), "none.toml cannot be read"),
         (("doughnuts", "--discount", "1.5"), "discount is 1.5"),

@@ -49,9 +49,12 @@ from evenhand import (
     over_time,
 )
 from evenhand.errors import NegativeStatus, NothingAssessed
-from evenhand.fairness.registry import AGGREGATIONS, FILTERS, STATUSES, TEMPORALS, WELFARES
-from evenhand.fairness.status import Capped, Modulo
+from evenhand.fairness.aggregation import AGGREGATIONS
+from evenhand.fairness.filters import FILTERS
+from evenhand.fairness.status import STATUSES, Capped, Modulo
+from evenhand.fairness.temporal import TEMPORALS
 from evenhand.fairness.trace import Override
+from evenhand.fairness.welfare import WELFARES
 
 N = 4
 GROUPS = {"A": [0, 2], "B": [1], "C": [3]}

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from evenhand.envs import Doughnuts, Lending
-from evenhand.envs.names import ENVIRONMENTS
+from evenhand.envs import ENVIRONMENTS, Doughnuts, Lending
 from evenhand.experiments.running.compare_methods import MethodComparison, MethodResult
 from evenhand.experiments.running.reference_scores import Yardstick
 from evenhand.fairness.scheme_file import to_table

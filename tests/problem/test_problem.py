@@ -131,10 +131,14 @@ def test_an_episode_without_assessment_and_without_a_name_for_it_is_paid_no_numb
 @pytest.mark.parametrize(
     ("scheme", "words"),
     [
-        (anytime(temporal=Worst()), "worst over time is not a sum .*running minimum in memory"),
-        (anytime(temporal=Mean()), "the mean over time .*a running total and count"),
-        (long_term(), "the last assessment alone"),
-        (periodic(3, temporal=Discounted(0.9)), "a sum discounted by assessments"),
+        (
+            anytime(temporal=Worst()),
+            r"Worst \(only the worst assessment counts\) is not a sum .*with a running minimum in "
+            r"memory \(augment_with_score=True\)",
+        ),
+        (anytime(temporal=Mean()), r"Mean \(.*averaged\) .*a running total and count"),
+        (long_term(), r"Last \(only the last assessment counts\)"),
+        (periodic(3, temporal=Discounted(0.9)), r"Discounted \(.*the j-th discounted by 0.9"),
         (FairnessScheme(aggregation=BalancedUnfairness()), "everyone's running unfairness"),
     ],
 )
@@ -156,6 +160,9 @@ def test_reward_like_and_bounded_reward_like_as_defined():
     ]
     assert "after every 3 decisions" in reward_like(every).reason
     assert "not timepoint-first" in reward_like(balanced).reason
+    # A period of 1 is every step, and a discount of 1 is none.
+    assert reward_like(periodic(1, temporal=Discounted(0.9))).holds
+    assert bounded_reward_like(periodic(3, temporal=Discounted(1.0))).holds
 
 
 def test_filters_and_folds_are_seen_without_being_asked_for():

@@ -16,12 +16,15 @@ from safetensors.numpy import save as to_bytes
 from evenhand._util.files import write_whole
 from evenhand.errors import BadFile
 
+# Files of evenhand 0.1 do not say their format: their headers have other keys.
+FORMAT = 2
+
 
 def write_tensors(
     path: str | os.PathLike[str], kind: str, header: dict[str, Any], arrays: dict[str, np.ndarray]
 ) -> None:
     """Write a file of some kind, whole, with a digest of its arrays."""
-    header = {**header, "kind": kind}
+    header = {**header, "kind": kind, "format": FORMAT}
     header["digest"] = _digest(header, arrays)
     write_whole(path, to_bytes(arrays, metadata={"evenhand": json.dumps(header)}))
 
@@ -48,7 +51,15 @@ def read_tensors(
             f"{path} is not a {kind} that evenhand wrote, or was cut short: name another file, or "
             f"make the {kind} anew."
         ) from None
-    if header.get("kind") != kind or (names is not None and set(arrays) != set(names)):
+    if header.get("kind") != kind:
+        raise BadFile(f"{path} is not a {kind} that evenhand wrote.")
+    if header.get("format") != FORMAT:
+        whose = "evenhand 0.1" if "format" not in header else "another version of evenhand"
+        raise BadFile(
+            f"{path} holds a {kind} of {whose}, which this version does not read: make the {kind} "
+            "again with this version, by the command or call that wrote it."
+        )
+    if names is not None and set(arrays) != set(names):
         raise BadFile(f"{path} is not a {kind} that evenhand wrote.")
     if header.pop("digest", None) != _digest(header, arrays):
         raise BadFile(f"{path} was changed after it was written: make the {kind} anew.")

@@ -8,16 +8,18 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from evenhand.cli.environment_options import build_environment, environment_options
 from evenhand.errors import BadParameter
 
 if TYPE_CHECKING:
     from evenhand.envs import Environment
     from evenhand.experiments.running.tasks import Executor
 
-MAX_STATES_IN_TABLES = 20_000  # (T + 1)^n: tables beyond it are not asked for by themselves
+MAX_STATES_IN_TABLES = 20_000  # beyond it networks are the default
 
 EnvironmentArgument = Annotated[
-    str, typer.Argument(help="The environment: doughnuts, lending or lending_gaussian.")
+    str,
+    typer.Argument(help="The environment: doughnuts, lending, lending_gaussian, or another one."),
 ]
 Stakeholders = Annotated[int | None, typer.Option(help="How many stakeholders (doughnuts).", min=1)]
 Horizon = Annotated[int | None, typer.Option(help="How many decisions an episode has.", min=1)]
@@ -37,8 +39,8 @@ Deep = Annotated[
     bool | None,
     typer.Option(
         "--deep/--tabular",
-        help="Networks or tables. Unless told: networks if --episodes is given, or for worlds "
-        "that are too large for tables.",
+        help="Networks or tables. Default: networks if --episodes is given, or if there are "
+        "too many states for tables.",
     ),
 ]
 MemoryOption = Annotated[
@@ -53,13 +55,13 @@ Ray = Annotated[
     typer.Option(
         metavar="local|ADDRESS",
         help="Spread it over a Ray cluster: local starts one on this machine's cores, an address "
-        "(HOST:PORT, ray://HOST:PORT or auto) joins one. Unless told: processes on all cores.",
+        "(HOST:PORT, ray://HOST:PORT or auto) joins one. Default: processes on all cores.",
     ),
 ]
 
 
 def executor(ray: str | None) -> Executor | None:
-    """Where the work is to be done; this machine's processes, unless told."""
+    """Where the work is to be done; by default this machine's processes."""
     if ray is None:
         return None
     from evenhand.experiments.running.ray_executor import OnRay
@@ -76,29 +78,14 @@ def world(
     presence: str | None,
 ) -> tuple[Environment, bool]:
     """The environment asked for, and whether it is for networks."""
-    from evenhand.cli.plan import parse_chances
-    from evenhand.envs import Doughnuts
-    from evenhand.envs.lending import Bank
-    from evenhand.envs.names import ENVIRONMENTS
-
-    kind = ENVIRONMENTS.get(name)
-    if kind is not Doughnuts and not issubclass(kind, Bank):
-        raise BadParameter(
-            f"there is no recipe to learn {name} yet: there is one for doughnuts, lending and "
-            "lending_gaussian."
-        )
-    if issubclass(kind, Bank):
-        if stakeholders is not None or presence is not None:
-            raise BadParameter("--stakeholders and --presence are for doughnuts alone.")
-        if deep is False:
-            raise BadParameter(f"{name} is too large for tables: leave --tabular out.")
-        return kind() if horizon is None else kind(horizon=horizon), True
+    kind, given = environment_options(name, stakeholders, horizon, presence)
+    small = build_environment(kind, {**kind.small, **given})
+    states = small.table_size()
     if deep is None:
-        large = (horizon or 12) + 1
-        deep = episodes is not None or large ** (stakeholders or 3) > MAX_STATES_IN_TABLES
-    size, steps = (5, 100) if deep else (3, 12)
-    chances = parse_chances(presence or "0.8")
-    return Doughnuts(stakeholders or size, horizon or steps, chances), deep
+        deep = episodes is not None or states is None or states > MAX_STATES_IN_TABLES
+    if not deep and states is None:
+        raise BadParameter(f"{name} is too large for tables: leave --tabular out.")
+    return (build_environment(kind, given) if deep else small), deep
 
 
 def length(
@@ -116,12 +103,12 @@ def length(
 
 def variants(memory: str | None, proposal: str | None) -> dict[str, Any]:
     """Another memory and proposal, by name, with their default parameters."""
-    from evenhand.experiments.recipes.tabular_recipes import PROPOSALS
     from evenhand.fairness.scheme_file import from_table
-    from evenhand.memory.memory import MEMORIES
+    from evenhand.learn.proposals import PROPOSALS
+    from evenhand.memory.memory_file import memory_from_table
 
     return {
-        "memory": None if memory is None else from_table(memory, MEMORIES, "memory"),
+        "memory": None if memory is None else memory_from_table(memory),
         "proposal": None if proposal is None else from_table(proposal, PROPOSALS, "proposal"),
     }
 

@@ -10,10 +10,14 @@ def list_command(as_json: JsonOption = False) -> None:
 
     Example: evenhand list --json
     """
-    from evenhand.envs.names import ENVIRONMENTS, METHODS
+    from evenhand.envs import ENVIRONMENTS, METHODS
     from evenhand.experiments.recipes.deep_recipes import DEEP_METHOD_LINES
-    from evenhand.experiments.recipes.tabular_recipes import PROPOSALS
-    from evenhand.fairness.registry import AGGREGATIONS, FILTERS, STATUSES, TEMPORALS, WELFARES
+    from evenhand.fairness.aggregation import AGGREGATIONS
+    from evenhand.fairness.filters import FILTERS
+    from evenhand.fairness.status import STATUSES
+    from evenhand.fairness.temporal import TEMPORALS
+    from evenhand.fairness.welfare import WELFARES
+    from evenhand.learn.proposals import PROPOSALS
     from evenhand.memory.memory import MEMORIES
 
     kinds = {

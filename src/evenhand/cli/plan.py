@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from evenhand.cli.environment_options import build_environment, environment_options
 from evenhand.cli.output import JsonOption, print_json, print_table, progress_bar
 
 if TYPE_CHECKING:
@@ -21,7 +22,8 @@ CHECKED = 50_000_000
 
 def plan_command(
     environment: Annotated[
-        str, typer.Argument(help="doughnuts, lending, vaccines or waiting_list.")
+        str,
+        typer.Argument(help="doughnuts, lending, vaccines, waiting_list, or one of your own."),
     ],
     stakeholders: Annotated[
         int | None, typer.Option(help="How many stakeholders (doughnuts).", min=1)
@@ -128,40 +130,18 @@ def _problem(
     scheme_file: Path | None,
 ) -> tuple[Problem, bool]:
     """The problem that the options describe, and whether to plan on its memory."""
-    from evenhand.envs import Doughnuts, Lending
-    from evenhand.envs.names import ENVIRONMENTS
-    from evenhand.errors import BadParameter
-    from evenhand.memory.memory import Full, GroupDifference
+    from evenhand.memory.memory import Full
     from evenhand.problem.problem import Problem
-    from evenhand.problem.reward import bounded_reward_like, reward_like
+    from evenhand.problem.reward import is_sum_of_rewards
 
-    kind = ENVIRONMENTS.get(name)
-    options: dict[str, Any] = {} if horizon is None else {"horizon": horizon}
-    if stakeholders is not None:
-        options["num_stakeholders"] = stakeholders
-    if presence is not None:
-        options["presence"] = parse_chances(presence)
-    if kind is not Doughnuts and options.keys() - {"horizon"}:
-        raise BadParameter(f"--stakeholders and --presence are for doughnuts, not for {name}.")
-    environment = kind(**options)
+    kind, options = environment_options(name, stakeholders, horizon, presence)
+    environment = build_environment(kind, options)
     scheme = _scheme(environment, discount, scheme_file)
-    is_sum = reward_like(scheme).holds or bounded_reward_like(scheme).holds
-    if scheme_file is None and isinstance(environment, Lending):
-        return Problem(environment, scheme, GroupDifference(environment.groups)), True
-    return Problem(environment, scheme, Full(), augment_with_score=not is_sum), False
-
-
-def parse_chances(text: str) -> float | tuple[float, ...]:
-    """One chance for all, or one each, as typed."""
-    from evenhand.errors import BadParameter
-
-    try:
-        numbers = tuple(float(part) for part in text.split(","))
-    except ValueError:
-        raise BadParameter(
-            f"--presence is {text!r}: give one number, or one each with commas, such as 0.9,0.5."
-        ) from None
-    return numbers[0] if len(numbers) == 1 else numbers
+    memory = environment.planning_memory() if scheme_file is None else None
+    if memory is not None:
+        return Problem(environment, scheme, memory), True
+    fold = not is_sum_of_rewards(scheme)
+    return Problem(environment, scheme, Full(), augment_with_score=fold), False
 
 
 def _scheme(environment: Any, discount: float, scheme_file: Path | None) -> FairnessScheme:
@@ -187,14 +167,14 @@ def _turn_taking(found: Plan) -> dict[str, Any] | None:
     """Whether turn taking is optimal in every reachable state, where that can be looked at."""
     import jax.numpy as jnp
 
-    from evenhand.envs import Doughnuts
     from evenhand.fairness.status import Returns
 
     problem, table = found.problem, found.table
-    if not isinstance(problem.environment, Doughnuts) or problem.scheme.status != Returns():
+    environment: Any = problem.environment
+    if not environment.takes_turns or problem.scheme.status != Returns():
         return None
     noises = len(table.model.noise[1])
-    if sum(table.within[:-1]) * noises * problem.environment.num_actions > CHECKED:
+    if sum(table.within[:-1]) * noises * environment.num_actions > CHECKED:
         return None
 
     def least_served(world: Any, books: Any, noise: Any) -> Any:

@@ -71,12 +71,12 @@ def train_command(
     Example: evenhand train doughnuts --method fairqcm --episodes 100 --out fair.policy
     """
     started = time.perf_counter()
-    from evenhand.envs.names import ENVIRONMENTS
-    from evenhand.experiments.recipes.tabular_recipes import PROPOSALS
+    from evenhand.envs import ENVIRONMENTS
     from evenhand.experiments.running.compare_methods import EVALUATIONS
     from evenhand.experiments.running.reference_scores import yardstick
     from evenhand.fairness.scheme_file import to_table
-    from evenhand.learn.policies.policy_files import memory_table
+    from evenhand.learn.proposals import PROPOSALS
+    from evenhand.memory.memory_file import memory_to_table
 
     env, networks = world(environment, deep, episodes, stakeholders, horizon, presence)
     total = length(env, networks, steps, episodes, 10_000)
@@ -87,7 +87,7 @@ def train_command(
         "method": method,
         "recipe": recipe,
         "deep": networks,
-        "memory": None if memory is None else memory_table(varied["memory"]),
+        "memory": None if memory is None else memory_to_table(varied["memory"]),
         "proposal": None if proposal is None else to_table(varied["proposal"], PROPOSALS),
         "seeds": list(range(seed, seed + seeds)),
         "steps": total // checkpoints * checkpoints,

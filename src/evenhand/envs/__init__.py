@@ -7,6 +7,7 @@ from evenhand.envs.doughnuts import Doughnuts
 from evenhand.envs.environment import Environment, Outcomes, OutcomesNotFinite, State
 from evenhand.envs.episodes import Rollout, as_policy, as_process, rollout, rollouts, to_trace
 from evenhand.envs.hard_coded import (
+    METHODS,
     Act,
     GreedyForBank,
     LongestWaitFirst,
@@ -18,8 +19,11 @@ from evenhand.envs.lending import GaussianLending, Lending
 from evenhand.envs.mdp_environment import MDPEnvironment
 from evenhand.envs.vaccines import Vaccines
 from evenhand.envs.waiting_list import WaitingList
+from evenhand.problem.environment_like import ENVIRONMENTS
 
 __all__ = [
+    "ENVIRONMENTS",
+    "METHODS",
     "Act",
     "Doughnuts",
     "Environment",

@@ -12,20 +12,24 @@ All methods are pure JAX for one state; the caller maps them.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
+from collections.abc import Mapping, Sequence
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 
 from evenhand._util.arrays import as_float64
+from evenhand.envs.recipe import BestRecipe, Recipe, memories_by_method
 from evenhand.errors import BadParameter, EvenhandError, TooLarge, UnequalLengths
+from evenhand.fairness.labels import Labels, all_different
 from evenhand.fairness.scheme import FairnessScheme, anytime
 from evenhand.fairness.temporal import Total
 from evenhand.fairness.trace import Override, Step
 from evenhand.fairness.welfare import LogNash
 from evenhand.memory.attribute import Attribute
+from evenhand.memory.memory import Memory
 
 if TYPE_CHECKING:
     from jaxtyping import Array, Bool, Float, Int, PRNGKeyArray
@@ -54,6 +58,14 @@ class Outcomes(NamedTuple):
 
 class Environment(ABC):
     """Definition 1 as an environment: frozen, hashable, every number a constructor argument."""
+
+    # Constructor arguments that the command line may set, of num_stakeholders, horizon, presence.
+    options: ClassVar[tuple[str, ...]] = ("horizon",)
+    # Constructor arguments of an instance that is small enough for tables.
+    small: ClassVar[Mapping[str, Any]] = MappingProxyType({})
+    # Whether action i serves stakeholder i if noise[i] says that they are present, so that turn
+    # taking (of those present, the one who has received least) is a policy to compare with.
+    takes_turns: ClassVar[bool] = False
 
     @property
     @abstractmethod
@@ -117,6 +129,46 @@ class Environment(ABC):
     def may_override(self) -> bool:
         """Whether some step may have an override."""
         return type(self).override is not Environment.override
+
+    def exchangeable(self) -> Labels:
+        """A label for each stakeholder, equal for those that the environment treats alike.
+
+        Two stakeholders are alike if exchanging them, in world, noise, action and rewards, changes
+        nothing. Planning merges states that differ only in which of them is which. The default is
+        that all are different, which is always right.
+        """
+        return all_different(self.num_stakeholders)
+
+    def present(self, state: State) -> Bool[Array, " stakeholder"]:
+        """Which stakeholders could be served now. The default is all of them."""
+        return jnp.ones(self.num_stakeholders, dtype=bool)
+
+    def bounds(self) -> tuple[Any, Any]:
+        """The least and the greatest observation: two numbers, or one each for every feature."""
+        return -np.inf, np.inf
+
+    def reward_bounds(self) -> tuple[float, float]:
+        """The least and the most that a stakeholder can receive in one step."""
+        return -np.inf, np.inf
+
+    def planning_memory(self) -> Memory | None:
+        """A memory that determines the reward of the default scheme with fewer states than its
+        status has, so that planning is quicker; None where none is known.
+        """
+        return None
+
+    def table_size(self) -> int | None:
+        """About how many states a table to learn in would have; None if it is out of the question.
+
+        Where the command line is not asked for tables or networks, this decides. The default is
+        right where at most one thing is given out at each step.
+        """
+        return (self.horizon + 1) ** self.num_stakeholders
+
+    def recipe(self) -> Recipe:
+        """How the methods of section 6 learn here."""
+        memories = memories_by_method(self.default_scheme(), self.planning_memory())
+        return Recipe(memories, best=BestRecipe(scale=1.0 / self.horizon))
 
     def attributes(self, state: State) -> tuple[Attribute, ...]:
         """The observation in its parts, for those who code it: see `learn.encoders`."""

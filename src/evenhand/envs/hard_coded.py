@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Protocol
 import jax
 import jax.numpy as jnp
 
+from evenhand._util.registry import Registry
 from evenhand.envs.environment import State
 from evenhand.envs.lending import Bank
 from evenhand.envs.waiting_list import WaitingList
@@ -29,6 +30,10 @@ class Act(Protocol):
     def __call__(self, key: PRNGKeyArray, state: State, memory: Value) -> Int[Array, ""]: ...
 
 
+METHODS = Registry("method")
+
+
+@METHODS.register("oracle")
 @dataclass(frozen=True)
 class TurnTaking:
     """The oracle: of those present, the one who has received least. Needs Full memory.
@@ -41,6 +46,7 @@ class TurnTaking:
         return _first_largest(-jnp.asarray(memory), state.noise)
 
 
+@METHODS.register("random")
 @dataclass(frozen=True)
 class Random:
     """Every action with the same probability, whatever is seen."""
@@ -54,6 +60,7 @@ class Random:
         return (bits % jnp.uint32(self.num_actions)).astype(jnp.int32)
 
 
+@METHODS.register("round_robin")
 @dataclass(frozen=True)
 class RoundRobin:
     """Everyone in turn by the step number, whether present or not."""
@@ -64,6 +71,7 @@ class RoundRobin:
         return jnp.asarray(state.world.time) % self.num_actions
 
 
+@METHODS.register("greedy_for_bank")
 @dataclass(frozen=True)
 class GreedyForBank:
     """Of those who applied, the one most likely to repay. Where nobody did, action 0."""
@@ -74,6 +82,7 @@ class GreedyForBank:
         return _first_largest(self.bank.credit(state.world), state.noise)
 
 
+@METHODS.register("longest_wait_first")
 @dataclass(frozen=True)
 class LongestWaitFirst:
     """Of the classes with someone to treat, the one with the largest mean wait so far.

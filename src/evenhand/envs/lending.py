@@ -24,14 +24,18 @@ from evenhand.envs.environment import (
     served_or_not,
     subsets,
 )
+from evenhand.envs.recipe import BestRecipe, Learning, PaperRecipe, Recipe
 from evenhand.errors import BadParameter
 from evenhand.fairness.groups import Groups
+from evenhand.fairness.labels import Labels, by_value, refine
 from evenhand.fairness.scheme import FairnessScheme, anytime
 from evenhand.fairness.status import GroupTotals
 from evenhand.fairness.temporal import Total
 from evenhand.fairness.trace import Override
 from evenhand.fairness.welfare import Parity
 from evenhand.memory.attribute import Attribute
+from evenhand.memory.memory import GroupDifference, GroupFull, Memory, Nothing
+from evenhand.problem.environment_like import ENVIRONMENTS
 
 if TYPE_CHECKING:
     from jaxtyping import Array, Bool, Float, Int, PRNGKeyArray
@@ -160,6 +164,48 @@ class Bank(Environment):
         """The profit margin."""
         return world.net >= self.least_net
 
+    def exchangeable(self) -> Labels:
+        own = by_value(zip(self.start_credit, self.applying, strict=True))  # type: ignore[arg-type]
+        return refine([own, self.groups.labels(self.num_stakeholders)], self.num_stakeholders)
+
+    def present(self, state: State) -> Bool[Array, " stakeholder"]:
+        return state.noise
+
+    def bounds(self) -> tuple[list[float], list[float]]:
+        """Who applies, credit as a probability, profit."""
+        profit, size = self.repayment * self.horizon, self.num_stakeholders
+        return [0.0] * 2 * size + [-profit], [1.0] * 2 * size + [profit]
+
+    def reward_bounds(self) -> tuple[float, float]:
+        return 0.0, 1.0
+
+    def planning_memory(self) -> Memory:
+        """The reward depends on the groups' difference alone: far fewer states than totals."""
+        return GroupDifference(self.groups)
+
+    def table_size(self) -> None:
+        return None
+
+    def recipe(self) -> Recipe:
+        """The appendix's numbers; in `best` nothing is discounted, as the profit counts at the end.
+
+        There is no Reset: it counts applicants, and groups are judged here.
+        """
+        totals, lead = GroupFull(self.groups), GroupDifference(self.groups)
+        return Recipe(
+            memories={"fairqcm": lead, "full": totals, "min": lead, "rnn": Nothing()},
+            proposal="around",
+            reach=5,
+            paper=PaperRecipe(
+                fairqcm=Learning(1e-4, 8000, 512),
+                rnn=Learning(5e-3, 2000, 512),
+                others=Learning(1e-4, 1000, 64),
+                target_copied_every=100,
+                widths=(32, 8),
+            ),
+            best=BestRecipe(scale=1.0 / self.horizon, groups=self.groups),
+        )
+
     def default_scheme(self) -> FairnessScheme:
         return self.parity_scheme()
 
@@ -180,6 +226,7 @@ class Bank(Environment):
         return jnp.sum(jnp.where(granted, self.credit(world), 0.0))
 
 
+@ENVIRONMENTS.register("lending")
 @dataclass(frozen=True)
 class Lending(Bank):
     """Section 6.2: a repaid loan raises the credit score by `credit_step`, a default lowers it.
@@ -242,6 +289,7 @@ class Lending(Bank):
         return round((score - self.credit_range[0]) / self.credit_step)
 
 
+@ENVIRONMENTS.register("lending_gaussian")
 @dataclass(frozen=True)
 class GaussianLending(Bank):
     """Appendix (extra experiments): the change in credit is normal, then clipped to the range.

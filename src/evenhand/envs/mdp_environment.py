@@ -67,3 +67,12 @@ class MDPEnvironment(Environment):
 
     def observation(self, state: State) -> Float[Array, " feature"]:
         return jax.nn.one_hot(state.world.state, self.mdp.num_states)
+
+    def bounds(self) -> tuple[float, float]:
+        return 0.0, 1.0
+
+    def reward_bounds(self) -> tuple[float, float]:
+        return float(self.mdp.rewards.min()), float(self.mdp.rewards.max())
+
+    def table_size(self) -> int:
+        return self.mdp.num_states * (self.horizon + 1) ** self.num_stakeholders

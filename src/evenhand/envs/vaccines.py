@@ -23,10 +23,12 @@ from evenhand.envs.environment import (
     require_count,
 )
 from evenhand.errors import BadParameter, UnequalLengths
+from evenhand.fairness.labels import Labels, by_value
 from evenhand.fairness.scheme import FairnessScheme, anytime
 from evenhand.fairness.status import PerEntitlement
 from evenhand.fairness.temporal import Total
 from evenhand.fairness.welfare import NegativeVariance, Welfare
+from evenhand.problem.environment_like import ENVIRONMENTS
 
 if TYPE_CHECKING:
     from jaxtyping import Array, Float, Int, PRNGKeyArray
@@ -41,6 +43,7 @@ class Pipeline(NamedTuple):
     time: Int[Array, ""]
 
 
+@ENVIRONMENTS.register("vaccines")
 @dataclass(frozen=True)
 class Vaccines(Environment):
     """Section 1: which country gets this month's supply? Stakeholders are the countries.
@@ -118,6 +121,20 @@ class Vaccines(Environment):
         """The supply and what is on its way to each country, relative to the largest supply."""
         amounts = jnp.concatenate((jnp.atleast_1d(state.noise), state.world.in_transit))
         return amounts / max(*self.supplies, 1)
+
+    def exchangeable(self) -> Labels:
+        own = zip(self.populations, self.transport_cost, self.delay, strict=True)  # type: ignore[arg-type]
+        return by_value(own)
+
+    def bounds(self) -> tuple[float, float]:
+        return 0.0, 1.0
+
+    def reward_bounds(self) -> tuple[float, float]:
+        """Two shipments may arrive in one month: this one, and one that was delayed."""
+        return 0.0, 2.0 * max(self.supplies)
+
+    def table_size(self) -> None:
+        return None
 
     def default_scheme(self) -> FairnessScheme:
         return self.same_rate_scheme()

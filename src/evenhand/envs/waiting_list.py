@@ -21,10 +21,12 @@ from evenhand.envs.environment import (
     subsets,
 )
 from evenhand.errors import BadParameter, UnequalLengths
+from evenhand.fairness.labels import Labels, by_value
 from evenhand.fairness.scheme import FairnessScheme, anytime
 from evenhand.fairness.status import StateStatus
 from evenhand.fairness.temporal import Total
 from evenhand.fairness.welfare import Rawls, Welfare
+from evenhand.problem.environment_like import ENVIRONMENTS
 
 if TYPE_CHECKING:
     from jaxtyping import Bool, Float, Int, PRNGKeyArray
@@ -44,6 +46,7 @@ class Lists(NamedTuple):
     time: Int[Array, ""]
 
 
+@ENVIRONMENTS.register("waiting_list")
 @dataclass(frozen=True)
 class WaitingList(Environment):
     """Section 4: stakeholders are classes of patients, each with its own arrivals and urgency.
@@ -134,6 +137,24 @@ class WaitingList(Environment):
         """Minus the mean wait times the urgency of the class."""
         waits = self.negated_mean_wait(state)
         return waits * namespace(waits).asarray(self.urgencies, dtype=waits.dtype)
+
+    def exchangeable(self) -> Labels:
+        own = zip(self.arrivals, self.urgencies, self.capacity, strict=True)  # type: ignore[arg-type]
+        return by_value(own)
+
+    def present(self, state: State) -> Bool[Array, " stakeholder"]:
+        return self.waiting(state) > 0
+
+    def bounds(self) -> tuple[float, list[float]]:
+        """Who waits, and for how long on average."""
+        places = [float(most) + 1.0 for most in self.capacity]  # type: ignore[union-attr]
+        return 0.0, [*places, *[float(self.horizon)] * self.num_stakeholders]
+
+    def reward_bounds(self) -> tuple[float, float]:
+        return 0.0, 1.0
+
+    def table_size(self) -> None:
+        return None
 
     def default_scheme(self) -> FairnessScheme:
         return self.waiting_scheme()

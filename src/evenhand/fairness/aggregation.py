@@ -14,7 +14,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from evenhand._util.arrays import Array, namespace
+from evenhand._util.registry import Registry
 from evenhand.errors import OverridesRefused
+from evenhand.fairness.labels import Exchanging, Labels
 from evenhand.fairness.temporal import Mean, Temporal
 from evenhand.fairness.trace import Override
 from evenhand.fairness.unfairness import unfairness
@@ -26,7 +28,7 @@ if TYPE_CHECKING:
 State = Any
 
 
-class Aggregation(ABC):
+class Aggregation(Exchanging, ABC):
     """The extended aggregation function W_ex, as a map followed by a fold."""
 
     @property
@@ -43,6 +45,11 @@ class Aggregation(ABC):
     def takes_overrides(self) -> bool:
         """Whether an override has a place in it; only timepoint-first aggregations have one."""
         return False
+
+    @property
+    def running_state(self) -> str:
+        """What has to be carried from step to step to know it, as a noun phrase."""
+        return "its running state"
 
     def require_fit(self, size: int) -> None:
         """Refuse a status vector of a size that does not fit."""
@@ -80,6 +87,10 @@ class Aggregation(ABC):
         """One or two sentences."""
 
 
+AGGREGATIONS = Registry("aggregation")
+
+
+@AGGREGATIONS.register("timepoint_first")
 @dataclass(frozen=True)
 class TimepointFirst(Aggregation):
     """Definition "timepoint-first": W_temporal(W(u_1), …, W(u_k))."""
@@ -98,6 +109,10 @@ class TimepointFirst(Aggregation):
     @property
     def takes_overrides(self) -> bool:
         return True
+
+    @property
+    def running_state(self) -> str:
+        return self.temporal.running_state
 
     def require_fit(self, size: int) -> None:
         self.welfare.require_fit(size)
@@ -128,6 +143,9 @@ class TimepointFirst(Aggregation):
     ) -> Float[np.ndarray, " time"]:
         return self.temporal.scan(state, contributions)
 
+    def exchangeable(self, size: int) -> Labels:
+        return self.welfare.exchangeable(size)
+
     def describe(self) -> str:
         return (
             f"Fairness at a time point is {self.welfare.describe()}. "
@@ -135,9 +153,16 @@ class TimepointFirst(Aggregation):
         )
 
 
+@AGGREGATIONS.register("balanced_unfairness")
 @dataclass(frozen=True)
 class BalancedUnfairness(Aggregation):
     """Section 4.2.1: −Σ_i (overall unfairness to i)². Later favour makes good for before."""
+
+    symmetric = True
+
+    @property
+    def running_state(self) -> str:
+        return "everyone's running unfairness"
 
     def contribute(
         self, statuses: Float[Array, "*batch n"], override: Override | None

@@ -13,7 +13,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from evenhand._util.arrays import Array, namespace
+from evenhand._util.registry import Registry
 from evenhand.errors import BadParameter, CannotStream
+from evenhand.fairness.labels import Exchanging
 from evenhand.fairness.trace import Step, Trace
 
 if TYPE_CHECKING:
@@ -22,7 +24,7 @@ if TYPE_CHECKING:
 State = Any
 
 
-class Filter(ABC):
+class Filter(Exchanging, ABC):
     """The filter function B, as a fold."""
 
     @property
@@ -34,6 +36,15 @@ class Filter(ABC):
     def assesses_end(self) -> bool:
         """Whether the last time point is assessed because it is the last."""
         return False
+
+    @property
+    def always(self) -> bool:
+        """Whether every time point is assessed."""
+        return False
+
+    def may_fire_within(self, steps: int) -> bool:
+        """Whether an episode of so many steps can have an assessment, as far as is known."""
+        return True
 
     @abstractmethod
     def init(self) -> State: ...
@@ -58,9 +69,19 @@ class Filter(ABC):
         return None
 
 
+FILTERS = Registry("filter")
+
+
+@FILTERS.register("always")
 @dataclass(frozen=True)
 class Always(Filter):
     """Anytime fairness: every time point."""
+
+    symmetric = True
+
+    @property
+    def always(self) -> bool:
+        return True
 
     def init(self) -> State:
         return ()
@@ -78,15 +99,25 @@ class Always(Filter):
         return assessments
 
 
+@FILTERS.register("every")
 @dataclass(frozen=True)
 class Every(Filter):
     """Periodic fairness: the time points p, 2p, …, ⌊T/p⌋·p."""
+
+    symmetric = True
 
     period: int
 
     def __post_init__(self) -> None:
         if isinstance(self.period, bool) or self.period != int(self.period) or self.period < 1:
             raise BadParameter(f"period is {self.period!r}: it must be a whole number from 1.")
+
+    @property
+    def always(self) -> bool:
+        return self.period == 1
+
+    def may_fire_within(self, steps: int) -> bool:
+        return self.period <= steps
 
     def init(self) -> State:
         return np.zeros((), dtype=np.int32)
@@ -108,9 +139,12 @@ class Every(Filter):
         return self.period * assessments
 
 
+@FILTERS.register("final")
 @dataclass(frozen=True)
 class Final(Filter):
     """Long-term fairness: the last time point alone. So far, that is the present one."""
+
+    symmetric = True
 
     @property
     def assesses_end(self) -> bool:
@@ -129,6 +163,7 @@ class Final(Filter):
         return "once, at the end"
 
 
+@FILTERS.register("after_each")
 @dataclass(frozen=True)
 class AfterEach(Filter):
     """Bounded fairness: whenever another `amount` has been distributed among all stakeholders.
@@ -136,6 +171,8 @@ class AfterEach(Filter):
     A step that completes several amounts at once is one assessment. A correction that takes
     something back makes no assessment, and what it took must be distributed again first.
     """
+
+    symmetric = True
 
     amount: float
 

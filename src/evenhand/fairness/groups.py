@@ -10,6 +10,7 @@ import numpy as np
 
 from evenhand._util.arrays import Array, namespace
 from evenhand.errors import EmptyGroup
+from evenhand.fairness.labels import Labels
 
 if TYPE_CHECKING:
     from jaxtyping import Float
@@ -76,6 +77,12 @@ class Groups:
         """The sum over each group's members."""
         xp = namespace(values)
         return values @ xp.asarray(self._indicator(values.shape[-1]), dtype=values.dtype)
+
+    def labels(self, num_stakeholders: int) -> Labels:
+        """A label for each stakeholder: the same for those of one group."""
+        group_of = {i: group for group, part in enumerate(self.members) for i in part}
+        alone = len(self.names)  # whoever is in no group is like nobody else
+        return tuple(group_of.get(i, alone + i) for i in range(num_stakeholders))
 
     def _indicator(self, num_stakeholders: int) -> Float[np.ndarray, "stakeholder group"]:
         indicator = np.zeros((num_stakeholders, len(self.names)))

@@ -12,6 +12,7 @@ from evenhand.errors import BadParameter, CannotStream, CounterfactualsRefused, 
 from evenhand.fairness.aggregation import Aggregation, TimepointFirst
 from evenhand.fairness.assessment import Assessment, assess
 from evenhand.fairness.filters import Always, Every, Filter, Final
+from evenhand.fairness.labels import Labels, refine
 from evenhand.fairness.status import Returns, Status
 from evenhand.fairness.stream import Stream
 from evenhand.fairness.temporal import Last, Mean, Temporal, Total
@@ -81,6 +82,15 @@ class FairnessScheme:
 
     def require_counterfactuals(self) -> None:
         """A known scheme can say what an imagined memory would have been paid."""
+
+    def exchangeable(self, size: int) -> Labels:
+        """A label for each stakeholder, equal for those that the scheme treats alike."""
+        parts = [self.status.exchangeable(size), self.filter.exchangeable(size)]
+        # Where groups are judged the welfare sees totals, in which members of a group cannot
+        # differ.
+        if self.status.per_stakeholder:
+            parts.append(self.aggregation.exchangeable(size))
+        return refine(parts, size)
 
     def describe(self) -> str:
         """The scheme in plain words."""

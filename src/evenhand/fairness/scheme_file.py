@@ -17,24 +17,21 @@ from __future__ import annotations
 import os
 import tomllib
 from collections.abc import Mapping
-from dataclasses import MISSING, fields
+from dataclasses import MISSING, Field, fields, is_dataclass
 from pathlib import Path
 from typing import Any
 
 import tomli_w
 
+from evenhand._util.registry import Registry
 from evenhand.errors import BadFile, EvenhandError, SchemeFileError
-from evenhand.fairness.aggregation import TimepointFirst
+from evenhand.fairness.aggregation import AGGREGATIONS, TimepointFirst
+from evenhand.fairness.filters import FILTERS
 from evenhand.fairness.groups import Groups
-from evenhand.fairness.registry import (
-    AGGREGATIONS,
-    FILTERS,
-    STATUSES,
-    TEMPORALS,
-    WELFARES,
-    Registry,
-)
 from evenhand.fairness.scheme import FairnessScheme
+from evenhand.fairness.status import STATUSES
+from evenhand.fairness.temporal import TEMPORALS
+from evenhand.fairness.welfare import WELFARES
 
 # Which registry the value of a key belongs to, at the top and inside the parts.
 PARTS: dict[str, Registry] = {
@@ -109,13 +106,11 @@ def to_table(part: Any, registry: Registry) -> Any:
     name = registry.name_of(part)
     if name is None:
         raise SchemeFileError(
-            f"{type(part).__name__} is Python code and cannot be written to a scheme file: use a "
-            f"named {registry.kind} ({', '.join(registry.classes)})."
+            f"{type(part).__name__} is Python code and has no name to write to a file: use a named "
+            f"{registry.kind} ({', '.join(registry.classes)}), or register it under a name."
         )
     parameters = {}
-    for spec in fields(part):
-        if not spec.init:
-            continue
+    for spec in _parameters(type(part)).values():
         value = getattr(part, spec.name)
         if spec.default is MISSING or value != spec.default:
             parameters[spec.name] = _to_value(value, PARTS.get(spec.name))
@@ -130,6 +125,25 @@ def _to_value(value: Any, registry: Registry | None) -> Any:
     return [_to_value(item, None) for item in value] if isinstance(value, tuple) else value
 
 
+def _from_value(value: Any) -> Any:
+    """A list as the tuple it was: parts are frozen, and must be hashable to be compiled."""
+    return tuple(_from_value(item) for item in value) if isinstance(value, list) else value
+
+
+def _parameters(cls: type) -> dict[str, Field[Any]]:
+    """The constructor arguments of a part: the fields of a dataclass."""
+    if not is_dataclass(cls):
+        raise SchemeFileError(
+            f"{cls.__name__} is not a dataclass, so its parameters are not known: make it a frozen "
+            "dataclass to name it in a file."
+        )
+    return {spec.name: spec for spec in fields(cls) if spec.init}
+
+
+def _needed(spec: Field[Any]) -> bool:
+    return spec.default is MISSING and spec.default_factory is MISSING
+
+
 def from_table(value: Any, registry: Registry, key: str) -> Any:
     """A part from its name or table; `key` is what the part is called in an error."""
     if isinstance(value, str):
@@ -137,7 +151,7 @@ def from_table(value: Any, registry: Registry, key: str) -> Any:
     if not isinstance(value, Mapping) or not isinstance(value.get("name"), str):
         raise SchemeFileError(f"{key} must be a name, or a table with a name and its parameters.")
     cls = registry.get(value["name"])
-    known = {spec.name: spec for spec in fields(cls)}
+    known = _parameters(cls)
     parameters = {}
     for parameter, given in value.items():
         if parameter == "name":
@@ -146,8 +160,10 @@ def from_table(value: Any, registry: Registry, key: str) -> Any:
             takes = f"it takes {', '.join(known)}" if known else "it takes none"
             raise SchemeFileError(f"{value['name']} has no parameter {parameter!r}: {takes}.")
         inner = PARTS.get(parameter)
-        parameters[parameter] = given if inner is None else from_table(given, inner, parameter)
-    missing = [n for n, s in known.items() if s.default is MISSING and n not in parameters]
+        parameters[parameter] = (
+            _from_value(given) if inner is None else from_table(given, inner, parameter)
+        )
+    missing = [name for name, spec in known.items() if _needed(spec) and name not in parameters]
     if missing:
         raise SchemeFileError(f"{value['name']} needs {missing[0]!r}: add it to the {key} table.")
     try:

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from evenhand._util.arrays import Array, namespace
+from evenhand._util.registry import Registry
 from evenhand.errors import BadParameter
 from evenhand.fairness.welfare import Average, Rawls, Utilitarian, Welfare, require_defined
 
@@ -35,6 +36,16 @@ class Temporal(ABC):
     def empty(self) -> float | None:
         """The value for no assessment at all, where the definition has one."""
         return None
+
+    @property
+    def sum_discount(self) -> float | None:
+        """The γ of the sum Σ_j γ^(j−1) w_j that it is, or None where it is no such sum."""
+        return None
+
+    @property
+    def running_state(self) -> str:
+        """What has to be carried from step to step to know it, as a noun phrase."""
+        return "its running state"
 
     @abstractmethod
     def init(self) -> State: ...
@@ -62,9 +73,17 @@ class Temporal(ABC):
         """A phrase that completes "over time, …"."""
 
 
+TEMPORALS = Registry("temporal")
+
+
+@TEMPORALS.register("last")
 @dataclass(frozen=True)
 class Last(Temporal):
     """Long-term fairness: the last value alone, w_k."""
+
+    @property
+    def running_state(self) -> str:
+        return "the latest assessment"
 
     def init(self) -> State:
         return np.zeros(())
@@ -85,6 +104,7 @@ class Last(Temporal):
         return "only the last assessment counts"
 
 
+@TEMPORALS.register("total")
 @dataclass(frozen=True)
 class Total(Temporal):
     """The sum w_1 + … + w_k; of nothing it is 0."""
@@ -92,6 +112,10 @@ class Total(Temporal):
     @property
     def empty(self) -> float:
         return 0.0
+
+    @property
+    def sum_discount(self) -> float:
+        return 1.0
 
     def init(self) -> State:
         return np.zeros(())
@@ -112,9 +136,14 @@ class Total(Temporal):
         return "the assessments are added up"
 
 
+@TEMPORALS.register("mean")
 @dataclass(frozen=True)
 class Mean(Temporal):
     """The average of w_1, …, w_k."""
+
+    @property
+    def running_state(self) -> str:
+        return "a running total and count"
 
     def init(self) -> State:
         return np.zeros(()), np.zeros(())
@@ -139,6 +168,7 @@ class Mean(Temporal):
         return "the assessments are averaged"
 
 
+@TEMPORALS.register("discounted")
 @dataclass(frozen=True)
 class Discounted(Temporal):
     """The discounted sum Σ_j γ^(j−1) w_j over the assessments j = 1, …, k."""
@@ -148,6 +178,14 @@ class Discounted(Temporal):
     def __post_init__(self) -> None:
         if not 0.0 < self.discount <= 1.0:
             raise BadParameter(f"discount is {self.discount}: it must lie in (0, 1].")
+
+    @property
+    def sum_discount(self) -> float:
+        return self.discount
+
+    @property
+    def running_state(self) -> str:
+        return "the discount of the next assessment"
 
     def init(self) -> State:
         return np.zeros(()), np.ones(())
@@ -172,9 +210,14 @@ class Discounted(Temporal):
         return f"the assessments are added up, the j-th discounted by {self.discount:g}^(j−1)"
 
 
+@TEMPORALS.register("worst")
 @dataclass(frozen=True)
 class Worst(Temporal):
     """Rawlsian with respect to time: the worst-off time point, min w_j."""
+
+    @property
+    def running_state(self) -> str:
+        return "a running minimum"
 
     def init(self) -> State:
         return np.full((), math.inf)
@@ -195,6 +238,7 @@ class Worst(Temporal):
         return "only the worst assessment counts"
 
 
+@TEMPORALS.register("over_time")
 @dataclass(frozen=True)
 class OverTime(Temporal):
     """Any welfare taken over time, each assessment's value being one "stakeholder".
@@ -208,6 +252,10 @@ class OverTime(Temporal):
     @property
     def keeps_history(self) -> bool:
         return not self.welfare.additive
+
+    @property
+    def running_state(self) -> str:
+        return "the running sum of its terms"
 
     def init(self) -> State:
         return () if self.keeps_history else np.zeros(())

@@ -15,14 +15,16 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from evenhand._util.arrays import Array, as_float64, namespace
+from evenhand._util.registry import Registry
 from evenhand.errors import BadParameter, NegativeStatus, WeightsDoNotFit
 from evenhand.fairness.groups import Groups
+from evenhand.fairness.labels import Exchanging, Labels, all_alike
 
 if TYPE_CHECKING:
     from jaxtyping import Float
 
 
-class Welfare(ABC):
+class Welfare(Exchanging, ABC):
     """The aggregation function W over stakeholders (or over time points, see `temporal`)."""
 
     @abstractmethod
@@ -55,6 +57,9 @@ class Welfare(ABC):
         return None
 
 
+WELFARES = Registry("welfare")
+
+
 def require_defined(
     welfare: Welfare, values: Float[np.ndarray, ...], what: Callable[..., str]
 ) -> None:
@@ -73,9 +78,12 @@ def require_defined(
     )
 
 
+@WELFARES.register("utilitarian")
 @dataclass(frozen=True)
 class Utilitarian(Welfare):
     """The sum of statuses, Util(u) = Σ u_i."""
+
+    symmetric = True
 
     def __call__(self, values: Float[Array, "*batch n"]) -> Float[Array, "*batch"]:
         return namespace(values).sum(values, axis=-1)
@@ -91,9 +99,12 @@ class Utilitarian(Welfare):
         return size * status_bound
 
 
+@WELFARES.register("average")
 @dataclass(frozen=True)
 class Average(Welfare):
     """The mean of statuses."""
+
+    symmetric = True
 
     def __call__(self, values: Float[Array, "*batch n"]) -> Float[Array, "*batch"]:
         return namespace(values).mean(values, axis=-1)
@@ -105,9 +116,12 @@ class Average(Welfare):
         return status_bound
 
 
+@WELFARES.register("rawls")
 @dataclass(frozen=True)
 class Rawls(Welfare):
     """The status of the worst-off, Rawls(u) = min u_i."""
+
+    symmetric = True
 
     def __call__(self, values: Float[Array, "*batch n"]) -> Float[Array, "*batch"]:
         return namespace(values).min(values, axis=-1)
@@ -119,9 +133,12 @@ class Rawls(Welfare):
         return status_bound
 
 
+@WELFARES.register("nash")
 @dataclass(frozen=True)
 class Nash(Welfare):
     """The product of statuses, Nash(u) = Π u_i. Of many or large statuses take `LogNash`."""
+
+    symmetric = True
 
     def __call__(self, values: Float[Array, "*batch n"]) -> Float[Array, "*batch"]:
         return namespace(values).prod(values, axis=-1)
@@ -137,9 +154,12 @@ class Nash(Welfare):
         return status_bound**size
 
 
+@WELFARES.register("log_nash")
 @dataclass(frozen=True)
 class LogNash(Welfare):
     """Section 6.1: log Nash(u + 1) = Σ log(u_i + offset), with the paper's offset of 1."""
+
+    symmetric = True
 
     offset: float = 1.0
 
@@ -180,9 +200,12 @@ class LogNash(Welfare):
         return size * max(abs(math.log(self.offset)), abs(math.log(status_bound + self.offset)))
 
 
+@WELFARES.register("generalised_gini")
 @dataclass(frozen=True)
 class GeneralisedGini(Welfare):
     """Σ w_k u_(k) over statuses in ascending order, with weights that do not increase."""
+
+    symmetric = True
 
     weights: tuple[float, ...]
 
@@ -217,9 +240,12 @@ class GeneralisedGini(Welfare):
         return sum(self.weights) * status_bound
 
 
+@WELFARES.register("gini")
 @dataclass(frozen=True)
 class GiniWelfare(Welfare):
     """mean(u) · (1 − Gini(u)): the generalised Gini welfare with weights (2(n − k) + 1)/n²."""
+
+    symmetric = True
 
     def __call__(self, values: Float[Array, "*batch n"]) -> Float[Array, "*batch"]:
         size = values.shape[-1]
@@ -233,9 +259,12 @@ class GiniWelfare(Welfare):
         return status_bound
 
 
+@WELFARES.register("alpha_fair")
 @dataclass(frozen=True)
 class AlphaFair(Welfare):
     """Σ u^(1−α)/(1−α), and Σ log u for α = 1: utilitarian at 0, towards Rawls as α grows."""
+
+    symmetric = True
 
     alpha: float
     offset: float = 0.0
@@ -276,9 +305,12 @@ class AlphaFair(Welfare):
         return size * float(np.abs(self(ends)).max())
 
 
+@WELFARES.register("jain")
 @dataclass(frozen=True)
 class Jain(Welfare):
     """Jain's index (Σ u)² / (n Σ u²): 1 when all are equal, 1/n when one has everything."""
+
+    symmetric = True
 
     def __call__(self, values: Float[Array, "*batch n"]) -> Float[Array, "*batch"]:
         xp = namespace(values)
@@ -298,9 +330,12 @@ class Jain(Welfare):
         return 1.0
 
 
+@WELFARES.register("equality")
 @dataclass(frozen=True)
 class Equality(Welfare):
     """Section 4: 1 just in case all statuses are equal (to a tolerance), otherwise 0."""
+
+    symmetric = True
 
     tolerance: float = 0.0
 
@@ -321,6 +356,7 @@ class Equality(Welfare):
         return 1.0
 
 
+@WELFARES.register("parity")
 @dataclass(frozen=True)
 class Parity(Welfare):
     """Section 6.2 (relaxed demographic parity): minus the gap between the groups' totals.
@@ -344,6 +380,9 @@ class Parity(Welfare):
         totals = values if self.groups is None else self.groups.totals(values)
         return xp.min(totals, axis=-1) - xp.max(totals, axis=-1)
 
+    def exchangeable(self, size: int) -> Labels:
+        return all_alike(size) if self.groups is None else self.groups.labels(size)
+
     def describe(self) -> str:
         between = "groups" if self.groups is None else f"groups {', '.join(self.groups.names)}"
         return f"minus the gap between {between} (parity)"
@@ -352,9 +391,12 @@ class Parity(Welfare):
         return 2 * size * status_bound
 
 
+@WELFARES.register("negative_variance")
 @dataclass(frozen=True)
 class NegativeVariance(Welfare):
     """Minus the (population) variance of statuses."""
+
+    symmetric = True
 
     def __call__(self, values: Float[Array, "*batch n"]) -> Float[Array, "*batch"]:
         return -namespace(values).var(values, axis=-1)

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 
 import jax.numpy as jnp
 
+from evenhand._util.registry import Registry
 from evenhand.errors import BadParameter
 
 if TYPE_CHECKING:
@@ -45,6 +46,10 @@ class Neighbours(Proposal):
         """The imagined memories, and which of them exist."""
 
 
+PROPOSALS = Registry("proposal")
+
+
+@PROPOSALS.register("none")
 @dataclass(frozen=True)
 class NoProposal(Proposal):
     """No imagined memory: plain Q-learning."""
@@ -53,6 +58,7 @@ class NoProposal(Proposal):
         return "nothing"
 
 
+@PROPOSALS.register("above")
 @dataclass(frozen=True)
 class Above(Neighbours):
     """Appendix: all m' with m_i < m'_i ≤ m_i + reach for each i; never m itself."""
@@ -76,6 +82,7 @@ class Above(Neighbours):
         return f"every memory in which all have 1 to {self.reach} more"
 
 
+@PROPOSALS.register("around")
 @dataclass(frozen=True)
 class Around(Neighbours):
     """Appendix: of a difference ⟨x, 0⟩ or ⟨0, x⟩ those with x − reach … x + reach, without x.
@@ -103,6 +110,7 @@ class Around(Neighbours):
         return f"every lead within {self.reach} of the real one"
 
 
+@PROPOSALS.register("all")
 @dataclass(frozen=True)
 class Everything(Proposal):
     """Every other memory there is."""
@@ -111,6 +119,7 @@ class Everything(Proposal):
         return "every other memory"
 
 
+@PROPOSALS.register("reachable")
 @dataclass(frozen=True)
 class ReachableNow(Proposal):
     """Every other memory that can be reached by this step number."""
@@ -119,6 +128,7 @@ class ReachableNow(Proposal):
         return "every other memory that can be reached by now"
 
 
+@PROPOSALS.register("visited")
 @dataclass(frozen=True)
 class Visited(Proposal):
     """Memories that were visited before, drawn anew at every step, each as likely as it was."""

@@ -14,9 +14,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from evenhand._util.arrays import Array, namespace
+from evenhand._util.registry import Registry
 from evenhand.errors import BadParameter
 from evenhand.fairness.groups import Groups
-from evenhand.fairness.registry import Registry
+from evenhand.fairness.labels import Exchanging, Labels, refine
 from evenhand.fairness.status import Decayed, Status, Window
 from evenhand.fairness.trace import Step
 from evenhand.memory.attribute import Attribute
@@ -27,7 +28,7 @@ if TYPE_CHECKING:
 Value = Any  # a memory state m: an array, or a tuple of memory states
 
 
-class Memory(ABC):
+class Memory(Exchanging, ABC):
     """Definition "memory augmentation": m_init and μ, the set M being whatever they reach."""
 
     @abstractmethod
@@ -64,9 +65,15 @@ class Memory(ABC):
         """A phrase that completes "it remembers …"."""
 
 
+MEMORIES = Registry("memory")
+
+
+@MEMORIES.register("full")
 @dataclass(frozen=True)
 class Full(Memory):
     """Everything each stakeholder has received so far."""
+
+    symmetric = True
 
     def init(self, num_stakeholders: int) -> Value:
         return np.zeros(num_stakeholders)
@@ -81,9 +88,12 @@ class Full(Memory):
         return "all that each stakeholder has received"
 
 
+@MEMORIES.register("min")
 @dataclass(frozen=True)
 class Min(Memory):
     """Each stakeholder's lead over the one who has received least."""
+
+    symmetric = True
 
     def init(self, num_stakeholders: int) -> Value:
         return np.zeros(num_stakeholders)
@@ -98,9 +108,12 @@ class Min(Memory):
         return "each stakeholder's lead over the one who has received least"
 
 
+@MEMORIES.register("reset")
 @dataclass(frozen=True)
 class Reset(Memory):
     """What each has received since all were last equal: it counts from zero again then."""
+
+    symmetric = True
 
     def init(self, num_stakeholders: int) -> Value:
         return np.zeros(num_stakeholders)
@@ -114,6 +127,7 @@ class Reset(Memory):
         return "what each stakeholder has received since all were last equal"
 
 
+@MEMORIES.register("group_full")
 @dataclass(frozen=True)
 class GroupFull(Memory):
     """Everything each group has received so far."""
@@ -133,6 +147,9 @@ class GroupFull(Memory):
     def implied_status(self, memory: Value) -> Float[Array, " status"]:
         return memory
 
+    def exchangeable(self, size: int) -> Labels:
+        return self.groups.labels(size)
+
     def attributes(self, memory: Value, horizon: int, size: int) -> tuple[Attribute, ...]:
         return _received(memory, horizon, self.groups)
 
@@ -140,6 +157,7 @@ class GroupFull(Memory):
         return f"all that each group ({', '.join(self.groups.names)}) has received"
 
 
+@MEMORIES.register("group_difference")
 @dataclass(frozen=True)
 class GroupDifference(Memory):
     """Each group's lead over the one that has received least: ⟨x, 0⟩ or ⟨0, x⟩ for two groups."""
@@ -159,6 +177,9 @@ class GroupDifference(Memory):
     def implied_status(self, memory: Value) -> Float[Array, " status"]:
         return memory
 
+    def exchangeable(self, size: int) -> Labels:
+        return self.groups.labels(size)
+
     def attributes(self, memory: Value, horizon: int, size: int) -> tuple[Attribute, ...]:
         return _received(memory, horizon, self.groups)
 
@@ -166,6 +187,7 @@ class GroupDifference(Memory):
         return f"each group's lead ({', '.join(self.groups.names)}) over the one with least"
 
 
+@MEMORIES.register("last_winner")
 @dataclass(frozen=True)
 class LastWinner(Memory):
     """Who received something last: an index, or the number of stakeholders for nobody yet."""
@@ -185,9 +207,12 @@ class LastWinner(Memory):
         return "who received something last"
 
 
+@MEMORIES.register("clock")
 @dataclass(frozen=True)
 class Clock(Memory):
     """The number of steps so far, modulo `period`."""
+
+    symmetric = True
 
     period: int
 
@@ -208,6 +233,7 @@ class Clock(Memory):
         return f"the number of steps modulo {self.period}"
 
 
+@MEMORIES.register("of_status")
 @dataclass(frozen=True)
 class OfStatus(Memory):
     """Whatever a status function carries from step to step: it determines that status."""
@@ -222,6 +248,9 @@ class OfStatus(Memory):
 
     def implied_status(self, memory: Value) -> Float[Array, " status"]:
         return self.status.value(memory)
+
+    def exchangeable(self, size: int) -> Labels:
+        return self.status.exchangeable(size)
 
     def attributes(self, memory: Value, horizon: int, size: int) -> tuple[Attribute, ...]:
         return tuple(Attribute(leaf, 0, horizon) for leaf in _leaves(memory))
@@ -240,9 +269,12 @@ def recent(length: int) -> OfStatus:
     return OfStatus(Window(length))
 
 
+@MEMORIES.register("nothing")
 @dataclass(frozen=True)
 class Nothing(Memory):
     """No memory: the present state alone."""
+
+    symmetric = True
 
     def init(self, num_stakeholders: int) -> Value:
         return np.zeros(0)
@@ -288,6 +320,9 @@ class Product(Memory):
         changed = self.parts[claim].imagined(memory[claim], part)
         return (*memory[:claim], changed, *memory[claim + 1 :])
 
+    def exchangeable(self, size: int) -> Labels:
+        return refine([part.exchangeable(size) for part in self.parts], size)
+
     def attributes(self, memory: Value, horizon: int, size: int) -> tuple[Attribute, ...]:
         pairs = zip(self.parts, memory, strict=True)
         return tuple(a for part, value in pairs for a in part.attributes(value, horizon, size))
@@ -317,19 +352,3 @@ def _leaves(value: Value) -> list[Any]:
 
 def _minus_least(received: Float[Array, " n"]) -> Float[Array, " n"]:
     return received - namespace(received).min(received)
-
-
-MEMORIES = Registry(
-    "memory",
-    {
-        "full": Full,
-        "min": Min,
-        "reset": Reset,
-        "group_full": GroupFull,
-        "group_difference": GroupDifference,
-        "last_winner": LastWinner,
-        "clock": Clock,
-        "of_status": OfStatus,
-        "nothing": Nothing,
-    },
-)

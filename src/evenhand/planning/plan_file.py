@@ -9,20 +9,19 @@ import numpy as np
 
 from evenhand import __version__
 from evenhand._util.tensor_files import read_tensors, write_tensors
-from evenhand.envs.names import ENVIRONMENTS
-from evenhand.fairness.scheme_file import from_table, from_toml, to_table, to_toml
-from evenhand.memory.memory import MEMORIES
+from evenhand.errors import BadFile, EvenhandError
 from evenhand.planning.model import Model
 from evenhand.planning.planner import Plan
 from evenhand.planning.state_table import Index, StateTable
 from evenhand.problem.problem import Problem
+from evenhand.problem.problem_file import build_problem, describe_problem
 
 ARRAYS = ("rows", "within", "following", "probability", "pay", "last_pay", "values", "ends")
 
 
 def save_plan(plan: Plan, path: str | os.PathLike[str]) -> None:
     """Write a plan to a file: its problem in words, and every value."""
-    table, problem = plan.table, plan.problem
+    table = plan.table
     arrays = {
         "rows": table.rows,
         "within": np.array(table.within),
@@ -35,10 +34,7 @@ def save_plan(plan: Plan, path: str | os.PathLike[str]) -> None:
     }
     header = {
         "version": __version__,
-        "environment": to_table(problem.environment, ENVIRONMENTS),
-        "scheme": to_toml(problem.scheme),
-        "memory": to_table(problem.memory, MEMORIES),
-        "augment_with_score": problem.augment_with_score,
+        **describe_problem(plan.problem),
         "use_memory": table.model.use_memory,
         "canonical": table.model.canonical,
         "horizon": table.horizon,
@@ -50,13 +46,13 @@ def save_plan(plan: Plan, path: str | os.PathLike[str]) -> None:
 def load_plan(path: str | os.PathLike[str]) -> Plan:
     """Read a plan from a file; one that was changed or cut is refused."""
     header, arrays = read_tensors(path, "plan", ARRAYS)
-    problem = Problem(
-        from_table(header["environment"], ENVIRONMENTS, "environment"),
-        from_toml(header["scheme"]),
-        from_table(header["memory"], MEMORIES, "memory"),
-        header["augment_with_score"],
-    )
-    return Plan(_table(problem, header, arrays), _values(arrays), header["error"])
+    try:
+        table = _table(build_problem(header), header, arrays)
+        return Plan(table, _values(arrays), header["error"])
+    except KeyError as error:
+        raise BadFile(f"the header of {path} lacks {error}: plan the problem again.") from None
+    except EvenhandError as error:
+        raise BadFile(f"{path} cannot be read as a plan: {error}") from None
 
 
 def _table(problem: Problem, header: dict[str, Any], arrays: dict[str, np.ndarray]) -> StateTable:

@@ -1,156 +1,35 @@
-"""Which stakeholders are exchangeable: those that no part of a problem can tell apart.
+"""Exchangeable stakeholders in canonical order.
 
-Each part says whom it treats alike, as a label for every stakeholder; a part that says nothing
-tells everyone apart. Exchangeable are those whose labels agree in all parts. Planning puts them
-in canonical order, which merges states that differ only in who is who.
+Each part of a problem says which stakeholders it treats alike (`exchangeable`). Exchangeable are
+those that all parts treat alike. Planning puts them in canonical order, which merges states that
+differ only in which of them is which.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import singledispatch
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
-from evenhand.envs import Doughnuts, Lending, Vaccines, WaitingList
-from evenhand.fairness import aggregation, filters, status, welfare
-from evenhand.fairness.groups import Groups
-from evenhand.fairness.scheme import FairnessScheme
-from evenhand.memory import memory
+from evenhand.envs import Environment
+from evenhand.fairness.labels import refine
 from evenhand.problem.problem import Problem
 
 if TYPE_CHECKING:
     from jaxtyping import Int
 
-Labels = tuple[int, ...]
-
 
 def exchangeable(problem: Problem, use_memory: bool) -> list[list[int]]:
     """The classes of exchangeable stakeholders that have more than one member."""
     size = problem.environment.num_stakeholders
-    parts: list[Any] = [problem.environment, problem.scheme]
+    environment = cast(Environment, problem.environment)  # what is not one cannot be planned
+    parts = [environment.exchangeable(), problem.scheme.exchangeable(size)]
     if use_memory:
-        parts.append(problem.memory)
-    labels = refine([alike(part, size) for part in parts], size)
+        parts.append(problem.memory.exchangeable(size))
+    labels = refine(parts, size)
     classes = [[i for i in range(size) if labels[i] == label] for label in sorted(set(labels))]
     return [members for members in classes if len(members) > 1]
-
-
-def refine(parts: Sequence[Labels], size: int) -> Labels:
-    """The labels that tell apart whom any of the parts tells apart."""
-    rows = list(zip(*parts, strict=True)) if parts else [()] * size
-    numbers: dict[Any, int] = {}
-    return tuple(numbers.setdefault(row, len(numbers)) for row in rows)
-
-
-@singledispatch
-def alike(part: Any, size: int) -> Labels:
-    """Whom a part treats alike: those with the same label. Unless it says so, nobody."""
-    return tuple(range(size))
-
-
-def _everyone(part: Any, size: int) -> Labels:
-    return (0,) * size
-
-
-for _part in (
-    *(status.Returns, status.Decayed, status.Window, status.WaitingTime),
-    *(welfare.Utilitarian, welfare.Average, welfare.Rawls, welfare.Nash, welfare.LogNash),
-    *(welfare.GiniWelfare, welfare.GeneralisedGini, welfare.AlphaFair, welfare.Jain),
-    *(welfare.Equality, welfare.NegativeVariance, aggregation.BalancedUnfairness),
-    *(filters.Always, filters.Every, filters.Final, filters.AfterEach),
-    *(memory.Full, memory.Min, memory.Reset, memory.Clock, memory.Nothing),
-):
-    alike.register(_part, _everyone)
-
-
-@alike.register
-def _(part: FairnessScheme, size: int) -> Labels:
-    parts = [alike(part.status, size), alike(part.filter, size)]
-    # Where groups are judged the welfare sees totals, in which members of a group cannot differ.
-    if not isinstance(part.status, status.GroupTotals):
-        parts.append(alike(part.aggregation, size))
-    return refine(parts, size)
-
-
-@alike.register
-def _(part: aggregation.TimepointFirst, size: int) -> Labels:
-    return alike(part.welfare, size)
-
-
-@alike.register
-def _(part: welfare.Parity, size: int) -> Labels:
-    return _everyone(part, size) if part.groups is None else _by_group(part.groups, size)
-
-
-@alike.register(status.EnvyOfBest)
-@alike.register(status.PairwiseEnvy)
-@alike.register(status.Modulo)
-@alike.register(status.Capped)
-def _(part: Any, size: int) -> Labels:
-    return alike(part.of, size)
-
-
-@alike.register
-def _(part: status.GroupTotals, size: int) -> Labels:
-    return refine([alike(part.of, size), _by_group(part.groups, size)], size)
-
-
-@alike.register
-def _(part: status.PerEntitlement, size: int) -> Labels:
-    if len(part.entitlements) != size:  # of groups: the inner status has told them apart
-        return alike(part.of, size)
-    return refine([alike(part.of, size), _by_value(part.entitlements)], size)
-
-
-@alike.register(memory.GroupFull)
-@alike.register(memory.GroupDifference)
-def _(part: Any, size: int) -> Labels:
-    return _by_group(part.groups, size)
-
-
-@alike.register
-def _(part: memory.OfStatus, size: int) -> Labels:
-    return alike(part.status, size)
-
-
-@alike.register
-def _(part: memory.Product, size: int) -> Labels:
-    return refine([alike(one, size) for one in part.parts], size)
-
-
-@alike.register
-def _(part: Doughnuts, size: int) -> Labels:
-    return _by_value(part.presence)
-
-
-@alike.register
-def _(part: Lending, size: int) -> Labels:
-    own = _by_value(zip(part.start_credit, part.applying, strict=True))  # type: ignore[arg-type]
-    return refine([own, _by_group(part.groups, size)], size)
-
-
-@alike.register
-def _(part: Vaccines, size: int) -> Labels:
-    return _by_value(zip(part.populations, part.transport_cost, part.delay, strict=True))  # type: ignore[arg-type]
-
-
-@alike.register
-def _(part: WaitingList, size: int) -> Labels:
-    return _by_value(zip(part.arrivals, part.urgencies, part.capacity, strict=True))  # type: ignore[arg-type]
-
-
-def _by_value(values: Any) -> Labels:
-    numbers: dict[Any, int] = {}
-    return tuple(numbers.setdefault(value, len(numbers)) for value in values)
-
-
-def _by_group(groups: Groups, size: int) -> Labels:
-    labels = np.arange(size) + len(groups.names)
-    for number, members in enumerate(groups.members):
-        labels[list(members)] = number
-    return tuple(labels.tolist())
 
 
 def canonical_order(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
@@ -12,11 +12,10 @@ import numpy as np
 
 from evenhand._util.arrays import Array
 from evenhand.errors import BadParameter, MemoryDoesNotPay, OverridesRefused
-from evenhand.fairness.filters import Every
 from evenhand.fairness.scheme import FairnessScheme
 from evenhand.fairness.trace import Step
-from evenhand.memory.attribute import Attribute
 from evenhand.memory.memory import Full, Memory
+from evenhand.problem.environment_like import EnvironmentLike
 from evenhand.problem.reward import FairnessReward, SchemeState
 
 if TYPE_CHECKING:
@@ -24,29 +23,6 @@ if TYPE_CHECKING:
 
 
 LONGEST_CHECK = 256  # steps of an episode along which a memory's claim is compared with the pay
-
-
-class EnvironmentLike(Protocol):
-    """What a problem asks of an environment; `envs.Environment` answers it in pure JAX."""
-
-    @property
-    def num_stakeholders(self) -> int: ...
-    @property
-    def num_actions(self) -> int: ...
-    @property
-    def horizon(self) -> int: ...
-    @property
-    def may_override(self) -> bool: ...
-    @property
-    def compiled(self) -> bool:
-        """Whether `initial`, `step` and `is_over` are JAX, or the environment runs on the host."""
-        ...
-
-    def initial(self, key: PRNGKeyArray) -> Any: ...
-    def step(self, key: PRNGKeyArray, state: Any, action: Any) -> tuple[Any, Step]: ...
-    def is_over(self, state: Any) -> Bool[Array, ""]: ...
-    def attributes(self, state: Any) -> tuple[Attribute, ...]: ...
-    def achieved(self, world: Any) -> Bool[Array, ""]: ...
 
 
 class AgentView(NamedTuple):
@@ -95,7 +71,7 @@ class Problem:
                 "environment without, or use TimepointFirst."
             )
         horizon, filter_ = self.environment.horizon, self.scheme.filter
-        never = isinstance(filter_, Every) and filter_.period > horizon
+        never = not filter_.may_fire_within(horizon)
         if never and self.scheme.empty is None and self.scheme.aggregation.empty is None:
             raise BadParameter(
                 f"fairness is assessed {filter_.describe()} and there are only {horizon}: choose "

@@ -15,10 +15,7 @@ import numpy as np
 
 from evenhand._util.arrays import Array, namespace
 from evenhand.errors import CannotStream, NotRewardLike
-from evenhand.fairness.aggregation import BalancedUnfairness, TimepointFirst
-from evenhand.fairness.filters import Always
 from evenhand.fairness.scheme import FairnessScheme
-from evenhand.fairness.temporal import Discounted, Last, Mean, OverTime, Total, Worst
 from evenhand.fairness.trace import Step
 
 if TYPE_CHECKING:
@@ -46,52 +43,51 @@ def reward_like(scheme: FairnessScheme) -> RewardLikeness:
 
     That W∘U is Markovian is a matter of the memory: see `Problem.require_memory_pays`.
     """
-    if not isinstance(scheme.aggregation, TimepointFirst):
-        return RewardLikeness(False, f"{type(scheme.aggregation).__name__} is not timepoint-first")
-    if not isinstance(scheme.filter, Always):
+    if scheme.temporal is None:
+        return _not_timepoint_first(scheme)
+    if not scheme.filter.always:
         return RewardLikeness(
             False, f"it is not assessed at all time points but {scheme.filter.describe()}"
         )
-    if not isinstance(scheme.temporal, Discounted | Total):
+    if scheme.temporal.sum_discount is None:
         return RewardLikeness(False, _not_a_sum(scheme))
     return RewardLikeness(True, "it is a discounted sum of the welfare at every time point")
 
 
 def bounded_reward_like(scheme: FairnessScheme) -> RewardLikeness:
     """Definition "bounded reward-like": an undiscounted sum of W where a Markovian filter fires."""
-    if not isinstance(scheme.aggregation, TimepointFirst):
-        return RewardLikeness(False, f"{type(scheme.aggregation).__name__} is not timepoint-first")
+    if scheme.temporal is None:
+        return _not_timepoint_first(scheme)
     if scheme.filter.keeps_history:
         return RewardLikeness(
             False, f"its filter ({scheme.filter.describe()}) needs the whole history"
         )
-    if not isinstance(scheme.temporal, Total):
+    if scheme.temporal.sum_discount != 1.0:
         return RewardLikeness(False, _not_a_sum(scheme))
     return RewardLikeness(
         True, "it is a sum of the welfare at the time points that its filter selects"
     )
 
 
+def is_sum_of_rewards(scheme: FairnessScheme) -> bool:
+    """Whether the score of an episode is a (discounted) sum of per-step rewards."""
+    return reward_like(scheme).holds or bounded_reward_like(scheme).holds
+
+
+def _not_timepoint_first(scheme: FairnessScheme) -> RewardLikeness:
+    return RewardLikeness(False, f"{type(scheme.aggregation).__name__} is not timepoint-first")
+
+
 def _not_a_sum(scheme: FairnessScheme) -> str:
-    name, carried = _FOLDS.get(
-        type(scheme.aggregation if scheme.temporal is None else scheme.temporal),
-        ("its aggregation", "its running state"),
-    )
+    temporal = scheme.temporal
+    if temporal is None:
+        what = type(scheme.aggregation).__name__
+    else:
+        what = f"{type(temporal).__name__} ({temporal.describe()})"
     return (
-        f"{name} is not a sum of per-step rewards: plan it exactly, or learn it with {carried} "
-        "in memory (remember_fold=True)"
+        f"{what} is not a sum of per-step rewards: plan it exactly, or learn it with "
+        f"{scheme.aggregation.running_state} in memory (augment_with_score=True)"
     )
-
-
-# What each aggregation is called, and what a memory must carry for it.
-_FOLDS: dict[type, tuple[str, str]] = {
-    Worst: ("worst over time", "a running minimum"),
-    Last: ("the last assessment alone", "the latest assessment"),
-    Mean: ("the mean over time", "a running total and count"),
-    Discounted: ("a sum discounted by assessments", "the discount of the next assessment"),
-    OverTime: ("a welfare over time", "the running sum of its terms"),
-    BalancedUnfairness: ("balanced unfairness", "everyone's running unfairness"),
-}
 
 
 @dataclass(frozen=True)
@@ -113,25 +109,15 @@ class FairnessReward:
                     f"{type(part).__name__} needs the whole history, so no finite memory can pay "
                     "by it: write that part as a fold."
                 )
-        if not (self.augment_with_score or self._is_sum):
-            raise NotRewardLike(f"the scheme is not reward-like: {self._why_not()}.")
-
-    @property
-    def _is_sum(self) -> bool:
-        return reward_like(self.scheme).holds or bounded_reward_like(self.scheme).holds
-
-    def _why_not(self) -> str:
-        if isinstance(self.scheme.aggregation, TimepointFirst):
-            return bounded_reward_like(self.scheme).reason
-        return _not_a_sum(self.scheme)
+        if not (self.augment_with_score or is_sum_of_rewards(self.scheme)):
+            raise NotRewardLike(f"the scheme is not reward-like: {_not_a_sum(self.scheme)}.")
 
     @property
     def discount(self) -> float:
         """With this discount an episode's pays add up to its score."""
         temporal = self.scheme.temporal
-        if not self.augment_with_score and isinstance(temporal, Discounted):
-            return temporal.discount
-        return 1.0
+        discount = None if temporal is None else temporal.sum_discount
+        return 1.0 if self.augment_with_score or discount is None else discount
 
     def init(self, num_stakeholders: int) -> SchemeState:
         """The books before the first step."""
@@ -185,7 +171,7 @@ class FairnessReward:
 
         To carry the answer where it is not asked for would tell like states apart.
         """
-        sure = isinstance(self.scheme.filter, Always) or self._nothing() == 0.0
+        sure = self.scheme.filter.always or self._nothing() == 0.0
         return self.augment_with_score or not sure
 
     def _where_defined(self, contribution: Array, vector: Array, step: Step) -> Array:

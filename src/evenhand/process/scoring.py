@@ -11,7 +11,6 @@ import numpy as np
 from evenhand._util.bootstrap import bootstrap_interval
 from evenhand.errors import BadParameter, NoLimit
 from evenhand.fairness.scheme import FairnessScheme, FeedbackScheme
-from evenhand.fairness.temporal import Discounted
 from evenhand.process.policy import Policy
 from evenhand.process.process import Process, rollout
 
@@ -83,7 +82,8 @@ def steps_for_limit(
     if not tolerance > 0:
         raise BadParameter(f"tolerance is {tolerance}: it must be positive.")
     temporal = scheme.temporal
-    if not isinstance(temporal, Discounted) or temporal.discount >= 1.0:
+    discount = None if temporal is None else temporal.sum_discount
+    if discount is None or discount >= 1.0:
         what = "not timepoint-first" if temporal is None else repr(temporal)
         raise NoLimit(
             f"the infinite-horizon score is known to exist only for a discounted sum with a "
@@ -101,7 +101,6 @@ def steps_for_limit(
             "bounded: pass growth=…, or a process with a reward_bound (and an override_bound if "
             "it overrides)."
         )
-    discount = temporal.discount
     assessments = 1
     while True:
         ahead = steps_of(assessments + 1), steps_of(assessments + 2)

@@ -197,8 +197,8 @@ def test_deep_methods_compared_with_settings_of_their_own(tmp_path):
 
 
 def test_mistakes_are_named(tmp_path):
-    with pytest.raises(BadParameter, match="no recipe for Vaccines"):
-        deep_methods(Vaccines())
+    with pytest.raises(BadParameter, match="'fairqcm' is not a deep method for this environment"):
+        deep_learner(Vaccines(), "fairqcm")  # no memory is known to determine the reward
     with pytest.raises(BadParameter, match="'reset' is not a deep method"):
         deep_learner(Lending(), "reset")
     with pytest.raises(BadParameter, match="no recipe 'worst'"):

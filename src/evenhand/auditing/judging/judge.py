@@ -19,14 +19,7 @@ from evenhand.fairness.filters import Always, Filter, Final
 from evenhand.fairness.groups import Groups
 from evenhand.fairness.presence import of_those_present
 from evenhand.fairness.scheme import FairnessScheme
-from evenhand.fairness.status import (
-    EnvyOfBest,
-    GroupTotals,
-    PairwiseEnvy,
-    PerEntitlement,
-    Returns,
-    Status,
-)
+from evenhand.fairness.status import Returns, Status
 from evenhand.fairness.stream import Block, Stream
 from evenhand.fairness.trace import Step, Trace
 from evenhand.fairness.unfairness import unfair_to, unfairness
@@ -55,7 +48,7 @@ class Case:
         return self.status.names(self.history.names)
 
     def timeline(self, question: Question) -> Timeline:
-        if is_sum(self.status):
+        if self.status.is_sum:
             return question.merged(self.history, self.until)
         return question.timeline(self.history, self.until)
 
@@ -74,13 +67,6 @@ class Case:
                 trace = replace(trace, actions=timeline.marks[start:stop])  # type: ignore[arg-type]
             yield trace, self.present(timeline.moments[start:stop])
             start = stop
-
-
-def is_sum(status: Status) -> bool:
-    """Whether a status depends only on what each received in all, so that steps can be merged."""
-    while isinstance(status, GroupTotals | PerEntitlement | EnvyOfBest | PairwiseEnvy):
-        status = status.of
-    return status == Returns()
 
 
 @dataclass(frozen=True)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
+from evenhand._util.registry import Registry
 from evenhand.auditing.judging.questions import (
     AfterEachAmount,
     AsTheScheme,
@@ -17,12 +18,11 @@ from evenhand.auditing.judging.questions import (
 from evenhand.errors import BadParameter, SchemeFileError
 from evenhand.fairness.aggregation import TimepointFirst
 from evenhand.fairness.filters import Always, Final
-from evenhand.fairness.registry import TEMPORALS, WELFARES, Registry
 from evenhand.fairness.scheme import FairnessScheme
 from evenhand.fairness.scheme_file import from_table, read_scheme_file
 from evenhand.fairness.status import Returns, Status
-from evenhand.fairness.temporal import Mean, Temporal
-from evenhand.fairness.welfare import LogNash, Rawls, Welfare
+from evenhand.fairness.temporal import TEMPORALS, Mean, Temporal
+from evenhand.fairness.welfare import WELFARES, LogNash, Rawls, Welfare
 
 FALLBACK = Rawls()  # where log-Nash is undefined, and no welfare was asked for
 FALLEN_BACK = (

@@ -19,10 +19,9 @@ from evenhand.auditing.judging.judge import Case, Judged, Scorer, judge
 from evenhand.auditing.judging.questions import AtEnd, EachEvent, EveryN, EveryPeriod, Question
 from evenhand.auditing.judging.ranking import EQUAL, Standing
 from evenhand.fairness.aggregation import TimepointFirst
-from evenhand.fairness.registry import WELFARES
 from evenhand.fairness.scheme import FairnessScheme
 from evenhand.fairness.temporal import Temporal
-from evenhand.fairness.welfare import GiniWelfare, LogNash, Rawls, Utilitarian, Welfare
+from evenhand.fairness.welfare import WELFARES, GiniWelfare, LogNash, Rawls, Utilitarian, Welfare
 
 OTHERS: tuple[Welfare, ...] = (LogNash(), Rawls(), GiniWelfare(), Utilitarian())
 QUICK: tuple[Welfare, ...] = (Rawls(), Utilitarian())  # for very many statuses

@@ -6,41 +6,26 @@ from typing import Any
 
 from evenhand.envs import Environment
 from evenhand.errors import BadParameter
-from evenhand.fairness.registry import Registry
-from evenhand.learn.proposals import (
-    Above,
-    Around,
-    Everything,
-    NoProposal,
-    Proposal,
-    ReachableNow,
-    Visited,
-)
+from evenhand.learn.proposals import PROPOSALS, Everything, NoProposal, Proposal
 from evenhand.learn.schedules import Constant, Exploration, Watkins
 from evenhand.learn.tabular.q_learning import Tabular
-from evenhand.memory.memory import Clock, Full, Memory, Min, Product, Reset
+from evenhand.memory.memory import Clock, Memory, Product
 from evenhand.problem.problem import Problem
 
-PROPOSALS = Registry(
-    "proposal",
-    {
-        "above": Above,
-        "around": Around,
-        "all": Everything,
-        "reachable": ReachableNow,
-        "visited": Visited,
-        "none": NoProposal,
-    },
-)
 RECIPES = ("paper", "best")
-# Which memory each method sees. What FairQCM adds to Full is what it imagines.
-MEMORY_OF: dict[str, Memory] = {"fairqcm": Full(), "full": Full(), "min": Min(), "reset": Reset()}
 METHOD_LINES = {
-    "fairqcm": "Learns on Full memory, from imagined memories as well (Algorithm 1).",
+    "fairqcm": "Learns on a memory that determines the reward, and from imagined memories as well "
+    "(Algorithm 1).",
     "full": "Q-learning that remembers all that each stakeholder has received.",
     "min": "Q-learning that remembers each one's lead over the one with least.",
     "reset": "Q-learning that counts from zero again whenever all are equal.",
 }
+
+
+def tabular_methods(environment: Environment) -> dict[str, Memory]:
+    """The methods of section 6 that use tables, with the memory that each sees."""
+    memories = environment.recipe().memories
+    return {method: memory for method, memory in memories.items() if method in METHOD_LINES}
 
 
 def tabular_learner(
@@ -56,17 +41,21 @@ def tabular_learner(
     memories above; the horizon cuts episodes off without ending them.
 
     `best`: the horizon ends an episode and a clock tells how near it is, so that nothing need be
-    discounted; steps are paid by the welfare they add (shaping); learning rates fall as Watkins
+    discounted; steps are rewarded by the welfare they add (shaping); learning rates fall as Watkins
     asks; FairQCM imagines every memory there is.
+
+    Args:
+        environment: What to learn; its `recipe()` says which memory each method sees.
+        method: One of `tabular_methods(environment)`.
+        recipe: `paper` or `best`.
+        memory: A memory in place of the recipe's.
+        proposal: What to imagine, in place of the recipe's.
     """
-    if method not in MEMORY_OF:
-        raise BadParameter(f"{method!r} is not a tabular method: {', '.join(MEMORY_OF)} are.")
-    if recipe not in RECIPES:
-        raise BadParameter(f"there is no recipe {recipe!r}: there are {', '.join(RECIPES)}.")
-    seen = MEMORY_OF[method] if memory is None else memory
+    seen = require_method(tabular_methods(environment), method, recipe, "tabular")
+    seen = seen if memory is None else memory
     settings: dict[str, Any]
     if recipe == "paper":
-        imagined: Proposal = Above(2)
+        imagined = imagined_by_fairqcm(environment)
         settings = {"discount": 0.99, "rate": Constant(0.1), "exploration": Exploration()}
     else:
         imagined = Everything()
@@ -81,3 +70,20 @@ def tabular_learner(
         imagined = NoProposal()
     problem = Problem(environment, environment.default_scheme(), seen)
     return Tabular(problem, imagined if proposal is None else proposal, **settings)
+
+
+def require_method(memories: dict[str, Memory], method: str, recipe: str, what: str) -> Memory:
+    """The memory of a method; refuses a method or a recipe that does not exist."""
+    if method not in memories:
+        known = ", ".join(memories)
+        raise BadParameter(f"{method!r} is not a {what} method for this environment: {known} are.")
+    if recipe not in RECIPES:
+        raise BadParameter(f"there is no recipe {recipe!r}: there are {', '.join(RECIPES)}.")
+    return memories[method]
+
+
+def imagined_by_fairqcm(environment: Environment) -> Proposal:
+    """The proposal that the environment's recipe names."""
+    recipe = environment.recipe()
+    proposal = PROPOSALS.get(recipe.proposal)
+    return proposal() if recipe.reach is None else proposal(recipe.reach)

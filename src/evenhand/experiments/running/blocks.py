@@ -37,17 +37,18 @@ Point = Callable[[int, float], None]  # a step of a curve, and the mean score th
 
 def build(config: dict[str, Any]) -> Any:
     """The agent that a configuration describes."""
-    from evenhand.envs.names import ENVIRONMENTS
+    from evenhand.envs import ENVIRONMENTS
     from evenhand.experiments.recipes.deep_recipes import deep_learner
     from evenhand.experiments.recipes.script_mistakes import with_script_mistakes
-    from evenhand.experiments.recipes.tabular_recipes import PROPOSALS, tabular_learner
+    from evenhand.experiments.recipes.tabular_recipes import tabular_learner
     from evenhand.fairness.scheme_file import from_table
-    from evenhand.learn.policies.policy_files import build_memory
+    from evenhand.learn.proposals import PROPOSALS
+    from evenhand.memory.memory_file import memory_from_table
 
     environment = from_table(config["environment"], ENVIRONMENTS, "environment")
     varied: dict[str, Any] = {}
     if config.get("memory") is not None:
-        varied["memory"] = build_memory(config["memory"])
+        varied["memory"] = memory_from_table(config["memory"])
     if config.get("proposal") is not None:
         varied["proposal"] = from_table(config["proposal"], PROPOSALS, "proposal")
     what = environment, config["method"], config["recipe"]

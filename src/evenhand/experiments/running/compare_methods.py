@@ -19,11 +19,10 @@ import numpy as np
 from evenhand import __version__
 from evenhand._util.bootstrap import bootstrap_interval, interquartile_mean
 from evenhand._util.files import write_whole
-from evenhand.envs import Doughnuts, Environment, Random, TurnTaking
-from evenhand.envs.names import ENVIRONMENTS
+from evenhand.envs import ENVIRONMENTS, Environment, Random, TurnTaking
 from evenhand.errors import BadParameter, CannotWrite
 from evenhand.experiments.recipes.deep_recipes import deep_methods
-from evenhand.experiments.recipes.tabular_recipes import MEMORY_OF, PROPOSALS
+from evenhand.experiments.recipes.tabular_recipes import tabular_methods
 from evenhand.experiments.running.blocks import MeanProgress, build, merge, saved, split_into_tasks
 from evenhand.experiments.running.local_processes import LocalProcesses
 from evenhand.experiments.running.reference_scores import Yardstick, sampled, yardstick
@@ -33,9 +32,9 @@ from evenhand.fairness.scheme import anytime
 from evenhand.fairness.scheme_file import to_table
 from evenhand.fairness.temporal import Total
 from evenhand.fairness.welfare import WelfareFunction
-from evenhand.learn.policies.policy_files import memory_table
-from evenhand.learn.proposals import Proposal
+from evenhand.learn.proposals import PROPOSALS, Proposal
 from evenhand.memory.memory import Memory
+from evenhand.memory.memory_file import memory_to_table
 from evenhand.planning import regret
 from evenhand.planning.evaluation import evaluate
 from evenhand.problem.problem import Problem
@@ -199,7 +198,7 @@ def compare(
         "steps": every * EVALUATIONS,
         "every": every,
         "deep": deep,
-        "memory": None if memory is None else memory_table(memory),
+        "memory": None if memory is None else memory_to_table(memory),
         "proposal": None if proposal is None else to_table(proposal, PROPOSALS),
         "settings": dict(settings or {}),
     }
@@ -261,15 +260,16 @@ def _by_method(tasks: Mapping[str, Sequence[Task]], progress: Progress | None) -
 
 def all_methods(environment: Environment, deep: bool) -> tuple[str, ...]:
     """What can be compared on an environment."""
-    hard_coded = HARD_CODED if isinstance(environment, Doughnuts) else ("random",)
-    return (*(deep_methods(environment) if deep else MEMORY_OF), *hard_coded)
+    hard_coded = HARD_CODED if environment.takes_turns else ("random",)
+    learned = deep_methods(environment) if deep else tabular_methods(environment)
+    return (*learned, *hard_coded)
 
 
 def _require_methods(environment: Environment, methods: Sequence[str], deep: bool) -> None:
-    if not deep and not isinstance(environment, Doughnuts):
+    if not deep and environment.table_size() is None:
         raise BadParameter(
-            f"tabular methods are compared on doughnuts, and {type(environment).__name__} is no "
-            "such world: use deep ones."
+            f"{type(environment).__name__} has too many states for tables: compare networks "
+            "(deep=True)."
         )
     known = all_methods(environment, deep)
     for method in methods:

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import contextlib
 import json
+import os
 import signal
 import subprocess
 import sys
@@ -22,6 +23,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from evenhand._util.plugins import child_environment
 from evenhand.errors import EvenhandError
 from evenhand.experiments.running.cpu_affinity import cores
 from evenhand.experiments.running.tasks import MAX_TRIES, BlockFailed, Heard, Task
@@ -139,6 +141,7 @@ class _Process:
             stdout=subprocess.PIPE,
             stderr=self.words,
             text=True,
+            env={**os.environ, **child_environment()},  # what users have registered here
         )
 
     def do(self, task: Task, progress: Callable[[int, int, float], None]) -> None:

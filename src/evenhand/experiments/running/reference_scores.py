@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Any
 import jax
 import jax.numpy as jnp
 
-from evenhand.envs import Act, Environment, GaussianLending, Random
-from evenhand.envs.lending import Bank
+from evenhand.envs import Act, Environment, Random
+from evenhand.errors import CannotPlan
 from evenhand.learn.policies.greedy_policy import GreedyScore
-from evenhand.memory.memory import GroupDifference
+from evenhand.memory.memory import Full
 from evenhand.planning.planner import plan
 from evenhand.problem.problem import Problem
 
@@ -40,17 +40,13 @@ class Yardstick:
 @functools.lru_cache(maxsize=16)
 def yardstick(environment: Environment) -> Yardstick:
     """The exact optimum under the environment's own scheme, and what acting at random scores."""
-    scheme = environment.default_scheme()
-    if isinstance(environment, GaussianLending):
-        problem = Problem(environment, scheme)
+    scheme, memory = environment.default_scheme(), environment.planning_memory()
+    problem = Problem(environment, scheme, Full() if memory is None else memory)
+    try:
+        found = plan(problem, use_memory=memory is not None)
+    except CannotPlan:
         policy = Random(environment.num_actions)
         return Yardstick(None, float(sampled(problem, policy).score))
-    if isinstance(environment, Bank):
-        # What is paid depends on the groups' difference alone: far fewer states than totals.
-        problem = Problem(environment, scheme, GroupDifference(environment.groups))
-        found = plan(problem, use_memory=True)
-    else:
-        found = plan(Problem(environment, scheme))
     return Yardstick(found.value, found.random_value())
 
 

@@ -4,12 +4,14 @@ from evenhand.fairness.status.derived import EnvyOfBest, GroupTotals, PairwiseEn
 from evenhand.fairness.status.finite_counts import Capped, Modulo
 from evenhand.fairness.status.received import Decayed, Returns, WaitingTime, Window
 from evenhand.fairness.status.state_status import StateStatus
-from evenhand.fairness.status.status import Status
+from evenhand.fairness.status.status import STATUSES, DeclaredRegularity, Status
 from evenhand.fairness.status.trace_function import TraceFunction
 
 __all__ = [
+    "STATUSES",
     "Capped",
     "Decayed",
+    "DeclaredRegularity",
     "EnvyOfBest",
     "GroupTotals",
     "Modulo",

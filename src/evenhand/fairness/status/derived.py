@@ -12,8 +12,9 @@ import numpy as np
 from evenhand._util.arrays import Array, as_float64, namespace
 from evenhand.errors import WeightsDoNotFit, ZeroEntitlement
 from evenhand.fairness.groups import Groups
+from evenhand.fairness.labels import Labels, by_value, refine
 from evenhand.fairness.status.received import Returns
-from evenhand.fairness.status.status import State, Status
+from evenhand.fairness.status.status import STATUSES, DeclaredRegularity, State, Status
 from evenhand.fairness.trace import Step, Trace
 
 if TYPE_CHECKING:
@@ -55,6 +56,23 @@ class Derived(Status):
     def names(self, stakeholders: Sequence[str]) -> tuple[str, ...]:
         return self.of.names(stakeholders)
 
+    def exchangeable(self, size: int) -> Labels:
+        """Those that the inner status treats alike, where the transformation does (`symmetric`)."""
+        return refine([self.of.exchangeable(size), super().exchangeable(size)], size)
+
+    @property
+    def per_stakeholder(self) -> bool:
+        return self.of.per_stakeholder
+
+    @property
+    def is_sum(self) -> bool:
+        return self.of.is_sum
+
+    def value_regular(self) -> DeclaredRegularity:
+        # Of a status that is not value-regular a function still may be, as a remainder is.
+        inner = self.of.value_regular()
+        return _computed(inner) if inner.regular else DeclaredRegularity()
+
     def magnitude(self, reward_bound: float, time: int) -> float | None:
         inner, stretch = self.of.magnitude(reward_bound, time), self.stretch()
         return None if inner is None or stretch is None else stretch * inner
@@ -64,8 +82,20 @@ class Derived(Status):
         return None
 
 
+class _Comparing(Derived):
+    """What has no bound has none when it is summed or compared: it is as regular as the inner."""
+
+    def value_regular(self) -> DeclaredRegularity:
+        return _computed(self.of.value_regular())
+
+
+def _computed(inner: DeclaredRegularity) -> DeclaredRegularity:
+    return DeclaredRegularity(inner.regular, f"it is computed from another: {inner.reason}")
+
+
+@STATUSES.register("group_totals")
 @dataclass(frozen=True)
-class GroupTotals(Derived):
+class GroupTotals(_Comparing):
     """The sum over each group: the groups are the stakeholders that are judged."""
 
     groups: Groups
@@ -82,6 +112,13 @@ class GroupTotals(Derived):
     def names(self, stakeholders: Sequence[str]) -> tuple[str, ...]:
         return self.groups.names
 
+    def exchangeable(self, size: int) -> Labels:
+        return refine([self.of.exchangeable(size), self.groups.labels(size)], size)
+
+    @property
+    def per_stakeholder(self) -> bool:
+        return False
+
     def describe(self) -> str:
         return f"{self.of.describe()}, summed by group ({', '.join(self.groups.names)})"
 
@@ -89,8 +126,9 @@ class GroupTotals(Derived):
         return max(len(part) for part in self.groups.members)
 
 
+@STATUSES.register("per_entitlement")
 @dataclass(frozen=True)
-class PerEntitlement(Derived):
+class PerEntitlement(_Comparing):
     """A status divided by what each is entitled to: population, need, an agreed share."""
 
     entitlements: tuple[float, ...]
@@ -116,6 +154,12 @@ class PerEntitlement(Derived):
     def transform(self, values: Float[Array, "*batch inner"]) -> Float[Array, "*batch status"]:
         return values / namespace(values).asarray(self.entitlements, dtype=values.dtype)
 
+    def exchangeable(self, size: int) -> Labels:
+        inner = self.of.exchangeable(size)
+        if len(self.entitlements) != size:  # of groups, which the inner status has kept apart
+            return inner
+        return refine([inner, by_value(self.entitlements)], size)
+
     def describe(self) -> str:
         return f"{self.of.describe()}, per unit of entitlement"
 
@@ -123,9 +167,12 @@ class PerEntitlement(Derived):
         return 1.0 / min(self.entitlements)
 
 
+@STATUSES.register("envy_of_best")
 @dataclass(frozen=True)
-class EnvyOfBest(Derived):
+class EnvyOfBest(_Comparing):
     """Minus what each stakeholder lacks to the best-off one."""
+
+    symmetric = True
 
     def transform(self, values: Float[Array, "*batch inner"]) -> Float[Array, "*batch status"]:
         return values - namespace(values).max(values, axis=-1, keepdims=True)
@@ -137,12 +184,15 @@ class EnvyOfBest(Derived):
         return 2.0
 
 
+@STATUSES.register("pairwise_envy")
 @dataclass(frozen=True)
-class PairwiseEnvy(Derived):
+class PairwiseEnvy(_Comparing):
     """Minus the sum of what each stakeholder lacks to everyone who is better off.
 
     Sorted, Σ_j max(0, u_j − u_i) is a suffix sum: n·log n work instead of n².
     """
+
+    symmetric = True
 
     def transform(self, values: Float[Array, "*batch inner"]) -> Float[Array, "*batch status"]:
         xp = namespace(values)

@@ -13,7 +13,7 @@ from evenhand._util.arrays import Array, namespace
 from evenhand.errors import BadParameter
 from evenhand.fairness.status.derived import Derived
 from evenhand.fairness.status.received import Returns
-from evenhand.fairness.status.status import State
+from evenhand.fairness.status.status import STATUSES, DeclaredRegularity, State
 from evenhand.fairness.trace import Step, Trace
 
 if TYPE_CHECKING:
@@ -29,10 +29,16 @@ class _FiniteCount(Derived):
     keeps its own state, and what is carried is finite if that is.
     """
 
+    symmetric = True
+
     @property
     def counts(self) -> bool:
         """Whether it is a plain count, whose transformed total can stand in for the total."""
         return isinstance(self.of, Returns) and self.of.discount == 1.0
+
+    @property
+    def is_sum(self) -> bool:
+        return False  # what a cap cuts off on the way depends on the way
 
     def update(self, state: State, step: Step) -> State:
         state = self.of.update(state, step)
@@ -52,6 +58,7 @@ class _FiniteCount(Derived):
         """The transformed count after each step, from what the count would be without."""
 
 
+@STATUSES.register("modulo")
 @dataclass(frozen=True)
 class Modulo(_FiniteCount):
     """A status modulo `modulus`: a counter that begins anew. As a memory the counter wraps.
@@ -77,10 +84,17 @@ class Modulo(_FiniteCount):
     def describe(self) -> str:
         return f"{self.of.describe()}, modulo {self.modulus}"
 
+    def value_regular(self) -> DeclaredRegularity:
+        if not self.counts:
+            return super().value_regular()
+        values = f"{self.modulus} values a stakeholder"
+        return DeclaredRegularity(True, f"a count modulo {self.modulus} takes {values}")
+
     def magnitude(self, reward_bound: float, time: int) -> float:
         return self.modulus
 
 
+@STATUSES.register("capped")
 @dataclass(frozen=True)
 class Capped(_FiniteCount):
     """A status of at most `cap`. As a memory the counter saturates: what exceeds the cap is lost.
@@ -109,6 +123,12 @@ class Capped(_FiniteCount):
 
     def describe(self) -> str:
         return f"{self.of.describe()}, but no more than {self.cap:g}"
+
+    def value_regular(self) -> DeclaredRegularity:
+        if not self.counts:
+            return super().value_regular()
+        why = f"a count capped at {self.cap:g} is bounded where no amount is negative"
+        return DeclaredRegularity(True, why)
 
     def magnitude(self, reward_bound: float, time: int) -> float | None:
         return self.of.magnitude(reward_bound, time)

@@ -11,7 +11,7 @@ import numpy as np
 
 from evenhand._util.arrays import Array, namespace
 from evenhand.errors import BadParameter
-from evenhand.fairness.status.status import State, Status
+from evenhand.fairness.status.status import STATUSES, DeclaredRegularity, State, Status
 from evenhand.fairness.trace import Step, Trace
 
 if TYPE_CHECKING:
@@ -26,9 +26,12 @@ class _Running(NamedTuple):
     weight: Any  # γ^(t−1) of the step to come
 
 
+@STATUSES.register("returns")
 @dataclass(frozen=True)
 class Returns(Status):
     """The return so far, G_i = Σ γ^(t−1) r_i; with discount 1 a count or a sum of amounts."""
+
+    symmetric = True
 
     discount: float = 1.0
 
@@ -58,14 +61,30 @@ class Returns(Status):
             return "what it has received so far"
         return f"what it has received so far, step t discounted by {self.discount:g}^(t−1)"
 
+    @property
+    def is_sum(self) -> bool:
+        return self.discount == 1.0
+
+    def value_regular(self) -> DeclaredRegularity:
+        if self.discount == 1.0:
+            why = "a sum grows without bound; with a horizon it is value-regular"
+        else:
+            why = (
+                "discounted returns take a new value at any length; with a horizon they are finite"
+            )
+        return DeclaredRegularity(False, why)
+
     def magnitude(self, reward_bound: float, time: int) -> float:
         steps = time if self.discount == 1.0 else (1 - self.discount**time) / (1 - self.discount)
         return reward_bound * steps
 
 
+@STATUSES.register("decayed")
 @dataclass(frozen=True)
 class Decayed(Status):
     """Rewards that fade: U_t = λ U_(t−1) + r_t with λ = 2^(−1/half_life)."""
+
+    symmetric = True
 
     half_life: float
 
@@ -93,13 +112,20 @@ class Decayed(Status):
     def describe(self) -> str:
         return f"what it has received, fading by half every {self.half_life:g} steps"
 
+    def value_regular(self) -> DeclaredRegularity:
+        why = "what fades never quite goes, so that every length brings new values"
+        return DeclaredRegularity(False, why)
+
     def magnitude(self, reward_bound: float, time: int) -> float:
         return reward_bound * min(time, 1.0 / (1.0 - self.decay))
 
 
+@STATUSES.register("window")
 @dataclass(frozen=True)
 class Window(Status):
     """What each stakeholder received in the last `length` steps."""
+
+    symmetric = True
 
     length: int
 
@@ -127,13 +153,20 @@ class Window(Status):
     def describe(self) -> str:
         return f"what it has received in the last {self.length} steps"
 
+    def value_regular(self) -> DeclaredRegularity:
+        why = f"the last {self.length} steps are one of finitely many strings"
+        return DeclaredRegularity(True, why)
+
     def magnitude(self, reward_bound: float, time: int) -> float:
         return reward_bound * min(time, self.length)
 
 
+@STATUSES.register("waiting_time")
 @dataclass(frozen=True)
 class WaitingTime(Status):
     """Minus the number of steps since the stakeholder last received something (or the start)."""
+
+    symmetric = True
 
     def init(self, num_stakeholders: int) -> State:
         return np.zeros(num_stakeholders)
@@ -153,6 +186,10 @@ class WaitingTime(Status):
 
     def describe(self) -> str:
         return "minus the steps it has waited since it last received something"
+
+    def value_regular(self) -> DeclaredRegularity:
+        why = "a wait grows without bound; with a horizon it is value-regular"
+        return DeclaredRegularity(False, why)
 
     def magnitude(self, reward_bound: float, time: int) -> float:
         return time

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from evenhand._util.arrays import Array
-from evenhand.fairness.status.status import State, Status
+from evenhand.fairness.status.status import DeclaredRegularity, State, Status
 from evenhand.fairness.trace import Step
 
 if TYPE_CHECKING:
@@ -34,6 +34,10 @@ class StateStatus(Status):
 
     def value(self, state: State) -> Float[Array, " status"]:
         return state
+
+    def value_regular(self) -> DeclaredRegularity:
+        why = "it is read off the state, of which the paper has finitely many"
+        return DeclaredRegularity(True, why)
 
     def describe(self) -> str:
         name = getattr(self.read, "__name__", type(self.read).__name__)

@@ -9,11 +9,13 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from evenhand._util.arrays import Array
+from evenhand._util.registry import Registry
+from evenhand.fairness.labels import Exchanging
 from evenhand.fairness.trace import Step, Trace
 
 if TYPE_CHECKING:
@@ -22,7 +24,18 @@ if TYPE_CHECKING:
 State = Any  # whatever the status carries from step to step: a tuple of arrays
 
 
-class Status(ABC):
+class DeclaredRegularity(NamedTuple):
+    """Definition "value-regular": what a status says of itself, with its reason.
+
+    True holds for every finite set of events whose amounts are whole numbers; False says that for
+    some such set no finite memory will do; None: it does not say.
+    """
+
+    regular: bool | None = None
+    reason: str = "it does not say; pass events= to examine it"
+
+
+class Status(Exchanging, ABC):
     """The stakeholder status function U, as a fold over the steps of a trace."""
 
     @property
@@ -56,6 +69,23 @@ class Status(ABC):
         """What the entries of the status vector are called."""
         return tuple(stakeholders)
 
+    @property
+    def per_stakeholder(self) -> bool:
+        """Whether entry i of the status vector is stakeholder i, and not a group, say."""
+        return True
+
+    @property
+    def is_sum(self) -> bool:
+        """Whether it depends only on what each received in all, so that steps may be merged."""
+        return False
+
+    def value_regular(self) -> DeclaredRegularity:
+        """Whether a finite memory suffices for it, as far as it knows without seeing events."""
+        return DeclaredRegularity()
+
     def magnitude(self, reward_bound: float, time: int) -> float | None:
         """A bound on |U_i(τ_t)| when no reward exceeds `reward_bound`, or None if none is known."""
         return None
+
+
+STATUSES = Registry("status")

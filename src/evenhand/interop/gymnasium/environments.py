@@ -15,14 +15,12 @@ import jax.numpy as jnp
 import numpy as np
 from gymnasium import spaces
 
-from evenhand.envs import Environment, State, Vaccines, WaitingList
-from evenhand.envs.lending import Bank
-from evenhand.envs.names import ENVIRONMENTS
+from evenhand.envs import ENVIRONMENTS, Environment, State
 from evenhand.errors import BadParameter, NotReset
 from evenhand.interop.gymnasium.rendering import Scene
 
 if TYPE_CHECKING:
-    from jaxtyping import Array, Bool, Float, PRNGKeyArray
+    from jaxtyping import Array, Float, PRNGKeyArray
 
 
 class WorldEnv(gymnasium.Env[np.ndarray, np.integer]):
@@ -115,7 +113,7 @@ class WorldEnv(gymnasium.Env[np.ndarray, np.integer]):
         scene = Scene(
             int(state.world.time),
             self.horizon,
-            np.asarray(present(self.world, state)),
+            np.asarray(self.world.present(state)),
             self._received,
             self._served,
         )
@@ -151,36 +149,15 @@ def build(world: str | Environment, settings: dict[str, Any]) -> Environment:
 def observation_space(world: Environment) -> spaces.Box:
     """The observations of a world, within bounds where they are known."""
     size = jax.eval_shape(lambda key: world.observation(world.initial(key)), jax.random.key(0))
-    low, high = _bounds(world)
+    low, high = world.bounds()
     shape = size.shape
     low, high = (np.broadcast_to(np.asarray(b, dtype=np.float32), shape) for b in (low, high))
     return spaces.Box(low.copy(), high.copy(), dtype=np.float32)
 
 
 def reward_space(world: Environment) -> spaces.Box:
-    """One number from 0 for each stakeholder."""
-    most = float(2 * max(world.supplies)) if isinstance(world, Vaccines) else 1.0
-    return spaces.Box(0.0, most, (world.num_stakeholders,), dtype=np.float32)
-
-
-def _bounds(world: Environment) -> tuple[Any, Any]:
-    size = world.num_stakeholders
-    if isinstance(world, Bank):  # who applies, credit as a probability, profit
-        profit = world.repayment * world.horizon
-        return [0.0] * 2 * size + [-profit], [1.0] * 2 * size + [profit]
-    if isinstance(world, WaitingList):  # who waits, and for how long on average
-        capacity = np.broadcast_to(world.capacity, (size,))
-        return 0.0, [*(capacity + 1.0), *[float(world.horizon)] * size]
-    return 0.0, 1.0
-
-
-def present(world: Environment, state: State) -> Bool[np.ndarray, " stakeholder"]:
-    """Who could be served now."""
-    if isinstance(world, WaitingList):
-        return np.asarray(world.waiting(state)) > 0
-    noise = np.asarray(state.noise)
-    everyone = np.ones(world.num_stakeholders, dtype=bool)
-    return noise.astype(bool) if noise.shape == everyone.shape else everyone
+    """What each stakeholder may receive in a step."""
+    return spaces.Box(*world.reward_bounds(), (world.num_stakeholders,), dtype=np.float32)
 
 
 @functools.partial(jax.jit, static_argnames="world")

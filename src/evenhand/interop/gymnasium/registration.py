@@ -14,7 +14,7 @@ from importlib.machinery import ModuleSpec
 from types import ModuleType
 from typing import Any
 
-# The name with Gymnasium, and the one in `envs.names.ENVIRONMENTS`.
+# The name with Gymnasium, and the one in `envs.ENVIRONMENTS`.
 REGISTERED = {
     "Doughnuts": "doughnuts",
     "Lending": "lending",

@@ -17,10 +17,10 @@ import numpy as np
 
 from evenhand._util.tensor_files import read_tensors, write_tensors
 from evenhand.errors import BadFile, BadParameter, EvenhandError, UnequalLengths
-from evenhand.fairness.scheme_file import from_table, to_table
 from evenhand.fairness.trace import Step
 from evenhand.interop.numpy_policy.numpy_program import OPERATIONS, Tape
-from evenhand.memory.memory import MEMORIES, Memory, Product, Value
+from evenhand.memory.memory import Memory, Value
+from evenhand.memory.memory_file import memory_from_table, memory_to_table
 
 if TYPE_CHECKING:
     from jaxtyping import Float
@@ -125,7 +125,7 @@ class NumpyPolicy:
             "forms": self.tape.forms,
             "operations": list(self.tape.operations),
             "output": self.tape.output,
-            "memory": _table(self.memory),
+            "memory": memory_to_table(self.memory),
             "num_stakeholders": self.num_stakeholders,
             "num_actions": self.num_actions,
         }
@@ -147,24 +147,12 @@ def load_policy(path: str | os.PathLike[str]) -> NumpyPolicy:
             int(header["output"]),
             header["forms"],
         )
-        memory = _built(header["memory"])
+        memory = memory_from_table(header["memory"])
         return NumpyPolicy(tape, memory, header["num_stakeholders"], header["num_actions"])
     except (KeyError, TypeError) as error:
         raise BadFile(f"the header of {path} lacks what it should say: {error}.") from None
     except EvenhandError as error:
         raise BadFile(f"{path} cannot be read as a policy: {error}") from None
-
-
-def _table(memory: Memory) -> Any:
-    if isinstance(memory, Product):
-        return [_table(part) for part in memory.parts]
-    return to_table(memory, MEMORIES)
-
-
-def _built(table: Any) -> Memory:
-    if isinstance(table, list):
-        return Product(tuple(_built(part) for part in table))
-    return from_table(table, MEMORIES, "memory")
 
 
 def _at(value: Any, path: list[str]) -> Any:

@@ -11,7 +11,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from evenhand.fairness.registry import Registry
+from evenhand._util.registry import Registry
 from evenhand.memory.attribute import Attribute
 from evenhand.problem.problem import AgentView, Problem
 

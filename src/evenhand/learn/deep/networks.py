@@ -16,9 +16,9 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
+from evenhand._util.registry import Registry
 from evenhand.errors import BadParameter
 from evenhand.fairness.groups import Groups
-from evenhand.fairness.registry import Registry
 from evenhand.learn.deep.encoders import Layout
 
 if TYPE_CHECKING:

@@ -15,15 +15,14 @@ import jax
 import jax.numpy as jnp
 
 from evenhand._util.tensor_files import named_leaves, read_tensors, with_leaves, write_tensors
-from evenhand.envs.names import ENVIRONMENTS
 from evenhand.errors import BadFile, EvenhandError
-from evenhand.fairness.scheme_file import from_table, from_toml, to_table, to_toml
+from evenhand.fairness.scheme_file import from_table, to_table
 from evenhand.learn.deep.agent import DeepAgent
 from evenhand.learn.deep.encoders import ENCODERS, Encoder
 from evenhand.learn.deep.networks import NETWORKS, Network
 from evenhand.learn.policies.greedy_policy import Greedy, GreedyScore, score_greedy
-from evenhand.memory.memory import MEMORIES, Memory, Product
 from evenhand.problem.problem import Problem
+from evenhand.problem.problem_file import build_problem, describe_problem
 
 Header = dict[str, Any]
 
@@ -83,36 +82,3 @@ def load_policies(path: str | os.PathLike[str]) -> Saved:
     except EvenhandError as error:
         raise BadFile(f"{path} cannot be read as a policy: {error}") from None
     return Saved(header, problem, encoder, network, jax.tree.map(jnp.asarray, weights))
-
-
-def describe_problem(problem: Problem) -> Header:
-    """A problem in words and numbers that JSON has."""
-    return {
-        "environment": to_table(problem.environment, ENVIRONMENTS),
-        "scheme": to_toml(problem.scheme),
-        "memory": memory_table(problem.memory),
-        "augment_with_score": problem.augment_with_score,
-    }
-
-
-def build_problem(header: Header) -> Problem:
-    """The problem that was described so."""
-    return Problem(
-        from_table(header["environment"], ENVIRONMENTS, "environment"),
-        from_toml(header["scheme"]),
-        build_memory(header["memory"]),
-        header["augment_with_score"],
-    )
-
-
-def memory_table(memory: Memory) -> Any:
-    """A memory by its name and parameters; several side by side as a list."""
-    if isinstance(memory, Product):
-        return [memory_table(part) for part in memory.parts]
-    return to_table(memory, MEMORIES)
-
-
-def build_memory(table: Any) -> Memory:
-    if isinstance(table, list):
-        return Product(tuple(build_memory(part) for part in table))
-    return from_table(table, MEMORIES, "memory")

@@ -10,7 +10,7 @@ import numpy as np
 
 from evenhand._util.arrays import Array, as_float64, namespace
 from evenhand.errors import BadParameter, UnequalLengths
-from evenhand.fairness.status import Status
+from evenhand.fairness.status import DeclaredRegularity, Status
 from evenhand.fairness.trace import Step
 from evenhand.memory.automata.alphabet import Events
 from evenhand.memory.memory import Memory
@@ -109,6 +109,10 @@ class TableStatus(Status):
 
     def describe(self) -> str:
         return f"what an automaton of {self.memory.size} states says of the history"
+
+    def value_regular(self) -> DeclaredRegularity:
+        why = f"it is an automaton of {self.memory.size} states"
+        return DeclaredRegularity(True, why)
 
     def magnitude(self, reward_bound: float, time: int) -> float:
         return float(np.abs(np.asarray(self.memory.values)).max())

@@ -1,0 +1,43 @@
+"""What a problem asks of an environment, and the environments that are known by name.
+
+The environments themselves lie above problems: those of `evenhand.envs` register here when they
+are imported, and so does a user's own.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Protocol
+
+from evenhand._util.arrays import Array
+from evenhand._util.registry import Registry
+from evenhand.fairness.trace import Step
+from evenhand.memory.attribute import Attribute
+
+if TYPE_CHECKING:
+    from jaxtyping import Bool, PRNGKeyArray
+
+
+ENVIRONMENTS = Registry("environment")
+
+
+class EnvironmentLike(Protocol):
+    """What a problem asks of an environment; `envs.Environment` answers it in pure JAX."""
+
+    @property
+    def num_stakeholders(self) -> int: ...
+    @property
+    def num_actions(self) -> int: ...
+    @property
+    def horizon(self) -> int: ...
+    @property
+    def may_override(self) -> bool: ...
+    @property
+    def compiled(self) -> bool:
+        """Whether `initial`, `step` and `is_over` are JAX, or the environment runs on the host."""
+        ...
+
+    def initial(self, key: PRNGKeyArray) -> Any: ...
+    def step(self, key: PRNGKeyArray, state: Any, action: Any) -> tuple[Any, Step]: ...
+    def is_over(self, state: Any) -> Bool[Array, ""]: ...
+    def attributes(self, state: Any) -> tuple[Attribute, ...]: ...
+    def achieved(self, world: Any) -> Bool[Array, ""]: ...
