@@ -85,7 +85,7 @@ def compare_command(
         return
     print_comparison(
         comparison,
-        f"{environment}, {recipe} recipe, {seeds} seeds of {comparison.settings['steps']:,} steps",
+        f"{environment}, {recipe} recipe, {seeds} seeds of {comparison.spec.steps:,} steps",
     )
     if out is not None:
         print(f"\nThe chart is in {out / 'chart.html'}, the numbers are beside it.")

@@ -76,7 +76,7 @@ def reproduce_command(
         print_json({name: one.to_json() for name, one in comparisons.items()})
         return
     for name, one in comparisons.items():
-        print_comparison(one, f"{name}, {number} seeds of {one.settings['steps']:,} steps")
+        print_comparison(one, f"{name}, {number} seeds of {one.spec.steps:,} steps")
         print()
     print(f"The chart is in {folder / figure / 'chart.html'}.")
 

@@ -214,10 +214,7 @@ def _scored(methods: Mapping[str, MethodResult], method: str) -> str:
 
 
 def _horizon(comparison: MethodComparison) -> int:
-    from evenhand.envs.names import ENVIRONMENTS
-    from evenhand.fairness.scheme_file import from_table
-
-    return from_table(comparison.settings["environment"], ENVIRONMENTS, "environment").horizon
+    return comparison.spec.environment.horizon
 
 
 EFFICIENT = (
