@@ -19,7 +19,7 @@ from gymnasium import spaces
 
 from evenhand.errors import BadParameter, CannotCarry, MemoryDoesNotPay, MissingExtra
 from evenhand.interop.gymnasium.external_problem import Fairness, StepContext
-from evenhand.learn.proposals import Neighbours, Proposal
+from evenhand.learn.proposals import Proposal
 from evenhand.problem.problem import AgentView
 
 try:
@@ -54,11 +54,13 @@ class CounterfactualReplayBuffer(ReplayBuffer):
                 "optimize_memory_usage keeps no next observations, in which a memory is imagined: "
                 "leave it out."
             )
-        if not isinstance(proposal, Neighbours):
+        if not proposal.imagines:
             raise BadParameter(
-                f"{type(proposal).__name__} does not say which memories are near a real one: use "
-                "Above or Around, or SB3's own buffer to imagine none."
+                f"{type(proposal).__name__} imagines nothing: use Above or Around, or SB3's own "
+                "buffer to imagine none."
             )
+        problem = fairness.problem
+        proposal.require_near(problem.memory, problem.environment.num_stakeholders)
         if isinstance(imagined, bool) or imagined != int(imagined) or imagined < 1:
             raise BadParameter(f"imagined is {imagined!r}: it must be a whole number from 1.")
         if not isinstance(self.observation_space, spaces.Box) or len(self.obs_shape) != 1:
@@ -66,7 +68,7 @@ class CounterfactualReplayBuffer(ReplayBuffer):
                 "imagined memories take the place of the real one at the end of a flat "
                 "observation, and this one is not flat: wrap the environment with join=Flat()."
             )
-        fairness.problem.require_memory_pays()
+        problem.require_memory_pays()
         self.fairness, self.proposal, self.imagined = fairness, proposal, int(imagined)
         self._lived: list[np.ndarray] | None = None  # a leaf of `StepContext` each: [place, env, …]
         self._form: Any = None
@@ -129,7 +131,6 @@ class CounterfactualReplayBuffer(ReplayBuffer):
         """Equation 2 for one experience: whether it is imagined, ⟨m⟩ and ⟨m'⟩ as shown, its pay."""
         problem, lived = self.fairness.problem, jax.tree.unflatten(self._form, leaves)
         real, memory = lived.memory, problem.memory
-        assert isinstance(self.proposal, Neighbours)
         parts, exist = self.proposal.near(memory.imaginable(real))
         chosen = _drawn(exist, which)
         proposed = memory.imagined(real, parts[chosen])

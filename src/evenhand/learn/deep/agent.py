@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import jax
@@ -21,7 +21,7 @@ from evenhand.fairness.trace import Step
 from evenhand.learn.deep.encoders import Encoder, Layout
 from evenhand.learn.deep.networks import Network
 from evenhand.learn.deep.replay import Replay
-from evenhand.learn.deep.targets import HardUpdate, Loss, PolyakUpdate, Squared
+from evenhand.learn.deep.targets import HardUpdate, Loss, Squared, TargetUpdate
 from evenhand.learn.policies.greedy_policy import GreedyScore, score_greedy
 from evenhand.learn.schedules import Exploration
 from evenhand.learn.shaping import require_shaping
@@ -64,7 +64,7 @@ class DecisionRecord(NamedTuple):
     terminated: Bool[Array, ""]  # whether it ended; cut off, it would have gone on
 
 
-@dataclass(frozen=True, eq=False, kw_only=True)
+@dataclass(frozen=True, kw_only=True)
 class DeepAgent(ABC):
     """Deep Q-learning, up to what is stored and learned from.
 
@@ -85,7 +85,7 @@ class DeepAgent(ABC):
     capacity: int = 400
     warm_up: int | None = None
     exploration: Exploration = Exploration(factor=0.999)
-    target: HardUpdate | PolyakUpdate = HardUpdate(1000)
+    target: TargetUpdate = HardUpdate(1000)
     double: bool = False
     loss: Loss = Squared()
     horizon_terminates: bool = False
@@ -220,12 +220,11 @@ class DeepAgent(ABC):
         slope = jax.grad(self.loss_of)(learner.weights, learner, batch)
         change, optimiser = self._optimiser.update(slope, learner.optimiser)
         weights = optax.apply_updates(learner.weights, change)
-        target = learner.target
-        if isinstance(self.target, PolyakUpdate):
-            rate = self.target.rate
-            target = jax.tree.map(lambda old, new: old + rate * (new - old), target, weights)
         moved = learner._replace(
-            weights=weights, target=target, optimiser=optimiser, updates=learner.updates + 1
+            weights=weights,
+            target=self.target.apply(learner.target, weights),
+            optimiser=optimiser,
+            updates=learner.updates + 1,
         )
         return choose(self.ready(learner), moved, learner._replace(key=key))._replace(key=key)
 
@@ -236,8 +235,8 @@ class DeepAgent(ABC):
             # Asked once for all seeds: under vmap both branches would be computed, every time.
             ready = jax.vmap(self.ready)(learners)
             learners = jax.lax.cond(jnp.any(ready), jax.vmap(self.update), _as_is, learners)
-            if isinstance(self.target, HardUpdate):
-                due = (learners.updates > before) & (learners.updates % self.target.every == 0)
+            if self.target.copies_rarely:
+                due = (learners.updates > before) & self.target.is_due(learners.updates)
                 learners = jax.lax.cond(jnp.any(due), self._renew_those, _as_is, learners, due)
         return learners
 
@@ -247,15 +246,7 @@ class DeepAgent(ABC):
 
     def train_steps(self, learners: AgentState, steps: int) -> AgentState:
         """Many learners side by side, that many steps further."""
-        return self._walk_all(learners, jnp.asarray(steps, dtype=jnp.int32))
-
-    @cached_property
-    def _walk_all(self) -> Any:
-        def train_steps(learners: AgentState, steps: Int[Array, ""]) -> AgentState:
-            once = lambda _, now: self.learn(jax.vmap(self.experience)(now))  # noqa: E731
-            return jax.lax.fori_loop(0, steps, once, learners)
-
-        return jax.jit(train_steps, donate_argnums=0)
+        return _train_all(self, learners, jnp.asarray(steps, dtype=jnp.int32))
 
     def acting(self, learner: AgentState) -> Any:
         """The weights that greedy evaluation goes by."""
@@ -271,6 +262,13 @@ class DeepAgent(ABC):
         of = self.problem, self.encoder, self.network, self.acting(learners)
         parts = [score_greedy(*of, keys[:, k], min(EPISODES, episodes)) for k in range(rounds)]
         return jax.tree.map(lambda *part: sum(part) / len(part), *parts)
+
+
+@partial(jax.jit, static_argnames="agent", donate_argnames="learners")
+def _train_all(agent: DeepAgent, learners: AgentState, steps: Int[Array, ""]) -> AgentState:
+    # Not a closure of the agent: equal agents share what was compiled.
+    once = lambda _, now: agent.learn(jax.vmap(agent.experience)(now))  # noqa: E731
+    return jax.lax.fori_loop(0, steps, once, learners)
 
 
 def _as_is(learners: AgentState, *_: Any) -> AgentState:

@@ -12,8 +12,7 @@ from evenhand.errors import BadParameter
 from evenhand.learn.deep import replay
 from evenhand.learn.deep.agent import AgentState, DecisionRecord, DeepAgent, of_action
 from evenhand.learn.deep.replay import Replay
-from evenhand.learn.deep.targets import HardUpdate
-from evenhand.learn.proposals import Neighbours, NoProposal, Proposal
+from evenhand.learn.proposals import NoProposal, Proposal
 from evenhand.learn.shaping import shaping
 from evenhand.problem.problem import AgentView
 from evenhand.problem.reward import choose
@@ -45,7 +44,7 @@ class Pending(NamedTuple):
     age: Int[Array, " begun"]  # steps so far; −1 where nothing has begun
 
 
-@dataclass(frozen=True, eq=False, kw_only=True)
+@dataclass(frozen=True, kw_only=True)
 class DQN(DeepAgent):
     """Deep Q-learning that imagines the memories of its proposal: FairQCM, or DQN with none.
 
@@ -62,16 +61,12 @@ class DQN(DeepAgent):
             raise BadParameter(f"lookahead is {self.lookahead}: it must be at least 1.")
         if not self.imagines:
             return
-        if not isinstance(self.proposal, Neighbours):
-            raise BadParameter(
-                f"{type(self.proposal).__name__} needs a list of all memories, which a deep agent "
-                "does not have: use Above or Around."
-            )
+        self.proposal.require_near(self.problem.memory, self.problem.environment.num_stakeholders)
         self.problem.require_memory_pays()
 
     @property
     def imagines(self) -> bool:
-        return not isinstance(self.proposal, NoProposal)
+        return self.proposal.imagines
 
     @property
     def _stores_ahead(self) -> bool:
@@ -80,7 +75,7 @@ class DQN(DeepAgent):
         They are worked out once when an item is stored and again when the target is renewed,
         instead of every time that the item is drawn.
         """
-        return isinstance(self.target, HardUpdate) and not self.double
+        return self.target.copies_rarely and not self.double
 
     def empty_replay(self) -> tuple[Replay, Any]:
         key = jax.random.key(0)
@@ -97,7 +92,7 @@ class DQN(DeepAgent):
     def _begin(self, augmented: Any) -> Pending:
         """An experience that begins here, with the memories imagined beside the real one."""
         memory, exist = jax.tree.map(lambda leaf: leaf[None], augmented.memory), jnp.ones(1, bool)
-        if isinstance(self.proposal, Neighbours):
+        if self.imagines:
             seen = self.problem.memory
             parts, there = self.proposal.near(seen.imaginable(augmented.memory))
             imagined = jax.vmap(lambda part: seen.imagined(augmented.memory, part))(parts)
@@ -137,15 +132,14 @@ class DQN(DeepAgent):
         real = happened.after.memory, happened.after.books, happened.pay
 
         def one(memory: Any, books: Any, imagined: Bool[Array, ""]) -> tuple[Any, Any, Array]:
-            if not self.imagines:
-                told = real
-            else:
-                told = self.problem.imagine(memory, books, happened.step, happened.is_over)
-                told = choose(imagined, told, real)
-            pay = told[2]
+            after = real
+            if self.imagines:
+                after = self.problem.imagine(memory, books, happened.step, happened.is_over)
+                after = choose(imagined, after, real)
+            pay = after[2]
             if self.shaping:
-                pay = pay + self._shaping((memory, books), told[:2], imagined, happened)
-            return *told[:2], self.scale * pay
+                pay = pay + self._shaping((memory, books), after[:2], imagined, happened)
+            return *after[:2], self.scale * pay
 
         imagined = jnp.arange(pending.exist.shape[0]) > 0
         memory, books, pay = jax.vmap(one)(pending.memory, pending.books, imagined)
