@@ -210,7 +210,7 @@ def _memory(spec: RunSpec) -> int:
     """Bytes that a process takes to do such a task."""
     import jax
 
-    from evenhand.experiments.running.runs import seed_keys
+    from evenhand.learn.seeds import seed_keys
 
     shapes = jax.eval_shape(jax.vmap(spec.build().start), seed_keys(spec.seeds))
     learned = sum(leaf.size * leaf.dtype.itemsize for leaf in jax.tree.leaves(shapes))

@@ -10,7 +10,7 @@ from __future__ import annotations
 import os
 import platform
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -22,6 +22,7 @@ from evenhand import __version__
 from evenhand._util.tensor_files import named_leaves, read_tensors, with_leaves, write_tensors
 from evenhand.errors import BadFile
 from evenhand.experiments.running.run_spec import RunSpec, spec_in
+from evenhand.learn.seeds import seed_keys
 
 if TYPE_CHECKING:
     from jaxtyping import Float, PRNGKeyArray
@@ -140,11 +141,6 @@ def _begin(learner: Agent, spec: RunSpec) -> Run:
     keys = seed_keys(spec.seeds)
     none = {"score": np.zeros((0, len(spec.seeds)))}
     return Run(spec, jax.jit(jax.vmap(learner.start))(keys), none)
-
-
-def seed_keys(seeds: Sequence[int]) -> PRNGKeyArray:
-    """The random key of each seed."""
-    return jax.vmap(jax.random.key)(np.asarray(seeds, dtype=np.uint32))
 
 
 def save_run(run: Run, path: str | os.PathLike[str]) -> None:

@@ -22,7 +22,7 @@ from evenhand.learn.deep.encoders import Encoder, Layout
 from evenhand.learn.deep.networks import Network
 from evenhand.learn.deep.replay import Replay
 from evenhand.learn.deep.targets import HardUpdate, Loss, Squared, TargetUpdate
-from evenhand.learn.policies.greedy_policy import GreedyScore, score_greedy
+from evenhand.learn.policies.greedy_policy import Greedy, GreedyScore, score_greedy
 from evenhand.learn.schedules import Exploration
 from evenhand.learn.shaping import require_shaping
 from evenhand.problem.problem import AugmentedState, Problem
@@ -251,6 +251,10 @@ class DeepAgent(ABC):
     def acting(self, learner: AgentState) -> Any:
         """The weights that greedy evaluation goes by."""
         return learner.target if self.acts_with_target else learner.weights
+
+    def policy(self, learner: AgentState) -> Greedy:
+        """The greedy policy of one learner."""
+        return Greedy(self.problem, self.encoder, self.network, self.acting(learner))
 
     def evaluate(self, learners: AgentState, episodes: int = EPISODES) -> GreedyScore:
         """Means over greedy episodes, for each learner."""

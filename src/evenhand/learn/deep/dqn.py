@@ -59,6 +59,11 @@ class DQN(DeepAgent):
         super().__post_init__()
         if self.lookahead < 1:
             raise BadParameter(f"lookahead is {self.lookahead}: it must be at least 1.")
+        if jax.tree.leaves(self.network.start()):
+            raise BadParameter(
+                f"{type(self.network).__name__} carries something from step to step: use "
+                "RecurrentDQN for it, or a network such as MLP."
+            )
         if not self.imagines:
             return
         self.proposal.require_near(self.problem.memory, self.problem.environment.num_stakeholders)

@@ -35,6 +35,10 @@ class Greedy:
     network: Network
     weights: Any
 
+    def start(self) -> Any:
+        """What it carries into an episode: nothing, unless the network is recurrent."""
+        return self.network.start()
+
     def act(self, key: PRNGKeyArray, state: Any, memory: Any) -> Int[Array, ""]:
         """The action, for problems in which state and memory are all that is seen."""
         if jax.tree.leaves(self.network.start()):

@@ -23,6 +23,7 @@ from evenhand.learn.tabular.algorithm_1 import (
     evaluate_all,
     train_all,
 )
+from evenhand.learn.tabular.greedy_table import GreedyTable
 from evenhand.learn.tabular.tabular_model import TabularModel, build_tabular_model, imagined_rows
 from evenhand.planning.state_table import StateTable
 from evenhand.problem.problem import AugmentedState, Problem
@@ -129,6 +130,10 @@ class Tabular:
             time=jnp.zeros((), dtype=jnp.int32),
             key=key,
         )
+
+    def policy(self, learner: TabularState) -> GreedyTable:
+        """The greedy policy of one learner."""
+        return GreedyTable(self, learner)
 
     def action_values(
         self, learner: TabularState, augmented: AugmentedState
