@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 def compare_command(
     environment: EnvironmentArgument,
     methods: Annotated[
-        str | None, typer.Option(help="Which methods, with commas between them; all, unless told.")
+        str | None, typer.Option(help="Which methods, with commas between them. Default: all.")
     ] = None,
     stakeholders: Stakeholders = None,
     horizon: Horizon = None,

@@ -55,7 +55,7 @@ def title_of(method: str) -> str:
 
 @dataclass(frozen=True)
 class Lead:
-    """How far some seeds are above others, and whether that can be told from chance."""
+    """How far some seeds are above others, and whether that is more than chance."""
 
     value: float
     interval: tuple[float, float] | None  # None for a single seed

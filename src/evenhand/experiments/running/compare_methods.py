@@ -260,8 +260,8 @@ def all_methods(environment: Environment, deep: bool) -> tuple[str, ...]:
 def _require_methods(environment: Environment, methods: Sequence[str], deep: bool) -> None:
     if not deep and not isinstance(environment, Doughnuts):
         raise BadParameter(
-            f"tabular methods are compared on doughnuts, and {type(environment).__name__} is no "
-            "such world: use deep ones."
+            f"tabular methods are compared on doughnuts, and {type(environment).__name__} is not "
+            "such an environment: use deep=True."
         )
     known = all_methods(environment, deep)
     for method in methods:
@@ -310,7 +310,7 @@ def _hard_coded(spec: RunSpec) -> MethodResult:
 
 
 def _counting(environment: Environment) -> Problem:
-    """The problem whose score is how many doughnuts were not wasted: 1 a step, overridden by 0."""
+    """A problem whose score is the doughnuts that were not wasted: 1 per step, overridden by 0."""
     return Problem(environment, anytime(WelfareFunction(_one), Total()))
 
 

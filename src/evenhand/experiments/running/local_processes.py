@@ -2,8 +2,8 @@
 
     python -m evenhand.experiments.running.local_processes
 
-is such a process. It reads tasks from standard input, a JSON object a line, and writes to standard
-output: a line after each evaluation, and one at the end of each task.
+is such a process. It reads tasks from standard input, one JSON object per line, and writes to
+standard output: a line after each evaluation, and one at the end of each task.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from evenhand.errors import EvenhandError
 from evenhand.experiments.running.cpu_affinity import cores
 from evenhand.experiments.running.tasks import MAX_TRIES, BlockFailed, Task, TaskProgress
 
-GRACE = 30.0  # seconds that a process has to save what it has, when it is told to stop
+GRACE = 30.0  # seconds that a process has to save what it has, when it is asked to stop
 
 
 class _Lost(Exception):
@@ -72,7 +72,7 @@ class LocalProcesses:
                     shift.interrupt(time.monotonic() - interrupted > GRACE)
             time.sleep(0.05)
         failures = [shift.failure for shift in shifts if shift.failure is not None]
-        # Where one failed, the others were told to stop: that is not what went wrong.
+        # Where one failed, the others were asked to stop: that is not what went wrong.
         failures.sort(key=lambda failure: isinstance(failure, KeyboardInterrupt))
         if failures:
             raise failures[0]

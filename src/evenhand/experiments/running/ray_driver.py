@@ -3,7 +3,7 @@
     python -m evenhand.experiments.running.ray_driver
 
 It reads JSON objects from standard input, a line each: the address first, then tasks, or to stop.
-It writes to standard output what it hears of the tasks and how they end. When its input ends, it
+It writes to standard output how far the tasks are and how they end. When its input ends, it
 stops.
 """
 
@@ -65,7 +65,7 @@ def why_not(address: str, error: BaseException) -> str:
 
 
 def remote_parts(ray: Any) -> tuple[Any, Any]:
-    """What runs there: who does a task, and who hears how far all are.
+    """What runs there: a worker that does a task, and an actor that collects progress.
 
     They are sent as they are, so that a machine without evenhand can say that it has none.
     """
@@ -181,15 +181,17 @@ class Sweep:
             return
         self.listened = time.monotonic()
         try:
-            heard = self.ray.get(self.listener.all.remote(), timeout=10 * POLL)
+            latest = self.ray.get(self.listener.all.remote(), timeout=10 * POLL)
         except self.ray.exceptions.GetTimeoutError:
             return
-        except self.ray.exceptions.RayError:  # its machine was lost: the next tasks tell another
+        except (
+            self.ray.exceptions.RayError
+        ):  # its machine was lost: the next tasks report to another
             self.listener = self.listeners.remote()
-            self.begun |= set(self.running.values())  # of these nothing more will be heard
+            self.begun |= set(self.running.values())  # of these nothing more will be reported
             return
         out = set(self.running.values())
-        for k, now in heard.items():
+        for k, now in latest.items():
             if k in out:
                 self.begun.add(k)
                 self.sign = time.monotonic()
@@ -241,7 +243,7 @@ class Sweep:
 
 @contextlib.contextmanager
 def markers(tasks: Sequence[dict[str, Any]]) -> Iterator[None]:
-    """A file in each folder: whoever sees it shares the folder."""
+    """A file in each folder: a machine that sees it shares the folder."""
     with contextlib.ExitStack() as stack:
         made: dict[Path, str] = {}
         for task in tasks:

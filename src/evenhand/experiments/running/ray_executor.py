@@ -25,7 +25,7 @@ from evenhand.experiments.running.tasks import BlockFailed, Task, TaskProgress
 CONNECTING = {"local": 120.0, "auto": 15.0}  # seconds; one's own has to be started first
 ANSWERING = 15.0  # seconds that a running cluster has to answer
 PATIENCE = 60.0  # seconds that a cluster may do nothing before it is called full
-GRACE = 40.0  # seconds to save what there is, when it is told to stop
+GRACE = 40.0  # seconds to save what there is, when it is asked to stop
 ADDRESS = re.compile(r"local|auto|(ray://)?(\[[0-9a-fA-F:]+\]|[^\s:/\[\]]+):\d{1,5}")
 
 # What a process takes beside what it learned, and how often it holds that: measured, rounded up.
@@ -148,9 +148,9 @@ class _Speaker:
             stderr=self.words,
             text=True,
             env={**os.environ, **quiet},
-            start_new_session=True,  # it is told to stop, and not by the keyboard
+            start_new_session=True,  # it is asked to stop, and not by the keyboard
         )
-        self.heard: queue.Queue[dict[str, Any]] = queue.Queue()
+        self.replies: queue.Queue[dict[str, Any]] = queue.Queue()
         threading.Thread(target=self._listen, daemon=True).start()
 
     def _listen(self) -> None:
@@ -158,9 +158,9 @@ class _Speaker:
         with self.process.stdout as lines:
             for line in lines:
                 if line.startswith("{"):  # and not what others print there
-                    self.heard.put(json.loads(line))
+                    self.replies.put(json.loads(line))
         self.process.wait()
-        self.heard.put({"gone": True})
+        self.replies.put({"gone": True})
 
     def say(self, **what: Any) -> None:
         assert self.process.stdin is not None
@@ -169,12 +169,12 @@ class _Speaker:
 
     def hear(self, seconds: float) -> dict[str, Any] | None:
         try:
-            return self.heard.get(timeout=seconds)
+            return self.replies.get(timeout=seconds)
         except queue.Empty:
             return None
 
     def last_words(self) -> list[str]:
-        """What it and Ray wrote for whoever reads standard error."""
+        """What it and Ray wrote to standard error."""
         self.words.seek(0)
         return self.words.read().decode(errors="replace").strip().splitlines()
 

@@ -1,4 +1,4 @@
-"""A task done on another machine, which may or may not share its folder with whoever asked."""
+"""A task done on another machine, which may or may not share a folder with this one."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from evenhand.errors import EvenhandError
 from evenhand.experiments.running.cpu_affinity import keep_to_one_core
 from evenhand.experiments.running.tasks import Task
 
-REPORT_EVERY = 1.0  # seconds: a word from each of a thousand tasks is no flood
+REPORT_EVERY = 1.0  # seconds: a report from each of a thousand tasks is not too much
 
 
 def do_away(

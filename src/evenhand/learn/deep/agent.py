@@ -68,11 +68,27 @@ class DecisionRecord(NamedTuple):
 class DeepAgent(ABC):
     """Deep Q-learning, up to what is stored and learned from.
 
-    `horizon_terminates` says whether the horizon terminates an episode (no bootstrap beyond it) or
-    only truncates it, as in the paper's recipe. `warm_up` is how many items must be stored before
-    learning starts; None: as many as there is room for. `scale` multiplies what is paid, for the
-    network's sake. The learning rate falls as 1 / (1 + k / `halved_after`) with the number k of
-    updates.
+    Args:
+        problem: What to learn, with the memory that the agent sees.
+        encoder: How the network sees states and memories.
+        network: What is learned.
+        discount: γ, in [0, 1].
+        learning_rate: Of Adam.
+        halved_after: The rate falls as 1 / (1 + k / halved_after) with the number k of updates;
+            None: it stays.
+        batch: How many experiences an update is from.
+        capacity: How many experiences are kept.
+        warm_up: How many must be stored before learning starts; None: as many as there is room for.
+        exploration: Epsilon-greedy, by episode.
+        target: How the target network follows the network.
+        double: Whether the network chooses the action whose target value counts (double DQN).
+        loss: What an error costs.
+        horizon_terminates: Whether the horizon ends an episode (no bootstrap beyond it) or only
+            truncates it, as in the paper's recipe.
+        shaping: Whether to add a potential-based reward, which leaves the optimal policy as it is.
+        scale: A factor on all rewards, for the network's sake.
+        updates_a_step: How many updates follow each decision.
+        acts_with_target: Whether greedy evaluation is by the target network.
     """
 
     problem: Problem
@@ -92,7 +108,7 @@ class DeepAgent(ABC):
     shaping: bool = False
     scale: float = 1.0
     updates_a_step: int = 1
-    acts_with_target: bool = True  # greedy evaluation is by the target network
+    acts_with_target: bool = True
 
     def __post_init__(self) -> None:
         if not 0.0 <= self.discount <= 1.0:

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 class Experience(NamedTuple):
-    """All that an update needs: ⟨s, m⟩, a, the pay, ⟨s', m'⟩, and what that is worth beyond it."""
+    """All that an update needs: ⟨s, m⟩, a, the reward, ⟨s', m'⟩, and what that is worth."""
 
     features: Float[Array, " feature"]
     action: Int[Array, ""]
@@ -33,7 +33,7 @@ class Experience(NamedTuple):
 
 
 class Pending(NamedTuple):
-    """Experiences that have begun and gather pay for some steps yet: [begun, real or imagined]."""
+    """Experiences that have begun and still gather rewards: [begun, real or imagined]."""
 
     features: Float[Array, "begun memory feature"]
     action: Int[Array, " begun"]
@@ -48,8 +48,14 @@ class Pending(NamedTuple):
 class DQN(DeepAgent):
     """Deep Q-learning that imagines the memories of its proposal: FairQCM, or DQN with none.
 
-    An imagined experience has the state, action and next state that happened; μ and the pay are
-    asked again for the imagined memory. `lookahead` is how many steps' pay an experience gathers.
+    An imagined experience has the state, action and next state that happened; μ and the reward are
+    asked again for the imagined memory.
+
+    Args:
+        proposal: Which memories to imagine at each step; none by default.
+        lookahead: Over how many steps an experience gathers rewards.
+
+    The others are those of `DeepAgent`.
     """
 
     proposal: Proposal = NoProposal()
@@ -133,7 +139,7 @@ class DQN(DeepAgent):
         )
 
     def _go_on(self, pending: Pending, happened: DecisionRecord) -> Pending:
-        """Pay a step to an experience, real and imagined, and move its memories on."""
+        """Add the reward of a step to an experience, real and imagined; update its memories."""
         real = happened.after.memory, happened.after.books, happened.pay
 
         def one(memory: Any, books: Any, imagined: Bool[Array, ""]) -> tuple[Any, Any, Array]:
@@ -161,7 +167,7 @@ class DQN(DeepAgent):
         return shaping(now, then, happened.time, horizon, self.horizon_terminates, self.discount)
 
     def _welfare(self, memory: Any, books: Any, imagined: Bool[Array, ""]) -> Float[Array, ""]:
-        """W(U): by the books for what is real, by the memory's claim for what is imagined."""
+        """W(U): by the scheme state for the real one, by the memory's claim for imagined ones."""
         vector = self.problem.scheme.status.value(books.status)
         if self.imagines:
             vector = jnp.where(imagined, self._claim(memory), vector)
@@ -169,7 +175,7 @@ class DQN(DeepAgent):
 
     def _claim(self, memory: Any) -> Float[Array, " status"]:
         claim = self.problem.memory.implied_status(memory)
-        assert claim is not None  # it was asked whether it pays
+        assert claim is not None  # checked when the agent was made
         return claim
 
     def _complete(

@@ -67,7 +67,7 @@ class Greedy:
         return carry, jnp.argmax(values)
 
     def episode(self, key: PRNGKeyArray) -> GreedyScore:
-        """One episode. Its score is what its pays add up to."""
+        """One episode. Its score is the sum of its rewards."""
         problem = self.problem
 
         def step(carried: Any, at: Any) -> tuple[Any, Any]:
