@@ -29,20 +29,21 @@ JOBS = (
 
 def job(environment: str, horizon: int, method: str) -> tuple[float, float]:
     """Seconds of the whole job, and of its learning alone."""
+    from evenhand.envs import ENVIRONMENTS
     from evenhand.experiments.running.blocks import train_in_blocks
+    from evenhand.experiments.running.run_spec import RunSpec
 
-    config = {
-        "deep": True,
-        "environment": environment,
-        "method": method,
-        "recipe": "paper",
-        "seeds": list(range(SEEDS)),
-        "steps": MEASURED * horizon,
-        "every": horizon,
-        "evaluation": 1,
-    }
+    spec = RunSpec(
+        ENVIRONMENTS.get(environment)(),
+        method,
+        tuple(range(SEEDS)),
+        steps=MEASURED * horizon,
+        every=horizon,
+        deep=True,
+        evaluation=1,
+    )
     started = time.perf_counter()
-    run = train_in_blocks(config)
+    run = train_in_blocks(spec)
     took = time.perf_counter() - started
     return took + run.seconds * (EPISODES / MEASURED - 1), run.seconds * EPISODES / MEASURED
 

@@ -19,22 +19,17 @@ SEEDS, EPISODES = 10, 400
 
 def measure(workers: int) -> float:
     """Seconds of the whole."""
+    from evenhand.envs import Lending
     from evenhand.experiments.running.blocks import block_files, train_in_blocks
     from evenhand.experiments.running.local_processes import LocalProcesses
+    from evenhand.experiments.running.run_spec import RunSpec
 
-    config = {
-        "deep": True,
-        "environment": "lending",
-        "method": "rnn",
-        "recipe": "paper",
-        "seeds": list(range(SEEDS)),
-        "steps": EPISODES * 40,
-        "every": EPISODES,
-    }
+    seeds, steps = tuple(range(SEEDS)), EPISODES * 40
+    spec = RunSpec(Lending(), "rnn", seeds, steps, every=EPISODES, deep=True)
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "run"
         started, used = time.perf_counter(), _used()
-        run = train_in_blocks(config, path, executor=LocalProcesses(workers))
+        run = train_in_blocks(spec, path, executor=LocalProcesses(workers))
         took, share = time.perf_counter() - started, _used() - used
         share /= took * workers
         files = block_files(path)

@@ -51,13 +51,13 @@ def plain_loop(steps: int) -> float:
 def measure() -> None:
     os.sched_setaffinity(0, {min(os.sched_getaffinity(0))})
     from evenhand.envs import Doughnuts
-    from evenhand.experiments.recipes.tabular_recipes import tabular_learner
+    from evenhand.experiments.running.run_spec import RunSpec
     from evenhand.experiments.running.runs import train
 
     shop = Doughnuts(3, 12, 0.8)
     begun = time.perf_counter()
-    config = {"seeds": list(range(SEEDS)), "steps": STEPS, "every": STEPS // 100}
-    run = train(tabular_learner(shop, "fairqcm", "paper"), config)
+    spec = RunSpec(shop, "fairqcm", tuple(range(SEEDS)), steps=STEPS, every=STEPS // 100)
+    run = train(spec.build(), spec)
     total = time.perf_counter() - begun
     each = run.seconds / (STEPS * SEEDS) * 1e6
     print(f"FairQCM, {SEEDS} seeds of {STEPS:,} steps, 100 evaluations, one core:")

@@ -30,7 +30,7 @@ from evenhand.fairness.labels import by_value
 from evenhand.fairness.scheme_file import from_toml, to_toml
 from evenhand.fairness.status import STATUSES, Status
 from evenhand.learn.policies.policy_files import load_policies, save_policies
-from evenhand.learn.proposals import PROPOSALS, Neighbours
+from evenhand.learn.proposals import PROPOSALS, Proposal
 from evenhand.memory.memory import MEMORIES, Memory
 from evenhand.planning import load_plan, save_plan
 from evenhand.planning.planner import plan
@@ -144,7 +144,7 @@ class Lead(Memory):
 
 @PROPOSALS.register("own_one_more")
 @dataclass(frozen=True)
-class OneMore(Neighbours):
+class OneMore(Proposal):
     """The memories in which one stakeholder has received one more."""
 
     def near(self, memory):

@@ -9,8 +9,6 @@ from __future__ import annotations
 import importlib
 from typing import TYPE_CHECKING, Any
 
-from evenhand.interop.gymnasium.registration import register_when_loaded as _register_with_gymnasium
-
 __version__ = "0.1.0"
 
 if TYPE_CHECKING:
@@ -169,6 +167,3 @@ def __getattr__(name: str) -> Any:
 
 def __dir__() -> list[str]:
     return __all__
-
-
-_register_with_gymnasium()

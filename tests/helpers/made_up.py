@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from evenhand.envs import ENVIRONMENTS, Doughnuts, Lending
+from evenhand.envs import Doughnuts, Lending
 from evenhand.experiments.running.compare_methods import MethodComparison, MethodResult
 from evenhand.experiments.running.reference_scores import Yardstick
-from evenhand.fairness.scheme_file import to_table
+from evenhand.experiments.running.run_spec import RunSpec
 
 CHECKPOINTS, SEEDS = 10, 6
 
@@ -28,13 +28,10 @@ def result(method, ends, kept=100.0, achieved=1.0, starts=0.0):
 
 def comparison(methods, environment=None, optimum=100.0):
     environment = environment or Doughnuts(num_stakeholders=3, horizon=100, presence=0.8)
-    settings = {
-        "environment": to_table(environment, ENVIRONMENTS),
-        "seeds": list(range(SEEDS)),
-        "steps": 1000 * CHECKPOINTS,
-        "deep": True,
-    }
-    return MethodComparison(settings, Yardstick(optimum, 0.0), {one.method: one for one in methods})
+    spec = RunSpec(
+        environment, "fairqcm", tuple(range(SEEDS)), 1000 * CHECKPOINTS, every=1000, deep=True
+    )
+    return MethodComparison(spec, Yardstick(optimum, 0.0), {one.method: one for one in methods})
 
 
 def all_figures():

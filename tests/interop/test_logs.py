@@ -15,6 +15,7 @@ from evenhand.auditing import audit
 from evenhand.cli.app import app
 from evenhand.envs import Doughnuts
 from evenhand.errors import BadLog, BadParameter, MissingColumn
+from evenhand.experiments.running.run_spec import RunSpec
 from evenhand.interop import FairnessWrapper, episode_traces, play, read_log, write_log
 from evenhand.learn.deep.dqn import DQN
 from evenhand.learn.deep.encoders import Relative
@@ -64,8 +65,8 @@ def test_what_evaluate_writes_is_what_audit_takes(tmp_path):
     weights = jax.vmap(lambda k: agent.network.init(k, agent.layout, 2))(
         jax.random.split(jax.random.key(0), 1)
     )
-    config = {"method": "full", "recipe": "best", "seeds": [0], "steps": 4}
-    save_policies(tmp_path / "fair.policy", agent, weights, {"config": config})
+    spec = RunSpec(shop, "full", (0,), steps=4, every=4, recipe="best", deep=True)
+    save_policies(tmp_path / "fair.policy", agent, weights, {"spec": spec.to_json()})
     log = str(tmp_path / "fair.parquet")
     run = CliRunner().invoke(
         app, ["evaluate", str(tmp_path / "fair.policy"), "--log", log, "--episodes", "10", "--json"]

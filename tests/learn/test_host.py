@@ -69,7 +69,7 @@ def test_it_learns_from_the_host_what_the_planner_knows():
 
 
 def test_what_is_wrong_is_said():
-    with pytest.raises(MemoryDoesNotPay, match="does not determine the pay"):
+    with pytest.raises(MemoryDoesNotPay, match="does not determine the reward"):
         HostLoop(agent(Shop(), memory=Min(), proposal=Above(1)), np.random.default_rng(0))
     with pytest.raises(UnequalLengths, match="2 numbers where 3 were announced"):
         HostLoop(agent(Shop(), size=3), np.random.default_rng(0))

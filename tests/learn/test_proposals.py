@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import inspect
+from dataclasses import dataclass
 
+import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
@@ -11,17 +13,23 @@ import pytest
 from evenhand import LogNash, Parity, Total, anytime
 from evenhand.envs import Doughnuts
 from evenhand.errors import BadParameter, MemoryDoesNotPay
+from evenhand.learn.deep.dqn import DQN
+from evenhand.learn.deep.encoders import Raw
+from evenhand.learn.deep.networks import MLP
 from evenhand.learn.proposals import (
     Above,
     Around,
     Everything,
-    Neighbours,
     NoProposal,
+    Proposal,
+    ProposalContext,
     ReachableNow,
     Visited,
 )
+from evenhand.learn.schedules import Constant
+from evenhand.learn.tabular.algorithm_1 import Algorithm1
 from evenhand.learn.tabular.q_learning import Tabular
-from evenhand.learn.tabular.tabular_model import build_arena, imagined_rows
+from evenhand.learn.tabular.tabular_model import build_tabular_model, imagined_rows
 from evenhand.memory.memory import Clock, Full, LastWinner, Min, Product, Reset
 from evenhand.problem.problem import Problem
 
@@ -50,12 +58,16 @@ def test_around_5_is_the_difference_within_5_without_itself_and_without_those_be
     ]
 
 
-def test_a_proposal_is_not_told_the_outcome():
-    for kind in (Above, Around):
-        assert list(inspect.signature(kind.near).parameters) == ["self", "memory"]
-    assert [name for name in vars(Neighbours) if not name.startswith("_")] == ["near"]
-    told = list(inspect.signature(Tabular._propose).parameters)
-    assert told == ["self", "world", "learner", "dice"]
+def test_a_proposal_is_not_given_the_outcome():
+    given = {"near": ["memory"], "rows": ["memories"], "draw": ["context", "dice"]}
+    for kind in (Proposal, Above, Around, Everything, ReachableNow, Visited, NoProposal):
+        for name, parameters in given.items():
+            assert list(inspect.signature(getattr(kind, name)).parameters) == ["self", *parameters]
+    # All of it from before the action is taken, as is the state that `propose` makes it from.
+    assert ProposalContext._fields == ("row", "listed", "alike", "reachable", "visits")
+    assert list(inspect.signature(Algorithm1.propose).parameters) == [
+        *("self", "tables", "learner", "dice")
+    ]
 
 
 def memories_of(table, rows):
@@ -65,14 +77,14 @@ def memories_of(table, rows):
 
 def test_imagined_rows_are_those_of_the_table_with_the_proposed_memory():
     problem = Problem(SHOP, SCHEME)
-    _, table = build_arena(problem, Above(2), 4)
+    _, table = build_tabular_model(problem, Above(2), 4)
     above = imagined_rows(table, Above(2))
     start = above[0][above[0] >= 0]
     assert memories_of(table, start) == [(1, 1), (1, 2), (2, 1), (2, 2)]
     # Imagined from any memory within the horizon, even where itself it is beyond it.
     within = above[: table.within[4]]
     assert (within >= 0).all()
-    _, table = build_arena(problem, Everything(), 4)
+    _, table = build_tabular_model(problem, Everything(), 4)
     everything = imagined_rows(table, Everything())
     # 15 pairs of counts have a sum of at most 4; what follows the 5 with a sum of 4 is unknown.
     assert everything.shape == (15, 14)
@@ -85,7 +97,7 @@ def test_imagined_rows_are_those_of_the_table_with_the_proposed_memory():
 
 def test_proposals_never_move_a_clock():
     problem = Problem(SHOP, SCHEME, Product((Full(), Clock(5))))
-    _, table = build_arena(problem, Above(2), 4)
+    _, table = build_tabular_model(problem, Above(2), 4)
     _, books = table.model.from_rows(table.rows, 0)
     clock = books.status[1]
     for proposal in (Above(2), Everything()):
@@ -97,9 +109,9 @@ def test_proposals_never_move_a_clock():
 
 def test_what_can_be_reached_by_now():
     problem = Problem(SHOP, SCHEME)
-    arena, _ = build_arena(problem, Everything(), 4)
+    model, _ = build_tabular_model(problem, Everything(), 4)
     # With waste, every pair with a sum of at most t can be reached at time t.
-    assert arena.reachable.sum(axis=1).tolist() == [1, 3, 6, 10]
+    assert model.reachable.sum(axis=1).tolist() == [1, 3, 6, 10]
 
 
 @pytest.mark.parametrize(
@@ -111,6 +123,64 @@ def test_a_proposal_on_a_memory_that_does_not_determine_the_pay_is_refused(memor
         Tabular(Problem(SHOP, scheme, memory), Above(2))
     Tabular(Problem(SHOP, scheme, memory))  # without imagining it is allowed
     Tabular(Problem(SHOP, anytime(Parity(), Total()), Min()), Above(2))
+
+
+@dataclass(frozen=True)
+class OneMore(Proposal):
+    """A proposal as a user writes it: from the memory alone."""
+
+    def near(self, memory):
+        return memory + jnp.eye(memory.shape[0]), jnp.ones(memory.shape[0], dtype=bool)
+
+    def steps_ahead(self, num_stakeholders):
+        return 2
+
+    def describe(self):
+        return "one stakeholder to have had one more"
+
+
+@dataclass(frozen=True)
+class AnyOneReached(Proposal):
+    """Another, for tables: one row of those that can be reached by now, drawn at every step."""
+
+    @property
+    def num_dice(self):
+        return 1
+
+    def rows(self, memories):
+        return np.zeros((memories.num_rows, 0), dtype=np.int32)
+
+    def draw(self, context, dice):
+        there = jnp.cumsum(context.alike & context.reachable)
+        row = jnp.searchsorted(there, dice * there[-1], side="right").astype(jnp.int32)
+        return row, row != context.row
+
+    def describe(self):
+        return "one memory that can be reached by now"
+
+
+def updated_from_one_step(proposal):
+    """The memories whose values a first step from (0, 0) changes, with an outcome that pays."""
+    learner = Tabular(Problem(SHOP, SCHEME), proposal, rate=Constant(0.5))
+    runs = learner.train_steps(jax.vmap(learner.start)(jax.random.split(jax.random.key(0), 40)), 1)
+    changed = np.flatnonzero(np.asarray(runs.updates).any(axis=(0, 2, 3)))
+    return memories_of(learner.table, changed)
+
+
+def test_a_proposal_of_ones_own_works_on_tables_and_networks():
+    assert updated_from_one_step(OneMore()) == [(0, 0), (0, 1), (1, 0)]
+    assert updated_from_one_step(AnyOneReached()) == [(0, 0)]  # nothing else is reached at once
+    problem = Problem(SHOP, SCHEME)
+    agent = DQN(problem=problem, proposal=OneMore(), encoder=Raw(), network=MLP((4,)), capacity=60)
+    learners = agent.train_steps(jax.vmap(agent.start)(jax.random.split(jax.random.key(0), 1)), 3)
+    assert learners.replay.stored.tolist() == [9]  # each step really, and with either one more
+    features = np.asarray(learners.replay.items.features)[0, :3, :4]
+    assert {tuple(row) for row in features[1:] - features[0]} == {(0, 1, 0, 0), (0, 0, 0, 1)}
+    with pytest.raises(BadParameter, match="AnyOneReached needs a list of all memories"):
+        DQN(problem=problem, proposal=AnyOneReached(), encoder=Raw(), network=MLP((4,)))
+    nested = Problem(SHOP, SCHEME, Product((Full(), Full())))
+    with pytest.raises(BadParameter, match="one number per stakeholder"):
+        Above(2).near(nested.memory.init(2))
 
 
 def test_mistakes_are_named():

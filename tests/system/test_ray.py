@@ -136,7 +136,7 @@ def test_a_killed_worker_changes_nothing(plain, tmp_path):
     assert len(answer["methods"]["full"]["scores"]) == 2
     assert (tmp_path / "curves.csv").read_text() == plain
     files = block_files(tmp_path / "full.best.run")
-    assert [load_run(one).config["seeds"] for one in files] == [[0], [1]]
+    assert [load_run(one).spec.seeds for one in files] == [(0,), (1,)]
     assert not list(tmp_path.glob(".*"))
 
 

@@ -34,11 +34,11 @@ def random_problem(seed: int) -> Problem:
 
 def optimal_q(learner: Tabular) -> np.ndarray:
     """The planner's Q*, for every row and action."""
-    table = learner._arena_and_table[1]
+    table = learner.table
     values, error = value_iteration(table, 1e-10)
     assert error <= 1e-10
     q = effect_values(table, values, slice(None), last=False)
-    return q[learner.arena.effects[0]].T
+    return q[learner.model.effects[0]].T
 
 
 @pytest.mark.parametrize("seed", [0, 1, 2])
@@ -62,7 +62,7 @@ def test_plain_q_learning_approaches_the_planners_too():
     imagining = Tabular(problem, Everything(), DISCOUNT, Watkins(0.7), AT_RANDOM, horizon=0)
     plain = Tabular(problem, NoProposal(), DISCOUNT, Watkins(0.7), AT_RANDOM, horizon=0)
     run = plain.train_steps(jax.vmap(plain.start)(jax.random.split(jax.random.key(0), 1)), 400_000)
-    best = np.asarray(run.q)[0, plain.arena.seen[0], 0].max()
+    best = np.asarray(run.q)[0, plain.model.seen[0], 0].max()
     assert best == pytest.approx(optimal_q(imagining)[0].max(), rel=0.03)
 
 

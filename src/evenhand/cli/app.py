@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from evenhand import __version__
-from evenhand.cli import audit, compare, demo, monitor, plan, reproduce, train
+from evenhand.cli import audit, compare, demo, evaluate, monitor, plan, reproduce, train
 from evenhand.cli import list as list_parts
 
 app = typer.Typer(
@@ -24,7 +24,7 @@ app.command(name="audit")(audit.audit_command)
 app.command(name="monitor")(monitor.monitor_command)
 app.command(name="plan")(plan.plan_command)
 app.command(name="train")(train.train_command)
-app.command(name="evaluate")(train.evaluate_command)
+app.command(name="evaluate")(evaluate.evaluate_command)
 app.command(name="compare")(compare.compare_command)
 app.command(name="reproduce")(reproduce.reproduce_command)
 app.command(name="list")(list_parts.list_command)

@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 def compare_command(
     environment: EnvironmentArgument,
     methods: Annotated[
-        str | None, typer.Option(help="Which methods, with commas between them; all, unless told.")
+        str | None, typer.Option(help="Which methods, with commas between them. Default: all.")
     ] = None,
     stakeholders: Stakeholders = None,
     horizon: Horizon = None,
@@ -85,7 +85,7 @@ def compare_command(
         return
     print_comparison(
         comparison,
-        f"{environment}, {recipe} recipe, {seeds} seeds of {comparison.settings['steps']:,} steps",
+        f"{environment}, {recipe} recipe, {seeds} seeds of {comparison.spec.steps:,} steps",
     )
     if out is not None:
         print(f"\nThe chart is in {out / 'chart.html'}, the numbers are beside it.")

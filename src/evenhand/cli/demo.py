@@ -26,7 +26,7 @@ def demo(
     Example: evenhand demo --out demo.html
     """
     from evenhand._util.files import write_whole
-    from evenhand.experiments.paper.demo import tell
+    from evenhand.experiments.paper.demo import build_demo
     from evenhand.report.html.pages.demo_page import demo_page, three_commands
 
     if not os.path.isdir(out.parent):
@@ -34,30 +34,30 @@ def demo(
             f"the folder {out.parent} is not there: make it, or choose another --out."
         )
     started = time.perf_counter()
-    with _steps(as_json) as (says, progress):
-        told = tell(says, progress)
-        says("The page")
-    write_whole(out, demo_page(told))
-    methods = told.learning.to_json()["methods"]
+    with _steps(as_json) as (on_stage, progress):
+        story = build_demo(on_stage, progress)
+        on_stage("The page")
+    write_whole(out, demo_page(story))
+    methods = story.learning.to_json()["methods"]
     if as_json:
         figures: dict[str, Any] = {
             "page": str(out),
             "seconds": round(time.perf_counter() - started, 1),
-            "vaccines": {name: answer.score for name, answer in told.vaccines.items()},
-            "year": told.year.verdict,
-            "optimum": told.best.value,
-            "random": told.random,
-            "turn_taking": told.turn_taking,
+            "vaccines": {name: answer.score for name, answer in story.vaccines.items()},
+            "year": story.year.verdict,
+            "optimum": story.best.value,
+            "random": story.random,
+            "turn_taking": story.turn_taking,
             "learned": {name: one["scores"] for name, one in methods.items()},
         }
         print_json(figures)
         return
-    first, second = told.vaccines
-    print(f"{first}: {told.vaccines[first].verdict}\n")
-    print(f"{second}: {told.vaccines[second].verdict}\n")
-    rows = [("exact optimum", f"{told.best.value:.2f}", "")]
+    first, second = story.vaccines
+    print(f"{first}: {story.vaccines[first].verdict}\n")
+    print(f"{second}: {story.vaccines[second].verdict}\n")
+    rows = [("exact optimum", f"{story.best.value:.2f}", "")]
     rows += [(name, f"{one['iqm']:.2f}", f"{one['regret']:.2f}") for name, one in methods.items()]
-    rows.append(("at random", f"{told.random:.2f}", f"{told.best.value - told.random:.2f}"))
+    rows.append(("at random", f"{story.random:.2f}", f"{story.best.value - story.random:.2f}"))
     print_table("Twelve doughnuts for three customers", ("", "score", "below the optimum"), rows)
     print(f"\nThe whole story is in {out} ({time.perf_counter() - started:.0f} s). Try next:\n")
     for command, what in three_commands():
@@ -79,7 +79,7 @@ def _steps(hidden: bool) -> Iterator[tuple[Callable[[str], None], Callable[..., 
 
     with console.status("") as status:
 
-        def says(words: str) -> None:
+        def on_stage(words: str) -> None:
             nonlocal began, doing
             done()
             began, doing = time.perf_counter(), words
@@ -88,5 +88,5 @@ def _steps(hidden: bool) -> Iterator[tuple[Callable[[str], None], Callable[..., 
         def progress(method: str, steps: int, of: int, score: float) -> None:
             status.update(Text(f"{doing} … {method}, {steps / of:.0%}, score {score:,.2f}"))
 
-        yield says, progress
+        yield on_stage, progress
     done()

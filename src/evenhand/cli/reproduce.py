@@ -59,13 +59,15 @@ def reproduce_command(
     folder = out / "quick" if quick else out
     names = ALL if figure == "all" else (figure,)
     spread = executor(ray)
-    with _bar(Remaining(names, number, quick), as_json) as (told, says):
+    with _bar(Remaining(names, number, quick), as_json) as (on_progress, on_stage):
         if figure == "all":
             from evenhand.experiments.paper.reproduction import reproduce_all
 
-            found = reproduce_all(folder, number, quick, told, says, executor=spread)
+            found = reproduce_all(folder, number, quick, on_progress, on_stage, executor=spread)
         else:
-            comparisons = reproduce_figure(figure, folder, number, quick, told, executor=spread)
+            comparisons = reproduce_figure(
+                figure, folder, number, quick, on_progress, executor=spread
+            )
     if figure == "all":
         _show_all(found, folder, as_json)
         return
@@ -76,7 +78,7 @@ def reproduce_command(
         print_json({name: one.to_json() for name, one in comparisons.items()})
         return
     for name, one in comparisons.items():
-        print_comparison(one, f"{name}, {number} seeds of {one.settings['steps']:,} steps")
+        print_comparison(one, f"{name}, {number} seeds of {one.spec.steps:,} steps")
         print()
     print(f"The chart is in {folder / figure / 'chart.html'}.")
 
@@ -113,16 +115,18 @@ def _bar(
     with Progress(*columns, console=Console(stderr=True), disable=hidden, transient=True) as bar:
         task = bar.add_task("beginning", total=1.0, left="")
 
-        def told(name: str, part: str, method: str, done: int, of: int, score: float) -> None:
+        def on_progress(
+            name: str, part: str, method: str, done: int, of: int, score: float
+        ) -> None:
             remaining.moved(name, part, method, done / of)
             words = f"{name}, {part}: {method}, {done / of:.0%}, score {score:,.1f}"
             bar.update(task, completed=remaining.share, description=escape(words))
             bar.update(task, left=_left(remaining.seconds))
 
-        def says(words: str) -> None:
+        def on_stage(words: str) -> None:
             bar.update(task, description=escape(words), left=_left(remaining.seconds))
 
-        yield told, says
+        yield on_progress, on_stage
 
 
 def _left(seconds: float) -> str:

@@ -1,16 +1,19 @@
 """The bridges to other tools: Gymnasium, MO-Gymnasium, Stable-Baselines3, logs, trackers.
 
-To import this package registers the environments once Gymnasium is loaded, so that
+To import this package registers our environments with Gymnasium, if that is installed:
 `gymnasium.make("evenhand.interop:evenhand/Doughnuts-v0")` needs no other line. What is exported
 here is loaded when first used; Stable-Baselines3 and torch only by `evenhand.interop.sb3`.
 """
 
+# ruff: noqa: F401  # the imports under TYPE_CHECKING are for static checkers and readers
+
 from __future__ import annotations
 
-import importlib
-from typing import TYPE_CHECKING, Any
+import contextlib
+from typing import TYPE_CHECKING
 
-from evenhand.interop.gymnasium.registration import register_environments, register_when_loaded
+from evenhand._util.lazy_exports import lazy_exports
+from evenhand.interop.gymnasium.registration import register_environments
 
 if TYPE_CHECKING:
     from evenhand.interop.gymnasium.learner import gymnasium_learner, score_episodes, train
@@ -22,47 +25,20 @@ if TYPE_CHECKING:
     from evenhand.interop.numpy_policy.export import export_policy
     from evenhand.interop.trackers import CsvSink, JsonLinesSink, MLflowSink, TensorBoardSink
 
-__all__ = [
-    "CsvSink",
-    "DictObservation",
-    "FairnessWrapper",
-    "FlatObservation",
-    "FromInfo",
-    "FromReward",
-    "JsonLinesSink",
-    "MLflowSink",
-    "NumpyPolicy",
-    "TensorBoardSink",
-    "episode_traces",
-    "export_policy",
-    "fairness_of",
-    "gymnasium_learner",
-    "load_policy",
-    "play",
-    "read_log",
-    "register_environments",
-    "score_episodes",
-    "train",
-    "write_log",
-]
+__getattr__, __dir__, _names = lazy_exports(
+    __name__,
+    {
+        "gymnasium.learner": ("gymnasium_learner", "score_episodes", "train"),
+        "gymnasium.observations": ("DictObservation", "FlatObservation"),
+        "gymnasium.stakeholder_rewards": ("FromInfo", "FromReward"),
+        "gymnasium.wrapper": ("FairnessWrapper", "fairness_of"),
+        "logs": ("episode_traces", "play", "read_log", "write_log"),
+        "numpy_policy.deployed_policy": ("NumpyPolicy", "load_policy"),
+        "numpy_policy.export": ("export_policy",),
+        "trackers": ("CsvSink", "JsonLinesSink", "MLflowSink", "TensorBoardSink"),
+    },
+)
+__all__ = ["register_environments", *_names]
 
-_HOME = {
-    "gymnasium.learner": ("gymnasium_learner", "score_episodes", "train"),
-    "gymnasium.observations": ("DictObservation", "FlatObservation"),
-    "gymnasium.stakeholder_rewards": ("FromInfo", "FromReward"),
-    "gymnasium.wrapper": ("FairnessWrapper", "fairness_of"),
-    "logs": ("episode_traces", "play", "read_log", "write_log"),
-    "numpy_policy.deployed_policy": ("NumpyPolicy", "load_policy"),
-    "numpy_policy.export": ("export_policy",),
-    "trackers": ("CsvSink", "JsonLinesSink", "MLflowSink", "TensorBoardSink"),
-}
-_MODULE_OF = {name: module for module, names in _HOME.items() for name in names}
-
-
-def __getattr__(name: str) -> Any:
-    if name not in _MODULE_OF:
-        raise AttributeError(f"module 'evenhand.interop' has no attribute {name!r}")
-    return getattr(importlib.import_module(f"evenhand.interop.{_MODULE_OF[name]}"), name)
-
-
-register_when_loaded()
+with contextlib.suppress(ImportError):  # a policy that was exported runs without Gymnasium
+    register_environments()

@@ -1,7 +1,7 @@
 """Section 3, traces in and out: rollouts as event logs that `evenhand audit` reads, and back.
 
 A log has a row for each run, step and stakeholder, also for those who received nothing: a step in
-which a doughnut was wasted is a time point too, and whoever never got one is judged.
+which a doughnut was wasted is a time point too, and a stakeholder that never got one is judged.
 """
 
 from __future__ import annotations
@@ -27,7 +27,12 @@ COLUMNS = ("run", "step", "stakeholder", "amount")
 
 
 def write_log(path: str | os.PathLike[str], traces: Sequence[Trace]) -> None:
-    """Write traces to a Parquet file, a run each, whole or not at all."""
+    """Write traces to a Parquet file, one run each, whole or not at all.
+
+    Args:
+        path: The file; one that is there is replaced.
+        traces: One per run, with the same stakeholders in each.
+    """
     import duckdb
 
     if not traces:
@@ -59,7 +64,11 @@ def write_log(path: str | os.PathLike[str], traces: Sequence[Trace]) -> None:
 
 
 def read_log(path: str | os.PathLike[str]) -> list[Trace]:
-    """The traces of a log that `write_log` wrote, or of one with the same columns."""
+    """The traces of a log that `write_log` wrote, or of one with the same columns.
+
+    Args:
+        path: A Parquet file with the columns run, step, stakeholder and amount.
+    """
     import duckdb
 
     if not Path(path).is_file():
@@ -110,9 +119,14 @@ def policy_traces(policy: Greedy, runs: int, seed: int = 0) -> list[Trace]:
 def play(
     env: gymnasium.Env, act: Callable[[Any], Any], runs: int = 1, seed: int = 0
 ) -> list[Trace]:
-    """The traces of runs in a `FairnessWrapper`, by anything that makes an action of what it sees.
+    """The traces of whole episodes in a wrapped environment.
 
-    `act` may be an SB3 model's `lambda seen: model.predict(seen, deterministic=True)[0]`.
+    Args:
+        env: An environment in a `FairnessWrapper`.
+        act: The action for an observation, such as
+            `lambda seen: model.predict(seen, deterministic=True)[0]` of an SB3 model.
+        runs: How many episodes.
+        seed: Of the first episode; each further one has the next seed.
     """
     traces = []
     for run in range(runs):
@@ -120,9 +134,9 @@ def play(
         steps, is_over = [], False
         while not is_over:
             observation, _, terminated, truncated, info = env.step(act(observation))
-            if "lived" not in info:
+            if "step_context" not in info:
                 raise BadParameter("put a FairnessWrapper around the environment to trace it.")
-            steps.append(info["lived"].step._replace(next_state=None))
+            steps.append(info["step_context"].step._replace(next_state=None))
             is_over = terminated or truncated
         traces.append(Trace.from_steps(steps))
     return traces
@@ -145,7 +159,7 @@ def episode_traces(
             rewards = np.asarray(infos.get("stakeholder_rewards", episode.rewards), dtype=float)
         steps = len(episode.actions)
         if rewards.ndim == 2 and len(rewards) == steps + 1:
-            rewards = rewards[1:]  # infos begin with that of the reset, which is no step
+            rewards = rewards[1:]  # infos begin with that of the reset, which is not a step
         if rewards.ndim != 2 or len(rewards) != steps:
             raise BadLog(
                 f"episode {place} has rewards of shape {rewards.shape} for {steps} steps: one for "

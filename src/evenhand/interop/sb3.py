@@ -5,7 +5,7 @@
 
 `env` is in a `FairnessWrapper`, or is a vector environment of such. Experiences are stored as they
 happened and imagined anew whenever they are drawn, all of a batch in one compiled call: an imagined
-one has the state, action and next state that happened, and asks the problem's own μ and pay again.
+one has the state, action and next state that happened, with μ and the reward asked again.
 """
 
 from __future__ import annotations
@@ -19,19 +19,19 @@ from gymnasium import spaces
 
 from evenhand.errors import BadParameter, CannotCarry, MemoryDoesNotPay, MissingExtra
 from evenhand.interop.gymnasium.external_problem import Fairness, StepContext
-from evenhand.learn.proposals import Neighbours, Proposal
+from evenhand.learn.proposals import Proposal
 from evenhand.problem.problem import AgentView
 
 try:
     from stable_baselines3.common.buffers import ReplayBuffer
     from stable_baselines3.common.type_aliases import ReplayBufferSamples
-except ImportError:  # said when a buffer is made: whoever lists our modules need not have it
+except ImportError:  # said when a buffer is made: our modules can be listed without it
     ReplayBuffer = object
 
 if TYPE_CHECKING:
     from jaxtyping import Array, Float, UInt32
 
-CHECKED = 500  # experiences of which the memory's claim is compared with what was paid
+CHECKED = 500  # experiences whose reward is compared with what the memory claims
 
 
 class CounterfactualReplayBuffer(ReplayBuffer):
@@ -39,6 +39,13 @@ class CounterfactualReplayBuffer(ReplayBuffer):
 
     A batch is as large as it was asked for. Works with vector environments; saved with
     `save_replay_buffer`, loaded with `load_replay_buffer`.
+
+    Args:
+        *args: As SB3's `ReplayBuffer`; SB3 gives them.
+        fairness: `fairness_of(env)` of the environment that is learned in.
+        proposal: Which memories to imagine: `Above`, `Around`, or any with `near`.
+        imagined: How many imagined experiences there are for each real one, on average.
+        **kwargs: As SB3's `ReplayBuffer`.
     """
 
     def __init__(
@@ -54,21 +61,25 @@ class CounterfactualReplayBuffer(ReplayBuffer):
                 "optimize_memory_usage keeps no next observations, in which a memory is imagined: "
                 "leave it out."
             )
-        if not isinstance(proposal, Neighbours):
+        if not proposal.imagines:
             raise BadParameter(
-                f"{type(proposal).__name__} does not say which memories are near a real one: use "
-                "Above or Around, or SB3's own buffer to imagine none."
+                f"{type(proposal).__name__} imagines nothing: use Above or Around, or SB3's own "
+                "buffer to imagine none."
             )
+        problem = fairness.problem
+        proposal.require_near(problem.memory, problem.environment.num_stakeholders)
         if isinstance(imagined, bool) or imagined != int(imagined) or imagined < 1:
             raise BadParameter(f"imagined is {imagined!r}: it must be a whole number from 1.")
         if not isinstance(self.observation_space, spaces.Box) or len(self.obs_shape) != 1:
             raise CannotCarry(
                 "imagined memories take the place of the real one at the end of a flat "
-                "observation, and this one is not flat: wrap the environment with join=Flat()."
+                "observation, and this one is not flat: wrap the environment with "
+                "join=FlatObservation()."
             )
-        fairness.problem.require_memory_pays()
+        problem.require_memory_pays()
         self.fairness, self.proposal, self.imagined = fairness, proposal, int(imagined)
-        self._lived: list[np.ndarray] | None = None  # a leaf of `StepContext` each: [place, env, …]
+        # A leaf of `StepContext` each: [place, env, …].
+        self._contexts: list[np.ndarray] | None = None
         self._form: Any = None
         self._checked = 0
 
@@ -82,17 +93,17 @@ class CounterfactualReplayBuffer(ReplayBuffer):
         infos: list[dict[str, Any]],
     ) -> None:
         """Store what happened, with all that it takes to imagine it otherwise."""
-        lived = [_lived(info) for info in infos]
-        for one, paid in zip(lived, reward, strict=True):
+        contexts = [_context_in(info) for info in infos]
+        for one, paid in zip(contexts, reward, strict=True):
             if self._checked < CHECKED:
                 self._require_memory_pays(one, float(paid))
-        rows = [jax.tree.leaves(one) for one in lived]
-        if self._lived is None:
-            self._form = jax.tree.structure(lived[0])
+        rows = [jax.tree.leaves(one) for one in contexts]
+        if self._contexts is None:
+            self._form = jax.tree.structure(contexts[0])
             room = self.buffer_size, self.n_envs
-            self._lived = [np.zeros((*room, *np.shape(leaf)), _type(leaf)) for leaf in rows[0]]
+            self._contexts = [np.zeros((*room, *np.shape(leaf)), _type(leaf)) for leaf in rows[0]]
         for i, leaves in enumerate(rows):
-            for stored, leaf in zip(self._lived, leaves, strict=True):
+            for stored, leaf in zip(self._contexts, leaves, strict=True):
                 stored[self.pos, i] = leaf
         super().add(obs, next_obs, action, reward, done, infos)
 
@@ -102,8 +113,8 @@ class CounterfactualReplayBuffer(ReplayBuffer):
         dice = np.random.randint(0, 2**32, size=(2, len(batch_inds)), dtype=np.uint32)  # noqa: NPY002
         obs, following = self.observations[at], self.next_observations[at]
         reward = self.rewards[at]
-        if self._lived is not None:
-            leaves = [stored[at] for stored in self._lived]
+        if self._contexts is not None:
+            leaves = [stored[at] for stored in self._contexts]
             changed, before, after, pay = (np.asarray(x) for x in self._imagine(leaves, dice))
             cut = obs.shape[-1] - self.fairness.size
             obs[changed, cut:], following[changed, cut:] = before[changed], after[changed]
@@ -126,42 +137,42 @@ class CounterfactualReplayBuffer(ReplayBuffer):
         return lambda leaves, dice: compiled(leaves, *dice)
 
     def _imagine_one(self, leaves: list[Array], which: UInt32[Array, ""], how: Any) -> Any:
-        """Equation 2 for one experience: whether it is imagined, ⟨m⟩ and ⟨m'⟩ as shown, its pay."""
-        problem, lived = self.fairness.problem, jax.tree.unflatten(self._form, leaves)
-        real, memory = lived.memory, problem.memory
-        assert isinstance(self.proposal, Neighbours)
+        """Equation 2 for one experience: if it is imagined, ⟨m⟩ and ⟨m'⟩ as shown, its reward."""
+        problem, context = self.fairness.problem, jax.tree.unflatten(self._form, leaves)
+        real, memory = context.memory, problem.memory
         parts, exist = self.proposal.near(memory.imaginable(real))
         chosen = _drawn(exist, which)
         proposed = memory.imagined(real, parts[chosen])
-        after, books, pay = problem.imagine(proposed, lived.books, lived.step, lived.is_over)
+        after, books, pay = problem.imagine(proposed, context.books, context.step, context.is_over)
         changed = (how % (1 + self.imagined) > 0) & exist[chosen]
-        shown = self.fairness.code(AgentView(proposed, lived.books.filter, lived.books.fold))
+        shown = self.fairness.code(AgentView(proposed, context.books.filter, context.books.fold))
         then = self.fairness.code(AgentView(after, books.filter, books.fold))
         return changed, shown, then, pay
 
-    def _require_memory_pays(self, lived: StepContext, paid: float) -> None:
-        """Compare what the memory claims to be paid with what was paid, for some experiences."""
+    def _require_memory_pays(self, context: StepContext, paid: float) -> None:
+        """Compare the reward that the memory claims with the real one, for some experiences."""
         problem = self.fairness.problem
-        memory, _, claimed = problem.imagine(*lived)
+        memory, _, claimed = problem.imagine(*context)
         self._checked += 1
         if not np.isclose(float(claimed), paid, rtol=1e-4, atol=1e-4, equal_nan=True):
+            remembered = jax.tree.map(np.ndarray.tolist, memory)
             raise MemoryDoesNotPay(
-                f"the memory ({problem.memory.describe()}) does not determine the pay: experience "
-                f"{self._checked} leaves it at {jax.tree.map(np.ndarray.tolist, memory)} and it "
-                f"would be paid {float(claimed):g}, but {paid:g} was paid. Use a memory that does, "
-                "such as Full, and wrap the environment in nothing that changes the reward."
+                f"the memory ({problem.memory.describe()}) does not determine the reward: "
+                f"experience {self._checked} leaves it at {remembered} and it would give "
+                f"{float(claimed):g}, but the reward was {paid:g}. Use a memory that does, such as "
+                "Full, and wrap the environment in nothing that changes the reward."
             )
 
     def __getstate__(self) -> dict[str, Any]:
         return {name: value for name, value in self.__dict__.items() if name != "_compiled"}
 
 
-def _lived(info: dict[str, Any]) -> StepContext:
-    if "lived" not in info:
+def _context_in(info: dict[str, Any]) -> StepContext:
+    if "step_context" not in info:
         raise BadParameter(
-            "the environment does not tell what imagining takes: put a FairnessWrapper around it."
+            "info has no step_context to imagine from: put a FairnessWrapper around it."
         )
-    return info["lived"]
+    return info["step_context"]
 
 
 def _type(leaf: Any) -> Any:

@@ -41,7 +41,7 @@ class Sink(ABC):
 
 
 class CsvSink(Sink):
-    """A row a step, with the columns of the first one."""
+    """One row per step, with the columns of the first one."""
 
     def __init__(self, path: str | os.PathLike[str]) -> None:
         self._file = _open(path)

@@ -1,1 +1,63 @@
-"""How it is solved by experience: sections 5.2 and 5.3."""
+"""How it is solved by experience: sections 5.2 and 5.3.
+
+What is exported here is loaded when first used, and jax with it.
+"""
+
+# ruff: noqa: F401  # the imports under TYPE_CHECKING are for static checkers and readers
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from evenhand._util.lazy_exports import lazy_exports
+
+if TYPE_CHECKING:
+    from evenhand.learn.deep.dqn import DQN
+    from evenhand.learn.deep.encoders import Binary, Encoder, Raw, Relative
+    from evenhand.learn.deep.networks import MLP, EquivariantMLP, Network, Recurrent
+    from evenhand.learn.deep.recurrent import RecurrentDQN
+    from evenhand.learn.deep.targets import (
+        HardUpdate,
+        Huber,
+        Loss,
+        PolyakUpdate,
+        Squared,
+        TargetUpdate,
+    )
+    from evenhand.learn.fairqcm import FairQCM, Learned
+    from evenhand.learn.policies.greedy_policy import Greedy
+    from evenhand.learn.policies.policy_files import load_policies, save_policies
+    from evenhand.learn.proposals import (
+        Above,
+        Around,
+        Everything,
+        NoProposal,
+        Proposal,
+        ProposalContext,
+        ReachableNow,
+        Visited,
+    )
+    from evenhand.learn.schedules import Constant, Exploration, Rate, Watkins
+    from evenhand.learn.tabular.q_learning import Tabular
+
+__getattr__, __dir__, __all__ = lazy_exports(
+    __name__,
+    {
+        "deep.dqn": ("DQN",),
+        "deep.encoders": ("Binary", "Encoder", "Raw", "Relative"),
+        "deep.networks": ("MLP", "EquivariantMLP", "Network", "Recurrent"),
+        "deep.recurrent": ("RecurrentDQN",),
+        "deep.targets": (
+            *("HardUpdate", "Huber", "Loss", "PolyakUpdate", "Squared", "TargetUpdate"),
+        ),
+        "fairqcm": ("FairQCM", "Learned"),
+        "policies.greedy_policy": ("Greedy",),
+        "policies.policy_files": ("load_policies", "save_policies"),
+        "proposals": (
+            *("Above", "Around", "Everything", "NoProposal", "Proposal", "ProposalContext"),
+            *("ReachableNow", "Visited"),
+        ),
+        "schedules": ("Constant", "Exploration", "Rate", "Watkins"),
+        "tabular.q_learning": ("Tabular",),
+    },
+)

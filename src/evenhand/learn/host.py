@@ -26,7 +26,7 @@ from evenhand.process.process import Process, Transition
 if TYPE_CHECKING:
     from jaxtyping import Array, Bool, Float, PRNGKeyArray
 
-CHECKED = 500  # random decisions along which a memory's claim is compared with the pay
+CHECKED = 500  # random decisions along which a memory's claim is compared with the reward
 
 
 @dataclass(frozen=True, eq=False)
@@ -126,7 +126,7 @@ class HostLoop:
         rewards = np.shape(answer.rewards)
         if rewards != (self.world.num_stakeholders,):
             raise UnequalLengths(
-                f"the environment paid rewards of shape {rewards} to "
+                f"the environment gave rewards of shape {rewards} to "
                 f"{self.world.num_stakeholders} stakeholders: one each is needed."
             )
         self._state = answer.next_state
@@ -249,9 +249,9 @@ class HostLoop:
             )
             if not np.isclose(claimed, true, rtol=1e-4, atol=1e-4, equal_nan=True):
                 raise MemoryDoesNotPay(
-                    f"the memory ({problem.memory.describe()}) does not determine the pay: after "
-                    f"{time + 1} random decisions it would be paid {float(claimed):g}, but the "
-                    f"status is paid {float(true):g}. Use a memory that does, such as Full."
+                    f"the memory ({problem.memory.describe()}) does not determine the reward: "
+                    f"after {time + 1} random decisions it would give {float(claimed):g}, but the "
+                    f"status gives {float(true):g}. Use a memory that does, such as Full."
                 )
             if is_over:
                 state, decided = self.world.process.initial(rng), 0

@@ -1,7 +1,7 @@
-"""Potential-based shaping: a step is paid by how much welfare it added, not by how much there is.
+"""Potential-based shaping: the reward of a step is the welfare it added, not all there is.
 
-Adding γΦ(x') − Φ(x) to the pay leaves every optimal policy optimal. Φ is the welfare now, times the
-(discounted) number of steps for which it will go on being paid if nothing changes.
+Adding γΦ(x') − Φ(x) to the reward leaves every optimal policy optimal. Φ is the welfare now, times
+the (discounted) number of steps for which it will be rewarded again if nothing changes.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ def shaping(
 
 
 def require_shaping(problem: Problem, horizon_terminates: bool, discount: float) -> None:
-    """Refuse shaping where the pay is not the welfare of every step."""
+    """Refuse shaping where the reward is not the welfare of every step."""
     if problem.augment_with_score or not reward_like(problem.scheme).holds:
         raise BadParameter("shaping is by welfare, for schemes that are sums of it at every step.")
     if not horizon_terminates and discount == 1.0:

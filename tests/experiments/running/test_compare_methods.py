@@ -8,6 +8,7 @@ import signal
 import subprocess
 import sys
 import time
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -18,6 +19,7 @@ from evenhand.errors import BadFile, BadParameter, CannotWrite
 from evenhand.experiments.recipes.tabular_recipes import tabular_learner
 from evenhand.experiments.running import runs
 from evenhand.experiments.running.compare_methods import compare
+from evenhand.experiments.running.run_spec import RunSpec
 from evenhand.experiments.running.runs import load_run, train
 from evenhand.learn.proposals import Everything
 from evenhand.memory.memory import Min
@@ -50,9 +52,9 @@ def test_a_comparison_has_everything_asked_for(tmp_path):
 
 
 def test_a_stopped_run_goes_on_to_the_same_numbers(tmp_path, monkeypatch):
-    config = {"seeds": [0, 1], "steps": 2_000, "every": 200}
-    learner = tabular_learner(SHOP, "fairqcm")
-    whole = train(learner, config)
+    spec = RunSpec(SHOP, "fairqcm", (0, 1), steps=2_000, every=200)
+    learner = spec.build()
+    whole = train(learner, spec)
     monkeypatch.setattr(runs, "SAVE_EVERY", 0.0)
 
     class Stop(Exception):
@@ -64,17 +66,17 @@ def test_a_stopped_run_goes_on_to_the_same_numbers(tmp_path, monkeypatch):
 
     path = tmp_path / "a.run"
     with pytest.raises(Stop):
-        train(learner, config, path, stop)
+        train(learner, spec, path, stop)
     assert 0 < len(load_run(path).scores) < 10
-    again = train(learner, config, path)
+    again = train(learner, spec, path)
     np.testing.assert_array_equal(again.scores, whole.scores)
     np.testing.assert_array_equal(np.asarray(again.learners.q), np.asarray(whole.learners.q))
-    assert train(learner, config, path).scores.shape == (10, 2)  # finished: nothing more to do
+    assert train(learner, spec, path).scores.shape == (10, 2)  # finished: nothing more to do
     with pytest.raises(BadFile, match="other settings"):
-        train(learner, {**config, "steps": 4_000}, path)
+        train(learner, replace(spec, steps=4_000), path)
     path.write_bytes(path.read_bytes()[:-20])
     with pytest.raises(BadFile, match="cut short"):
-        train(learner, config, path)
+        train(learner, spec, path)
 
 
 @pytest.mark.system  # processes that compile anew

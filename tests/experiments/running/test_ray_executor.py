@@ -13,26 +13,19 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
+from evenhand.envs import Doughnuts
 from evenhand.errors import BadParameter, CannotConnect, MissingExtra
 from evenhand.experiments.running import cpu_affinity as cores
 from evenhand.experiments.running import ray_driver as cluster
 from evenhand.experiments.running import ray_executor as on_ray
 from evenhand.experiments.running import ray_worker as away
-from evenhand.experiments.running.blocks import build
 from evenhand.experiments.running.ray_driver import Failed, Sweep
-from evenhand.experiments.running.ray_executor import OnRay, _told
+from evenhand.experiments.running.ray_executor import OnRay, _order
+from evenhand.experiments.running.run_spec import RunSpec
 from evenhand.experiments.running.runs import load_run, train, versions
 from evenhand.experiments.running.tasks import Task
 
-CONFIG = {
-    "environment": {"name": "doughnuts", "num_stakeholders": 2, "horizon": 4},
-    "method": "full",
-    "recipe": "paper",
-    "deep": False,
-    "seeds": [0],
-    "steps": 500,
-    "every": 100,
-}
+SPEC = RunSpec(Doughnuts(2, 4), "full", (0,), steps=500, every=100)
 
 
 class FakeRay:
@@ -97,9 +90,9 @@ class Worker:
         assert memory > 0
         return self
 
-    def remote(self, told, content, ears):
-        self.ray.given.append((told["k"], content))
-        ends = self.ray.plan[told["k"]]
+    def remote(self, order, content, listener):
+        self.ray.given.append((order["k"], content))
+        ends = self.ray.plan[order["k"]]
         return Answer(ends.pop(0) if ends else None)
 
 
@@ -109,7 +102,7 @@ class ProgressActor:
 
 
 def tasks_in(folder, number):
-    shape = {"config": CONFIG, "memory": 1e9}
+    shape = {"spec": SPEC.to_json(), "memory": 1e9}
     return [{**shape, "name": f"task {k}", "path": str(folder / f"{k}.run")} for k in range(number)]
 
 
@@ -195,23 +188,23 @@ def test_a_lost_listener_is_replaced_and_what_runs_is_not_given_up(tmp_path, mon
 def test_a_machine_without_evenhand_says_so(monkeypatch):
     monkeypatch.setitem(sys.modules, "evenhand.experiments.running.ray_worker", None)
     kept = SimpleNamespace(remote=lambda **_: lambda what: what)
-    do_one, ears = cluster.remote_parts(kept)
-    listener = ears()
-    told = SimpleNamespace(hear=SimpleNamespace(remote=listener.hear))
-    assert do_one({"k": 3}, None, told) == {"refused": "has no evenhand, or an old one"}
+    do_one, actor = cluster.remote_parts(kept)
+    listener = actor()
+    remote = SimpleNamespace(report=SimpleNamespace(remote=listener.report))
+    assert do_one({"k": 3}, None, remote) == {"refused": "has no evenhand, or an old one"}
     assert listener.all() == {3: None}
     assert listener.all() == {}
 
 
 def test_away_the_file_is_sent_back_unless_the_folder_is_shared(tmp_path, monkeypatch):
     monkeypatch.setattr(cores, "_claims", [None])  # this process keeps all its cores
-    monkeypatch.setattr(away, "TELL_EVERY", 0.0)
-    whole = train(build(CONFIG), CONFIG).scores
+    monkeypatch.setattr(away, "REPORT_EVERY", 0.0)
+    whole = train(SPEC.build(), SPEC).scores
     path = tmp_path / "a.run"
-    told = _told(Task(CONFIG, path)) | {"marker": str(tmp_path / "marker")}
-    assert told["memory"] > on_ray.PROCESS_BYTES
+    order = _order(Task(SPEC, path)) | {"marker": str(tmp_path / "marker")}
+    assert order["memory"] > on_ray.PROCESS_BYTES
     said = []
-    answer = away.do_away(told, None, said.append)
+    answer = away.do_away(order, None, said.append)
     assert answer["finished"]
     assert not path.exists()
     path.write_bytes(answer["content"])
@@ -219,25 +212,25 @@ def test_away_the_file_is_sent_back_unless_the_folder_is_shared(tmp_path, monkey
     assert [one[0] for one in said] == [100, 200, 300, 400, 500]
     # It goes on from the content it is given; this is at its end.
     said.clear()
-    assert away.do_away(told, answer["content"], said.append)["finished"]
+    assert away.do_away(order, answer["content"], said.append)["finished"]
     assert said == []
     path.unlink()
     (tmp_path / "marker").write_text("")
-    assert away.do_away(told, None, said.append)["content"] is None
+    assert away.do_away(order, None, said.append)["content"] is None
     np.testing.assert_array_equal(load_run(path).scores, whole)
     path.write_bytes(b"no run")
-    assert "not a run" in away.do_away(told, None, said.append)["failed"]
-    told["versions"] = {"evenhand": "0.0", "jax": versions()["jax"]}
-    refused = away.do_away(told, None, said.append)["refused"]
+    assert "not a run" in away.do_away(order, None, said.append)["failed"]
+    order["versions"] = {"evenhand": "0.0", "jax": versions()["jax"]}
+    refused = away.do_away(order, None, said.append)["refused"]
     assert refused.startswith(f"has evenhand {versions()['evenhand']} and jax")
     assert "evenhand 0.0 and jax" in refused
 
 
 def test_words_are_seldom():
     said = []
-    tell = away._seldom(said.append)
+    report = away._seldom(said.append)
     for done_steps in range(1000):
-        tell(done_steps, 1000, 0.0)
+        report(done_steps, 1000, 0.0)
     assert len(said) == 1
 
 

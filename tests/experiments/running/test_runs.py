@@ -8,6 +8,7 @@ import signal
 import subprocess
 import sys
 import time
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -17,9 +18,10 @@ from evenhand.errors import BadFile, BadParameter
 from evenhand.experiments.paper.figures import FIGURES
 from evenhand.experiments.recipes.deep_recipes import deep_learner, deep_methods
 from evenhand.experiments.running import runs
-from evenhand.experiments.running.blocks import build, train_in_blocks
+from evenhand.experiments.running.blocks import train_in_blocks
 from evenhand.experiments.running.compare_methods import compare
 from evenhand.experiments.running.local_processes import LocalProcesses
+from evenhand.experiments.running.run_spec import RunSpec
 from evenhand.experiments.running.runs import load_run, train
 from evenhand.experiments.running.tasks import BlockFailed
 from evenhand.learn.deep.networks import MLP, Recurrent
@@ -27,15 +29,7 @@ from evenhand.learn.deep.targets import HardUpdate
 from evenhand.learn.proposals import Above, Around
 
 SHOP = Doughnuts(2, 5, 0.8)
-CONFIG = {
-    "environment": {"name": "doughnuts", "num_stakeholders": 2, "horizon": 5},
-    "method": "fairqcm",
-    "recipe": "best",
-    "deep": True,
-    "seeds": [0, 1],
-    "steps": 600,
-    "every": 100,
-}
+SPEC = RunSpec(SHOP, "fairqcm", (0, 1), steps=600, every=100, recipe="best", deep=True)
 
 
 @pytest.mark.parametrize(
@@ -76,8 +70,8 @@ def test_the_papers_recipe_has_the_papers_numbers(environment, method, numbers):
 
 
 def test_a_stopped_run_goes_on_to_the_same_numbers(tmp_path, monkeypatch):
-    agent = build(CONFIG)
-    whole = train(agent, CONFIG)
+    agent = SPEC.build()
+    whole = train(agent, SPEC)
     assert whole.finished
     assert whole.scores.shape == (6, 2)
     monkeypatch.setattr(runs, "SAVE_EVERY", 0.0)
@@ -92,9 +86,9 @@ def test_a_stopped_run_goes_on_to_the_same_numbers(tmp_path, monkeypatch):
 
     path = tmp_path / "a.run"
     with pytest.raises(Stop):
-        train(agent, CONFIG, path, stop)
+        train(agent, SPEC, path, stop)
     assert 0 < len(load_run(path).scores) < 6
-    again = train(agent, CONFIG, path)
+    again = train(agent, SPEC, path)
     for name in ("score", "kept", "achieved"):
         np.testing.assert_array_equal(again.measures[name], whole.measures[name])
     one, other = (np.asarray(run.learners.weights.out.weight) for run in (again, whole))
@@ -104,7 +98,7 @@ def test_a_stopped_run_goes_on_to_the_same_numbers(tmp_path, monkeypatch):
         if done == 200:
             raise KeyboardInterrupt
 
-    partial = train(agent, CONFIG, tmp_path / "b.run", interrupt)
+    partial = train(agent, SPEC, tmp_path / "b.run", interrupt)
     assert len(partial.scores) == 2
     assert len(load_run(tmp_path / "b.run").scores) == 2
 
@@ -182,8 +176,7 @@ def test_deep_methods_compared_with_settings_of_their_own(tmp_path):
     assert found.methods["random"].scores[0] == pytest.approx(found.random, abs=0.1)
     header = (tmp_path / "curves.csv").read_text().splitlines()[0]
     assert header == "method,seed,steps,score,kept,achieved"
-    config = {**CONFIG, "settings": {"batch": 16, "script_mistakes": True}}
-    agent = build(config)
+    agent = replace(SPEC, settings={"batch": 16, "script_mistakes": True}).build()
     assert agent.batch == 16
     import jax
     import jax.numpy as jnp
@@ -203,13 +196,13 @@ def test_mistakes_are_named(tmp_path):
         deep_learner(Lending(), "reset")
     with pytest.raises(BadParameter, match="no recipe 'worst'"):
         deep_learner(SHOP, "full", "worst")
-    with pytest.raises(BlockFailed, match="'casino'"):
+    with pytest.raises(BlockFailed, match="no recipe for Vaccines"):
         train_in_blocks(
-            {**CONFIG, "environment": "casino"}, tmp_path / "r", executor=LocalProcesses(1)
+            replace(SPEC, environment=Vaccines()), tmp_path / "r", executor=LocalProcesses(1)
         )
     (tmp_path / "r.block0").write_bytes(b"no run")
     with pytest.raises(BadFile, match="not a run"):
-        train_in_blocks(CONFIG, tmp_path / "r", executor=LocalProcesses(1))
+        train_in_blocks(SPEC, tmp_path / "r", executor=LocalProcesses(1))
     with pytest.raises(BadFile):
         load_run(tmp_path / "r.block0")
     assert {"doughnuts", "lending", "lending-gaussian", "tabular"} <= FIGURES.keys()

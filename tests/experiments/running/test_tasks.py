@@ -6,7 +6,7 @@ import os
 import signal
 import threading
 import time
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import numpy as np
@@ -16,22 +16,15 @@ from evenhand.envs import Doughnuts
 from evenhand.errors import BadFile
 from evenhand.experiments.running import local_processes as processes
 from evenhand.experiments.running import runs
-from evenhand.experiments.running.blocks import CurvePoints, build, merge, saved, split_into_tasks
+from evenhand.experiments.running.blocks import CurvePoints, merge, saved, split_into_tasks
 from evenhand.experiments.running.compare_methods import compare
 from evenhand.experiments.running.local_processes import LocalProcesses
+from evenhand.experiments.running.run_spec import RunSpec
 from evenhand.experiments.running.runs import Run, load_run, save_run, train
 from evenhand.experiments.running.tasks import BlockFailed, Task, run_tasks
 
 SHOP = Doughnuts(num_stakeholders=2, horizon=4, presence=0.8)
-CONFIG = {
-    "environment": {"name": "doughnuts", "num_stakeholders": 2, "horizon": 4},
-    "method": "full",
-    "recipe": "paper",
-    "deep": False,
-    "seeds": [0, 1],
-    "steps": 1_000,
-    "every": 100,
-}
+SPEC = RunSpec(SHOP, "full", (0, 1), steps=1_000, every=100)
 
 
 def nobody(*_):
@@ -53,10 +46,10 @@ def nobody(*_):
     ],
 )
 def test_blocks_are_cut_by_the_number_of_seeds_alone(tmp_path, deep, seeds, blocks):
-    config = {**CONFIG, "deep": deep, "seeds": list(range(7, 7 + seeds))}
-    tasks = split_into_tasks(config, tmp_path / "a.run")
-    assert [len(task.config["seeds"]) for task in tasks] == blocks
-    assert [s for task in tasks for s in task.config["seeds"]] == config["seeds"]
+    spec = replace(SPEC, deep=deep, seeds=list(range(7, 7 + seeds)))
+    tasks = split_into_tasks(spec, tmp_path / "a.run")
+    assert [len(task.spec.seeds) for task in tasks] == blocks
+    assert [s for task in tasks for s in task.spec.seeds] == list(spec.seeds)
     whole = [Path(tmp_path / "a.run")]
     parts = [Path(f"{tmp_path}/a.run.block{k}") for k in range(len(blocks))]
     assert [task.path for task in tasks] == (parts if deep or len(blocks) > 1 else whole)
@@ -100,8 +93,8 @@ def test_two_processes_come_to_what_one_comes_to(tmp_path):
 @pytest.mark.system  # processes that compile anew
 def test_a_killed_process_is_replaced_and_its_task_goes_on(tmp_path, monkeypatch):
     pids = spy_on_processes(monkeypatch)
-    config = {**CONFIG, "steps": 100_000, "every": 1_000}
-    task = Task(config, tmp_path / "a.run")
+    spec = replace(SPEC, steps=100_000, every=1_000)
+    task = Task(spec, tmp_path / "a.run")
     killed = []
 
     def heard(k, done, of, score):
@@ -110,14 +103,14 @@ def test_a_killed_process_is_replaced_and_its_task_goes_on(tmp_path, monkeypatch
             os.kill(pids[0], signal.SIGKILL)
 
     # Small files are saved every two seconds, which is as long as this takes: save one at once.
-    some = train(build(config), {**config, "steps": 10_000})
-    save_run(Run(config, some.learners, some.measures), task.path)
+    some = train(spec.build(), replace(spec, steps=10_000))
+    save_run(Run(spec, some.learners, some.measures), task.path)
     run_tasks([task], LocalProcesses(1), heard)
     assert len(pids) == 2
     assert killed == [11_000]
     run = load_run(task.path)
     assert run.finished
-    np.testing.assert_array_equal(run.scores, train(build(config), config).scores)
+    np.testing.assert_array_equal(run.scores, train(spec.build(), spec).scores)
 
 
 @pytest.mark.system  # processes that compile anew
@@ -128,15 +121,15 @@ def test_one_that_is_killed_again_and_again_is_given_up(tmp_path, monkeypatch):
         os.kill(pids[-1], signal.SIGKILL)
 
     with pytest.raises(BlockFailed, match=r"full, seeds 0 to 1 ended with code -9\. What it had"):
-        run_tasks([Task(CONFIG, tmp_path / "a.run")], LocalProcesses(1), heard)
+        run_tasks([Task(SPEC, tmp_path / "a.run")], LocalProcesses(1), heard)
     assert len(pids) == 3
 
 
 @pytest.mark.parametrize("order", [1, -1])
 def test_what_a_process_refuses_is_said_and_the_others_stop(tmp_path, order):
-    long = {**CONFIG, "steps": 100_000_000, "every": 1_000_000}
+    long = replace(SPEC, steps=100_000_000, every=1_000_000)
     tasks = [
-        Task({**CONFIG, "recipe": "worst"}, tmp_path / "a"),
+        Task(replace(SPEC, recipe="worst"), tmp_path / "a"),
         Task(long, tmp_path / "b"),
     ][::order]
     with pytest.raises(BlockFailed, match=r"^there is no recipe 'worst'"):
@@ -178,17 +171,17 @@ class Here:
         for k, task in enumerate(tasks):
             if stop.wait(0.0):
                 return
-            train(build(task.config), task.config, task.path, lambda *now, k=k: heard(k, *now))
+            train(task.spec.build(), task.spec, task.path, lambda *now, k=k: heard(k, *now))
             self.done.append(task.name)
 
 
 def test_only_what_is_left_is_done(tmp_path):
     tasks = [
-        Task({**CONFIG, "seeds": [seed], "method": method}, tmp_path / f"{method}{seed}")
+        Task(replace(SPEC, seeds=[seed], method=method), tmp_path / f"{method}{seed}")
         for method in ("full", "min")
         for seed in (0, 1)
     ]
-    train(build(tasks[1].config), tasks[1].config, tasks[1].path)
+    train(tasks[1].spec.build(), tasks[1].spec, tasks[1].path)
     here, heard = Here(), []
     run_tasks(tasks, here, lambda k, done, of, score: heard.append((k, done)))
     assert here.done == ["full, seed 0", "min, seed 0", "min, seed 1"]
@@ -198,29 +191,29 @@ def test_only_what_is_left_is_done(tmp_path):
 
 
 def test_blocks_of_an_earlier_cut_are_refused_before_anything_is_begun(tmp_path):
-    config = {**CONFIG, "deep": True, "seeds": list(range(10))}
-    other = {**config, "seeds": [0, 1]}
+    spec = replace(SPEC, deep=True, seeds=list(range(10)))
+    other = replace(spec, seeds=[0, 1])
     save_run(Run(other, {}, {"score": np.zeros((1, 2))}), tmp_path / "a.run.block0")
     with pytest.raises(BadFile, match=r"a\.run\.block0 holds a run with other seeds \(0, 1\): ch"):
-        run_tasks(split_into_tasks(config, tmp_path / "a.run"), Nowhere(), nobody)
+        run_tasks(split_into_tasks(spec, tmp_path / "a.run"), Nowhere(), nobody)
     (tmp_path / "a.run.block0").unlink()
     # A file of the whole run, as tables have it, is gone on with whatever the cut is now.
-    save_run(Run(config, {}, {"score": np.zeros((1, 10))}), tmp_path / "a.run")
-    assert split_into_tasks(config, tmp_path / "a.run") == [Task(config, tmp_path / "a.run")]
+    save_run(Run(spec, {}, {"score": np.zeros((1, 10))}), tmp_path / "a.run")
+    assert split_into_tasks(spec, tmp_path / "a.run") == [Task(spec, tmp_path / "a.run")]
 
 
 def test_blocks_are_merged_in_order_and_none_twice(tmp_path):
-    tasks = split_into_tasks({**CONFIG, "deep": True}, tmp_path / "a.run")
+    tasks = split_into_tasks(replace(SPEC, deep=True), tmp_path / "a.run")
     with pytest.raises(BlockFailed, match=r"block0 is gone, and with it full, seed 0"):
         saved(tasks[0])
     for k, task in enumerate(tasks):
-        run = Run(task.config, {"w": np.array([k])}, {"score": np.full((k + 1, 1), float(k))})
+        run = Run(task.spec, {"w": np.array([k])}, {"score": np.full((k + 1, 1), float(k))})
         save_run(run, task.path)
     parts = [saved(task) for task in tasks]
-    assert merge(CONFIG, parts).scores.tolist() == [[0.0, 1.0]]  # as far as both have come
+    assert merge(SPEC, parts).scores.tolist() == [[0.0, 1.0]]  # as far as both have come
     for wrong in ([parts[0], parts[0]], [parts[0]], parts[::-1], [*parts, parts[1]]):
         with pytest.raises(BlockFailed, match="not each of them once"):
-            merge(CONFIG, wrong)
+            merge(SPEC, wrong)
 
 
 def test_a_failure_meanwhile_stops_the_others(tmp_path):
@@ -237,14 +230,14 @@ def test_a_failure_meanwhile_stops_the_others(tmp_path):
 
     waits = Waits()
     with pytest.raises(Trouble):
-        run_tasks([Task(CONFIG, tmp_path / "a")], waits, nobody, meanwhile)
+        run_tasks([Task(SPEC, tmp_path / "a")], waits, nobody, meanwhile)
     assert waits.done == ["stopped"]
     assert threading.active_count() < 20
 
 
 @pytest.mark.timeout(120)
 def test_an_interrupted_process_keeps_what_it_has(tmp_path):
-    task = Task({**CONFIG, "steps": 100_000_000, "every": 10_000}, tmp_path / "a.run")
+    task = Task(replace(SPEC, steps=100_000_000, every=10_000), tmp_path / "a.run")
     told = [0.0]
 
     def interrupt(k, done, of, score):
@@ -261,7 +254,7 @@ def test_an_interrupted_process_keeps_what_it_has(tmp_path):
 
 
 def test_a_run_interrupted_in_the_middle_of_a_stretch_is_what_was_saved(tmp_path, monkeypatch):
-    learner = build(CONFIG)
+    learner = SPEC.build()
     train_steps = type(learner).train_steps
 
     stretches = []
@@ -275,18 +268,18 @@ def test_a_run_interrupted_in_the_middle_of_a_stretch_is_what_was_saved(tmp_path
 
     monkeypatch.setattr(type(learner), "train_steps", interrupted)
     monkeypatch.setattr(runs, "SAVE_EVERY", 1e9)  # however long it takes to compile
-    assert len(train(learner, CONFIG, tmp_path / "a.run").scores) == 5
+    assert len(train(learner, SPEC, tmp_path / "a.run").scores) == 5
     assert not (tmp_path / "a.run").exists()
     monkeypatch.setattr(runs, "SAVE_EVERY", 0.0)
     monkeypatch.setattr(runs, "SAVING_SHARE", 1e9)
-    assert len(train(learner, CONFIG, tmp_path / "a.run").scores) == 5
+    assert len(train(learner, SPEC, tmp_path / "a.run").scores) == 5
     assert len(load_run(tmp_path / "a.run").scores) == 5
 
 
 def test_points_are_told_when_all_have_come_to_them(tmp_path):
     """What was saved first, then in order, each once: blocks of two seeds and of one."""
     tasks = [
-        Task({**CONFIG, "seeds": seeds}, tmp_path / str(k)) for k, seeds in enumerate(([0, 1], [2]))
+        Task(replace(SPEC, seeds=seeds), tmp_path / str(k)) for k, seeds in enumerate(([0, 1], [2]))
     ]
     told = []
     points = CurvePoints(tasks, lambda *point: told.append(point))
@@ -295,7 +288,7 @@ def test_points_are_told_when_all_have_come_to_them(tmp_path):
     assert told == [(10, 3.0)]
     points(1, 20, 30, 1.0)
     assert told == [(10, 3.0), (20, 3.0)]
-    run = train(build(tasks[0].config), tasks[0].config, tasks[0].path)
+    run = train(tasks[0].spec.build(), tasks[0].spec, tasks[0].path)
     told.clear()
     points = CurvePoints(tasks, lambda *point: told.append(point))
     assert not told

@@ -142,7 +142,7 @@ def test_an_environment_is_only_stepped_from_where_it_is():
 
 
 def test_what_is_wrong_is_said():
-    with pytest.raises(MemoryDoesNotPay, match="does not determine the pay"):
+    with pytest.raises(MemoryDoesNotPay, match="does not determine the reward"):
         learner(Counter(), memory=Min(), proposal=Above(1))
     with pytest.raises(UnequalLengths, match=r"shape \(3,\) to 2 stakeholders"):
         learner(Counter(3)).train_steps(1)

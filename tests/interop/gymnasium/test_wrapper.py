@@ -67,7 +67,7 @@ def played(env, seed=0):
     steps, paid, is_over, info = [], [], False, {}
     while not is_over:
         _, pay, terminated, truncated, info = env.step(env.action_space.sample())
-        steps.append(info["lived"].step)
+        steps.append(info["step_context"].step)
         paid.append(pay)
         is_over = terminated or truncated
     return Trace.from_steps(steps, first), paid, info

@@ -13,7 +13,7 @@ from evenhand.fairness.trace import Override, Step
 from evenhand.learn.proposals import Above, Everything
 from evenhand.learn.schedules import Constant, Exploration, Watkins
 from evenhand.learn.tabular.q_learning import Tabular
-from evenhand.learn.tabular.tabular_model import build_arena
+from evenhand.learn.tabular.tabular_model import build_tabular_model
 from evenhand.memory.memory import Full, Min, Reset
 from evenhand.planning.evaluation import evaluate
 from evenhand.planning.planner import plan
@@ -28,7 +28,7 @@ def start(learner, seeds=2):
 
 
 def test_imagined_experience_is_what_the_problem_itself_imagines():
-    arena, table = build_arena(PROBLEM, Above(2), 4)
+    model, table = build_tabular_model(PROBLEM, Above(2), 4)
     _, books = table.model.from_rows(table.rows, 0)
     for effect in range(3):  # served 0, served 1, wasted
         rewards = np.eye(3, 2)[effect]
@@ -37,8 +37,8 @@ def test_imagined_experience_is_what_the_problem_itself_imagines():
             step = Step(effect, jnp.asarray(rewards), None, override)
             one = jax.tree.map(lambda leaf, row=row: jnp.asarray(leaf[row]), books)
             memory, _, pay = PROBLEM.imagine(one.status, one, step, jnp.asarray(False))
-            assert arena.pay[0, effect, 0, row] == pytest.approx(float(pay), abs=1e-6)
-            after = table.model.from_rows(table.rows[[arena.following[effect, 0, row]]], 0)[1]
+            assert model.pay[0, effect, 0, row] == pytest.approx(float(pay), abs=1e-6)
+            after = table.model.from_rows(table.rows[[model.following[effect, 0, row]]], 0)[1]
             assert after.status[0].tolist() == memory.tolist()
 
 
@@ -97,7 +97,7 @@ def test_the_evaluation_is_the_planners_of_the_same_policy():
     q = np.asarray(runs.q)[0]
     if (np.sort(q, axis=-1)[..., -1] == np.sort(q, axis=-1)[..., -2]).all():
         pytest.fail("nothing was learned")
-    table = learner._arena_and_table[1]
+    table = learner.table
 
     lookup = np.zeros((20, 20), dtype=int)
     for row, counts in enumerate(table.model.from_rows(table.rows, 0)[1].status):

@@ -55,7 +55,7 @@ def title_of(method: str) -> str:
 
 @dataclass(frozen=True)
 class Lead:
-    """How far some seeds are above others, and whether that can be told from chance."""
+    """How far some seeds are above others, and whether that is more than chance."""
 
     value: float
     interval: tuple[float, float] | None  # None for a single seed
@@ -214,10 +214,7 @@ def _scored(methods: Mapping[str, MethodResult], method: str) -> str:
 
 
 def _horizon(comparison: MethodComparison) -> int:
-    from evenhand.envs import ENVIRONMENTS
-    from evenhand.fairness.scheme_file import from_table
-
-    return from_table(comparison.settings["environment"], ENVIRONMENTS, "environment").horizon
+    return comparison.spec.environment.horizon
 
 
 EFFICIENT = (

@@ -99,20 +99,20 @@ def audit_year() -> Answer:
         )
 
 
-def tell(
-    says: Callable[[str], None] = lambda _: None,
+def build_demo(
+    on_stage: Callable[[str], None] = lambda _: None,
     progress: Callable[[str, int, int, float], None] | None = None,
 ) -> Story:
-    """Everything, in the order of the page; `says` is told what is being done."""
-    says("Two ways to ship vaccines, audited")
+    """Everything, in the order of the page; `on_stage` is called with what is being done."""
+    on_stage("Two ways to ship vaccines, audited")
     vaccines = audits()
-    says("A year of deliveries to six clinics, audited")
+    on_stage("A year of deliveries to six clinics, audited")
     year = audit_year()
-    says("The exact optimum of twelve doughnuts for three customers")
+    on_stage("The exact optimum of twelve doughnuts for three customers")
     problem = Problem(SMALL_SHOP, SMALL_SHOP.nash_scheme())
     best = plan(problem)
     turns = evaluate(problem, TurnTaking()).score
-    says("FairQCM learns it, next to its rivals")
+    on_stage("FairQCM learns it, next to its rivals")
     with tempfile.TemporaryDirectory() as folder:
         learning = compare(
             SMALL_SHOP,
@@ -123,7 +123,7 @@ def tell(
             out=Path(folder),
             progress=progress,
         )
-        says("What the learned policy does, step by step")
+        on_stage("What the learned policy does, step by step")
         learner = tabular_learner(SMALL_SHOP, "fairqcm", "best")
         learned = restore(learner, load_run(Path(folder) / "fairqcm.best.run")).learners
     episode = play(learner, jax.tree.map(lambda leaf: leaf[0], learned), best)
@@ -135,7 +135,7 @@ def play(learner: Any, learned: Any, best: Plan, seed: int = 2) -> list[EpisodeS
     problem, reference = learner.problem, best.problem
     key, first = jax.random.split(jax.random.key(seed))
     augmented, beside = problem.initial(first), reference.initial(first)
-    told, score, had = [], 0.0, np.zeros(problem.environment.num_stakeholders, dtype=int)
+    steps, score, had = [], 0.0, np.zeros(problem.environment.num_stakeholders, dtype=int)
     for step in range(problem.environment.horizon):
         values = learner.action_values(learned, augmented)
         choice = int(values.argmax())
@@ -146,7 +146,7 @@ def play(learner: Any, learned: Any, best: Plan, seed: int = 2) -> list[EpisodeS
         beside, _, pay = reference.step(next_key, beside, choice)
         score += float(pay)
         before, had = had, had + np.asarray(happened.rewards).astype(int)
-        told.append(
+        steps.append(
             EpisodeStep(
                 step=step + 1,
                 present=present.tolist(),
@@ -158,4 +158,4 @@ def play(learner: Any, learned: Any, best: Plan, seed: int = 2) -> list[EpisodeS
                 score=round(score, 3),
             )
         )
-    return told
+    return steps

@@ -68,7 +68,7 @@ FIGURES: dict[str, Figure] = {
                 "paper", ("fairqcm", "full", "min", "reset", "oracle", "random"), 100_000
             ),
             "best": FigurePart("best", ("fairqcm", "full"), 100_000),
-            # Imagined memories buy updates, 9 a step for FairQCM: Full needs 9 times the steps.
+            # Imagined memories buy updates, 9 per step for FairQCM: Full needs 9 times the steps.
             "as many updates": FigurePart("paper", ("full",), 900_000, drawn=False),
         },
     ),

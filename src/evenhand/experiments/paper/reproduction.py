@@ -133,7 +133,7 @@ def reproduce_figure(
     folder: Path,
     seeds: int = 10,
     quick: bool = False,
-    told: Listener | None = None,
+    on_progress: Listener | None = None,
     **options: Any,
 ) -> dict[str, MethodComparison]:
     """The comparisons of a figure, by part; finished ones are read from the folder."""
@@ -149,39 +149,41 @@ def reproduce_figure(
             deep=asked.deep,
             settings=one.settings,
             out=folder / name / folder_of(part),
-            progress=None if told is None else _named(told, name, part),
+            progress=None if on_progress is None else _named(on_progress, name, part),
             **options,
         )
         for method, result in found[part].methods.items():
-            if told is not None:
-                # Those that an earlier call had finished are heard of only here.
-                told(name, part, method, 1, 1, float(result.scores.mean()))
+            if on_progress is not None:
+                # Those that an earlier call had finished are reported only here.
+                on_progress(name, part, method, 1, 1, float(result.scores.mean()))
     answer = {part: one.to_json() for part, one in found.items()}
     write_whole(folder / name / "results.json", json.dumps(answer, indent=2).encode())
     return found
 
 
-def _named(told: Listener, name: str, part: str) -> Callable[[str, int, int, float], None]:
-    return lambda method, done, of, score: told(name, part, method, done, of, score)
+def _named(on_progress: Listener, name: str, part: str) -> Callable[[str, int, int, float], None]:
+    return lambda method, done, of, score: on_progress(name, part, method, done, of, score)
 
 
 def reproduce_all(
     folder: Path,
     seeds: int = 10,
     quick: bool = False,
-    told: Listener | None = None,
-    says: Callable[[str], None] = lambda _: None,
+    on_progress: Listener | None = None,
+    on_stage: Callable[[str], None] = lambda _: None,
     **options: Any,
 ) -> Reproduction:
     """Everything in the paper that can be run, checked or counted."""
     started = time.time()
-    says("Figure 1, as an audit")
+    on_stage("Figure 1, as an audit")
     found = audits()
     theorems = []
     for theorem in THEOREMS:
-        says(f"{theorem.where}: {theorem.says}")
+        on_stage(f"{theorem.where}: {theorem.says}")
         theorems.append((theorem, theorem.check()))
-    figures = {name: reproduce_figure(name, folder, seeds, quick, told, **options) for name in ALL}
+    figures = {
+        name: reproduce_figure(name, folder, seeds, quick, on_progress, **options) for name in ALL
+    }
     training = sum(
         one.seconds + one.compile_seconds
         for parts in figures.values()

@@ -247,7 +247,7 @@ def _optimal_q(learner: Any) -> np.ndarray:
     """The planner's Q*, for every row of a learner's table and every action."""
     from evenhand.planning.solve import effect_values, value_iteration
 
-    table = learner._arena_and_table[1]
+    table = learner.table
     values, _ = value_iteration(table, 1e-10)
     q = effect_values(table, values, slice(None), last=False)
-    return q[learner.arena.effects[0]].T
+    return q[learner.model.effects[0]].T

@@ -16,25 +16,23 @@ from typing import Any
 
 import numpy as np
 
-from evenhand import __version__
 from evenhand._util.bootstrap import bootstrap_interval, interquartile_mean
 from evenhand._util.files import write_whole
-from evenhand.envs import ENVIRONMENTS, Environment, Random, TurnTaking
+from evenhand.envs import Environment, Random, TurnTaking
 from evenhand.errors import BadParameter, CannotWrite
 from evenhand.experiments.recipes.deep_recipes import deep_methods
 from evenhand.experiments.recipes.tabular_recipes import tabular_methods
-from evenhand.experiments.running.blocks import MeanProgress, build, merge, saved, split_into_tasks
+from evenhand.experiments.running.blocks import MeanProgress, merge, saved, split_into_tasks
 from evenhand.experiments.running.local_processes import LocalProcesses
 from evenhand.experiments.running.reference_scores import Yardstick, sampled, yardstick
+from evenhand.experiments.running.run_spec import RunSpec, Setting
 from evenhand.experiments.running.runs import Run, versions
-from evenhand.experiments.running.tasks import Executor, Heard, Task, run_tasks
+from evenhand.experiments.running.tasks import Executor, Task, TaskProgress, run_tasks
 from evenhand.fairness.scheme import anytime
-from evenhand.fairness.scheme_file import to_table
 from evenhand.fairness.temporal import Total
 from evenhand.fairness.welfare import WelfareFunction
-from evenhand.learn.proposals import PROPOSALS, Proposal
+from evenhand.learn.proposals import Proposal
 from evenhand.memory.memory import Memory
-from evenhand.memory.memory_file import memory_to_table
 from evenhand.planning import regret
 from evenhand.planning.evaluation import evaluate
 from evenhand.problem.problem import Problem
@@ -103,9 +101,9 @@ class MethodResult:
 
 @dataclass(frozen=True, eq=False)
 class MethodComparison:
-    """Methods compared on one environment."""
+    """Methods compared on one environment; `spec` is FairQCM's run, which the others share."""
 
-    settings: dict[str, Any]
+    spec: RunSpec
     against: Yardstick
     methods: dict[str, MethodResult]
 
@@ -119,13 +117,15 @@ class MethodComparison:
 
     def to_json(self) -> dict[str, Any]:
         exact = "exact undiscounted score of the greedy policy, ties broken at random"
+        settings = self.spec.to_json()
+        del settings["method"]  # of each there is
         drawn = "mean undiscounted score of 100 greedy episodes, of 1,000 at the end"
         return {
-            "settings": self.settings,
+            "settings": settings,
             "versions": versions(),
             "optimum": self.optimum,
             "random": self.random,
-            "evaluation": drawn if self.settings["deep"] else exact,
+            "evaluation": drawn if self.spec.deep else exact,
             "methods": {name: one.summary(self.against) for name, one in self.methods.items()},
         }
 
@@ -176,7 +176,7 @@ def compare(
     out: Path | None = None,
     memory: Memory | None = None,
     proposal: Proposal | None = None,
-    settings: Mapping[str, Any] | None = None,
+    settings: Mapping[str, Setting] | None = None,
     progress: Progress | None = None,
     executor: Executor | None = None,
 ) -> MethodComparison:
@@ -184,28 +184,28 @@ def compare(
 
     `memory` and `proposal` are FairQCM's, in place of those of the recipe. `settings` are those of
     deep agents, in place of the recipe's. `executor` is where the work is done: processes on all
-    cores of this machine, unless told.
+    cores of this machine by default.
     """
     _require_methods(environment, methods, deep)
     if steps < EVALUATIONS:
         raise BadParameter(f"steps is {steps}: at least {EVALUATIONS} are needed.")
     every = steps // EVALUATIONS
-    shared: dict[str, Any] = {
-        "version": __version__,
-        "environment": to_table(environment, ENVIRONMENTS),
-        "recipe": recipe,
-        "seeds": list(range(seed, seed + seeds)),
-        "steps": every * EVALUATIONS,
-        "every": every,
-        "deep": deep,
-        "memory": None if memory is None else memory_to_table(memory),
-        "proposal": None if proposal is None else to_table(proposal, PROPOSALS),
-        "settings": dict(settings or {}),
-    }
+    shared = RunSpec(
+        environment,
+        "fairqcm",
+        tuple(range(seed, seed + seeds)),
+        steps=every * EVALUATIONS,
+        every=every,
+        recipe=recipe,
+        deep=deep,
+        memory=memory,
+        proposal=proposal,
+        settings=settings or {},
+    )
     folder = _folder(out)
-    learned = [_config(shared, method) for method in methods if method not in HARD_CODED]
-    for config in learned:
-        build(config)  # what is wrong is found here, not in another process
+    learned = [shared.for_method(method) for method in methods if method not in HARD_CODED]
+    for spec in learned:
+        spec.build()  # what is wrong is found here, not in another process
     results: dict[str, MethodResult] = {}
 
     def meanwhile() -> None:
@@ -213,20 +213,20 @@ def compare(
         yardstick(environment)
         for method in methods:
             if method in HARD_CODED:
-                results[method] = _hard_coded(environment, method, shared)
+                results[method] = _hard_coded(shared.for_method(method))
 
     with contextlib.ExitStack() as stack:
         where = folder or Path(stack.enter_context(tempfile.TemporaryDirectory()))
         tasks = {
-            config["method"]: split_into_tasks(config, where / f"{config['method']}.{recipe}.run")
-            for config in learned
+            spec.method: split_into_tasks(spec, where / f"{spec.method}.{recipe}.run")
+            for spec in learned
         }
         everything = [task for some in tasks.values() for task in some]
         run_tasks(everything, executor or LocalProcesses(), _by_method(tasks, progress), meanwhile)
-        for config in learned:
+        for spec in learned:
             # A result is its measures; what was learned stays in the files.
-            parts = [replace(saved(task), learners={}) for task in tasks[config["method"]]]
-            results[config["method"]] = result_of(config["method"], merge(config, parts))
+            parts = [replace(saved(task), learners={}) for task in tasks[spec.method]]
+            results[spec.method] = result_of(spec.method, merge(spec, parts))
     results = {method: results[method] for method in methods}
     comparison = MethodComparison(shared, yardstick(environment), results)
     if folder is not None:
@@ -236,26 +236,19 @@ def compare(
     return comparison
 
 
-def _config(shared: dict[str, Any], method: str) -> dict[str, Any]:
-    if method == "fairqcm":
-        return {**shared, "method": method}
-    # A baseline is its memory, and imagines nothing.
-    return {**shared, "method": method, "memory": None, "proposal": None}
-
-
-def _by_method(tasks: Mapping[str, Sequence[Task]], progress: Progress | None) -> Heard:
-    """What is heard of the tasks, told for the method that each belongs to."""
-    tell = progress or (lambda *_: None)
+def _by_method(tasks: Mapping[str, Sequence[Task]], progress: Progress | None) -> TaskProgress:
+    """The progress of the tasks, reported for the method that each belongs to."""
+    report = progress or (lambda *_: None)
     owners = []
     for method, some in tasks.items():
-        together = MeanProgress(some, functools.partial(tell, method))
+        together = MeanProgress(some, functools.partial(report, method))
         owners += [(together, k) for k in range(len(some))]
 
-    def heard(k: int, *now: Any) -> None:
+    def on_progress(k: int, *now: Any) -> None:
         together, place = owners[k]
         together(place, *now)
 
-    return heard
+    return on_progress
 
 
 def all_methods(environment: Environment, deep: bool) -> tuple[str, ...]:
@@ -299,25 +292,26 @@ def result_of(method: str, run: Run) -> MethodResult:
     return MethodResult(method, run.measures, run.steps, run.seconds, run.compile_seconds)
 
 
-def _hard_coded(environment: Environment, method: str, settings: dict[str, Any]) -> MethodResult:
+def _hard_coded(spec: RunSpec) -> MethodResult:
     """A policy that does not learn has the same score for every seed and at every time."""
     started = time.perf_counter()
+    environment, method = spec.environment, spec.method
     policy = TurnTaking() if method == "oracle" else Random(environment.num_actions)
     problem = Problem(environment, environment.default_scheme())
-    if settings["deep"]:
+    if spec.deep:
         measures = {k: float(v) for k, v in sampled(problem, policy)._asdict().items()}
     else:
         score = evaluate(problem, policy).score
         measures = {"score": score, "kept": evaluate(_counting(environment), policy).score}
-    shape = (EVALUATIONS, len(settings["seeds"]))
-    steps = (np.arange(EVALUATIONS) + 1) * settings["every"]
+    shape = (EVALUATIONS, len(spec.seeds))
+    steps = (np.arange(EVALUATIONS) + 1) * spec.every
     took = time.perf_counter() - started
     curves = {name: np.full(shape, value) for name, value in measures.items()}
     return MethodResult(method, curves, steps, took, 0.0)
 
 
 def _counting(environment: Environment) -> Problem:
-    """The problem whose score is how many doughnuts were not wasted: 1 a step, overridden by 0."""
+    """A problem whose score is the doughnuts that were not wasted: 1 per step, overridden by 0."""
     return Problem(environment, anytime(WelfareFunction(_one), Total()))
 
 

@@ -2,8 +2,8 @@
 
     python -m evenhand.experiments.running.local_processes
 
-is such a process. It reads tasks from standard input, a JSON object a line, and writes to standard
-output: a line after each evaluation, and one at the end of each task.
+is such a process. It reads tasks from standard input, one JSON object per line, and writes to
+standard output: a line after each evaluation, and one at the end of each task.
 """
 
 from __future__ import annotations
@@ -20,15 +20,14 @@ import time
 from collections import deque
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 from evenhand._util.plugins import child_environment
 from evenhand.errors import EvenhandError
 from evenhand.experiments.running.cpu_affinity import cores
-from evenhand.experiments.running.tasks import MAX_TRIES, BlockFailed, Heard, Task
+from evenhand.experiments.running.tasks import MAX_TRIES, BlockFailed, Task, TaskProgress
 
-GRACE = 30.0  # seconds that a process has to save what it has, when it is told to stop
+GRACE = 30.0  # seconds that a process has to save what it has, when it is asked to stop
 
 
 class _Lost(Exception):
@@ -59,23 +58,23 @@ class LocalProcesses:
     def open(self) -> None:
         pass  # they start when there is something to do
 
-    def run(self, tasks: Sequence[Task], heard: Heard, stop: threading.Event) -> None:
+    def run(self, tasks: Sequence[Task], on_progress: TaskProgress, stop: threading.Event) -> None:
         number = min(len(tasks), self.workers or len(cores()))
         queue = deque(enumerate(tasks))
-        shifts = [_Shift(queue, heard, stop) for _ in range(number)]
+        shifts = [_Shift(queue, on_progress, stop) for _ in range(number)]
         for shift in shifts:
             shift.start()
-        told = 0.0
+        interrupted = 0.0
         while any(shift.is_alive() for shift in shifts):
             if any(shift.failure for shift in shifts):
                 stop.set()
             if stop.is_set():
-                told = told or time.monotonic()
+                interrupted = interrupted or time.monotonic()
                 for shift in shifts:
-                    shift.interrupt(time.monotonic() - told > GRACE)
+                    shift.interrupt(time.monotonic() - interrupted > GRACE)
             time.sleep(0.05)
         failures = [shift.failure for shift in shifts if shift.failure is not None]
-        # Where one failed, the others were told to stop: that is not what went wrong.
+        # Where one failed, the others were asked to stop: that is not what went wrong.
         failures.sort(key=lambda failure: isinstance(failure, KeyboardInterrupt))
         if failures:
             raise failures[0]
@@ -84,9 +83,14 @@ class LocalProcesses:
 class _Shift(threading.Thread):
     """One process after another, if need be, that works through the queue."""
 
-    def __init__(self, queue: deque[tuple[int, Task]], heard: Heard, stop: threading.Event) -> None:
+    def __init__(
+        self,
+        queue: deque[tuple[int, Task]],
+        on_progress: TaskProgress,
+        stop: threading.Event,
+    ) -> None:
         super().__init__()
-        self.queue, self.heard, self.stopped = queue, heard, stop
+        self.queue, self.on_progress, self.stopped = queue, on_progress, stop
         self.failure: BaseException | None = None
         self.process: _Process | None = None
 
@@ -108,7 +112,7 @@ class _Shift(threading.Thread):
         for tries in range(1, MAX_TRIES + 1):
             self.process = self.process or _Process()
             try:
-                self.process.do(task, lambda *now: self.heard(k, *now))
+                self.process.do(task, lambda *now: self.on_progress(k, *now))
             except _Lost as lost:
                 self._dismiss()
                 if self.stopped.is_set():
@@ -148,8 +152,7 @@ class _Process:
         assert self.process.stdin is not None
         assert self.process.stdout is not None
         with contextlib.suppress(BrokenPipeError):
-            told = {"config": task.config, "path": str(task.path)}
-            print(json.dumps(told), file=self.process.stdin, flush=True)
+            print(json.dumps(task.to_json()), file=self.process.stdin, flush=True)
         for line in self.process.stdout:
             said = json.loads(line)
             if "now" in said:
@@ -195,9 +198,8 @@ def main() -> None:
     signal.signal(signal.SIGINT, interrupted_once)
     try:
         for line in sys.stdin:
-            told = json.loads(line)
-            task = Task(told["config"], Path(told["path"]))
             try:
+                task = Task.from_json(json.loads(line))
                 say(finished=task.do(lambda *now: say(now=now)).finished)
             except EvenhandError as error:
                 say(refused=str(error))

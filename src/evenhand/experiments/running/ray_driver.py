@@ -1,9 +1,9 @@
-"""The process that speaks with Ray, for `on_ray`.
+"""The process that speaks with Ray, for `ray_executor`.
 
     python -m evenhand.experiments.running.ray_driver
 
 It reads JSON objects from standard input, a line each: the address first, then tasks, or to stop.
-It writes to standard output what it hears of the tasks and how they end. When its input ends, it
+It writes to standard output how far the tasks are and how they end. When its input ends, it
 stops.
 """
 
@@ -36,7 +36,7 @@ def say(**what: Any) -> None:
 
 
 class Failed(Exception):
-    """What cannot be mended here, as a sentence."""
+    """What cannot be fixed here, as a sentence."""
 
 
 def join(ray: Any, address: str) -> None:
@@ -65,32 +65,32 @@ def why_not(address: str, error: BaseException) -> str:
 
 
 def remote_parts(ray: Any) -> tuple[Any, Any]:
-    """What runs there: who does a task, and who hears how far all are.
+    """What runs there: a worker that does a task, and an actor that collects progress.
 
     They are sent as they are, so that a machine without evenhand can say that it has none.
     """
 
-    def do_one(told: dict[str, Any], content: bytes | None, ears: Any) -> dict[str, Any]:
-        def tell(now: Any) -> None:
-            ears.hear.remote(told["k"], now)
+    def do_one(order: dict[str, Any], content: bytes | None, listener: Any) -> dict[str, Any]:
+        def report(now: Any) -> None:
+            listener.report.remote(order["k"], now)
 
-        tell(None)  # it has begun
+        report(None)  # it has begun
         try:
             from evenhand.experiments.running.ray_worker import do_away
         except ImportError:
             return {"refused": "has no evenhand, or an old one"}
-        return do_away(told, content, tell)
+        return do_away(order, content, report)
 
     class ProgressActor:
         def __init__(self) -> None:
-            self.heard: dict[int, Any] = {}
+            self.latest: dict[int, Any] = {}
 
-        def hear(self, k: int, now: Any) -> None:
-            self.heard[k] = now
+        def report(self, k: int, now: Any) -> None:
+            self.latest[k] = now
 
         def all(self) -> dict[int, Any]:
-            heard, self.heard = self.heard, {}
-            return heard
+            latest, self.latest = self.latest, {}
+            return latest
 
     # A lost task is given away again by us: it may go on from what was saved in the meantime.
     return ray.remote(max_retries=0)(do_one), ray.remote(num_cpus=0)(ProgressActor)
@@ -105,8 +105,8 @@ class Sweep:
         self.running: dict[Any, int] = {}
         self.begun: set[int] = set()
         self.losses: Counter[int] = Counter()
-        self.worker, self.listener = remote_parts(ray)
-        self.ears = self.listener.remote()
+        self.worker, self.listeners = remote_parts(ray)
+        self.listener = self.listeners.remote()
         self.sign = self.listened = time.monotonic()
 
     def run(self, stopped: Callable[[], bool]) -> None:
@@ -130,8 +130,8 @@ class Sweep:
             task, path = self.tasks[k], Path(self.tasks[k]["path"])
             content = path.read_bytes() if path.exists() else None
             one = self.worker.options(num_cpus=1, memory=task["memory"])
-            told = {**task, "k": k}
-            self.running[one.remote(told, content, self.ears)] = k
+            order = {**task, "k": k}
+            self.running[one.remote(order, content, self.listener)] = k
 
     def _take(self, answer: Any, k: int) -> None:
         """The end of a task, whatever it is."""
@@ -159,7 +159,7 @@ class Sweep:
         if not result["finished"]:
             self._again(k, None)  # interrupted there, by nobody here
             return
-        steps = task["config"]["steps"]
+        steps = task["spec"]["steps"]
         say(now=[k, steps, steps, result["score"]])
 
     def _again(self, k: int, error: BaseException | None) -> None:
@@ -181,15 +181,17 @@ class Sweep:
             return
         self.listened = time.monotonic()
         try:
-            heard = self.ray.get(self.ears.all.remote(), timeout=10 * POLL)
+            latest = self.ray.get(self.listener.all.remote(), timeout=10 * POLL)
         except self.ray.exceptions.GetTimeoutError:
             return
-        except self.ray.exceptions.RayError:  # its machine was lost: the next tasks tell another
-            self.ears = self.listener.remote()
-            self.begun |= set(self.running.values())  # of these nothing more will be heard
+        except (
+            self.ray.exceptions.RayError
+        ):  # its machine was lost: the next tasks report to another
+            self.listener = self.listeners.remote()
+            self.begun |= set(self.running.values())  # of these nothing more will be reported
             return
         out = set(self.running.values())
-        for k, now in heard.items():
+        for k, now in latest.items():
             if k in out:
                 self.begun.add(k)
                 self.sign = time.monotonic()
@@ -241,7 +243,7 @@ class Sweep:
 
 @contextlib.contextmanager
 def markers(tasks: Sequence[dict[str, Any]]) -> Iterator[None]:
-    """A file in each folder: whoever sees it shares the folder."""
+    """A file in each folder: a machine that sees it shares the folder."""
     with contextlib.ExitStack() as stack:
         made: dict[Path, str] = {}
         for task in tasks:

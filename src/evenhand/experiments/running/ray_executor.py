@@ -19,12 +19,13 @@ from collections.abc import Sequence
 from typing import Any
 
 from evenhand.errors import BadParameter, CannotConnect, MissingExtra
-from evenhand.experiments.running.tasks import BlockFailed, Heard, Task
+from evenhand.experiments.running.run_spec import RunSpec
+from evenhand.experiments.running.tasks import BlockFailed, Task, TaskProgress
 
 CONNECTING = {"local": 120.0, "auto": 15.0}  # seconds; one's own has to be started first
 ANSWERING = 15.0  # seconds that a running cluster has to answer
 PATIENCE = 60.0  # seconds that a cluster may do nothing before it is called full
-GRACE = 40.0  # seconds to save what there is, when it is told to stop
+GRACE = 40.0  # seconds to save what there is, when it is asked to stop
 ADDRESS = re.compile(r"local|auto|(ray://)?(\[[0-9a-fA-F:]+\]|[^\s:/\[\]]+):\d{1,5}")
 
 # What a process takes beside what it learned, and how often it holds that: measured, rounded up.
@@ -54,11 +55,11 @@ class OnRay:
         self.address, self.patience = address, patience
         self._speaker: _Speaker | None = None
 
-    def run(self, tasks: Sequence[Task], heard: Heard, stop: threading.Event) -> None:
+    def run(self, tasks: Sequence[Task], on_progress: TaskProgress, stop: threading.Event) -> None:
         self.open()
         speaker = self._speaker
         assert speaker is not None
-        speaker.say(tasks=[_told(task) for task in tasks])
+        speaker.say(tasks=[_order(task) for task in tasks])
         stopped = 0.0
         while True:
             if stop.is_set() and not stopped:
@@ -70,7 +71,7 @@ class OnRay:
                     self.close(at_once=True)
                     return
             elif "now" in said:
-                heard(*said["now"])
+                on_progress(*said["now"])
             elif "lost" in said:
                 pass  # it was given to another worker
             elif "failed" in said:
@@ -147,9 +148,9 @@ class _Speaker:
             stderr=self.words,
             text=True,
             env={**os.environ, **quiet},
-            start_new_session=True,  # it is told to stop, and not by the keyboard
+            start_new_session=True,  # it is asked to stop, and not by the keyboard
         )
-        self.heard: queue.Queue[dict[str, Any]] = queue.Queue()
+        self.replies: queue.Queue[dict[str, Any]] = queue.Queue()
         threading.Thread(target=self._listen, daemon=True).start()
 
     def _listen(self) -> None:
@@ -157,9 +158,9 @@ class _Speaker:
         with self.process.stdout as lines:
             for line in lines:
                 if line.startswith("{"):  # and not what others print there
-                    self.heard.put(json.loads(line))
+                    self.replies.put(json.loads(line))
         self.process.wait()
-        self.heard.put({"gone": True})
+        self.replies.put({"gone": True})
 
     def say(self, **what: Any) -> None:
         assert self.process.stdin is not None
@@ -168,12 +169,12 @@ class _Speaker:
 
     def hear(self, seconds: float) -> dict[str, Any] | None:
         try:
-            return self.heard.get(timeout=seconds)
+            return self.replies.get(timeout=seconds)
         except queue.Empty:
             return None
 
     def last_words(self) -> list[str]:
-        """What it and Ray wrote for whoever reads standard error."""
+        """What it and Ray wrote to standard error."""
         self.words.seek(0)
         return self.words.read().decode(errors="replace").strip().splitlines()
 
@@ -190,28 +191,27 @@ def _end(words: list[str]) -> str:
     return f" ({words[-1].strip()[:200]})" if words else ""
 
 
-def _told(task: Task) -> dict[str, Any]:
+def _order(task: Task) -> dict[str, Any]:
+    """A task as the driver is given it."""
     from evenhand.experiments.running.runs import versions
 
     known = {name: version for name, version in versions().items() if name != "python"}
     return {
         "name": task.name,
-        "config": task.config,
+        "spec": task.spec.to_json(),
         "path": str(task.path.absolute()),
-        "memory": _memory(json.dumps({**task.config, "seeds": [0] * len(task.config["seeds"])})),
+        "memory": _memory(task.spec.with_seeds(tuple(range(len(task.spec.seeds))))),
         "versions": known,
     }
 
 
 @functools.cache
-def _memory(config: str) -> int:
+def _memory(spec: RunSpec) -> int:
     """Bytes that a process takes to do such a task."""
     import jax
 
-    from evenhand.experiments.running.blocks import build
-    from evenhand.experiments.running.runs import seed_keys
+    from evenhand.learn.seeds import seed_keys
 
-    told = json.loads(config)
-    shapes = jax.eval_shape(jax.vmap(build(told).start), seed_keys(told["seeds"]))
+    shapes = jax.eval_shape(jax.vmap(spec.build().start), seed_keys(spec.seeds))
     learned = sum(leaf.size * leaf.dtype.itemsize for leaf in jax.tree.leaves(shapes))
     return PROCESS_BYTES + COPIES * int(learned)

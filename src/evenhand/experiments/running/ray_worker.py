@@ -1,4 +1,4 @@
-"""A task done on another machine, which may or may not share its folder with whoever asked."""
+"""A task done on another machine, which may or may not share a folder with this one."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import contextlib
 import tempfile
 import time
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -13,11 +14,11 @@ from evenhand.errors import EvenhandError
 from evenhand.experiments.running.cpu_affinity import keep_to_one_core
 from evenhand.experiments.running.tasks import Task
 
-TELL_EVERY = 1.0  # seconds: a word from each of a thousand tasks is no flood
+REPORT_EVERY = 1.0  # seconds: a report from each of a thousand tasks is not too much
 
 
 def do_away(
-    told: dict[str, Any], content: bytes | None, tell: Callable[[tuple[Any, ...]], Any]
+    order: dict[str, Any], content: bytes | None, report: Callable[[tuple[Any, ...]], Any]
 ) -> dict[str, Any]:
     """Do a task. Where the marker is seen, the folder is shared: it goes on and ends there.
 
@@ -26,18 +27,18 @@ def do_away(
     keep_to_one_core()
     from evenhand.experiments.running.runs import versions
 
-    here = {name: version for name, version in versions().items() if name in told["versions"]}
-    if here != told["versions"]:
-        return {"refused": f"has {_listed(here)}, and this one {_listed(told['versions'])}"}
+    here = {name: version for name, version in versions().items() if name in order["versions"]}
+    if here != order["versions"]:
+        return {"refused": f"has {_listed(here)}, and this one {_listed(order['versions'])}"}
     with contextlib.ExitStack() as stack:
-        path = Path(told["path"])
-        shared = Path(told["marker"]).exists()
+        path = Path(order["path"])
+        shared = Path(order["marker"]).exists()
         if not shared:
             path = Path(stack.enter_context(tempfile.TemporaryDirectory())) / "run"
             if content is not None:
                 path.write_bytes(content)
         try:
-            run = Task(told["config"], path).do(_seldom(tell))
+            run = replace(Task.from_json(order), path=path).do(_seldom(report))
         except EvenhandError as error:
             return {"failed": str(error)}
         return {
@@ -51,13 +52,13 @@ def _listed(versions: dict[str, str]) -> str:
     return " and ".join(f"{name} {version}" for name, version in versions.items())
 
 
-def _seldom(tell: Callable[[tuple[Any, ...]], Any]) -> Callable[..., None]:
+def _seldom(report: Callable[[tuple[Any, ...]], Any]) -> Callable[..., None]:
     last = 0.0
 
     def progress(*now: Any) -> None:
         nonlocal last
-        if time.monotonic() - last >= TELL_EVERY:
+        if time.monotonic() - last >= REPORT_EVERY:
             last = time.monotonic()
-            tell(now)
+            report(now)
 
     return progress

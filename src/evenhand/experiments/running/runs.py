@@ -1,4 +1,4 @@
-"""Runs: what was learned, every evaluation, the configuration, seeds, versions and wall time.
+"""Runs: what was learned, every evaluation, what was to be run, versions and wall time.
 
 A run is saved as it goes. One that was killed goes on from where it was last saved, and ends with
 the same numbers as one that was not. One that is interrupted from the keyboard ends with what
@@ -7,11 +7,10 @@ there is.
 
 from __future__ import annotations
 
-import json
 import os
 import platform
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -22,6 +21,8 @@ import numpy as np
 from evenhand import __version__
 from evenhand._util.tensor_files import named_leaves, read_tensors, with_leaves, write_tensors
 from evenhand.errors import BadFile
+from evenhand.experiments.running.run_spec import RunSpec, spec_in
+from evenhand.learn.seeds import seed_keys
 
 if TYPE_CHECKING:
     from jaxtyping import Float, PRNGKeyArray
@@ -47,7 +48,7 @@ class Agent(Protocol):
 class Run:
     """One method with all its seeds, as far as it has come."""
 
-    config: dict[str, Any]
+    spec: RunSpec
     learners: Any  # as read from a file: its arrays by name, until `restore`
     measures: dict[str, Float[np.ndarray, "checkpoint seed"]]
     seconds: float = 0.0
@@ -65,24 +66,24 @@ class Run:
     @property
     def steps(self) -> Float[np.ndarray, " checkpoint"]:
         """How many environment steps each evaluation came after."""
-        return (np.arange(len(self.scores)) + 1) * self.config["every"]
+        return (np.arange(len(self.scores)) + 1) * self.spec.every
 
     @property
     def finished(self) -> bool:
-        return len(self.scores) * self.config["every"] >= self.config["steps"]
+        return len(self.scores) * self.spec.every >= self.spec.steps
 
 
 def train(
     learner: Agent,
-    config: dict[str, Any],
+    spec: RunSpec,
     path: str | os.PathLike[str] | None = None,
     progress: Progress | None = None,
 ) -> Run:
-    """Train for config["steps"] steps with an evaluation every config["every"], saving as it goes.
+    """Train for `spec.steps` steps with an evaluation every `spec.every`, saving as it goes.
 
     Where the file at `path` holds an earlier part of the same run, that is continued.
     """
-    run = _resume(learner, config, path) or _begin(learner, config)
+    run = _resume(learner, spec, path) or _begin(learner, spec)
     saved, pause = time.perf_counter(), SAVE_EVERY
     compiling = True  # the first stretch includes compilation
     try:
@@ -90,8 +91,8 @@ def train(
             run = _stretch(learner, run, compiling)
             compiling = False
             if progress:
-                done = len(run.scores) * config["every"]
-                progress(done, config["steps"], float(run.scores[-1].mean()))
+                done = len(run.scores) * spec.every
+                progress(done, spec.steps, float(run.scores[-1].mean()))
             now = time.perf_counter()
             if path is not None and (run.finished or now - saved > pause):
                 save_run(run, path)
@@ -114,15 +115,15 @@ def _under_way(learners: Any) -> bool:
 def _stretch(learner: Agent, run: Run, compiling: bool) -> Run:
     """The run up to its next evaluation; the last one is of more episodes."""
     started = time.perf_counter()
-    learners = learner.train_steps(run.learners, run.config["every"])
-    done = (len(run.scores) + 1) * run.config["every"]
-    more = {"episodes": FINAL_EPISODES} if done >= run.config["steps"] else {}
-    if "evaluation" in run.config:  # how many episodes an evaluation is the mean of
-        more = {"episodes": run.config["evaluation"]}
+    learners = learner.train_steps(run.learners, run.spec.every)
+    done = (len(run.scores) + 1) * run.spec.every
+    more = {"episodes": FINAL_EPISODES} if done >= run.spec.steps else {}
+    if run.spec.evaluation is not None:
+        more = {"episodes": run.spec.evaluation}
     measured = jax.device_get(learner.evaluate(learners, **more))._asdict()
     took = time.perf_counter() - started
     return Run(
-        run.config,
+        run.spec,
         learners,
         {name: _with_row(run.measures.get(name), row) for name, row in measured.items()},
         run.seconds + (0.0 if compiling else took),
@@ -136,21 +137,16 @@ def _with_row(rows: np.ndarray | None, row: Any) -> np.ndarray:
     return row if rows is None or not len(rows) else np.concatenate((rows, row))
 
 
-def _begin(learner: Agent, config: dict[str, Any]) -> Run:
-    keys = seed_keys(config["seeds"])
-    none = {"score": np.zeros((0, len(config["seeds"])))}
-    return Run(config, jax.jit(jax.vmap(learner.start))(keys), none)
-
-
-def seed_keys(seeds: Sequence[int]) -> PRNGKeyArray:
-    """The random key of each seed."""
-    return jax.vmap(jax.random.key)(np.asarray(seeds, dtype=np.uint32))
+def _begin(learner: Agent, spec: RunSpec) -> Run:
+    keys = seed_keys(spec.seeds)
+    none = {"score": np.zeros((0, len(spec.seeds)))}
+    return Run(spec, jax.jit(jax.vmap(learner.start))(keys), none)
 
 
 def save_run(run: Run, path: str | os.PathLike[str]) -> None:
     """Write a run to a file, whole."""
     header = {
-        "config": run.config,
+        "spec": run.spec.to_json(),
         "seconds": run.seconds,
         "compile_seconds": run.compile_seconds,
         "versions": run.versions,
@@ -163,37 +159,37 @@ def save_run(run: Run, path: str | os.PathLike[str]) -> None:
 def load_run(path: str | os.PathLike[str]) -> Run:
     """Read a run from a file; what is not one, or was cut, is refused."""
     header, arrays = read_tensors(path, "run")
+    spec = spec_in(header, path)
     measures = {
         name: arrays.pop(f"measure.{name}") for name in MEASURES if f"measure.{name}" in arrays
     }
     times = header["seconds"], header["compile_seconds"], header["versions"]
-    return Run(header["config"], arrays, measures, *times)
+    return Run(spec, arrays, measures, *times)
 
 
 def restore(learner: Agent, run: Run) -> Run:
     """The run with its learners in place, ready to go on or to be evaluated."""
-    like = jax.eval_shape(jax.vmap(learner.start), seed_keys(run.config["seeds"]))
+    like = jax.eval_shape(jax.vmap(learner.start), seed_keys(run.spec.seeds))
     return replace(run, learners=jax.tree.map(jnp.asarray, with_leaves(like, run.learners)))
 
 
-def saved_run(config: dict[str, Any], path: str | os.PathLike[str]) -> Run | None:
+def saved_run(spec: RunSpec, path: str | os.PathLike[str]) -> Run | None:
     """An earlier part of the same run, if there is one; a file with anything else is refused."""
     if not os.path.exists(path):
         return None
     run = load_run(path)
-    asked = json.loads(json.dumps(config))
-    if run.config == asked:
+    if run.spec == spec:
         return run
     what = "other settings"
-    if {**run.config, "seeds": asked["seeds"]} == asked:
-        what = f"other seeds ({', '.join(map(str, run.config['seeds']))})"
-    raise BadFile(f"{path} holds a run with {what}: choose another --out, or remove the file.")
+    if run.spec.with_seeds(spec.seeds) == spec:
+        what = f"other seeds ({', '.join(map(str, run.spec.seeds))})"
+    elif run.spec.version != spec.version:
+        what = f"evenhand {run.spec.version}, and this is {spec.version}"
+    raise BadFile(f"{path} holds a run with {what}: choose another output, or remove the file.")
 
 
-def _resume(
-    learner: Agent, config: dict[str, Any], path: str | os.PathLike[str] | None
-) -> Run | None:
-    run = None if path is None else saved_run(config, path)
+def _resume(learner: Agent, spec: RunSpec, path: str | os.PathLike[str] | None) -> Run | None:
+    run = None if path is None else saved_run(spec, path)
     return None if run is None else restore(learner, run)
 
 

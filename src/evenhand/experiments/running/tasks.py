@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import functools
-import json
 import threading
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -12,13 +11,15 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
 from evenhand.errors import EvenhandError
+from evenhand.experiments.running.run_spec import RunSpec
 
 if TYPE_CHECKING:
-    from evenhand.experiments.running.runs import Run
+    from evenhand.experiments.running.runs import Agent, Run
 
 MAX_TRIES = 3  # of a task whose process or machine is lost
 
-Heard = Callable[[int, int, int, float], None]  # which task, steps done, of how many, mean score
+# Which task, steps done, of how many, mean score.
+TaskProgress = Callable[[int, int, int, float], None]
 
 
 class BlockFailed(EvenhandError):
@@ -29,20 +30,20 @@ class BlockFailed(EvenhandError):
 class Task:
     """A block of seeds: what to train, and the file that holds as much of it as is done."""
 
-    config: dict[str, Any]
+    spec: RunSpec
     path: Path
 
     @property
     def name(self) -> str:
-        seeds = self.config["seeds"]
+        seeds = self.spec.seeds
         last = f" to {seeds[-1]}" if len(seeds) > 1 else ""
-        return f"{self.config['method']}, seed{'s' if last else ''} {seeds[0]}{last}"
+        return f"{self.spec.method}, seed{'s' if last else ''} {seeds[0]}{last}"
 
     def saved(self) -> Run | None:
         """What the file holds; one that holds anything else is refused."""
         from evenhand.experiments.running.runs import saved_run
 
-        return saved_run(self.config, self.path)
+        return saved_run(self.spec, self.path)
 
     def do(self, progress: Callable[[int, int, float], None]) -> Run:
         """Train from wherever the file says it is, on one core."""
@@ -51,16 +52,25 @@ class Task:
         keep_to_one_core()
         from evenhand.experiments.running.runs import train
 
-        agent = _agent(json.dumps({**self.config, "seeds": None}, sort_keys=True))
-        return train(agent, self.config, self.path, progress)
+        return train(_agent(self.spec.with_seeds((0,))), self.spec, self.path, progress)
+
+    def to_json(self) -> dict[str, Any]:
+        """The task as it is sent to another process."""
+        return {"spec": self.spec.to_json(), "path": str(self.path)}
+
+    @classmethod
+    def from_json(cls, table: dict[str, Any]) -> Task:
+        """The task that was sent so, on one core: reading it may load jax."""
+        from evenhand.experiments.running.cpu_affinity import keep_to_one_core
+
+        keep_to_one_core()
+        return cls(RunSpec.from_json(table["spec"]), Path(table["path"]))
 
 
 @functools.lru_cache(maxsize=2)
-def _agent(config: str) -> Any:
+def _agent(spec: RunSpec) -> Agent:
     """Built once for all blocks that a process does of a method: the next ones are compiled."""
-    from evenhand.experiments.running.blocks import build
-
-    return build(json.loads(config))
+    return spec.build()
 
 
 class Executor(Protocol):
@@ -72,14 +82,14 @@ class Executor(Protocol):
     def open(self) -> None:
         """Get ready, if that takes anything; what is wrong is found here."""
 
-    def run(self, tasks: Sequence[Task], heard: Heard, stop: threading.Event) -> None:
+    def run(self, tasks: Sequence[Task], on_progress: TaskProgress, stop: threading.Event) -> None:
         """Do all tasks; once `stop` is set, save what there is and come back soon."""
 
 
 def run_tasks(
     tasks: Sequence[Task],
     executor: Executor,
-    heard: Heard,
+    on_progress: TaskProgress,
     meanwhile: Callable[[], Any] | None = None,
 ) -> None:
     """Have the tasks done that are not done yet, and do something else while others are busy."""
@@ -89,7 +99,8 @@ def run_tasks(
         if run is None or not run.finished:
             left.append(k)
         else:
-            heard(k, run.config["steps"], run.config["steps"], float(run.scores[-1].mean()))
+            steps = run.spec.steps
+            on_progress(k, steps, steps, float(run.scores[-1].mean()))
     if left:
         executor.open()
     stop, done = threading.Event(), threading.Event()
@@ -97,7 +108,7 @@ def run_tasks(
 
     def work() -> None:
         try:
-            executor.run([tasks[k] for k in left], lambda k, *now: heard(left[k], *now), stop)
+            executor.run([tasks[k] for k in left], lambda k, *now: on_progress(left[k], *now), stop)
         except BaseException as failure:
             failures.append(failure)
         finally:

@@ -1,4 +1,4 @@
-"""Section 6 as Gymnasium environments: our worlds, run by whoever speaks Gymnasium.
+"""Section 6 as Gymnasium environments: our worlds, for everything that uses Gymnasium.
 
 The reward is what all stakeholders together received; each one's is in `info`. That is what most
 people maximise, and what a `FairnessWrapper` makes fair. The step number is not observed.
@@ -86,15 +86,18 @@ class WorldEnv(gymnasium.Env[np.ndarray, np.integer]):
             raise BadParameter(
                 f"action {action} does not exist: they run from 0 to {self.world.num_actions - 1}."
             )
-        self._key, self._state, told = _go_on(self.world, self._key, self._state, int(action))
-        told = np.asarray(told)
+        self._key, self._state, packed = _go_on(self.world, self._key, self._state, int(action))
+        packed = np.asarray(packed)
         size = self.num_stakeholders
-        rewards, (applies, value, is_over) = told[:size].astype(np.float64), told[size : size + 3]
+        rewards, (applies, value, is_over) = (
+            packed[:size].astype(np.float64),
+            packed[size : size + 3],
+        )
         self._over = bool(is_over)
         self._received += rewards
         self._served = rewards > 0
         info = self._info(rewards, bool(applies), float(value))
-        return np.array(told[size + 3 :]), self._reward(rewards), self._over, False, info
+        return np.array(packed[size + 3 :]), self._reward(rewards), self._over, False, info
 
     def _info(self, rewards: np.ndarray, overridden: bool, value: float) -> dict[str, Any]:
         """The same entries always, as those who keep data sets need it."""
@@ -170,14 +173,14 @@ def _begin(world: Environment, key: PRNGKeyArray) -> tuple[Any, State, Float[Arr
 @functools.partial(jax.jit, static_argnames="world")
 def _go_on(
     world: Environment, key: PRNGKeyArray, state: State, action: Any
-) -> tuple[Any, State, Float[Array, " told"]]:
-    """What is told of a step lies in one vector: one transfer from JAX costs less than five."""
+) -> tuple[Any, State, Float[Array, " packed"]]:
+    """What is known of a step lies in one vector: one transfer from JAX costs less than five."""
     key, now = jax.random.split(key)
     state, step = world.step(now, state, action)
-    return key, state, tell(world, state, step)
+    return key, state, pack_step(world, state, step)
 
 
-def tell(world: Environment, state: State, step: Any) -> Float[Array, " told"]:
+def pack_step(world: Environment, state: State, step: Any) -> Float[Array, " packed"]:
     """Rewards, whether there is an override, its value, whether it is over, the observation."""
     override = step.override
     flags = jnp.stack([jnp.asarray(x, jnp.float32) for x in (*override, world.is_over(state))])

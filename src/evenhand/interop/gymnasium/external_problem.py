@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class ExternalEnvironment:
-    """An environment of which only its size is known here: whoever runs it brings the steps."""
+    """An environment of which only its size is known here: the steps come from outside."""
 
     num_stakeholders: int
     num_actions: int
@@ -48,14 +48,14 @@ class ExternalEnvironment:
         raise BadParameter("this environment is run elsewhere: it says itself when it is over.")
 
     def attributes(self, state: Any) -> tuple[Attribute, ...]:
-        return ()  # the observation is shown by whoever runs it
+        return ()  # the observation comes from outside
 
     def achieved(self, world: Any) -> Bool[Array, ""]:
         return jnp.ones((), dtype=bool)
 
 
 class StepContext(NamedTuple):
-    """One step with the memory and books of before it: all that imagining another takes."""
+    """One step with the memory and scheme state of before it: all that imagining another takes."""
 
     memory: Any
     books: SchemeState
@@ -79,7 +79,7 @@ class Fairness:
         return self.problem.environment.num_stakeholders
 
     def first(self) -> AugmentedState:
-        """Memory and books before the first decision, in NumPy."""
+        """Memory and scheme state before the first decision, in NumPy."""
         memory, pay, size = self.problem.memory, self.problem.pay, self.num_stakeholders
         start = jax.tree.map(np.asarray, (memory.init(size), pay.init(size)))
         return AugmentedState((), *start)
@@ -88,7 +88,7 @@ class Fairness:
     def after(
         self, before: AugmentedState, step: Step, is_over: bool
     ) -> tuple[AugmentedState, float]:
-        """Memory and books after a step, and its pay, by the problem's own μ and R."""
+        """Memory and scheme state after a step, and its reward, by the problem's own μ and R."""
         after, pay = self.problem.after(before, step, (), np.asarray(is_over))
         if not np.isfinite(pay):
             status = np.asarray(self.status(after)).tolist()

@@ -71,8 +71,8 @@ class GymnasiumProcess:
         assert isinstance(self.env.action_space, spaces.Discrete)
         given = self.env.action_space.start + action
         following, reward, terminated, truncated, info = self.env.step(given)
-        told = EnvStep(state, given, following, reward, info)
-        rewards = checked(self.stakeholder_rewards(told), self.num_stakeholders)
+        seen = EnvStep(state, given, following, reward, info)
+        rewards = checked(self.stakeholder_rewards(seen), self.num_stakeholders)
         replaced = override_of(info) if attribute(self.env, "may_override", False) else None
         # A copy, here and above: some environments fill one and the same array again and again.
         self._latest = deepcopy(following)
@@ -140,7 +140,22 @@ def gymnasium_learner(
     seed: int = 0,
     **settings: Any,
 ) -> HostLoop:
-    """FairQCM (or DQN, with no proposal) in an environment; `settings` are those of `learn.DQN`."""
+    """FairQCM (or DQN, with no proposal) in a Gymnasium environment.
+
+    Args:
+        env: An environment with finitely many actions, without a `FairnessWrapper`.
+        scheme: What fair means.
+        memory: What the agent remembers; all that each has received, by default.
+        proposal: Which memories to imagine, such as `Above(1)`; none by default.
+        stakeholder_rewards: What each stakeholder received in a step, as a function of an
+            `EnvStep`; not needed where the environment says so itself.
+        num_stakeholders: How many there are, where the environment does not say.
+        horizon: After how many decisions an episode is cut off, where the environment does not
+            say.
+        augment_with_score: Whether the agent also sees the running score.
+        seed: Of all randomness.
+        **settings: Fields of `learn.DQN` in place of the defaults here.
+    """
     world = gymnasium_world(
         env, stakeholder_rewards, num_stakeholders=num_stakeholders, horizon=horizon
     )
@@ -164,7 +179,15 @@ def gymnasium_learner(
 def score_episodes(
     loop: HostLoop, env: gymnasium.Env, episodes: int = 100, seed: int = 0
 ) -> Float[np.ndarray, " episode"]:
-    """The scores of greedy episodes, in an environment of their own."""
+    """The scores of greedy episodes.
+
+    Args:
+        loop: A learner that `gymnasium_learner` made.
+        env: An environment like the learner's, but another object: the learner's own is in the
+            middle of an episode.
+        episodes: How many.
+        seed: Of the episodes.
+    """
     inner = loop.world.process
     if not isinstance(inner, GymnasiumProcess):
         raise BadParameter("this learner is not in a Gymnasium environment: see learn.host.")
@@ -182,7 +205,16 @@ def train(
     episodes: int = 100,
     sinks: Sequence[Sink] = (),
 ) -> Float[np.ndarray, " checkpoint"]:
-    """That many decisions, with the mean of greedy episodes at each checkpoint, told to sinks."""
+    """Learn, and score greedy episodes at each checkpoint; returns those mean scores.
+
+    Args:
+        loop: A learner that `gymnasium_learner` made. It goes on from where it is.
+        steps: How many decisions to learn from.
+        test_env: An environment like the learner's, but another object, for the scores.
+        checkpoints: How many times to score, at even distances.
+        episodes: How many greedy episodes a score is the mean of.
+        sinks: Where `score` and `epsilon` of each checkpoint are logged.
+    """
     if not 1 <= checkpoints <= steps:
         raise BadParameter(f"{checkpoints} checkpoints in {steps} steps: use 1 to {steps}.")
     ends = np.linspace(0, steps, checkpoints + 1).astype(int)
@@ -191,7 +223,7 @@ def train(
         loop.train_steps(int(now - before))
         score = float(score_episodes(loop, test_env, episodes).mean())
         curve.append(score)
-        told = {"score": score, "epsilon": float(loop.learners.epsilon[0])}
+        values = {"score": score, "epsilon": float(loop.learners.epsilon[0])}
         for sink in sinks:
-            sink.log(int(now), told)
+            sink.log(int(now), values)
     return np.array(curve)

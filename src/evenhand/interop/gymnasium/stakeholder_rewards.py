@@ -1,4 +1,4 @@
-"""Definition 1, R_i(s, a, s'): what each stakeholder received, from what an environment tells."""
+"""Definition 1, R_i(s, a, s'): what each stakeholder received, from what an environment returns."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 class EnvStep(NamedTuple):
-    """What a Gymnasium environment tells of one decision."""
+    """One decision in a Gymnasium environment: what went in, and what came out."""
 
     observation: Any
     action: Any
@@ -27,7 +27,7 @@ class EnvStep(NamedTuple):
     info: dict[str, Any]
 
 
-# What each stakeholder received in a step. Any function of what was told will do.
+# What each stakeholder received in a step: any function of the step.
 StakeholderRewards = Callable[[EnvStep], Any]
 
 
@@ -35,8 +35,8 @@ StakeholderRewards = Callable[[EnvStep], Any]
 class FromReward:
     """The reward is a vector with a number for each stakeholder, as MO-Gymnasium has it."""
 
-    def __call__(self, told: EnvStep) -> Any:
-        return told.reward
+    def __call__(self, step: EnvStep) -> Any:
+        return step.reward
 
 
 @dataclass(frozen=True)
@@ -45,26 +45,26 @@ class FromInfo:
 
     entry: str = "stakeholder_rewards"
 
-    def __call__(self, told: EnvStep) -> Any:
-        if self.entry not in told.info:
-            known = ", ".join(told.info) or "nothing"
+    def __call__(self, step: EnvStep) -> Any:
+        if self.entry not in step.info:
+            known = ", ".join(step.info) or "nothing"
             raise NoStakeholderRewards(
                 f"info has no {self.entry!r} (it has {known}): name the entry with FromInfo, or "
-                "give a function of what was told as stakeholder_rewards."
+                "give a function of the EnvStep as stakeholder_rewards."
             )
-        return told.info[self.entry]
+        return step.info[self.entry]
 
 
 def stakeholder_rewards_of(env: gymnasium.Env) -> StakeholderRewards:
     """Where this environment says what each received, if it is one of those that do."""
-    if attribute(env, "world", None) is not None:  # one of ours tells it either way
+    if attribute(env, "world", None) is not None:  # ours have it in info, whatever the reward
         return FromInfo()
     space = attribute(env, "reward_space", None)
     if isinstance(space, spaces.Box) and len(space.shape) == 1:
         return FromReward()
     raise NoStakeholderRewards(
         "the environment has one reward for all and does not say what each stakeholder received: "
-        "give stakeholder_rewards, a function of what was told (see "
+        "give stakeholder_rewards, a function of an EnvStep (see "
         "evenhand.interop.gymnasium.stakeholder_rewards)."
     )
 
@@ -88,10 +88,10 @@ def horizon_of(env: gymnasium.Env, given: int | None, otherwise: int) -> int:
     """After how many decisions an episode ends at the latest, where that is known."""
     if given is not None:
         return given
-    told = attribute(env, "horizon", None)
-    if told is None and env.spec is not None:
-        told = env.spec.max_episode_steps
-    return otherwise if told is None else int(told)
+    known = attribute(env, "horizon", None)
+    if known is None and env.spec is not None:
+        known = env.spec.max_episode_steps
+    return otherwise if known is None else int(known)
 
 
 def checked(rewards: Any, size: int) -> Float[np.ndarray, " stakeholder"]:
@@ -99,16 +99,16 @@ def checked(rewards: Any, size: int) -> Float[np.ndarray, " stakeholder"]:
     vector = np.asarray(rewards, dtype=np.float64)
     if vector.shape != (size,):
         raise UnequalLengths(
-            f"the environment paid rewards of shape {vector.shape} to {size} stakeholders: one "
+            f"the environment gave rewards of shape {vector.shape} to {size} stakeholders: one "
             "number each is needed."
         )
     if not np.isfinite(vector).all():
-        raise NotFinite(f"the environment paid rewards {vector.tolist()}: they must be numbers.")
+        raise NotFinite(f"the environment gave rewards {vector.tolist()}: they must be numbers.")
     return vector
 
 
 def override_of(info: dict[str, Any]) -> Override:
-    """What the environment pays in place of the welfare: `override`, unless not `overridden`."""
+    """The reward that takes the place of the welfare: `override`, unless not `overridden`."""
     applies = bool(info.get("overridden", info.get("override") is not None))
     value = float(info["override"]) if applies else 0.0
     return Override(np.asarray(applies), np.asarray(value, dtype=np.float64))

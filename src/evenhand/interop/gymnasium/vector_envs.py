@@ -18,7 +18,12 @@ from gymnasium.vector.utils import batch_space
 
 from evenhand.envs import Environment, State
 from evenhand.errors import BadParameter, NotReset, UnequalLengths
-from evenhand.interop.gymnasium.environments import build, observation_space, reward_space, tell
+from evenhand.interop.gymnasium.environments import (
+    build,
+    observation_space,
+    pack_step,
+    reward_space,
+)
 
 if TYPE_CHECKING:
     from jaxtyping import Array, Bool, Float, PRNGKeyArray
@@ -67,18 +72,18 @@ class WorldEnvs(VectorEnv[np.ndarray, np.ndarray, np.ndarray]):
                 f"actions run from 0 to {self.world.num_actions - 1}: one of them does not."
             )
         is_over = self._over
-        self._keys, self._state, told = _go_on(
+        self._keys, self._state, packed = _go_on(
             self.world, self._keys, self._state, actions, is_over
         )
-        told = np.asarray(told)
+        packed = np.asarray(packed)
         size = self.world.num_stakeholders
-        rewards, (applies, value, ended) = told[:, :size].copy(), told[:, size : size + 3].T
+        rewards, (applies, value, ended) = packed[:, :size].copy(), packed[:, size : size + 3].T
         self._over = ended.astype(bool)
         info: dict[str, Any] = {"stakeholder_rewards": rewards, "_stakeholder_rewards": ~is_over}
         if self.world.may_override:
             info |= {"overridden": applies.astype(bool), "override": value.copy()}
         cut = np.zeros(self.num_envs, dtype=bool)
-        return told[:, size + 3 :].copy(), self._reward(rewards), self._over.copy(), cut, info
+        return packed[:, size + 3 :].copy(), self._reward(rewards), self._over.copy(), cut, info
 
     def _reward(self, rewards: Float[np.ndarray, "world stakeholder"]) -> Any:
         return rewards.sum(axis=1, dtype=np.float64)
@@ -114,6 +119,6 @@ def _go_on(
         override = jax.tree.map(lambda leaf: jnp.where(begins, 0, leaf), step.override)
         rewards = jnp.where(begins, 0.0, step.rewards)
         step = step._replace(rewards=rewards, override=override)
-        return key, following, tell(world, following, step)
+        return key, following, pack_step(world, following, step)
 
     return jax.vmap(one)(keys, states, actions, is_over)

@@ -1,4 +1,4 @@
-"""Section 5 around any Gymnasium environment: memory joins what is seen, fairness is what is paid.
+"""Section 5 around any Gymnasium environment: memory joins the observation, fairness is the reward.
 
 env = FairnessWrapper(gymnasium.make("evenhand/Doughnuts-v0"), scheme, Full())
 """
@@ -41,13 +41,28 @@ UNKNOWN_HORIZON = 2**30  # decisions, where nothing says after how many an episo
 
 
 class FairnessWrapper(gymnasium.Wrapper, RecordConstructorArgs):
-    """The augmented problem: observations ⟨s, m⟩, and as reward what the scheme pays for a step.
+    """The augmented problem: observations ⟨s, m⟩, and the scheme's reward for each step.
 
-    `stakeholder_rewards` says what each received (see the module of that name); without it the
-    environment must. `join` says where the memory goes (`FlatObservation` or `DictObservation`),
-    `encoder` how it is coded. Put it outside of a time limit, so that it sees how episodes end.
-    `info` gains `status`, `raw_reward`, `stakeholder_rewards`, `score` (so far) and, for those who
-    imagine, `lived`.
+    The rewards of an episode add up to its score. `info` gains `status`, `raw_reward`,
+    `stakeholder_rewards`, `score` (so far) and `step_context`, from which other memories can be
+    imagined.
+
+    Args:
+        env: Any Gymnasium or MO-Gymnasium environment. Put the wrapper outside of a time limit, so
+            that it sees how episodes end, and put nothing outside of it that changes the reward.
+        scheme: What fair means. Default: the environment's own, for those of `evenhand.envs`.
+        memory: What the agent remembers; all that each has received, by default.
+        stakeholder_rewards: What each stakeholder received in a step, as a function of an
+            `EnvStep`. Default: the entry `stakeholder_rewards` of `info` in our environments, the
+            vector reward in those of MO-Gymnasium.
+        num_stakeholders: How many there are, where the environment does not say.
+        horizon: After how many decisions an episode ends at the latest, where the environment does
+            not say.
+        augment_with_score: Whether the agent also sees the running score, which schemes that are
+            not sums over time need.
+        join: Where the memory goes: behind the observation (`FlatObservation`) or beside it in a
+            dictionary (`DictObservation`).
+        encoder: How the memory is coded as numbers; as it is, by default.
     """
 
     def __init__(
@@ -107,8 +122,8 @@ class FairnessWrapper(gymnasium.Wrapper, RecordConstructorArgs):
             raise NotReset("the episode has not begun, or is over: call reset() before step().")
         fairness, before = self.fairness, self._at
         observation, reward, terminated, truncated, info = self.env.step(action)
-        told = EnvStep(self._observation, action, observation, reward, info)
-        rewards = checked(self.stakeholder_rewards(told), fairness.num_stakeholders)
+        seen = EnvStep(self._observation, action, observation, reward, info)
+        rewards = checked(self.stakeholder_rewards(seen), fairness.num_stakeholders)
         ours = self.env.unwrapped
         state = ours.state if isinstance(ours, WorldEnv) else observation
         step = Step(action, rewards, state, self._override(info))
@@ -127,7 +142,7 @@ class FairnessWrapper(gymnasium.Wrapper, RecordConstructorArgs):
             "raw_reward": reward,
             "stakeholder_rewards": rewards.copy(),
             "score": self._score,
-            "lived": StepContext(memory, books, step, np.asarray(is_over)),
+            "step_context": StepContext(memory, books, step, np.asarray(is_over)),
         }
         if is_over:
             self._at = None
@@ -158,7 +173,7 @@ def fairness_of(env: Any) -> Fairness:
         return env.get_attr("fairness")[0]
     if isinstance(env, gymnasium.Env) and env.has_wrapper_attr("fairness"):
         return env.get_wrapper_attr("fairness")
-    raise BadParameter("this environment is not fair yet: put a FairnessWrapper around it.")
+    raise BadParameter("this environment has no fairness scheme: put a FairnessWrapper around it.")
 
 
 def memory_in(observation: Float[np.ndarray, " feature"], fairness: Fairness) -> np.ndarray:

@@ -134,7 +134,12 @@ class NumpyPolicy:
 
 
 def load_policy(path: str | os.PathLike[str]) -> NumpyPolicy:
-    """Read a policy; a file that was changed, cut, or is of another kind is refused."""
+    """Read a policy; neither jax nor Gymnasium is loaded, and no code of the file is run.
+
+    Args:
+        path: A file that `NumpyPolicy.save` wrote. One that was changed, cut, or is of another
+            kind is refused.
+    """
     header, arrays = read_tensors(path, KIND)
     try:
         unknown = {one["do"] for one in header["operations"]} - set(OPERATIONS)

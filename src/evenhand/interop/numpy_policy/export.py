@@ -26,7 +26,12 @@ _INLINE = ("jit", "pjit", "custom_jvp_call", "closed_call")
 
 
 def export_policy(learned: Greedy | HostLoop) -> NumpyPolicy:
-    """A learned policy that needs no jax; refused unless its values are those of the network."""
+    """A learned policy that needs NumPy alone; checked against the network it comes from.
+
+    Args:
+        learned: The greedy policy of a seed (`Learned.policy()`, `load_policies(path).policy()`),
+            or a learner that `gymnasium_learner` made.
+    """
     greedy = learned if isinstance(learned, Greedy) else _greedy(learned)
     problem, size = greedy.problem, greedy.problem.environment.num_stakeholders
     books = problem.pay.init(size)
@@ -124,26 +129,26 @@ class _Recorder:
 
 
 def _settings(name: str, equation: Any) -> dict[str, Any]:
-    """What a NumPy operation must be told, as JSON has it; refuses what NumPy is not told here."""
-    told = equation.params
+    """The parameters of a NumPy operation, as JSON has them; refuses what is not known here."""
+    params = equation.params
     if name == "dot_general":
-        contracted, batched = told["dimension_numbers"]
+        contracted, batched = params["dimension_numbers"]
         if not any(batched):
             return {"axes": [list(map(int, axes)) for axes in contracted]}
     elif name == "slice":
-        steps = told["strides"] or (1,) * len(told["start_indices"])
-        ends = zip(told["start_indices"], told["limit_indices"], steps, strict=True)
+        steps = params["strides"] or (1,) * len(params["start_indices"])
+        ends = zip(params["start_indices"], params["limit_indices"], steps, strict=True)
         return {"ends": [list(map(int, one)) for one in ends]}
     elif name == "gather":
-        if equation.invars[0].aval.ndim == 1 and tuple(told["slice_sizes"]) == (1,):
+        if equation.invars[0].aval.ndim == 1 and tuple(params["slice_sizes"]) == (1,):
             return {}
     elif name == "convert_element_type":
-        return {"new_dtype": np.dtype(told["new_dtype"]).name}
+        return {"new_dtype": np.dtype(params["new_dtype"]).name}
     elif name == "div":
         if np.issubdtype(equation.invars[0].aval.dtype, np.floating):
             return {}
     elif name in OPERATIONS:
-        return {key: _plain(told[key]) for key in _SETTINGS if told.get(key) is not None}
+        return {key: _plain(params[key]) for key in _SETTINGS if params.get(key) is not None}
     raise BadParameter(
         f"the policy uses {name}, which cannot be exported this way: keep the policy file, and jax."
     )

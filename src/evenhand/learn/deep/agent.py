@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import jax
@@ -21,8 +21,8 @@ from evenhand.fairness.trace import Step
 from evenhand.learn.deep.encoders import Encoder, Layout
 from evenhand.learn.deep.networks import Network
 from evenhand.learn.deep.replay import Replay
-from evenhand.learn.deep.targets import HardUpdate, Loss, PolyakUpdate, Squared
-from evenhand.learn.policies.greedy_policy import GreedyScore, score_greedy
+from evenhand.learn.deep.targets import HardUpdate, Loss, Squared, TargetUpdate
+from evenhand.learn.policies.greedy_policy import Greedy, GreedyScore, score_greedy
 from evenhand.learn.schedules import Exploration
 from evenhand.learn.shaping import require_shaping
 from evenhand.problem.problem import AugmentedState, Problem
@@ -64,15 +64,31 @@ class DecisionRecord(NamedTuple):
     terminated: Bool[Array, ""]  # whether it ended; cut off, it would have gone on
 
 
-@dataclass(frozen=True, eq=False, kw_only=True)
+@dataclass(frozen=True, kw_only=True)
 class DeepAgent(ABC):
     """Deep Q-learning, up to what is stored and learned from.
 
-    `horizon_terminates` says whether the horizon terminates an episode (no bootstrap beyond it) or
-    only truncates it, as in the paper's recipe. `warm_up` is how many items must be stored before
-    learning starts; None: as many as there is room for. `scale` multiplies what is paid, for the
-    network's sake. The learning rate falls as 1 / (1 + k / `halved_after`) with the number k of
-    updates.
+    Args:
+        problem: What to learn, with the memory that the agent sees.
+        encoder: How the network sees states and memories.
+        network: What is learned.
+        discount: γ, in [0, 1].
+        learning_rate: Of Adam.
+        halved_after: The rate falls as 1 / (1 + k / halved_after) with the number k of updates;
+            None: it stays.
+        batch: How many experiences an update is from.
+        capacity: How many experiences are kept.
+        warm_up: How many must be stored before learning starts; None: as many as there is room for.
+        exploration: Epsilon-greedy, by episode.
+        target: How the target network follows the network.
+        double: Whether the network chooses the action whose target value counts (double DQN).
+        loss: What an error costs.
+        horizon_terminates: Whether the horizon ends an episode (no bootstrap beyond it) or only
+            truncates it, as in the paper's recipe.
+        shaping: Whether to add a potential-based reward, which leaves the optimal policy as it is.
+        scale: A factor on all rewards, for the network's sake.
+        updates_a_step: How many updates follow each decision.
+        acts_with_target: Whether greedy evaluation is by the target network.
     """
 
     problem: Problem
@@ -85,14 +101,14 @@ class DeepAgent(ABC):
     capacity: int = 400
     warm_up: int | None = None
     exploration: Exploration = Exploration(factor=0.999)
-    target: HardUpdate | PolyakUpdate = HardUpdate(1000)
+    target: TargetUpdate = HardUpdate(1000)
     double: bool = False
     loss: Loss = Squared()
     horizon_terminates: bool = False
     shaping: bool = False
     scale: float = 1.0
     updates_a_step: int = 1
-    acts_with_target: bool = True  # greedy evaluation is by the target network
+    acts_with_target: bool = True
 
     def __post_init__(self) -> None:
         if not 0.0 <= self.discount <= 1.0:
@@ -220,12 +236,11 @@ class DeepAgent(ABC):
         slope = jax.grad(self.loss_of)(learner.weights, learner, batch)
         change, optimiser = self._optimiser.update(slope, learner.optimiser)
         weights = optax.apply_updates(learner.weights, change)
-        target = learner.target
-        if isinstance(self.target, PolyakUpdate):
-            rate = self.target.rate
-            target = jax.tree.map(lambda old, new: old + rate * (new - old), target, weights)
         moved = learner._replace(
-            weights=weights, target=target, optimiser=optimiser, updates=learner.updates + 1
+            weights=weights,
+            target=self.target.apply(learner.target, weights),
+            optimiser=optimiser,
+            updates=learner.updates + 1,
         )
         return choose(self.ready(learner), moved, learner._replace(key=key))._replace(key=key)
 
@@ -236,8 +251,8 @@ class DeepAgent(ABC):
             # Asked once for all seeds: under vmap both branches would be computed, every time.
             ready = jax.vmap(self.ready)(learners)
             learners = jax.lax.cond(jnp.any(ready), jax.vmap(self.update), _as_is, learners)
-            if isinstance(self.target, HardUpdate):
-                due = (learners.updates > before) & (learners.updates % self.target.every == 0)
+            if self.target.copies_rarely:
+                due = (learners.updates > before) & self.target.is_due(learners.updates)
                 learners = jax.lax.cond(jnp.any(due), self._renew_those, _as_is, learners, due)
         return learners
 
@@ -247,19 +262,15 @@ class DeepAgent(ABC):
 
     def train_steps(self, learners: AgentState, steps: int) -> AgentState:
         """Many learners side by side, that many steps further."""
-        return self._walk_all(learners, jnp.asarray(steps, dtype=jnp.int32))
-
-    @cached_property
-    def _walk_all(self) -> Any:
-        def train_steps(learners: AgentState, steps: Int[Array, ""]) -> AgentState:
-            once = lambda _, now: self.learn(jax.vmap(self.experience)(now))  # noqa: E731
-            return jax.lax.fori_loop(0, steps, once, learners)
-
-        return jax.jit(train_steps, donate_argnums=0)
+        return _train_all(self, learners, jnp.asarray(steps, dtype=jnp.int32))
 
     def acting(self, learner: AgentState) -> Any:
         """The weights that greedy evaluation goes by."""
         return learner.target if self.acts_with_target else learner.weights
+
+    def policy(self, learner: AgentState) -> Greedy:
+        """The greedy policy of one learner."""
+        return Greedy(self.problem, self.encoder, self.network, self.acting(learner))
 
     def evaluate(self, learners: AgentState, episodes: int = EPISODES) -> GreedyScore:
         """Means over greedy episodes, for each learner."""
@@ -271,6 +282,13 @@ class DeepAgent(ABC):
         of = self.problem, self.encoder, self.network, self.acting(learners)
         parts = [score_greedy(*of, keys[:, k], min(EPISODES, episodes)) for k in range(rounds)]
         return jax.tree.map(lambda *part: sum(part) / len(part), *parts)
+
+
+@partial(jax.jit, static_argnames="agent", donate_argnames="learners")
+def _train_all(agent: DeepAgent, learners: AgentState, steps: Int[Array, ""]) -> AgentState:
+    # Not a closure of the agent: equal agents share what was compiled.
+    once = lambda _, now: agent.learn(jax.vmap(agent.experience)(now))  # noqa: E731
+    return jax.lax.fori_loop(0, steps, once, learners)
 
 
 def _as_is(learners: AgentState, *_: Any) -> AgentState:

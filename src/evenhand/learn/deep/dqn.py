@@ -12,8 +12,7 @@ from evenhand.errors import BadParameter
 from evenhand.learn.deep import replay
 from evenhand.learn.deep.agent import AgentState, DecisionRecord, DeepAgent, of_action
 from evenhand.learn.deep.replay import Replay
-from evenhand.learn.deep.targets import HardUpdate
-from evenhand.learn.proposals import Neighbours, NoProposal, Proposal
+from evenhand.learn.proposals import NoProposal, Proposal
 from evenhand.learn.shaping import shaping
 from evenhand.problem.problem import AgentView
 from evenhand.problem.reward import choose
@@ -23,7 +22,7 @@ if TYPE_CHECKING:
 
 
 class Experience(NamedTuple):
-    """All that an update needs: ⟨s, m⟩, a, the pay, ⟨s', m'⟩, and what that is worth beyond it."""
+    """All that an update needs: ⟨s, m⟩, a, the reward, ⟨s', m'⟩, and what that is worth."""
 
     features: Float[Array, " feature"]
     action: Int[Array, ""]
@@ -34,7 +33,7 @@ class Experience(NamedTuple):
 
 
 class Pending(NamedTuple):
-    """Experiences that have begun and gather pay for some steps yet: [begun, real or imagined]."""
+    """Experiences that have begun and still gather rewards: [begun, real or imagined]."""
 
     features: Float[Array, "begun memory feature"]
     action: Int[Array, " begun"]
@@ -45,12 +44,18 @@ class Pending(NamedTuple):
     age: Int[Array, " begun"]  # steps so far; −1 where nothing has begun
 
 
-@dataclass(frozen=True, eq=False, kw_only=True)
+@dataclass(frozen=True, kw_only=True)
 class DQN(DeepAgent):
     """Deep Q-learning that imagines the memories of its proposal: FairQCM, or DQN with none.
 
-    An imagined experience has the state, action and next state that happened; μ and the pay are
-    asked again for the imagined memory. `lookahead` is how many steps' pay an experience gathers.
+    An imagined experience has the state, action and next state that happened; μ and the reward are
+    asked again for the imagined memory.
+
+    Args:
+        proposal: Which memories to imagine at each step; none by default.
+        lookahead: Over how many steps an experience gathers rewards.
+
+    The others are those of `DeepAgent`.
     """
 
     proposal: Proposal = NoProposal()
@@ -60,18 +65,19 @@ class DQN(DeepAgent):
         super().__post_init__()
         if self.lookahead < 1:
             raise BadParameter(f"lookahead is {self.lookahead}: it must be at least 1.")
+        if jax.tree.leaves(self.network.start()):
+            raise BadParameter(
+                f"{type(self.network).__name__} carries something from step to step: use "
+                "RecurrentDQN for it, or a network such as MLP."
+            )
         if not self.imagines:
             return
-        if not isinstance(self.proposal, Neighbours):
-            raise BadParameter(
-                f"{type(self.proposal).__name__} needs a list of all memories, which a deep agent "
-                "does not have: use Above or Around."
-            )
+        self.proposal.require_near(self.problem.memory, self.problem.environment.num_stakeholders)
         self.problem.require_memory_pays()
 
     @property
     def imagines(self) -> bool:
-        return not isinstance(self.proposal, NoProposal)
+        return self.proposal.imagines
 
     @property
     def _stores_ahead(self) -> bool:
@@ -80,7 +86,7 @@ class DQN(DeepAgent):
         They are worked out once when an item is stored and again when the target is renewed,
         instead of every time that the item is drawn.
         """
-        return isinstance(self.target, HardUpdate) and not self.double
+        return self.target.copies_rarely and not self.double
 
     def empty_replay(self) -> tuple[Replay, Any]:
         key = jax.random.key(0)
@@ -97,7 +103,7 @@ class DQN(DeepAgent):
     def _begin(self, augmented: Any) -> Pending:
         """An experience that begins here, with the memories imagined beside the real one."""
         memory, exist = jax.tree.map(lambda leaf: leaf[None], augmented.memory), jnp.ones(1, bool)
-        if isinstance(self.proposal, Neighbours):
+        if self.imagines:
             seen = self.problem.memory
             parts, there = self.proposal.near(seen.imaginable(augmented.memory))
             imagined = jax.vmap(lambda part: seen.imagined(augmented.memory, part))(parts)
@@ -133,19 +139,18 @@ class DQN(DeepAgent):
         )
 
     def _go_on(self, pending: Pending, happened: DecisionRecord) -> Pending:
-        """Pay a step to an experience, real and imagined, and move its memories on."""
+        """Add the reward of a step to an experience, real and imagined; update its memories."""
         real = happened.after.memory, happened.after.books, happened.pay
 
         def one(memory: Any, books: Any, imagined: Bool[Array, ""]) -> tuple[Any, Any, Array]:
-            if not self.imagines:
-                told = real
-            else:
-                told = self.problem.imagine(memory, books, happened.step, happened.is_over)
-                told = choose(imagined, told, real)
-            pay = told[2]
+            after = real
+            if self.imagines:
+                after = self.problem.imagine(memory, books, happened.step, happened.is_over)
+                after = choose(imagined, after, real)
+            pay = after[2]
             if self.shaping:
-                pay = pay + self._shaping((memory, books), told[:2], imagined, happened)
-            return *told[:2], self.scale * pay
+                pay = pay + self._shaping((memory, books), after[:2], imagined, happened)
+            return *after[:2], self.scale * pay
 
         imagined = jnp.arange(pending.exist.shape[0]) > 0
         memory, books, pay = jax.vmap(one)(pending.memory, pending.books, imagined)
@@ -162,7 +167,7 @@ class DQN(DeepAgent):
         return shaping(now, then, happened.time, horizon, self.horizon_terminates, self.discount)
 
     def _welfare(self, memory: Any, books: Any, imagined: Bool[Array, ""]) -> Float[Array, ""]:
-        """W(U): by the books for what is real, by the memory's claim for what is imagined."""
+        """W(U): by the scheme state for the real one, by the memory's claim for imagined ones."""
         vector = self.problem.scheme.status.value(books.status)
         if self.imagines:
             vector = jnp.where(imagined, self._claim(memory), vector)
@@ -170,7 +175,7 @@ class DQN(DeepAgent):
 
     def _claim(self, memory: Any) -> Float[Array, " status"]:
         claim = self.problem.memory.implied_status(memory)
-        assert claim is not None  # it was asked whether it pays
+        assert claim is not None  # checked when the agent was made
         return claim
 
     def _complete(

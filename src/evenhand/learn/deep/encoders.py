@@ -74,7 +74,7 @@ class Encoder(ABC):
         return Features(jnp.concatenate(each, axis=1), jnp.concatenate(common))
 
     def spread(self, attribute: Attribute) -> Attribute:
-        """What to do with a number a group: nothing, or to tell it each of the members."""
+        """What to do with one number per group: nothing, or to give it to each of the members."""
         return attribute
 
     @abstractmethod
@@ -107,7 +107,7 @@ class Binary(Encoder):
 class Relative(Encoder):
     """Counts as the lead over the least served and as a logarithm; the rest scaled down.
 
-    Members are told the count of their group, so that a network that treats them alike knows it.
+    Members are given the count of their group, so that a network that treats them alike knows it.
     """
 
     def spread(self, attribute: Attribute) -> Attribute:

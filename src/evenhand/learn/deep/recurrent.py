@@ -31,7 +31,7 @@ class Moment(NamedTuple):
     following: Float[Array, " feature"]
 
 
-@dataclass(frozen=True, eq=False, kw_only=True)
+@dataclass(frozen=True, kw_only=True)
 class RecurrentDQN(DeepAgent):
     """Deep Q-learning on stored sequences, of which the first `burn_in` steps only warm up.
 

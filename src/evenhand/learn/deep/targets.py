@@ -4,18 +4,42 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
+import jax
 import jax.numpy as jnp
 
 from evenhand.errors import BadParameter
 
 if TYPE_CHECKING:
-    from jaxtyping import Array, Float
+    from jaxtyping import Array, Bool, Float, Int
+
+Weights = TypeVar("Weights")  # the weights of a network: a pytree of arrays
+
+
+class TargetUpdate(ABC):
+    """How the target network follows the network that learns."""
+
+    @property
+    def copies_rarely(self) -> bool:
+        """Whether the target changes only where `is_due`, by a copy.
+
+        The target's values can then be stored with what was experienced, and worked out again only
+        when it changes.
+        """
+        return False
+
+    def is_due(self, updates: Int[Array, ...]) -> Bool[Array, ...]:
+        """Whether to copy the network after so many updates."""
+        return jnp.zeros(jnp.shape(updates), dtype=bool)
+
+    @abstractmethod
+    def apply(self, target: Weights, weights: Weights) -> Weights:
+        """The target after an update, from the target before it and the network after it."""
 
 
 @dataclass(frozen=True)
-class HardUpdate:
+class HardUpdate(TargetUpdate):
     """The target network is a copy of the network, made anew after every so many updates."""
 
     every: int = 1000
@@ -24,9 +48,19 @@ class HardUpdate:
         if isinstance(self.every, bool) or int(self.every) != self.every or self.every < 1:
             raise BadParameter(f"every is {self.every!r}: it must be a whole number from 1.")
 
+    @property
+    def copies_rarely(self) -> bool:
+        return True
+
+    def is_due(self, updates: Int[Array, ...]) -> Bool[Array, ...]:
+        return updates % self.every == 0
+
+    def apply(self, target: Weights, weights: Weights) -> Weights:
+        return target
+
 
 @dataclass(frozen=True)
-class PolyakUpdate:
+class PolyakUpdate(TargetUpdate):
     """With every update the target network moves a small share of the way to the network."""
 
     rate: float = 0.005
@@ -34,6 +68,9 @@ class PolyakUpdate:
     def __post_init__(self) -> None:
         if not 0.0 < self.rate <= 1.0:
             raise BadParameter(f"rate is {self.rate}: it must lie in (0, 1].")
+
+    def apply(self, target: Weights, weights: Weights) -> Weights:
+        return jax.tree.map(lambda old, new: old + self.rate * (new - old), target, weights)
 
 
 class Loss(ABC):

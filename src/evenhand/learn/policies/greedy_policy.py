@@ -35,6 +35,10 @@ class Greedy:
     network: Network
     weights: Any
 
+    def start(self) -> Any:
+        """What it carries into an episode: nothing, unless the network is recurrent."""
+        return self.network.start()
+
     def act(self, key: PRNGKeyArray, state: Any, memory: Any) -> Int[Array, ""]:
         """The action, for problems in which state and memory are all that is seen."""
         if jax.tree.leaves(self.network.start()):
@@ -63,7 +67,7 @@ class Greedy:
         return carry, jnp.argmax(values)
 
     def episode(self, key: PRNGKeyArray) -> GreedyScore:
-        """One episode. Its score is what its pays add up to."""
+        """One episode. Its score is the sum of its rewards."""
         problem = self.problem
 
         def step(carried: Any, at: Any) -> tuple[Any, Any]:

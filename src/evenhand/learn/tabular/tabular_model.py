@@ -1,7 +1,7 @@
-"""A small problem as integers: what a tabular learner walks about in.
+"""A small problem as integers: what a tabular learner learns in.
 
 Rows are the reachable augmented states, listed with the planner's own machinery and so with the
-problem's own μ and pay. A learner sees of a row what its policy may depend on (`seen`), and the
+problem's own μ and reward. A learner sees of a row what its policy may depend on (`seen`), and the
 noise. It never looks a probability up: those are for the dice alone.
 """
 
@@ -10,18 +10,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 import jax
-import jax.numpy as jnp
 import numpy as np
 
-from evenhand.errors import BadParameter
-from evenhand.learn.proposals import (
-    Everything,
-    Neighbours,
-    NoProposal,
-    Proposal,
-    ReachableNow,
-    Visited,
-)
+from evenhand.envs import State
+from evenhand.learn.proposals import Proposal
+from evenhand.learn.tabular.memory_rows import MemoryRows, number_rows
 from evenhand.planning.model import Model
 from evenhand.planning.state_table import StateTable, tabulate
 from evenhand.problem.problem import Problem
@@ -29,10 +22,8 @@ from evenhand.problem.problem import Problem
 if TYPE_CHECKING:
     from jaxtyping import Bool, Float, Int
 
-MAX_IMAGINED = 1 << 24  # entries in the table of who may be imagined from where
 
-
-class Arena(NamedTuple):
+class TabularModel(NamedTuple):
     """The arrays of a tabular problem. `last` is 0, or 1 for the last step of an episode."""
 
     following: Int[np.ndarray, "effect outcome row"]
@@ -49,8 +40,8 @@ class Arena(NamedTuple):
     def num_seen(self) -> int:
         return int(self.seen.max()) + 1
 
-    def first(self, count: int) -> Arena:
-        """The arena of the first rows alone; what leads out of them leads to the last of them."""
+    def first(self, count: int) -> TabularModel:
+        """The model of the first rows alone; what leads out of them leads to the last of them."""
         return self._replace(
             following=self.following[..., :count].clip(max=count - 1),
             chance=self.chance[..., :count],
@@ -60,15 +51,15 @@ class Arena(NamedTuple):
         )
 
 
-def build_arena(
+def build_tabular_model(
     problem: Problem, proposal: Proposal, horizon: int | None
-) -> tuple[Arena, StateTable]:
-    """The arena of a problem: what is reachable within the horizon, and what is imagined from it.
+) -> tuple[TabularModel, StateTable]:
+    """The arrays of a problem: what is reachable within the horizon, and what is imagined from it.
 
     A learner that imagines memories walks on rows that hold its memory in place of the scheme's
     status, which that memory must determine (checked). Any other walks on rows that hold both.
     """
-    imagines = not isinstance(proposal, NoProposal)
+    imagines = proposal.imagines
     model = Model(problem, use_memory=imagines, canonical=False, carry_memory=not imagines)
     size = problem.environment.num_stakeholders
     table = tabulate(model, horizon, beyond=proposal.steps_ahead(size))
@@ -82,7 +73,7 @@ def build_arena(
     pad = lambda part: np.pad(part, [(0, 0)] * (part.ndim - 1) + [(0, padding)])  # noqa: E731
     pay = np.stack([pad(order(np.nan_to_num(part.pay))) for part in (first, final)])
     chance = np.cumsum(pad(table.probability), axis=1).astype(np.float32)
-    arena = Arena(
+    tabular_model = TabularModel(
         pad(table.following),
         chance,
         pay,
@@ -91,9 +82,9 @@ def build_arena(
         model.effects,
         np.cumsum(model.noise[1]).astype(np.float32),
         _reachable(table, horizon),
-        _groups(table) if imagines else np.zeros(table.num_states, dtype=np.int32),
+        MemoryRows(table).groups if imagines else np.zeros(table.num_states, dtype=np.int32),
     )
-    return arena, table
+    return tabular_model, table
 
 
 def _kept(model: Model, rows: Float[np.ndarray, "row column"]) -> np.ndarray:
@@ -105,8 +96,6 @@ def _kept(model: Model, rows: Float[np.ndarray, "row column"]) -> np.ndarray:
     noises = jax.tree.map(lambda leaf: np.asarray(leaf)[noise_of], model.noise[0])
 
     def overridden(world: object, noise: object, action: object) -> jax.Array:
-        from evenhand.envs import State
-
         _, worlds = env.outcomes(world, noise, action)
         state = State(world, noise)
         return jax.vmap(lambda after: env.override(state, action, after).applies)(worlds)
@@ -124,7 +113,7 @@ def _seen(model: Model, table: StateTable, imagines: bool) -> Int[np.ndarray, " 
     if imagines:
         return np.arange(table.num_states, dtype=np.int32)
     world, (books, memory) = model.from_rows(table.rows, 0)
-    return _numbered((world, books.filter, books.fold, memory))
+    return number_rows((world, books.filter, books.fold, memory))
 
 
 def _reachable(table: StateTable, horizon: int | None) -> Bool[np.ndarray, "time row"]:
@@ -140,66 +129,6 @@ def _reachable(table: StateTable, horizon: int | None) -> Bool[np.ndarray, "time
 
 def imagined_rows(table: StateTable, proposal: Proposal) -> Int[np.ndarray, "row proposal"]:
     """For each row, the rows that differ from it in their memory as proposed; −1 for none."""
-    if isinstance(proposal, NoProposal | Visited):
-        return np.zeros((table.num_states, 0), dtype=np.int32)
-    if isinstance(proposal, Everything | ReachableNow):
-        rows = _all_others(table)
-    elif isinstance(proposal, Neighbours):
-        rows = _neighbours(table, proposal)
-    else:
-        raise BadParameter(f"{type(proposal).__name__} is not a proposal for tables.")
+    rows = proposal.rows(MemoryRows(table))
     # What would follow the outermost rows is not in the table, so nothing can be imagined there.
     return np.where(rows < table.pay.shape[1], rows, -1)
-
-
-def _groups(table: StateTable) -> Int[np.ndarray, " row"]:
-    """Rows that differ in the imaginable part of their memory alone have the same number."""
-    world, books = table.model.from_rows(table.rows, 0)
-    memory = table.model.problem.memory
-    varied = memory.imaginable(books.status)
-    fixed = memory.imagined(books.status, jax.tree.map(np.zeros_like, varied))
-    return _numbered((world, books._replace(status=fixed)))
-
-
-def _numbered(parts: object) -> Int[np.ndarray, " row"]:
-    """A number for each row (leading axis) of a pytree, the same for equal rows."""
-    leaves = jax.tree.leaves(parts)
-    flat = [np.asarray(leaf, dtype=float).reshape(len(leaf), -1) for leaf in leaves]
-    columns = np.round(np.concatenate(flat, axis=1), 9)
-    return np.unique(columns, axis=0, return_inverse=True)[1].ravel().astype(np.int32)
-
-
-def _all_others(table: StateTable) -> Int[np.ndarray, "row proposal"]:
-    """Every other row of the same group."""
-    group = _groups(table)
-    largest = int(np.bincount(group).max())
-    if largest * len(group) > MAX_IMAGINED:
-        raise BadParameter(
-            f"every one of {len(group)} states would imagine up to {largest} others: use Above, "
-            "Around or Visited, which imagine few."
-        )
-    others = np.full((len(group), largest - 1), -1, dtype=np.int32)
-    for number in range(group.max() + 1):
-        members = np.flatnonzero(group == number)
-        for row in members:
-            rest = members[members != row]
-            others[row, : len(rest)] = rest
-    return others
-
-
-def _neighbours(table: StateTable, proposal: Neighbours) -> Int[np.ndarray, "row proposal"]:
-    world, books = table.model.from_rows(table.rows, 0)
-    memory = table.model.problem.memory
-    varied = memory.imaginable(books.status)
-    if not isinstance(varied, np.ndarray) or varied.ndim != 2:
-        raise BadParameter(
-            f"{type(proposal).__name__} imagines memories that are one number each: use it with "
-            "Full, Min or a memory of groups, or another proposal."
-        )
-    imagined, exists = (np.array(part) for part in jax.vmap(proposal.near)(jnp.asarray(varied)))
-    found = np.full(exists.shape, -1, dtype=np.int32)
-    for k in range(exists.shape[1]):
-        changed = books._replace(status=memory.imagined(books.status, imagined[:, k].astype(float)))
-        rows = table.model.to_rows((world, changed))
-        found[:, k] = np.where(exists[:, k], table.index.find(rows), -1)
-    return found

@@ -173,7 +173,7 @@ def _learning(told: Story, curves: Curves) -> Markup:
         "FairQCM does not know the problem: it decides, sees what happens, and after each step "
         "also asks what the step would have been worth had the customers received something else "
         "before. Its rivals learn from what happened alone, with the same number of steps. After "
-        f"{told.learning.settings['steps']:,} steps FairQCM is {left:.2f} below the exact optimum; "
+        f"{told.learning.spec.steps:,} steps FairQCM is {left:.2f} below the exact optimum; "
         "the table has the others."
     )
     assert best_found(parts) <= told.best.value + 1e-3  # nothing beats the optimum

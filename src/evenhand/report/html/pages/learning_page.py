@@ -216,11 +216,11 @@ def learning_page(parts: Parts, title: str, drawn: Parts | None = None) -> bytes
     curves = Curves()
     body = joined((both_figures(curves, "figure", parts, drawn), summary_table(parts, title)))
     first = next(iter(parts.values()))
-    seeds = len(first.settings["seeds"])
+    seeds = len(first.spec.seeds)
     head = joined(
         (
             element("h1", None, title),
-            element("p", {"class": "sub"}, f"{seeds} seeds of {first.settings['steps']:,} steps"),
+            element("p", {"class": "sub"}, f"{seeds} seeds of {first.spec.steps:,} steps"),
         )
     )
     return page(

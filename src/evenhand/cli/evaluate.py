@@ -1,0 +1,81 @@
+"""`evenhand evaluate`: the score of what was trained, and how far it is from the optimum."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from evenhand._util.files import require_apart
+from evenhand.cli.learning_options import Seed
+from evenhand.cli.output import JsonOption, print_json, print_table
+from evenhand.errors import BadFile, BadParameter
+
+if TYPE_CHECKING:
+    from evenhand.experiments.running.score_saved import SavedScore
+
+LOGGED = 100  # episodes of a log
+
+
+def evaluate_command(
+    file: Annotated[
+        Path, typer.Argument(help="A policy or run that `evenhand train` or `compare` wrote.")
+    ],
+    episodes: Annotated[
+        int, typer.Option(help="Greedy episodes that a score is the mean of (deep).", min=1)
+    ] = 1000,
+    seed: Seed = 0,
+    log: Annotated[
+        Path | None,
+        typer.Option(help="Write 100 greedy episodes to this Parquet log, for `evenhand audit`."),
+    ] = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Score what was learned, and how far that is from the optimum.
+
+    Example: evenhand evaluate fair.policy --log fair.parquet
+    """
+    from evenhand.experiments.running.score_saved import score_saved
+
+    if log is not None:
+        _write_log(file, log, seed)
+    found = score_saved(file, seed, episodes)
+    if as_json:
+        print_json(found.to_json())
+    else:
+        _print(found)
+
+
+def _print(found: SavedScore) -> None:
+    answer, best = found.to_json(), found.against.optimum
+    columns = {"score": [f"{s:,.3f}" for s in found.scores]}
+    if best is not None:
+        columns["regret"] = [f"{lost:,.3f}" for lost in answer["regret"]]
+        columns["share of the way"] = [f"{share:.1%}" for share in answer["share_of_the_way"]]
+    if min(answer.get("achieved", (1.0,))) < 1.0:  # where there is a goal that can be missed
+        columns["reached its goal"] = [f"{share:.1%}" for share in answer["achieved"]]
+    names = [f"seed {name}" for name in found.spec.seeds]
+    title = f"{found.spec.describe()}, after {found.steps:,} steps"
+    print_table(title, ("", *columns), zip(names, *columns.values(), strict=True))
+    known = "No exact optimum is known" if best is None else f"Optimum {best:,.3f}"
+    print(f"\n{known}, acting at random {found.against.random:,.3f}.")
+
+
+def _write_log(file: Path, log: Path, seed: int) -> None:
+    """Greedy episodes of the first policy in a file, as a log to be audited run by run."""
+    from evenhand.experiments.running.score_saved import is_policy
+
+    policy = is_policy(file)
+    require_apart([log], [file])
+    if log.suffix != ".parquet":
+        raise BadParameter(f"--log is {log}: it writes Parquet, so let the name end in .parquet.")
+    if not policy:
+        raise BadFile(
+            f"{file} holds tables, of which no log is written: train with --deep for one, or score "
+            "it without --log."
+        )
+    from evenhand.interop.logs import policy_traces, write_log
+    from evenhand.learn.policies.policy_files import load_policies
+
+    write_log(log, policy_traces(load_policies(file).policy(), LOGGED, seed))

@@ -1,0 +1,175 @@
+"""What a run is: which method on which environment, with which seeds, for how many steps.
+
+One object from the command line to the process that trains. It is written as JSON where it leaves
+a process (to a file, to a worker), and nowhere else.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass, field, fields, replace
+from typing import TYPE_CHECKING, Any
+
+from evenhand import __version__
+from evenhand.errors import BadFile, BadParameter, EvenhandError
+
+# Environments, memories and proposals load jax, which a worker does only on a core of its own:
+# they are imported by the functions that make them.
+if TYPE_CHECKING:
+    from evenhand.envs import Environment
+    from evenhand.experiments.running.runs import Agent
+    from evenhand.learn.proposals import Proposal
+    from evenhand.memory.memory import Memory
+
+Setting = bool | int | float | str | None
+
+
+@dataclass(frozen=True)
+class RunSpec:
+    """One method with all its seeds, before anything is learned.
+
+    Args:
+        environment: What is learned in.
+        method: A method of the recipes, such as "fairqcm" or "full".
+        seeds: The random seed of each learner; none twice.
+        steps: How many environment steps each learner takes.
+        every: After how many steps each evaluation comes; a divisor of `steps`.
+        recipe: "paper" or "best".
+        deep: Whether the method learns with networks rather than tables.
+        memory: A memory in place of the recipe's.
+        proposal: A proposal in place of the recipe's.
+        settings: Fields of a deep agent in place of the recipe's, and `script_mistakes`.
+        evaluation: How many episodes every evaluation is the mean of (deep); None: 100, and 1,000
+            for the last.
+        version: The version of evenhand that the run was begun with.
+    """
+
+    environment: Environment
+    method: str
+    seeds: tuple[int, ...]
+    steps: int
+    every: int
+    recipe: str = "paper"
+    deep: bool = False
+    memory: Memory | None = None
+    proposal: Proposal | None = None
+    settings: Mapping[str, Setting] = field(default_factory=dict, hash=False)
+    evaluation: int | None = None
+    version: str = __version__
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "seeds", tuple(self.seeds))
+        object.__setattr__(self, "settings", dict(self.settings))
+        for name in ("steps", "every"):
+            _require_whole(name, getattr(self, name))
+        if self.evaluation is not None:
+            _require_whole("evaluation", self.evaluation)
+        if self.steps % self.every:
+            raise BadParameter(
+                f"steps is {self.steps} and every is {self.every}: steps must be a multiple of it."
+            )
+        for seed in self.seeds:
+            _require_whole("a seed", seed, least=0)
+        if not self.seeds or len(set(self.seeds)) < len(self.seeds):
+            raise BadParameter("seeds must name at least one seed, and none of them twice.")
+        if self.settings and not self.deep:
+            raise BadParameter("settings are those of deep agents: set deep=True, or leave them.")
+        for name, value in self.settings.items():
+            if not isinstance(value, Setting):
+                raise BadParameter(
+                    f"the setting {name!r} is {type(value).__name__}: it must be a number, a text, "
+                    "a truth value or None, so that it can be saved with the run."
+                )
+
+    def with_seeds(self, seeds: tuple[int, ...]) -> RunSpec:
+        """The same run with other seeds."""
+        return replace(self, seeds=seeds)
+
+    def for_method(self, method: str) -> RunSpec:
+        """The same run of another method; memory and proposal are FairQCM's alone."""
+        if method == "fairqcm":
+            return replace(self, method=method)
+        return replace(self, method=method, memory=None, proposal=None)
+
+    def describe(self) -> str:
+        """The method, and what of it is not the recipe's."""
+        table = self.to_json()
+        words = f"{self.method}, {self.recipe} recipe"
+        for part in ("memory", "proposal"):
+            if table[part] is not None:
+                several = table[part] if isinstance(table[part], list) else [table[part]]
+                names = [one if isinstance(one, str) else one["name"] for one in several]
+                words += f", {part} {' and '.join(names)}"
+        return words
+
+    def build(self) -> Agent:
+        """The agent to train."""
+        from evenhand.experiments.recipes.deep_recipes import deep_learner
+        from evenhand.experiments.recipes.script_mistakes import with_script_mistakes
+        from evenhand.experiments.recipes.tabular_recipes import tabular_learner
+
+        what = self.environment, self.method, self.recipe, self.memory, self.proposal
+        if not self.deep:
+            return tabular_learner(*what)
+        agent = deep_learner(*what)
+        settings: dict[str, Any] = dict(self.settings)
+        if settings.pop("script_mistakes", False):
+            settings["problem"] = with_script_mistakes(agent.problem)
+        return replace(agent, **settings) if settings else agent
+
+    def to_json(self) -> dict[str, Any]:
+        """The run in words and numbers that JSON has."""
+        from evenhand.envs import ENVIRONMENTS
+        from evenhand.fairness.scheme_file import to_table
+        from evenhand.learn.proposals import PROPOSALS
+        from evenhand.memory.memory_file import memory_to_table
+
+        plain = {spec.name: getattr(self, spec.name) for spec in fields(self)}
+        return plain | {
+            "environment": to_table(self.environment, ENVIRONMENTS),
+            "memory": None if self.memory is None else memory_to_table(self.memory),
+            "proposal": None if self.proposal is None else to_table(self.proposal, PROPOSALS),
+            "seeds": list(self.seeds),
+            "settings": dict(self.settings),
+        }
+
+    @classmethod
+    def from_json(cls, table: Mapping[str, Any]) -> RunSpec:
+        """The run that was written so."""
+        from evenhand.envs import ENVIRONMENTS
+        from evenhand.fairness.scheme_file import from_table
+        from evenhand.learn.proposals import PROPOSALS
+        from evenhand.memory.memory_file import memory_from_table
+
+        names = {spec.name for spec in fields(cls)}
+        if set(table) != names:
+            odd = ", ".join(sorted(names.symmetric_difference(table)))
+            raise BadFile(f"this is not a run as evenhand {__version__} writes it: see {odd}.")
+        environment = from_table(table["environment"], ENVIRONMENTS, "environment")
+        parts: dict[str, Any] = {"environment": environment}
+        if table["memory"] is not None:
+            parts["memory"] = memory_from_table(table["memory"])
+        if table["proposal"] is not None:
+            parts["proposal"] = from_table(table["proposal"], PROPOSALS, "proposal")
+        return cls(**{**table, **parts})
+
+
+def spec_in(header: Mapping[str, Any], path: str | os.PathLike[str]) -> RunSpec:
+    """The run that the header of a run or policy file describes."""
+    if "spec" not in header:
+        if "config" in header:
+            raise BadFile(
+                f"{path} was written by evenhand 0.1.0, which described runs in another way: "
+                "remove it and train again, or name another file."
+            )
+        raise BadFile(f"{path} does not say how it was trained: score it from Python instead.")
+    try:
+        return RunSpec.from_json(header["spec"])
+    except EvenhandError as error:
+        raise BadFile(f"{path} cannot be read: {error}") from None
+
+
+def _require_whole(name: str, value: Any, least: int = 1) -> None:
+    if isinstance(value, bool) or not isinstance(value, int) or value < least:
+        raise BadParameter(f"{name} is {value!r}: it must be a whole number from {least}.")

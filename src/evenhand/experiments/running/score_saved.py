@@ -1,0 +1,83 @@
+"""The score of what was saved: a policy that was trained, or a run as far as it came."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+from typing import Any
+
+import jax
+import numpy as np
+
+from evenhand._util.tensor_files import kind_of
+from evenhand.experiments.running.reference_scores import Yardstick, yardstick
+from evenhand.experiments.running.run_spec import RunSpec, spec_in
+from evenhand.experiments.running.runs import load_run, restore
+from evenhand.learn.policies.policy_files import load_policies
+from evenhand.planning import regret
+
+
+@dataclass(frozen=True)
+class SavedScore:
+    """What each seed of a file scores, next to the optimum and to acting at random."""
+
+    spec: RunSpec
+    steps: int
+    scores: list[float]
+    against: Yardstick
+    details: dict[str, Any]  # of sampled scores: how many episodes, and what else they measured
+
+    def to_json(self) -> dict[str, Any]:
+        about = self.spec.to_json()
+        answer = {name: about[name] for name in ("method", "recipe", "seeds", "memory", "proposal")}
+        answer |= {"steps": self.steps, "scores": self.scores, **self.details}
+        best, least = self.against.optimum, self.against.random
+        answer |= {"optimum": best, "random": least}
+        if best is not None:
+            pairs = [regret(score, best, least) for score in self.scores]
+            answer |= {"regret": [p[0] for p in pairs], "share_of_the_way": [p[1] for p in pairs]}
+        return answer
+
+
+def is_policy(path: str | os.PathLike[str]) -> bool:
+    """Whether a file holds the policies of networks, rather than a run."""
+    return kind_of(path) == "policy"
+
+
+def score_saved(path: str | os.PathLike[str], seed: int = 0, episodes: int = 1000) -> SavedScore:
+    """Score the greedy policy of each seed in a file.
+
+    Args:
+        path: A policy or run that `evenhand train` or `compare` wrote.
+        seed: Of the episodes that are drawn (networks).
+        episodes: How many greedy episodes a score is the mean of (networks). Tables have an exact
+            score.
+    """
+    return (_score_policy if is_policy(path) else _score_run)(path, seed, episodes)
+
+
+def _score_policy(path: str | os.PathLike[str], seed: int, episodes: int) -> SavedScore:
+    saved = load_policies(path)
+    spec = spec_in(saved.header, path)
+    found = jax.device_get(saved.evaluate(seed, episodes))
+    details = {
+        "episodes": episodes,
+        "kept": found.kept.tolist(),
+        "achieved": found.achieved.tolist(),
+    }
+    against = yardstick(spec.environment)
+    return SavedScore(spec, spec.steps, found.score.tolist(), against, details)
+
+
+def _score_run(path: str | os.PathLike[str], seed: int, episodes: int) -> SavedScore:
+    run = load_run(path)
+    agent = run.spec.build()
+    more = {"episodes": episodes} if run.spec.deep else {}
+    learners = restore(agent, run).learners
+    if run.spec.deep:
+        keys = jax.random.split(jax.random.key(seed), len(run.spec.seeds))
+        learners = learners._replace(key=keys)
+    found = jax.device_get(agent.evaluate(learners, **more))
+    scores = np.asarray(found.score, dtype=float).tolist()
+    steps = len(run.scores) * run.spec.every
+    return SavedScore(run.spec, steps, scores, yardstick(run.spec.environment), {})
