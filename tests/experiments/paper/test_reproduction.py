@@ -10,7 +10,7 @@ from typer.testing import CliRunner
 from evenhand.cli.app import app
 from evenhand.experiments.paper import reproduction
 from evenhand.experiments.paper.figure_1 import audits, check
-from evenhand.experiments.paper.figures import FIGURES, Figure, Part
+from evenhand.experiments.paper.figures import FIGURES, Figure, FigurePart
 from evenhand.experiments.paper.reproduction import Remaining, Reproduction
 from evenhand.experiments.paper.theorems import THEOREMS
 from evenhand.report.html.pages.reproduction_page import reproduction_page, to_markdown
@@ -46,8 +46,8 @@ def small(monkeypatch):
     """One small figure in place of the paper's."""
     shop = FIGURES["tabular"].environment
     parts = {
-        "paper": Part("paper", ("fairqcm", "full", "min", "reset"), 2000),
-        "best": Part("best", ("fairqcm",), 2000),
+        "paper": FigurePart("paper", ("fairqcm", "full", "min", "reset"), 2000),
+        "best": FigurePart("best", ("fairqcm",), 2000),
     }
     monkeypatch.setitem(FIGURES, "tabular", Figure("Small", shop, False, parts))
     monkeypatch.setattr(reproduction, "ALL", ("tabular",))
