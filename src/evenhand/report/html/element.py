@@ -99,6 +99,15 @@ def name_of(name: str) -> Markup:
     )
 
 
+def labelled_list(rows: Iterable[tuple[Child, Child]]) -> Markup:
+    """Pairs of a label and what it labels."""
+    pairs = (
+        element("div", None, element("dt", None, label), element("dd", None, words))
+        for label, words in rows
+    )
+    return element("dl", {"class": "made"}, pairs)
+
+
 def table(
     caption: Child,
     columns: Iterable[Child],

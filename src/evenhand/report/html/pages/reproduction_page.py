@@ -8,7 +8,15 @@ from typing import TYPE_CHECKING, Any
 
 from evenhand.experiments.paper.claims import FEWEST_SEEDS, Finding
 from evenhand.experiments.paper.figures import FIGURES, folder_of
-from evenhand.report.html.element import Child, Markup, element, figure_of, joined, table
+from evenhand.report.html.element import (
+    Child,
+    Markup,
+    element,
+    figure_of,
+    joined,
+    labelled_list,
+    table,
+)
 from evenhand.report.html.pages.learning_page import Curves, both_figures, summary_table
 from evenhand.report.html.sections.over_time import unfairness_by_time
 from evenhand.report.html.template import PageSection, page
@@ -148,7 +156,7 @@ def _figure(found: Reproduction, name: str, curves: Curves) -> Markup:
 def _made(found: Reproduction) -> Markup:
     about = found.about
     quick = " --quick" if about["quick"] else ""
-    rows: list[tuple[str, Child]] = [
+    rows: list[tuple[Child, Child]] = [
         (
             "Command",
             element("code", None, f"evenhand reproduce all --seeds {about['seeds']}{quick}"),
@@ -168,14 +176,7 @@ def _made(found: Reproduction) -> Markup:
         ),
         ("All numbers", element("a", {"href": "all.json"}, "all.json")),
     ]
-    return element(
-        "dl",
-        {"class": "made"},
-        (
-            element("div", None, element("dt", None, what), element("dd", None, words))
-            for what, words in rows
-        ),
-    )
+    return labelled_list(rows)
 
 
 def to_markdown(found: Reproduction) -> str:

@@ -6,7 +6,14 @@ import datetime
 from collections.abc import Sequence
 
 from evenhand.auditing.answer.answer import Answer
-from evenhand.report.html.element import Child, Markup, element, figure_of, joined
+from evenhand.report.html.element import (
+    Child,
+    Markup,
+    element,
+    figure_of,
+    joined,
+    labelled_list,
+)
 from evenhand.report.html.page_data import is_rounded, kept_assessments
 
 SHEETS = (
@@ -19,7 +26,7 @@ SHEETS = (
 def how_made(answers: Sequence[Answer], made: datetime.datetime | None) -> Markup:
     """Command, version, time, and the fingerprints of the input and of what was judged."""
     first = answers[0].origin
-    rows: list[tuple[Child, ...]] = []
+    rows: list[tuple[Child, Child]] = []
     if "command" in first:
         rows.append(("Command", element("code", None, first["command"])))
     rows.append(("Version", f"evenhand {first.get('version', '')}"))
@@ -28,16 +35,12 @@ def how_made(answers: Sequence[Answer], made: datetime.datetime | None) -> Marku
         rows.append(("Time", f"{moment:%Y-%m-%d %H:%M:%S} UTC"))
     for answer in answers:
         rows += _input(answer)
-    pairs = (
-        element("div", None, element("dt", None, what), element("dd", None, words))
-        for what, words in rows
-    )
-    return joined((element("dl", {"class": "made"}, pairs), downloads(answers)))
+    return joined((labelled_list(rows), downloads(answers)))
 
 
-def _input(answer: Answer) -> list[tuple[Child, ...]]:
+def _input(answer: Answer) -> list[tuple[Child, Child]]:
     origin = answer.origin
-    rows: list[tuple[Child, ...]] = []
+    rows: list[tuple[Child, Child]] = []
     for file in origin.get("files", ()):
         digest = element("code", None, file["sha256"] or "not computed: a large file")
         words = (element("code", None, file["path"]), ", ", figure_of(file["bytes"]), " bytes")
