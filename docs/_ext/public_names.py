@@ -19,6 +19,7 @@ from typing import Any
 from sphinx.util import logging
 
 PLACE = re.compile(r"<!-- names of: (.*?) -->", re.S)
+LISTS = {"Args:", "Attributes:", "Raises:"}  # sections with an indented entry for each name
 log = logging.getLogger(__name__)
 
 
@@ -99,9 +100,9 @@ def _first_line(module: ModuleType) -> list[str]:
 
 
 def _as_prose(app: Any, what: str, name: str, thing: Any, options: Any, lines: list[str]) -> None:
-    """Docstrings are plain text with `code` and examples; nothing else in them is markup."""
+    """Docstrings are plain text with `code`, argument lists and examples, and no other markup."""
     prose, in_example = [], False
-    for line in lines:
+    for line in _with_lists(lines):
         in_example = line.lstrip().startswith(">>>") or (in_example and bool(line.strip()))
         if in_example:
             prose.append(line)
@@ -112,6 +113,26 @@ def _as_prose(app: Any, what: str, name: str, thing: Any, options: Any, lines: l
             mixed = [piece for pair in zip(text, [*code, ""], strict=False) for piece in pair]
             prose.append("".join(mixed) if len(pieces) % 2 else line.replace("`", r"\`"))
     lines[:] = prose
+
+
+def _with_lists(lines: list[str]) -> Iterator[str]:
+    """Sections such as `Args:` as lists with an entry for each name."""
+    in_list = False
+    for line in lines:
+        depth = len(line) - len(line.lstrip())
+        if line.strip() in LISTS:
+            in_list = True
+            yield from ("", f"{line.strip()}", "")
+        elif in_list and line.strip() and depth == 0:
+            in_list = False
+            yield from ("", line)
+        elif in_list and depth == 4:
+            name, _, words = line.strip().partition(": ")
+            yield f"- `{name}`: {words}"
+        elif in_list and line.strip():
+            yield f"  {line.strip()}"
+        else:
+            yield line
 
 
 def _without_a_word(

@@ -28,9 +28,9 @@ def report(found: Answer | LogComparison, made: datetime.datetime | None = None)
     """The page of an audit, as the bytes of an HTML file that opens offline.
 
     Args:
-        found: what `audit` found in one log, or `compare` in two.
-        made: when the page was made, to be shown on it; by default no time is shown, and the same
-            audit gives the same bytes.
+        found: The answer of `audit`, or the comparison of two logs by `compare`.
+        made: The time to show as the time at which the page was made. By default no time is shown,
+            and the same audit gives the same bytes.
 
     >>> import pandas as pd
     >>> from evenhand.auditing import audit
