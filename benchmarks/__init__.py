@@ -1,1 +1,1 @@
-"""Benchmarks: `make bench`. Speed is told as a ratio within one run, for machines are noisy."""
+"""Benchmarks: `make bench`. Speed is a ratio within one run, because machines are noisy."""

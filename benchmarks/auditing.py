@@ -1,7 +1,7 @@
-"""Audits of long logs, next to the plain query that makes the same status matrix.
+"""Audits of long logs, compared with the plain query that computes the same status matrix.
 
-Each is run in a process of its own, so that its peak memory is its own. The logs are made in a
-temporary folder and removed. `EVENHAND_ROWS` makes them smaller for a quick look.
+Each runs in a process of its own, to measure its own peak memory. The logs are made in a temporary
+folder and removed. `EVENHAND_ROWS` makes them smaller for a quick look.
 """
 
 from __future__ import annotations
@@ -54,11 +54,11 @@ def main() -> None:
 
 
 def _monthly(path: Path) -> None:
-    _make(LONG, path, ROWS)
+    make_log(LONG, path, ROWS)
     mapped = ["--stakeholder", "who", "--time", "moment", "--amount", "amount"]
     argv = ["evenhand", "audit", str(path), *mapped, "--every", "month"]
     plain, audit = [], []
-    for _ in range(3):  # in turn, so that both see the same neighbours on the machine
+    for _ in range(3):  # alternating, so that other load affects both
         plain.append(_run(PLAIN.format(path=str(path))))
         audit.append(_run(AUDIT.format(argv=argv)))
     (before, _), (after, memory) = min(plain), min(audit)
@@ -71,7 +71,7 @@ def _monthly(path: Path) -> None:
 
 
 def _anytime(path: Path) -> None:
-    _make(ANYTIME, path, EVENTS)
+    make_log(ANYTIME, path, EVENTS)
     mapped = ["--stakeholder", "who", "--time", "moment", "--amount", "amount"]
     argv = ["evenhand", "audit", str(path), *mapped, "--each-event"]
     seconds, memory = _run(AUDIT.format(argv=argv))
@@ -83,7 +83,7 @@ def _anytime(path: Path) -> None:
 
 def _real() -> None:
     if not REAL.exists():
-        print("the real log is not here")
+        print("the real log is not available")
         return
     mapped = ["--stakeholder", "location", "--time", "date", "--amount", "total_distributed"]
     argv = ["evenhand", "audit", str(REAL), *mapped, "--cumulative", "--every", "month"]
@@ -91,14 +91,14 @@ def _real() -> None:
     print(f"the real log, from the shell: {seconds:.2f} s and {memory:.2f} GB")
 
 
-def _make(query: str, path: Path, rows: int) -> None:
+def make_log(query: str, path: Path, rows: int) -> None:
     import duckdb
 
     duckdb.connect().execute(query.format(rows=rows, path=path))
 
 
 def _run(code: str) -> tuple[float, float]:
-    """Seconds, and the peak of memory in GB, of a Python process."""
+    """Seconds and peak memory in GB of a Python process."""
     measure = (
         "import resource, sys\n"
         f"try:\n    exec({code!r})\n"

@@ -1,5 +1,5 @@
 """Deep learning, the paper's recipe: ten-seed jobs on all cores, compilation included, evaluated as
-the scripts do it (one greedy episode after each training episode), next to the scripts' seconds.
+in the scripts (one greedy episode after each training episode), compared with the scripts' times.
 
 A job is run for a tenth of its episodes and extrapolated: start and compilation are counted once,
 the rest ten times.
@@ -14,8 +14,8 @@ import sys
 import time
 
 SEEDS, EPISODES, MEASURED = 10, 1000, 100
-# Environment, horizon, method, the scripts' seconds a seed on one core of such a machine, and how
-# many times their throughput is wanted.
+# Environment, horizon, method, the scripts' seconds per seed on one core of such a machine, and the
+# target as a multiple of their throughput.
 JOBS = (
     ("doughnuts", 100, "fairqcm", 342, 6),
     ("doughnuts", 100, "full", 115, 25),
@@ -61,8 +61,8 @@ print(max(once() for _ in range(5)))
 
 
 def limit() -> float:
-    """Multiplications and additions a second of one core, in a large product of matrices."""
-    # In a process of its own: NumPy decides how many threads it multiplies with as it is imported.
+    """Multiplications and additions per second of one core, in a large matrix product."""
+    # In a process of its own: NumPy chooses its number of threads when it is imported.
     alone = os.environ | {"OPENBLAS_NUM_THREADS": "1"}
     found = subprocess.run(
         [sys.executable, "-c", PRODUCT], env=alone, check=True, capture_output=True
@@ -71,14 +71,14 @@ def limit() -> float:
 
 
 def arithmetic(environment: str, method: str) -> float:
-    """Multiplications and additions of one update of one seed: forward, and back for weights."""
+    """Multiplications and additions of one update of one seed, forward and backward."""
     from evenhand.envs import ENVIRONMENTS
     from evenhand.experiments.recipes.deep_recipes import deep_learner
 
     agent = deep_learner(ENVIRONMENTS.get(environment)(), method, "paper")
     sizes = [agent.layout.size, *agent.network.hidden, agent.problem.environment.num_actions]
     layers = [a * b for a, b in itertools.pairwise(sizes)]
-    # Back: every layer's weights, and every layer's inputs but the first's.
+    # Backward: the weights of every layer, and the inputs of every layer except the first.
     return 2 * agent.batch * (2 * sum(layers) + sum(layers[1:]))
 
 
@@ -87,12 +87,12 @@ def main() -> None:
 
     peak, number = limit(), len(cores())
     print(f"{SEEDS} seeds of {EPISODES} episodes on {number} cores, from {MEASURED} episodes;")
-    print(f"a large product of matrices runs at {peak / 1e9:.0f} GFLOP/s on one core")
-    for environment, horizon, method, reference, wanted in JOBS:
+    print(f"a large matrix product runs at {peak / 1e9:.0f} GFLOP/s on one core")
+    for environment, horizon, method, reference, target in JOBS:
         took, learning = job(environment, horizon, method)
         times = SEEDS * reference / took
         line = f"{environment} {method}: {took:.0f} s; the scripts {SEEDS * reference:,} s on one "
-        line += f"core: {times:.1f} times (wanted: {wanted})"
+        line += f"core: {times:.1f} times (target: {target})"
         if method != "rnn":
             work = arithmetic(environment, method) * horizon * EPISODES * SEEDS
             line += f"; updates at {work / learning / peak / number:.0%} of that limit"

@@ -1,7 +1,7 @@
-"""The monthly audit of a long log on Spark (two cores of this machine), next to DuckDB.
+"""The monthly audit of a long log on Spark (two cores of this machine), compared with DuckDB.
 
-Each runs in a process of its own on the same Parquet file; the time of Spark's start is told
-apart. Shuffle bytes are those of Spark's own event log. `EVENHAND_ROWS` makes the log smaller.
+Each runs in a process of its own on the same Parquet file; Spark's start-up time is reported
+separately. Shuffle bytes are from Spark's own event log. `EVENHAND_ROWS` makes the log smaller.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ import sys
 import tempfile
 from pathlib import Path
 
-from benchmarks.auditing import LONG, _make
+from benchmarks.auditing import LONG, make_log
 
 ROWS = int(os.environ.get("EVENHAND_ROWS", 50_000_000))
 CORES = 2
@@ -52,29 +52,32 @@ def main() -> None:
     with tempfile.TemporaryDirectory(prefix="evenhand-bench-") as name:
         folder = Path(name)
         path = folder / "long.parquet"
-        _make(LONG, path, ROWS)
+        make_log(LONG, path, ROWS)
         size = path.stat().st_size
         print(f"{ROWS:,} rows, {STAKEHOLDERS} stakeholders, five years: {size / 1e6:,.0f} MB")
         _, duckdb, *_, score, digest = _run(path, None)
-        _tell("DuckDB", 0.0, duckdb)
+        _print_rate("DuckDB", 0.0, duckdb)
         (folder / "events").mkdir()
         starting, spark, memory, other, same = _run(path, folder / "events")
-        _tell("Spark", starting, spark)
+        _print_rate("Spark", starting, spark)
         assert abs(score - other) <= 1e-9 * abs(score)
         moved, spilled = _shuffled(folder / "events")
+        digests = (
+            "the same digest" if digest == same else "different digests (sums in another order)"
+        )
         print(
             f"Spark takes {spark / duckdb:.1f} times as long as DuckDB; it shuffled "
-            f"{moved / 1e6:.2f} MB ({moved / ROWS:.3f} bytes a row), spilled {spilled / 1e6:.2f} "
-            f"MB; the driver's Python took {memory:.2f} GB at most; "
-            f"{'the same digest' if digest == same else 'another digest (sums in another order)'}",
+            f"{moved / 1e6:.2f} MB ({moved / ROWS:.3f} bytes per row), spilled {spilled / 1e6:.2f} "
+            f"MB; the driver's Python needed at most {memory:.2f} GB; "
+            f"{digests}",
             flush=True,
         )
 
 
-def _tell(name: str, starting: float, seconds: float) -> None:
+def _print_rate(name: str, starting: float, seconds: float) -> None:
     start = f" after {starting:.1f} s to start" if starting else ""
     rate = ROWS / seconds / CORES
-    print(f"{name}: {seconds:.1f} s{start}, {rate:,.0f} rows a second a core", flush=True)
+    print(f"{name}: {seconds:.1f} s{start}, {rate:,.0f} rows per second and core", flush=True)
 
 
 def _run(path: Path, events: Path | None) -> list:
@@ -90,7 +93,7 @@ def _run(path: Path, events: Path | None) -> list:
 
 
 def _shuffled(folder: Path) -> tuple[int, int]:
-    """Bytes written to be shuffled, and spilled to disk, over all tasks."""
+    """Bytes shuffled, and bytes spilled to disk, over all tasks."""
     moved = spilled = 0
     for log in (path for path in folder.rglob("*") if path.is_file()):
         for line in log.read_text(errors="replace").splitlines():

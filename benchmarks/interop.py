@@ -1,6 +1,6 @@
-"""The bridges: SB3's DQN plain and with imagined experience, our host loop, our compiled loop.
+"""SB3's DQN without and with imagined experience, our host loop, our compiled loop.
 
-Run it alone for the costs: the scores do not depend on what else the machine does.
+For correct times run it on an idle machine; the scores do not depend on other load.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ def wrapped(settings: dict[str, Any]) -> Any:
 
 
 def sb3(seed: int, imagines: bool, steps: int, settings: dict[str, Any]) -> tuple[Any, float]:
-    """A trained model, and the seconds that a step took once learning had begun."""
+    """A trained model, and the seconds per step after learning has started."""
     from stable_baselines3 import DQN
 
     from evenhand.interop import fairness_of
@@ -54,7 +54,7 @@ def sb3(seed: int, imagines: bool, steps: int, settings: dict[str, Any]) -> tupl
         policy_kwargs={"net_arch": list(HIDDEN)},
         **more,
     )
-    model.learn(300)  # what is compiled is compiled here
+    model.learn(300)  # includes compilation
     started = time.perf_counter()
     model.learn(steps - 300, reset_num_timesteps=False)
     return model, (time.perf_counter() - started) / (steps - 300)
@@ -69,11 +69,11 @@ def score(model: Any, settings: dict[str, Any]) -> float:
 
 
 def counterfactuals() -> None:
-    """The wrapped doughnuts: score at equal steps, and what a step costs."""
+    """The wrapped doughnuts: the score at equal steps, and the time per step."""
     from evenhand._util.bootstrap import bootstrap_interval
 
     found: dict[bool, list[tuple[float, float]]] = {False: [], True: []}
-    for seed in range(SEEDS):  # in turn, so that both have the same share of a busy machine
+    for seed in range(SEEDS):  # alternating, so that other load affects both
         for imagines in found:
             model, seconds = sb3(seed, imagines, STEPS, SHOP)
             found[imagines].append((score(model, SHOP), seconds))
@@ -85,10 +85,10 @@ def counterfactuals() -> None:
         name = "imagining" if imagines else "plain"
         print(
             f"SB3 DQN {name}: score {scores.mean():.1f} (95 % {low:.1f} to {high:.1f}) after "
-            f"{STEPS:,} steps, {SEEDS} seeds; {1e3 * costs[imagines]:.2f} ms a step",
+            f"{STEPS:,} steps, {SEEDS} seeds; {1e3 * costs[imagines]:.2f} ms per step",
             flush=True,
         )
-    print(f"cost of imagining: {costs[True] / costs[False]:.2f} times plain (wanted: at most 1.5)")
+    print(f"cost of imagining: {costs[True] / costs[False]:.2f} times plain (target: at most 1.5)")
 
 
 def host_agent(settings: dict[str, Any], seed: int, **more: Any) -> Any:
@@ -104,7 +104,7 @@ def host_agent(settings: dict[str, Any], seed: int, **more: Any) -> Any:
 
 
 def host_speed() -> None:
-    """Steps a second at equal batch and network, in one and the same environment."""
+    """Time per step at equal batch and network, in the same environment."""
     from evenhand.learn.proposals import Above
 
     rows = {}
@@ -117,8 +117,8 @@ def host_speed() -> None:
     _, plain = sb3(0, False, 2000, SHOP)
     for name, seconds in rows.items():
         print(
-            f"host loop {name}: {1e3 * seconds:.2f} ms a step, SB3 DQN {1e3 * plain:.2f} ms: "
-            f"{plain / seconds:.1f} times (wanted: 3)",
+            f"host loop {name}: {1e3 * seconds:.2f} ms per step, SB3 DQN {1e3 * plain:.2f} ms: "
+            f"{plain / seconds:.1f} times as fast (target: 3)",
             flush=True,
         )
 
@@ -166,7 +166,7 @@ def main() -> None:
     except ImportError:
         print("Stable-Baselines3 is not installed: make test-system installs it.")
         return
-    torch.set_num_threads(1)  # networks this small are no quicker on two
+    torch.set_num_threads(1)  # networks this small are not faster on two
     host_speed()
     counterfactuals()
 

@@ -1,4 +1,4 @@
-"""Events a second through `evenhand monitor`, with 50 stakeholders, from the shell."""
+"""Events per second through `evenhand monitor`, with 50 stakeholders, from the shell."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ import numpy as np
 EVENTS = 500_000
 NAMES = [f"ward {k}" for k in range(50)]
 RUNS = {
-    "every hour of the day (24 assessments a day)": ["--every", "3600"],
+    "every hour (24 assessments per day)": ["--every", "3600"],
     "every day": ["--every", "day"],
     "each event": ["--each-event"],
     "each event, with ids and a saved state": ["--each-event", "--id", "id", "--state", "{state}"],
@@ -31,7 +31,7 @@ def main() -> None:
             seconds, start = _run(path, chosen), _run(Path("/dev/null"), chosen)
             rate = EVENTS / (seconds - start)
             print(
-                f"{name}: {rate:,.0f} events a second ({EVENTS:,} in {seconds:.2f} s, of which "
+                f"{name}: {rate:,.0f} events per second ({EVENTS:,} in {seconds:.2f} s, of which "
                 f"{start:.2f} s to start)",
                 flush=True,
             )

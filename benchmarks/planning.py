@@ -1,6 +1,6 @@
 """The exact optimum: how long it takes, how much memory, and how both grow.
 
-Each problem is planned in a process of its own, so that its peak memory is its own.
+Each problem is planned in a process of its own, to measure its own peak memory.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ import sys
 import time
 
 PROBLEMS = {
-    "doughnuts n=3 T=12 (from the shell, all told)": "shell",
+    "doughnuts n=3 T=12 (from the shell, start-up included)": "shell",
     "doughnuts n=5 T=100": "Doughnuts(5, 100, 0.8)",
     "lending T=40": "Lending()",
     "balanced unfairness n=3 T=8": "balanced",
@@ -23,7 +23,7 @@ SHELL = ("plan", "doughnuts", "--stakeholders", "3", "--horizon", "12", "--json"
 
 
 def measure(name: str) -> None:
-    """Plan one problem and print what it took."""
+    """Plan one problem and print its time and memory."""
     from evenhand import BalancedUnfairness, FairnessScheme
     from evenhand.envs import Doughnuts, Lending
     from evenhand.memory.memory import Full, GroupDifference
@@ -35,7 +35,6 @@ def measure(name: str) -> None:
         world = Doughnuts(3, 8, 0.8, wasted=None)
         problem, use_memory = Problem(world, scheme, augment_with_score=True), False
     else:
-        # The names in PROBLEMS are code of ours, never a user's.
         kind, arguments = PROBLEMS[name].split("(")
         numbers = [float(part) for part in arguments.rstrip(")").split(",") if part.strip()]
         if kind == "Doughnuts":

@@ -1,7 +1,7 @@
-"""How long a report takes on top of its audit, how large it is, and how soon a browser has it.
+"""How long a report takes in addition to its audit, its size, and the time until it is drawn.
 
-From the shell, with and without `--out`; the difference is what the page costs, all imports
-included. The browser is the system's chromium, headless, where it and playwright are there.
+From the shell, with and without `--out`; the difference is the time of the page, all imports
+included. The browser is the system's chromium, headless, if it and playwright are installed.
 """
 
 from __future__ import annotations
@@ -15,7 +15,8 @@ from pathlib import Path
 
 import numpy as np
 
-REAL = Path(__file__).parents[2] / "shared" / "data" / "us_state_vaccinations.csv"
+from benchmarks.auditing import REAL
+
 REAL_OPTIONS = [
     *("--stakeholder", "location", "--time", "date", "--amount", "total_distributed"),
     *("--cumulative", "--exclude", "United States", "--every", "week"),
@@ -62,7 +63,7 @@ def _seconds(command: list[str]) -> float:
 
 
 def _browser(path: Path) -> str:
-    """When everything on the page is drawn and answers, since the navigation began."""
+    """Time from the start of navigation until everything is drawn and responds."""
     try:
         from playwright.sync_api import sync_playwright
     except ImportError:

@@ -1,9 +1,9 @@
-"""Section 6: how fast random rollouts run, next to a plain Python loop of the same environment.
+"""Section 6: the speed of random rollouts, compared with a plain Python loop.
 
 The compiled side is the library's own `rollouts`, with nothing special for the benchmark: every
-step draws presence and action, updates the Full memory and pays the welfare or the override. The
-plain side is the environment as one would write it for Gymnasium, with the same memory and pay.
-Both run in a process of their own that is held to one core.
+step draws presence and action, updates the Full memory and computes the reward (the welfare or the
+override). The plain side is the environment as one would write it for Gymnasium, with the same
+memory and reward. Both run in a process of their own that is pinned to one core.
 """
 
 from __future__ import annotations
@@ -19,13 +19,13 @@ from typing import Any
 import gymnasium
 import numpy as np
 
-RUNS = 4096  # side by side: enough for the work of a step to outweigh the step's own overhead
+RUNS = 4096  # in parallel: enough that the work of a step outweighs its overhead
 REPEATS = 20
 PLAIN_EPISODES = 100
 
 
 def main() -> None:
-    """One line an environment, measured in a subprocess on one core."""
+    """One line per environment, measured in a subprocess on one core."""
     flags = f"{os.environ.get('XLA_FLAGS', '')} --xla_cpu_multi_thread_eigen=false".strip()
     settings = {**os.environ, "XLA_FLAGS": flags, "OMP_NUM_THREADS": "1", "JAX_PLATFORMS": "cpu"}
     subprocess.run([sys.executable, __file__, "--one-core"], env=settings, check=True)
@@ -48,7 +48,7 @@ def measure() -> None:
         compiled, compiling, score = compiled_speed(env, memory, welfare)
         looped, plain_score = plain_speed(plain, env.horizon)
         print(
-            f"{name}: {compiled / 1e6:.2f} million steps a second on one core, compiled in "
+            f"{name}: {compiled / 1e6:.2f} million steps per second on one core, compiled in "
             f"{compiling:.1f} s; plain Python loop {looped / 1e6:.3f} million "
             f"({compiled / looped:.0f} times slower); mean score {score:.1f} and "
             f"{plain_score:.1f}",
@@ -57,7 +57,7 @@ def measure() -> None:
 
 
 def compiled_speed(env: Any, memory: Any, welfare: Any) -> tuple[float, float, float]:
-    """Steps a second (the best of a few), seconds to compile, and the mean score."""
+    """Steps per second (the best of several runs), seconds to compile, and the mean score."""
     import jax
     import jax.numpy as jnp
 
@@ -69,8 +69,8 @@ def compiled_speed(env: Any, memory: Any, welfare: Any) -> tuple[float, float, f
     def mean_score(key: Any) -> Any:
         runs = rollouts(env, act, memory, key, RUNS)
         override = runs.steps.override
-        pay = jnp.where(override.applies, override.value, welfare(runs.memories))
-        return pay.sum() / RUNS
+        rewards = jnp.where(override.applies, override.value, welfare(runs.memories))
+        return rewards.sum() / RUNS
 
     keys = jax.random.split(jax.random.key(0), REPEATS)
     first, score = _timed(lambda: mean_score(keys[0]).block_until_ready())
@@ -79,7 +79,7 @@ def compiled_speed(env: Any, memory: Any, welfare: Any) -> tuple[float, float, f
 
 
 def plain_speed(env: gymnasium.Env, horizon: int) -> tuple[float, float]:
-    """Steps a second of a Python loop with random actions, and the mean score."""
+    """Steps per second of a Python loop with random actions, and the mean score."""
 
     def episodes() -> float:
         rng = np.random.default_rng(1)
@@ -89,8 +89,8 @@ def plain_speed(env: gymnasium.Env, horizon: int) -> tuple[float, float]:
             env.reset()
             ended = False
             while not ended:
-                _, pay, ended, _, _ = env.step(int(rng.integers(env.action_space.n)))
-                total += pay
+                _, reward, ended, _, _ = env.step(int(rng.integers(env.action_space.n)))
+                total += reward
         return total / PLAIN_EPISODES
 
     timings = [_timed(episodes) for _ in range(3)]
@@ -111,12 +111,12 @@ class PlainDoughnuts(gymnasium.Env):
         return self._see(), {}
 
     def step(self, action: int) -> tuple[Any, float, bool, bool, dict]:
-        pay = 0.0
+        reward = 0.0
         if self.present[action]:
             self.counts[action] += 1
-            pay = float(np.log(self.counts + 1).sum())
+            reward = float(np.log(self.counts + 1).sum())
         self.time += 1
-        return self._see(), pay, self.time == self.horizon, False, {}
+        return self._see(), reward, self.time == self.horizon, False, {}
 
     def _see(self) -> np.ndarray:
         self.present = self.np_random.random(len(self.presence)) < self.presence
@@ -139,19 +139,19 @@ class PlainLending(gymnasium.Env):
         return self._see(), {}
 
     def step(self, action: int) -> tuple[Any, float, bool, bool, dict]:
-        pay = -float(self.horizon)
+        reward = -float(self.horizon)
         if self.applies[action]:
             credit = 0.2 + 0.1 * self.level[action]
             change = 1 if self.np_random.random() < credit else -1
             self.level[action] = min(max(self.level[action] + change, 0), 7)
             self.profit += change
             self.loans[self.group[action]] += 1
-            pay = -abs(float(self.loans[0] - self.loans[1]))
+            reward = -abs(float(self.loans[0] - self.loans[1]))
         self.time += 1
         ended = self.time == self.horizon
         if ended and self.profit < math.ceil(0.1 * self.horizon):
-            pay = -10.0 * self.horizon
-        return self._see(), pay, ended, False, {}
+            reward = -10.0 * self.horizon
+        return self._see(), reward, ended, False, {}
 
     def _see(self) -> np.ndarray:
         self.applies = self.np_random.random(len(self.applying)) < self.applying

@@ -1,8 +1,8 @@
-"""Anytime log-Nash over 10 million decisions and 5 stakeholders, against the definition as a loop.
+"""Anytime log-Nash over 10 million decisions, compared with the definition as a loop.
 
-Two loops, each extrapolated from 100 thousand decisions: the definition in the package's own
-objects, one U and one W after the other; and the barest loop that computes the same number, with
-no objects and floats alone. The second is what a hand-written script would do at best.
+Two loops, each extrapolated from 100 thousand decisions: the definition with the package's own
+objects, one U and one W per step; and the simplest loop that computes the same number, with floats
+and no objects. The second is the best that a hand-written script would do.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ DECISIONS, STAKEHOLDERS, LOOPED = 10_000_000, 5, 100_000
 
 
 def definition(trace: Trace) -> float:
-    """mean_t W(U(τ_t)), with U carried along as a fold."""
+    """mean_t W(U(τ_t)), with U as a fold."""
     status, welfare = Returns(), LogNash()
     state, total = status.init(trace.num_stakeholders), 0.0
     for step in trace.steps():
@@ -40,7 +40,7 @@ def bare_loop(trace: Trace) -> float:
 
 
 def seconds(work: Callable[[], float], repeats: int = 3) -> tuple[float, float]:
-    """The best of a few times, and the result."""
+    """The best of several times, and the result."""
     best = math.inf
     for _ in range(repeats):
         start = time.perf_counter()
@@ -60,7 +60,7 @@ def main() -> None:
     print(
         f"scheme.score, {DECISIONS:,} decisions: {ours:.2f} s, {ours / DECISIONS * 1e9:.0f} ns each"
     )
-    for name, loop in (("definition as a loop", definition), ("barest loop", bare_loop)):
+    for name, loop in (("definition as a loop", definition), ("simplest loop", bare_loop)):
         took, value = seconds(lambda loop=loop: loop(short))  # type: ignore[misc]
         assert math.isclose(value, check, rel_tol=1e-12), (value, check)
         whole = took * DECISIONS / LOOPED

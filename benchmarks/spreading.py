@@ -1,5 +1,5 @@
-"""Seeds spread over processes: two against one in the same run, on the same blocks (wanted: 1.7
-times), and the pieces of which the cost of a sweep is made: see docs/scale.md.
+"""Seeds distributed over processes: two processes compared with one in the same run, on the same
+blocks (target: 1.7 times), and the parts of the cost of a sweep: see docs/scale.md.
 """
 
 from __future__ import annotations
@@ -12,13 +12,13 @@ import tempfile
 import time
 from pathlib import Path
 
-WANTED = 1.7
-# A recurrent network on lending, the paper's recipe: long enough that starting does not decide.
+TARGET = 1.7
+# A recurrent network on lending, the paper's recipe: long enough that start-up does not matter.
 SEEDS, EPISODES = 10, 400
 
 
 def measure(workers: int) -> float:
-    """Seconds of the whole."""
+    """Seconds of the whole run."""
     from evenhand.envs import Lending
     from evenhand.experiments.running.blocks import block_files, train_in_blocks
     from evenhand.experiments.running.local_processes import LocalProcesses
@@ -37,7 +37,7 @@ def measure(workers: int) -> float:
     print(
         f"{workers} process{'es' if workers > 1 else ''}: {took:.1f} s; the slowest of "
         f"{len(files)} blocks compiled for {run.compile_seconds:.1f} s and learned for "
-        f"{run.seconds:.1f} s; {size / SEEDS / 1e6:.1f} MB a seed; "
+        f"{run.seconds:.1f} s; {size / SEEDS / 1e6:.1f} MB per seed; "
         f"each had {share:.0%} of a core",
         flush=True,
     )
@@ -45,14 +45,14 @@ def measure(workers: int) -> float:
 
 
 def _used() -> float:
-    """Processor seconds of the processes that have ended: much less than the time they took means
-    that others were using the cores, and then the ratio says nothing."""
+    """CPU seconds of the processes that have ended. If that is much less than the time they took,
+    other work was using the cores, and the ratio means nothing."""
     spent = resource.getrusage(resource.RUSAGE_CHILDREN)
     return spent.ru_utime + spent.ru_stime
 
 
 def start_up() -> float:
-    """Seconds until a process can begin to compile."""
+    """Seconds until a process can start to compile."""
     started = time.perf_counter()
     code = "import evenhand.experiments.running.compare_methods as c; c.build"
     subprocess.run([sys.executable, "-c", code], check=True)
@@ -60,7 +60,7 @@ def start_up() -> float:
 
 
 def on_ray() -> None:
-    """What a cluster of this machine takes to start, and an empty task on it."""
+    """The time to start a cluster on this machine, and that of an empty task on it."""
     os.environ |= {"RAY_USAGE_STATS_ENABLED": "0", "RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO": "0"}
     try:
         import ray
@@ -75,7 +75,7 @@ def on_ray() -> None:
     started = time.perf_counter()
     ray.get([nothing.remote() for _ in range(1000)])
     each = (time.perf_counter() - started) / 1000
-    print(f"Ray: {begun:.1f} s to start here, {each * 1e3:.2f} ms an empty task")
+    print(f"Ray: {begun:.1f} s to start here, {each * 1e3:.2f} ms per empty task")
     ray.shutdown()
 
 
@@ -84,7 +84,7 @@ def main() -> None:
     print(f"rnn on lending, {SEEDS} seeds of {EPISODES} episodes; load {load:.1f} before")
     print(f"a process is ready after {start_up():.1f} s")
     one, two = measure(1), measure(2)
-    print(f"two processes against one: {one / two:.2f} times (wanted: {WANTED})", flush=True)
+    print(f"two processes compared with one: {one / two:.2f} times (target: {TARGET})", flush=True)
     on_ray()
 
 

@@ -1,4 +1,4 @@
-"""How long a person waits for the first answer, next to a bare Python."""
+"""Start-up times, compared with bare Python."""
 
 from __future__ import annotations
 

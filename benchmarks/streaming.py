@@ -1,4 +1,4 @@
-"""A stream's cost a step does not depend on how many steps came before."""
+"""The cost per step of a stream does not depend on the number of steps before."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def main() -> None:
             streams[before] = scheme.stream(5)
             streams[before].extend(Trace(rewards=np.eye(5)[rng.integers(0, 5, before)]))
         costs = dict.fromkeys(streams, float("inf"))
-        for _ in range(10):  # in turn, so that both see the same neighbours on the machine
+        for _ in range(10):  # alternating, so that other load affects both
             for before, stream in streams.items():
                 start = time.perf_counter()
                 for row in rows:
@@ -42,6 +42,6 @@ def main() -> None:
                 costs[before] = min(costs[before], cost)
         early, late = costs.values()
         print(
-            f"{name}: {early:.1f} µs a step after 10^3 steps, {late:.1f} µs after 10^6 "
+            f"{name}: {early:.1f} µs per step after 10^3 steps, {late:.1f} µs after 10^6 "
             f"(ratio {late / early:.2f})"
         )

@@ -1,5 +1,5 @@
 """Tabular FairQCM, 10 seeds of 100,000 steps with evaluation, on one core, with and without
-compilation; next to Q-learning written as a plain Python loop over the same environment."""
+compilation; compared with Q-learning as a plain Python loop over the same environment."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ SEEDS, STEPS, LOOPED = 10, 100_000, 20_000
 
 
 def plain_loop(steps: int) -> float:
-    """FairQCM with the paper's numbers in plain Python dictionaries; seconds a step."""
+    """FairQCM with the paper's settings in plain Python dictionaries; seconds per step."""
     random.seed(0)
     q: dict = defaultdict(lambda: [0.0] * 3)
     epsilon: dict = defaultdict(lambda: 1.0)
@@ -61,11 +61,13 @@ def measure() -> None:
     total = time.perf_counter() - begun
     each = run.seconds / (STEPS * SEEDS) * 1e6
     print(f"FairQCM, {SEEDS} seeds of {STEPS:,} steps, 100 evaluations, one core:")
-    print(f"  {run.seconds:.2f} s after compilation ({each:.2f} µs a step a seed)")
+    print(f"  {run.seconds:.2f} s after compilation ({each:.2f} µs per step and seed)")
     print(f"  {total:.1f} s with compilation")
     plain = plain_loop(LOOPED) * 1e6
-    print(f"  a plain Python loop, not evaluated: {plain:.0f} µs a step ({plain / each:.0f} times)")
-    print(f"  the paper's script: 99 µs a step a seed on such a machine ({99 / each:.0f} times)")
+    print(
+        f"  a plain Python loop, not evaluated: {plain:.0f} µs per step ({plain / each:.0f} times)"
+    )
+    print(f"  the paper's script: 99 µs per step and seed on such a CPU ({99 / each:.0f} times)")
 
 
 def main() -> None:

@@ -1,4 +1,4 @@
-"""Three children share 24 doughnuts: turn taking, and taking turns by the dozen."""
+"""Three children share 24 doughnuts: one at a time in turns, or eight at a time."""
 
 import numpy as np
 

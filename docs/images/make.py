@@ -1,4 +1,4 @@
-"""The README's pictures, made by the product itself: `python docs/images/make.py REPRODUCED`.
+"""The README's pictures, made by evenhand itself: `python docs/images/make.py REPRODUCED`.
 
 REPRODUCED is the folder of `evenhand reproduce doughnuts`. Needs the `system` extra and chromium.
 """
@@ -31,7 +31,7 @@ def main(reproduced: Path) -> None:
         page.goto(report.as_uri())
         page.wait_for_selector("html[data-ready]")
         page.screenshot(path=HERE / "report-verdict.png")
-        page.locator("#who-when figure").screenshot(path=HERE / "report-who-when.png")
+        page.locator("#heatmap figure").screenshot(path=HERE / "report-heatmap.png")
         page.goto((reproduced / "doughnuts" / "chart.html").resolve().as_uri())
         page.wait_for_selector("html[data-drawn]")
         page.locator("#verdict .pair").screenshot(path=HERE / "learning.png")

@@ -36,7 +36,7 @@ def test_demo_tells_the_whole_story_on_one_page(tmp_path):
     assert min(told["learned"]["fairqcm"]) > max(told["learned"]["full"])
     assert page.stat().st_size < 2_000_000
     text = page.read_text()
-    assert "Equal at the end, unfair on the way" in text
+    assert "Equal at the end, unfair before" in text
     assert text.count('<section id="') == 5
 
 

@@ -1,4 +1,4 @@
-"""Pages in a real browser: they open from disk with the network off, and show what they should."""
+"""Pages in a real browser: they open from disk without network, and show what they should."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ SHOP = Doughnuts(num_stakeholders=2, horizon=3, presence=0.8)
 
 
 def visit(browser, page_bytes, tmp_path, width=1200):
-    """Open a page from disk; what it asked for, what it complained of, and the page."""
+    """Open a page from disk: the page, its requests and its error messages."""
     path = tmp_path / "page.html"
     path.write_bytes(page_bytes)
     context = browser.new_context(offline=True, viewport={"width": width, "height": 600})
@@ -75,7 +75,7 @@ def test_the_demo_opens_offline_and_is_drawn(browser, story, tmp_path, width):
     page.wait_for_selector("html[data-drawn][data-ready]")
     assert (requests, complaints) == ([], [])
     charts = page.locator(".plot")
-    assert charts.count() >= 7  # shipments twice, spread, heatmap, a story's two, learning
+    assert charts.count() >= 7  # shipments twice, spread, heatmap, two of a stakeholder, learning
     assert page.locator(".plot svg").count() == charts.count()
     overflow = page.evaluate("document.documentElement.scrollWidth - innerWidth")
     assert overflow <= 0

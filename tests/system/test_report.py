@@ -12,7 +12,7 @@ import pytest
 from evenhand._util.wording import format_number
 from evenhand.auditing import audit, compare
 from evenhand.report import report
-from evenhand.report.html.page_data import classes
+from evenhand.report.html.page_data import class_bounds
 from places import VACCINATIONS
 
 pytestmark = pytest.mark.system
@@ -36,7 +36,7 @@ HOSTILE = (
 
 
 class Visit:
-    """A page opened from disk with the network off; what it asked for and complained of."""
+    """A page opened from disk without network; its requests and error messages."""
 
     def __init__(self, browser, path, width=1200, **options):
         size = {"width": width, "height": 900}
@@ -147,9 +147,9 @@ def test_two_logs_share_a_page(pair, visit):
     opened = visit(path)
     text = opened.page.inner_text("#verdict")
     assert found.verdict in text
-    assert opened.page.locator("#over-time [data-kind=course] svg").count() == 1
+    assert opened.page.locator("#over-time [data-kind=welfare] svg").count() == 1
     assert opened.page.locator("[data-kind=heatmap] svg").count() == 2
-    cells = opened.page.inner_text("#turns table")
+    cells = opened.page.inner_text("#questions table")
     assert "≠ equal" in cells
     assert "log 2" in cells
     opened.page.fill("#search1", "A")
@@ -189,18 +189,18 @@ def test_order_hover_and_click(plain, visit):
     names.nth(4).click()
     page.wait_for_timeout(300)
     assert page.inner_text("#story0 .who") == by_final[4].name
-    page.locator("#who-when a.who").first.click()
+    page.locator("#heatmap a.who").first.click()
     page.wait_for_timeout(300)
     assert page.inner_text("#story0 .who") == answer.by_stakeholder[0].name
     opened.fine()
 
 
-def test_a_point_of_the_scatter_tells_its_story(plain, visit):
+def test_a_point_of_the_scatter_shows_its_stakeholder(plain, visit):
     answer, path = plain
     opened = visit(path)
-    points = opened.page.locator("[data-kind=standing] svg .mark-symbol path")
+    points = opened.page.locator("[data-kind=recovery] svg .mark-symbol path")
     assert points.count() == len(answer.by_stakeholder)
-    opened.page.locator("[data-kind=standing]").scroll_into_view_if_needed()
+    opened.page.locator("[data-kind=recovery]").scroll_into_view_if_needed()
     points.last.hover()
     named = opened.page.inner_text(".tip").splitlines()[0]
     points.last.click()
@@ -234,17 +234,17 @@ def test_search_by_keyboard_alone(plain, visit):
     assert format_number(one.overall_unfairness, True) in words
     assert f"rank {one.rank_final} of {len(answer.by_stakeholder)}" in words
     page.fill("#search0", "nobody at all")
-    assert page.inner_text("#story0 [role=status]") == "nobody of that name"
+    assert page.inner_text("#story0 [role=status]") == "no stakeholder of that name"
     opened.fine()
 
 
-def test_a_story_names_the_spells_and_when_they_ended(pair, visit):
+def test_a_stakeholder_over_time_names_the_spells_and_when_they_ended(pair, visit):
     opened = visit(pair[1])
     words = opened.page.inner_text("#story0 .words")
     assert "Below the mean at 75% of 4 assessments" in words
     assert "the longest spell was 3 in a row, 2021-01 to 2021-03" in words
-    assert "Compensated, so that it was back at the mean or above it: 2021-04" in words
-    assert "made good by the end" in words
+    assert "Compensated (again at or above the mean): 2021-04" in words
+    assert "recovered by the end" in words
 
 
 def numbers_in(value):
@@ -267,7 +267,7 @@ def test_every_number_shown_is_in_the_json(which, request, visit):
         people = answer.by_stakeholder
         known |= {float(len(people)), float(sum(one.made_good for one in people))}
         known |= {float(sum(one.fell_behind for one in people))}
-        known |= set(classes(answer))
+        known |= set(class_bounds(answer))
     others = [row for row in found.questions if not row.asked]
     known |= {float(len(others)), float(sum(row.turns for row in others))}
     shown = opened.page.eval_on_selector_all(
@@ -279,7 +279,7 @@ def test_every_number_shown_is_in_the_json(which, request, visit):
         assert exact in known, (value, text)
         written = (format_number(exact), format_number(exact, True))
         assert text in (written if kind != "share" else (f"{exact:.0%}",)), (value, text)
-    # No number stands in a table, a tile or a story but as such an element.
+    # Every number in a table or a tile is such an element.
     bare = opened.page.evaluate(
         """() => {
           const copy = document.querySelector("main").cloneNode(true);
@@ -294,7 +294,7 @@ def test_every_number_shown_is_in_the_json(which, request, visit):
 
 def test_the_table_of_stakeholders_is_the_json(plain, visit):
     answer, path = plain
-    rows = visit(path).page.locator("#who-when table tbody tr")
+    rows = visit(path).page.locator("#heatmap table tbody tr")
     for one, row in zip(answer.to_json()["stakeholders"], rows.all(), strict=True):
         cells = row.locator("th, td").all_inner_texts()
         assert cells[:8] == [
@@ -309,8 +309,8 @@ def test_the_table_of_stakeholders_is_the_json(plain, visit):
         ]
 
 
-def test_numbers_are_written_alike_by_the_script(plain, visit):
-    """The story's numbers come from JavaScript, the tables' from Python."""
+def test_numbers_are_written_the_same_by_the_script(plain, visit):
+    """Numbers in sentences come from JavaScript, those in tables from Python."""
     opened = visit(plain[1])
     values = [0.0, -0.0, 1.0, 999.5, 1000.5, -1234.5, 2.675, 0.125, -0.5, 12.345, 1e-3, 0.00012345]
     values += [1.5e-7, -2e-10, 123456789.5, 1e15, 99.999, 0.9996, 1e-5]
@@ -372,7 +372,7 @@ def test_hostile_names_stay_text_everywhere(hostile, visit):
     assert page.evaluate("() => document.querySelectorAll('img, iframe, object').length") == 0
     scripts = page.evaluate("() => document.scripts.length")
     assert scripts == 5  # data, charts, vega, charts.js, audit.js
-    table = page.evaluate("() => document.querySelector('#who-when table').textContent")
+    table = page.evaluate("() => document.querySelector('#heatmap table').textContent")
     for name in HOSTILE:
         assert name in table
     for name in HOSTILE:
@@ -427,12 +427,12 @@ def test_without_the_script_the_verdict_and_the_tables_are_there(plain, visit):
     opened = visit(path, java_script_enabled=False)
     page = opened.page
     assert answer.verdict in page.inner_text("#verdict")
-    assert page.locator("#who-when table tbody tr").count() == len(answer.by_stakeholder)
-    assert page.locator("#turns table tbody tr").count() == len(answer.questions)
+    assert page.locator("#heatmap table tbody tr").count() == len(answer.by_stakeholder)
+    assert page.locator("#questions table tbody tr").count() == len(answer.questions)
     assert page.locator("#over-time table").first.is_visible()
     assert not page.locator(".plot").first.is_visible()
     assert not page.locator("#story0").is_visible()
-    assert "does not run here" in page.inner_text("#story")
+    assert "is not running" in page.inner_text("#story")
 
 
 @pytest.mark.parametrize("which", ["plain", "hostile", "pair"])
@@ -502,7 +502,7 @@ def test_ten_thousand_stakeholders_are_usable(folder, visit):
     path.write_bytes(report(answer))
     opened = visit(path)
     page = opened.page
-    assert page.locator("#who-when table tbody tr").count() == 31
+    assert page.locator("#heatmap table tbody tr").count() == 31
     page.fill("#search0", "household 04321")
     page.press("#search0", "Enter")
     page.wait_for_timeout(300)
@@ -513,7 +513,7 @@ def test_ten_thousand_stakeholders_are_usable(folder, visit):
     opened.fine()
 
 
-@pytest.mark.skipif(not VACCINATIONS.exists(), reason="the real log is not here")
+@pytest.mark.skipif(not VACCINATIONS.exists(), reason="the real log is not available")
 def test_the_real_log(folder, visit):
     answer = audit(
         str(VACCINATIONS),
@@ -528,13 +528,13 @@ def test_the_real_log(folder, visit):
     path.write_bytes(report(answer))
     opened = visit(path)
     page = opened.page
-    marks = page.locator("[data-kind=course] svg .mark-symbol path")
+    marks = page.locator("[data-kind=welfare] svg .mark-symbol path")
     assert marks.count() == 16 + 1 + len({time for time, _, _ in answer.corrections})
-    lines = page.locator("[data-kind=course] svg .mark-line path")
+    lines = page.locator("[data-kind=welfare] svg .mark-line path")
     dashes = [line.get_attribute("stroke-dasharray") for line in lines.all()]
     assert "2,4" in dashes  # the unfinished period is dotted
     page.fill("#search0", "wiscon")
     page.press("#search0", "Enter")
     page.wait_for_timeout(300)
-    assert "made good" in page.inner_text("#story0 .words")
+    assert "recovered" in page.inner_text("#story0 .words")
     opened.fine()

@@ -120,13 +120,13 @@ def test_text_json_csv_and_page_say_the_same(tmp_path):
     with open(folder / "questions.csv", newline="") as file:
         assert {row["treated_worst"] for row in csv.DictReader(file)} == {"C"}
     text = text_of(page.read_bytes())
-    assert "Treated worst over allC−8.5 from the mean, summed" in text
+    assert "Treated worst overallC−8.5 from the mean, summed" in text
     assert "an even log scores 5.75" in text
-    assert "All are means over 2 runs, but the spell, which is the longest in any run" in text
+    assert "All are means over 2 runs, except the spell, which is the longest in any run" in text
     assert "C2−5.67−8.550%233" in text  # status, at the end, over all, below, spell, ranks
     assert "B9+1.33+250%222" in text
-    turned = text[text.index("Each question, whom it finds treated worst") :]
-    assert "each eventas asked2 of 2C0.75" in turned
+    turned = text[text.index("For each question: who is treated worst") :]
+    assert "each eventyour question2 of 2C0.75" in turned
     assert "at the end1 of 1C1" in turned
     shown = CliRunner().invoke(app, command).output
     assert re.search(r"→ each event +2 of 2 +C ", shown)
@@ -189,8 +189,8 @@ def test_runs_without_a_common_time_have_no_course():
     assert answer.treated_worst == ("A",)  # +1 and −2
     assert len(list(tables(answer))) == 2
     text = text_of(report(answer))
-    assert "No course: there is no time at which every run was assessed." in text
-    assert "Treated worst over allA−0.5 from the mean, summed" in text
+    assert "No chart: there is no time at which every run was assessed." in text
+    assert "Treated worst overallA−0.5 from the mean, summed" in text
 
 
 def test_all_runs_are_judged_by_one_welfare_function():

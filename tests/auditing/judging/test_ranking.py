@@ -73,8 +73,8 @@ def test_everyone_is_named_in_text_json_and_page():
     assert turned.rows[0][2] == "E and S"
     assert turned.rows[1][2] == "≠ S"
     text = page_of(answer)
-    assert "Treated worst over allE and S−63.33 from the mean, summed" in text
-    assert "Treated worst over all: E and S (−63.33 from the mean, summed)." in text
+    assert "Treated worst overallE and S−63.33 from the mean, summed" in text
+    assert "Treated worst overall: E and S (−63.33 from the mean, summed)." in text
 
 
 def test_nobody_was_treated_worst_where_nobody_is_behind_over_all():
@@ -93,8 +93,8 @@ def test_nobody_was_treated_worst_where_nobody_is_behind_over_all():
     assert asked["overall_unfairness"] == 0
     assert (at_end["treated_worst"], at_end["turns"]) == ("A", True)
     text = page_of(answer)
-    assert "Treated worst over allnobody" in text
-    assert "Treated worst over all: nobody" in text
+    assert "Treated worst overallnobody" in text
+    assert "Treated worst overall: nobody" in text
 
 
 def test_equals_who_were_below_at_different_times():
@@ -121,7 +121,7 @@ def test_how_many_are_named():
     assert join_tied("ABCD") == "A, B and 2 others"
     answer = audit(log([(1, "A", 5), *((1, name, 0) for name in "BCDE")]), **MAPPED)
     assert "Treated worst over all were B, C and 2 others, each" in answer.verdict
-    assert "Treated worst over allB, C and 2 others" in page_of(answer)
+    assert "Treated worst overallB, C and 2 others" in page_of(answer)
 
 
 def test_ranks_with_equals_and_with_those_who_are_not_there():

@@ -1,4 +1,4 @@
-"""What a page carries: the numbers of the answer, in the shape of --json, in little room."""
+"""The data in a page: the numbers of the answer, in the structure of --json, in compact form."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import pandas as pd
 import pytest
 
 from evenhand.auditing import audit
-from evenhand.report.html import page_data as packing
+from evenhand.report.html import page_data
 from evenhand.report.html.time_axis import TimeAxis, positions
 
 MAPPED = {"stakeholder": "who", "time": "date", "amount": "amount"}
@@ -46,28 +46,28 @@ def unpack(matrix):
 
 def test_a_small_log_is_there_with_every_digit():
     answer = audit(logged(np.random.default_rng(0).random((5, 3))), **MAPPED)
-    held = packing.packed(answer)
+    held = page_data.compact_answer(answer)
     assert (
         unpack(held["over_time"]["unfairness"]).tolist() == answer.over_time.unfairness.T.tolist()
     )
     assert held["stakeholders"]["columns"][0] == "name"
     assert held["stakeholders"]["rows"][0][0] == answer.by_stakeholder[0].name
-    assert not packing.rounded(answer)
+    assert not page_data.is_rounded(answer)
     json.dumps(held, allow_nan=False)
 
 
 @pytest.mark.parametrize("scale", [1e-9, 1.0, 1e12])
 def test_a_large_log_keeps_seven_digits(scale, monkeypatch):
-    monkeypatch.setattr(packing, "PLAIN", 10)
+    monkeypatch.setattr(page_data, "PLAIN", 10)
     answer = audit(logged(scale * np.random.default_rng(1).random((40, 5))), **MAPPED)
-    held = packing.packed(answer)["over_time"]["unfairness"]
+    held = page_data.compact_answer(answer)["over_time"]["unfairness"]
     deviation = answer.over_time.unfairness.T
     assert "gzip" in held
     assert np.abs(unpack(held) - deviation).max() <= 0.51e-6 * np.abs(deviation).max()
-    assert packing.rounded(answer)
+    assert page_data.is_rounded(answer)
 
 
-def test_whoever_is_not_there_has_no_number(monkeypatch):
+def test_a_stakeholder_that_is_absent_has_no_number(monkeypatch):
     roster = pd.DataFrame(
         {"who": ["p0", "p1", "p2"], "from": [None, "2021-02-01", None], "until": [None] * 3}
     )
@@ -75,20 +75,20 @@ def test_whoever_is_not_there_has_no_number(monkeypatch):
     answer = audit(
         logged(np.ones((3, 3)), dates), **MAPPED, every="month", roster=roster, welfare="rawls"
     )
-    plain = packing.packed(answer)["over_time"]
+    plain = page_data.compact_answer(answer)["over_time"]
     assert plain["unfairness"]["rows"][1][0] is None
     assert plain["mean"] == [1.0, 5 / 3, 8 / 3]  # of p0 and p2, then of all three
-    monkeypatch.setattr(packing, "PLAIN", 1)
-    squeezed = packing.packed(answer)["over_time"]["unfairness"]
+    monkeypatch.setattr(page_data, "PLAIN", 1)
+    squeezed = page_data.compact_answer(answer)["over_time"]["unfairness"]
     assert np.isnan(unpack(squeezed)[1, 0])
 
 
 def test_of_too_many_assessments_some_are_kept_with_the_last(monkeypatch):
     answer = audit(logged(np.ones((300, 4))), **MAPPED)
-    monkeypatch.setattr(packing, "MOST", 80)
-    kept = packing.chosen(answer)
+    monkeypatch.setattr(page_data, "MAX_VALUES", 80)
+    kept = page_data.kept_assessments(answer)
     assert (len(kept), kept[0], kept[-1]) == (20, 0, 299)
-    held = packing.packed(answer)
+    held = page_data.compact_answer(answer)
     assert len(held["over_time"]["times"]) == len(held["axis"]["x"]) == 20
     assert held["over_time"]["times"][-1] == "299"
 
@@ -102,7 +102,7 @@ def test_corrections_gaps_and_the_unfinished_period_stand_on_the_axis():
         }
     )
     answer = audit(log, **MAPPED, every="month")
-    axis = packing.packed(answer)["axis"]
+    axis = page_data.compact_answer(answer)["axis"]
     moment = [
         datetime.datetime(2021, *day, tzinfo=datetime.UTC).timestamp() * 1000
         for day in ((1, 1), (2, 1), (3, 1), (4, 1), (3, 31))
@@ -110,18 +110,18 @@ def test_corrections_gaps_and_the_unfinished_period_stand_on_the_axis():
     assert axis["x"] == moment[:3]
     assert axis["open"] == moment[3]
     assert axis["marks"] == [
-        {"kind": "gap", "x": moment[1], "words": "2021-02: nothing happened"},
+        {"kind": "gap", "x": moment[1], "words": "2021-02: no events"},
         {"kind": "correction", "x": moment[4], "words": "2021-03-31: correction\nA −1"},
     ]
     assert answer.over_time.mean.tolist() == [5.0, 5.0, 4.5]
 
 
-def test_classes_cut_distances_into_thirds():
+def test_class_bounds_divide_distances_into_thirds():
     answer = audit(logged(np.array([[0.0, 6.0], [0.0, 3.0], [0.0, 3.0]])), **MAPPED)
     # From the mean: 3, 4.5 and 6, each twice.
-    assert packing.classes(answer) == [4.0, 5.0]
+    assert page_data.class_bounds(answer) == [4.0, 5.0]
     even = audit(logged(np.ones((3, 2))), **MAPPED)
-    assert packing.classes(even) == []
+    assert page_data.class_bounds(even) == []
 
 
 def test_ticks_are_written_as_the_audit_writes_times():

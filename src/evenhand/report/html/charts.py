@@ -1,7 +1,7 @@
-"""Charts as Altair specifications without data: what is drawn, for any page that has the rows.
+"""Charts as Altair specifications without data: a page adds the rows.
 
-A page gives each chart its rows by the names of the data sets below. Colours are the page's CSS
-variables, so that one specification serves light, dark and print.
+A page passes the rows of each chart by the names of the data sets below. Colours are the page's CSS
+variables, so that one specification works in light mode, in dark mode and in print.
 """
 
 from __future__ import annotations
@@ -18,12 +18,12 @@ CLASSES = (-3, -2, -1, 0, 1, 2, 3)
 FILLS = tuple(
     f"url(#below{-k})" if k < 0 else f"var(--above{k})" if k else "var(--even)" for k in CLASSES
 )
-STORY = 240  # the height of a story's chart
-STANDING = ("as before", "made good", "fell behind")
+STORY = 240  # the height of the chart of one stakeholder
+CHANGES = ("unchanged", "recovered", "fell behind")
 
 
 def as_spec(chart: Any) -> dict[str, Any]:
-    """A chart as a Vega-Lite specification that fits the width the page gives it."""
+    """A chart as a Vega-Lite specification that fits the width it has on the page."""
     spec: dict[str, Any] = chart.properties(
         autosize={"type": "fit-x", "contains": "padding"}
     ).to_dict()
@@ -31,7 +31,7 @@ def as_spec(chart: Any) -> dict[str, Any]:
     return spec
 
 
-def course(axis: TimeAxis, welfare: str) -> Any:
+def welfare_over_time(axis: TimeAxis, welfare: str) -> Any:
     """Fairness over time: `assessments`, `levels` (scores), `open` (unfinished), `marks`."""
     import altair as alt
 
@@ -78,13 +78,13 @@ def course(axis: TimeAxis, welfare: str) -> Any:
 
 
 def spread(axis: TimeAxis) -> Any:
-    """How far the furthest were from the mean at each assessment: `spread`."""
+    """The largest distances above and below the mean at each assessment: `spread`."""
     import altair as alt
 
     x = _time(axis)
     rows = drawn_rows("spread")
     tooltip = [alt.Tooltip("words:N")]
-    y = alt.Y("low:Q", title="from the mean", axis=short_axis())
+    y = alt.Y("low:Q", title="distance from the mean", axis=short_axis())
     band = rows.mark_area(color="var(--range)").encode(x=x, y=y, y2="high:Q")
     low = rows.mark_line(color="var(--below)", strokeDash=[6, 3], strokeWidth=2).encode(x=x, y=y)
     high = rows.mark_line(color="var(--above)", strokeWidth=2).encode(x=x, y="high:Q")
@@ -98,7 +98,7 @@ def spread(axis: TimeAxis) -> Any:
 
 
 def heatmap() -> Any:
-    """Who, when: a row for each of `names`, a column a time, `cells` by how far from the mean."""
+    """One row for each of `names`, one column per time, `cells` by their distance from the mean."""
     import altair as alt
 
     y = alt.Y("row:N", sort=None, axis=None)
@@ -131,46 +131,46 @@ def heatmap() -> Any:
     return alt.layer(cells, names)
 
 
-def standing() -> Any:
-    """Made good, or not: final against overall unfairness, a point a stakeholder (`people`)."""
+def recovery() -> Any:
+    """Final against overall unfairness, one point per stakeholder (`stakeholders`)."""
     import altair as alt
 
     shape = alt.Shape(
         "change:N",
         legend=None,
-        scale=alt.Scale(domain=list(STANDING), range=["circle", "triangle-up", "triangle-down"]),
+        scale=alt.Scale(domain=list(CHANGES), range=["circle", "triangle-up", "triangle-down"]),
     )
     colour = alt.Color(
         "change:N",
         legend=None,
         scale=alt.Scale(
-            domain=list(STANDING), range=["var(--faint)", "var(--above)", "var(--below)"]
+            domain=list(CHANGES), range=["var(--faint)", "var(--above)", "var(--below)"]
         ),
     )
     size = alt.Size(
-        "change:O", legend=None, scale=alt.Scale(domain=list(STANDING), range=[45, 130, 130])
+        "change:O", legend=None, scale=alt.Scale(domain=list(CHANGES), range=[45, 130, 130])
     )
     room = alt.Scale(padding=14)
     x = alt.X(
         "overall:Q",
-        title="over all: unfair to it ← 0 → in its favour",
+        title="overall: below the mean ← 0 → above the mean",
         axis=short_axis(),
         scale=room,
     )
     y = alt.Y("final:Q", title="at the end", axis=short_axis(), scale=room)
     zero = alt.Chart(alt.InlineData(values=[{"zero": 0}]))
     points = (
-        drawn_rows("people")
+        drawn_rows("stakeholders")
         .mark_point(filled=True, opacity=0.85, stroke="var(--page)", strokeWidth=0.5)
         .encode(x=x, y=y, color=colour, shape=shape, size=size, tooltip=[alt.Tooltip("words:N")])
     )
-    # Names keep within the chart, and stand on a halo, so that points do not run into them.
+    # Names stay inside the chart, and have a halo, so that points do not overlap them.
     side = {
         "align": {"expr": "datum.left ? 'right' : 'left'"},
         "dx": {"expr": "datum.left ? -9 : 9"},
     }
     label = {"x": x, "y": y, "text": "label:N"}
-    named = drawn_rows("people").transform_filter("datum.label !== ''")
+    named = drawn_rows("stakeholders").transform_filter("datum.label !== ''")
     halo = named.mark_text(
         **side,
         baseline="middle",
@@ -192,7 +192,7 @@ def standing() -> Any:
 
 
 def story(axis: TimeAxis) -> Any:
-    """One stakeholder against the mean and the range: `story`; `spells` below it as a strip."""
+    """One stakeholder with the mean and the range: `story`; `spells` below the mean as a strip."""
     import altair as alt
 
     x = _time(axis)
@@ -217,11 +217,11 @@ def story(axis: TimeAxis) -> Any:
 
 
 def deviation(axis: TimeAxis) -> Any:
-    """One stakeholder's distance from the mean: below hatched, above plain, returns marked."""
+    """One stakeholder's distance from the mean: below hatched, above plain; `returns` to it."""
     import altair as alt
 
     x = _time(axis)
-    y = alt.Y("apart:Q", title="from the mean", axis=short_axis())
+    y = alt.Y("deviation:Q", title="distance from the mean", axis=short_axis())
     tooltip = [alt.Tooltip("words:N")]
     bars = (
         drawn_rows("story")
@@ -248,7 +248,7 @@ def deviation(axis: TimeAxis) -> Any:
 
 
 def drawn_rows(name: str) -> Any:
-    """A chart of the rows that the page has under this name."""
+    """A chart of the page's rows of this name."""
     import altair as alt
 
     return alt.Chart(alt.NamedData(name=name))
@@ -257,7 +257,7 @@ def drawn_rows(name: str) -> Any:
 def _time(axis: TimeAxis, field: str = "x") -> Any:
     import altair as alt
 
-    # Dates are numbers on a plain axis, since a page without `eval` cannot read dates in a scale.
+    # Dates are numbers on a plain axis: without `eval` a page cannot parse dates in a scale.
     how: dict[str, Any] = {"format": "~f"}
     if axis.format is not None:
         how = {"labelExpr": f"utcFormat(datum.value, '{axis.format}')"}
@@ -274,7 +274,7 @@ def _time(axis: TimeAxis, field: str = "x") -> Any:
 
 
 def short_axis() -> Any:
-    """Large numbers as 1.5M: an axis has no room for more, and the tooltip has it all."""
+    """Large numbers as 1.5M: an axis has no room for more, and the tooltip has all digits."""
     import altair as alt
 
     return alt.Axis(format="~s", tickCount=5, labelExpr="datum.value === 0 ? '0' : datum.label")

@@ -9,17 +9,17 @@ from typing import Any
 
 from evenhand._util.wording import format_number
 
-LONG_NAME = 60  # characters; the rest of a longer name is one click away
+LONG_NAME = 60  # characters; a click shows the rest of a longer name
 TAG = re.compile(r"[a-z][a-z0-9]*")
 ATTRIBUTE = re.compile(r"(?!on)[a-z][a-z-]*")  # no attribute of a report ever runs code
 VOID = frozenset({"input", "meta", "br"})
 
-# A character that ends a line of text, or has no place in a page, is shown as a mark for it.
+# A control character is shown as a replacement mark.
 INVISIBLE = {code: "\N{REPLACEMENT CHARACTER}" for code in range(32) if code not in (9, 10)}
 
 
 class Markup(str):
-    """Text that is markup already. Only `element` and the files of this package make it."""
+    """Text that is already markup. Only `element` and the files of this package make it."""
 
 
 Child = Any  # Markup, text, a number, None, or an iterable of these
@@ -37,17 +37,17 @@ def escape(text: object) -> Markup:
 
 
 def element(tag: str, attributes: dict[str, Any] | None = None, *children: Child) -> Markup:
-    """An element with escaped attributes and children; None is left out.
+    """An element with escaped attributes and children; None is omitted.
 
     >>> element("p", {"class": "note"}, "1 < 2", element("br"))
     '<p class="note">1 &lt; 2<br></p>'
     """
     if not TAG.fullmatch(tag):
-        raise ValueError(f"{tag!r} is no tag")
+        raise ValueError(f"{tag!r} is not a tag")
     words = [tag]
     for name, value in (attributes or {}).items():
         if not ATTRIBUTE.fullmatch(name):
-            raise ValueError(f"{name!r} is no attribute of a report")
+            raise ValueError(f"{name!r} is not an attribute that a report may have")
         if value is not None and value is not False:
             words.append(name if value is True else f'{name}="{escape(value)}"')
     opening = f"<{' '.join(words)}>"
@@ -57,7 +57,7 @@ def element(tag: str, attributes: dict[str, Any] | None = None, *children: Child
 
 
 def joined(children: Iterable[Child]) -> Markup:
-    """Children one after the other, however deep they are nested."""
+    """Children in order, at any depth of nesting."""
     parts: list[str] = []
     for child in children:
         if child is None:
@@ -70,7 +70,7 @@ def joined(children: Iterable[Child]) -> Markup:
 
 
 def figure_of(value: float | None, signed: bool = False) -> Markup:
-    """A number as people read it; its exact value stands in the markup.
+    """A number as people read it; its exact value is in the markup.
 
     >>> figure_of(-1234.5, signed=True)
     '<data value="-1234.5">−1,234</data>'
@@ -86,7 +86,7 @@ def percent(share: float) -> Markup:
 
 
 def name_of(name: str) -> Markup:
-    """A name from the log: any text, in any direction, never lost where it is long or empty."""
+    """A name from the log: any text, in any direction, shown in full even if long or empty."""
     if not name.strip():
         return element("bdi", {"class": "name", "title": "a name without letters"}, f"“{name}”")
     if len(name) <= LONG_NAME:
@@ -99,13 +99,22 @@ def name_of(name: str) -> Markup:
     )
 
 
+def labelled_list(rows: Iterable[tuple[Child, Child]]) -> Markup:
+    """Pairs of a label and what it labels."""
+    pairs = (
+        element("div", None, element("dt", None, label), element("dd", None, words))
+        for label, words in rows
+    )
+    return element("dl", {"class": "made"}, pairs)
+
+
 def table(
     caption: Child,
     columns: Iterable[Child],
     rows: Iterable[Iterable[Child]],
     kind: str = "",
 ) -> Markup:
-    """A table whose first cells are the headings of their rows; it scrolls within its own box."""
+    """A table with row headings in the first column, which scrolls in its own box."""
     head = element("tr", None, (element("th", {"scope": "col"}, name) for name in columns))
     body = (
         element(
@@ -125,6 +134,6 @@ def table(
         element("thead", None, head),
         element("tbody", None, body),
     )
-    # A box that scrolls must be reachable by keyboard, and then needs a name.
-    box = {"class": "wide", "tabindex": "0", "role": "group", "aria-label": "a table that scrolls"}
+    # A box that scrolls must be reachable by keyboard, and so needs a name.
+    box = {"class": "wide", "tabindex": "0", "role": "group", "aria-label": "scrollable table"}
     return element("div", box, whole)

@@ -1,9 +1,9 @@
-"""The numbers of an answer as a page carries them: all of them, in little room.
+"""The numbers of an answer as they are embedded in a page, in compact form.
 
-The shape is that of `--json`, which the page's script restores for download. Stakeholders stand as
-rows under one list of columns. Unfairness over time is plain while it is small; a large table is
-rounded to seven digits of its largest number and compressed, and beyond `MOST` values only some
-assessments are kept, evenly chosen, the last among them.
+The structure is that of `--json`, which the page's script restores for download. Stakeholders are
+rows under one list of columns. Unfairness over time has every digit if there are few values; a
+large table is rounded to seven digits relative to its largest number and compressed, and with more
+than `MAX_VALUES` values only some assessments are kept, evenly chosen, including the last.
 """
 
 from __future__ import annotations
@@ -21,14 +21,14 @@ from evenhand._util.wording import format_number
 from evenhand.auditing.answer.answer import Answer
 from evenhand.report.html.time_axis import positions
 
-PLAIN = 20_000  # values that are written out with every digit
-MOST = 250_000
+PLAIN = 20_000  # values that are written with every digit
+MAX_VALUES = 250_000
 DIGITS = 7
 
 
-def packed(answer: Answer) -> dict[str, Any]:
+def compact_answer(answer: Answer) -> dict[str, Any]:
     """An answer for a page's script."""
-    kept = chosen(answer)
+    kept = kept_assessments(answer)
     whole = answer.to_json()
     people = whole["stakeholders"]
     over = whole["over_time"]
@@ -48,22 +48,22 @@ def packed(answer: Answer) -> dict[str, Any]:
     return whole
 
 
-def chosen(answer: Answer) -> list[int]:
-    """The assessments that the page holds: all, or evenly chosen ones of very many."""
+def kept_assessments(answer: Answer) -> list[int]:
+    """The assessments that are in the page: all, or evenly chosen ones of very many."""
     steps, size = answer.over_time.unfairness.shape
-    room = max(12, MOST // max(size, 1))
+    room = max(12, MAX_VALUES // max(size, 1))
     if steps <= room:
         return list(range(steps))
     return np.unique(np.linspace(0, steps - 1, room).round().astype(int)).tolist()
 
 
-def rounded(answer: Answer) -> bool:
-    """Whether the page holds unfairness over time with fewer digits than `--json` does."""
-    return len(chosen(answer)) * len(answer.over_time.names) > PLAIN
+def is_rounded(answer: Answer) -> bool:
+    """Whether unfairness over time has fewer digits in the page than in `--json`."""
+    return len(kept_assessments(answer)) * len(answer.over_time.names) > PLAIN
 
 
 def _matrix(rows: np.ndarray) -> dict[str, Any]:
-    """Rows of numbers, NaN as null; compressed where there are many."""
+    """Rows of numbers, NaN as null; compressed if there are many."""
     if rows.size <= PLAIN:
         return {"rows": _with_null(rows)}
     largest = float(np.nanmax(np.abs(rows), initial=0.0))
@@ -71,7 +71,7 @@ def _matrix(rows: np.ndarray) -> dict[str, Any]:
     per, unit = (10**-power, 1) if power < 0 else (1, 10**power)
     scaled = np.round(rows * per / unit)
     delta = not np.isnan(scaled).any()
-    if delta:  # neighbours in time are alike, and small numbers take less room
+    if delta:  # successive values are similar, and small numbers compress better
         scaled = np.diff(scaled, axis=1, prepend=0.0)
     text = json.dumps(_with_null(scaled, whole=True), separators=(",", ":"))
     squeezed = base64.b64encode(gzip.compress(text.encode(), 9, mtime=0)).decode()
@@ -86,14 +86,14 @@ def _with_null(rows: np.ndarray, whole: bool = False) -> list[list[float | int |
 
 
 def _axis(answer: Answer, over: Mapping[str, Any]) -> dict[str, Any]:
-    """Where everything stands on the axis of time, and how far apart counts as far."""
+    """Positions on the time axis, and the class bounds of the heatmap."""
     times = list(over["times"])
     last = [] if over["unfinished"] is None else [over["unfinished"]["time"]]
     taken = _corrections(answer)
     dates, places = positions([*times, *last, *answer.gaps, *taken])
     rest = places[len(times) + len(last) :]
     marks = [
-        {"kind": "gap", "x": x, "words": f"{label}: nothing happened"}
+        {"kind": "gap", "x": x, "words": f"{label}: no events"}
         for label, x in zip(answer.gaps, rest, strict=False)
     ]
     marks += [
@@ -105,12 +105,12 @@ def _axis(answer: Answer, over: Mapping[str, Any]) -> dict[str, Any]:
         "x": places[: len(times)],
         "open": places[len(times)] if last else None,
         "marks": marks,
-        "classes": classes(answer),
+        "classes": class_bounds(answer),
     }
 
 
 def _corrections(answer: Answer) -> dict[str, str]:
-    """What was taken back, in words, by time."""
+    """Corrections by time, in words."""
     by_time: dict[str, list[str]] = {}
     for time, who, amount in answer.corrections:
         by_time.setdefault(time, []).append(f"{who} {format_number(amount)}")
@@ -120,15 +120,15 @@ def _corrections(answer: Answer) -> dict[str, str]:
     }
 
 
-def classes(answer: Answer) -> list[float]:
-    """Two bounds that cut the distances from the mean into near, middle and far thirds.
+def class_bounds(answer: Answer) -> list[float]:
+    """Two bounds that divide the distances from the mean into near, middle and far thirds.
 
-    They are rounded to two digits, so that a reader can keep them in mind.
+    They are rounded to two digits, to be easy to remember.
     """
     deviation = np.abs(answer.over_time.unfairness)
     deviation = deviation[deviation > 0]
     if not deviation.size:
-        return []  # everyone is at the mean, always
+        return []  # everyone is always at the mean
     low, high = (_two_digits(float(x)) for x in np.quantile(deviation, (1 / 3, 2 / 3)))
     return [low, high if high > low else low * 2]
 

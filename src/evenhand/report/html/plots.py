@@ -1,4 +1,4 @@
-"""Figures of a page: the place of a chart, its text alternative, its legend and its caption."""
+"""Figures of a page: a chart with its text alternative, legend and caption."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ def plot(
 ) -> Markup:
     """Where the page's script draws a chart; a screen reader reads the alternative instead.
 
-    `chart` names the specification, `kind` what fills it and `log` whose rows they are.
+    `chart` names the specification, `kind` the function that makes its rows, `log` the log.
     """
     place = element(
         "div",
@@ -27,23 +27,23 @@ def plot(
         },
     )
     words = element("figcaption", None, caption)
-    # Without the script there is no chart, and its caption would speak of nothing.
+    # Without the script there is no chart, so its caption is hidden too.
     return element("figure", {"data-script": True, "hidden": True}, legend, place, words)
 
 
 def legend(items: Iterable[tuple[Markup, Child]]) -> Markup:
-    """What the marks of a chart mean."""
+    """The meaning of the marks of a chart."""
     entries = (element("li", None, mark, element("span", None, words)) for mark, words in items)
     return element("ul", {"class": "legend"}, entries)
 
 
 def glyph(sign: str, colour: str = "") -> Markup:
-    """A mark in a legend, as a character."""
+    """A character as a mark in a legend."""
     return element("span", {"class": f"glyph {colour}".strip(), "aria-hidden": "true"}, sign)
 
 
 def swatch(fill: str) -> Markup:
-    """A patch of a fill of the heatmap."""
+    """A sample of a fill of the heatmap."""
     size = {"width": "26", "height": "16"}
     return element("svg", {**size, "aria-hidden": "true"}, element("rect", {**size, "fill": fill}))
 
@@ -54,11 +54,11 @@ def heat_legend(bounds: list[float]) -> Markup:
         return legend([(swatch("var(--even)"), "at the mean")])
     near, far = figure_of(bounds[0]), figure_of(bounds[1])
     words: dict[int, Child] = {
-        -3: ("unfair to it by ", far, " or more"),
+        -3: ("below the mean by ", far, " or more"),
         -2: ("by ", near, " or more"),
         -1: "by less",
         0: "at the mean",
-        1: ("in its favour by less than ", near),
+        1: ("above the mean by less than ", near),
         2: "by more",
         3: ("by ", far, " or more"),
     }

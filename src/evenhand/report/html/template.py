@@ -1,8 +1,8 @@
-"""The one page that every report is: a file that opens offline and asks nobody for anything.
+"""The template of all pages: a file that opens offline and makes no network requests.
 
 The content security policy names the scripts and the style by their digests, so that nothing else
-in the page can run, whatever the log holds. `data` and the charts' specifications are embedded as
-JSON in which no character can end the block.
+in the page can run, whatever text is in the log. `data` and the charts' specifications are embedded
+as JSON in which no character can end the block.
 """
 
 from __future__ import annotations
@@ -17,11 +17,15 @@ from typing import Any, NamedTuple
 
 from evenhand.report.html.element import Markup, element, joined
 
-UNSAFE = {"<": "\\u003c", ">": "\\u003e", "&": "\\u0026"}  # so that `</script>` ends nothing
+UNSAFE = {
+    "<": "\\u003c",
+    ">": "\\u003e",
+    "&": "\\u0026",
+}  # so that no `</script>` ends it
 
 
 class PageSection(NamedTuple):
-    """A section of a page: where links lead, what the contents call it, and what it holds."""
+    """A section of a page: its anchor for links, its title and its content."""
 
     anchor: str
     title: str
@@ -36,10 +40,10 @@ def page(
     charts: Mapping[str, Any] | None = None,
     scripts: Sequence[str] = (),
 ) -> bytes:
-    """A whole page: what stands at its head, its parts, and the charts that its scripts draw.
+    """A whole page: its head, its sections, and the charts that its scripts draw.
 
     `charts` are Vega-Lite specifications by name; `scripts` are files of this package that fill
-    them. The figures of a page say which chart they hold (see `figures.plot`).
+    them. The figures of a page name their chart (see `plots.plot`).
     """
     style = asset("page.css")
     programs = [asset("vega.js"), asset("charts.js"), *map(asset, scripts)] if charts else []
@@ -88,7 +92,7 @@ def page(
 
 
 def as_json(value: Any) -> Markup:
-    """JSON that can stand in a script block, whatever text it holds."""
+    """JSON that is safe in a script block, whatever text it contains."""
     text = json.dumps(value, separators=(",", ":"), allow_nan=False)
     for character, escaped in UNSAFE.items():
         text = text.replace(character, escaped)
@@ -116,13 +120,13 @@ def _embedded(name: str, value: Any) -> Markup:
 
 
 def _raw(tag: str, text: str) -> Markup:
-    """A script or a style of this package; it must not end its own element."""
+    """A script or a style of this package; it must not contain its own closing tag."""
     if f"</{tag}" in text.lower() or "<!--" in text:
-        raise ValueError(f"a {tag} of this package would end its own element")
+        raise ValueError(f"a {tag} of this package contains its own closing tag")
     return joined((Markup(f"<{tag}>"), Markup(text), Markup(f"</{tag}>\n")))
 
 
 def _digest(text: str) -> str:
-    """How a content security policy names a script or a style."""
+    """The name of a script or a style in a content security policy."""
     digest = hashlib.sha256(text.encode("utf-8")).digest()
     return f"'sha256-{base64.b64encode(digest).decode()}'"

@@ -1,4 +1,4 @@
-"""Where an assessment stands on a time axis: dates by their first moment, numbers as they are."""
+"""Positions of assessments on a time axis: dates by their first moment, numbers unchanged."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ from typing import NamedTuple
 PERIOD = re.compile(r"(\d{4,})-(?:W(\d\d)|Q(\d)|(\d\d))")
 MOMENT = re.compile(r"\d{4,}-\d\d-\d\d(?: \d\d:\d\d:\d\d(?:\.\d+)?)?")
 
-TICKS = 60  # assessments that can each have a tick
-FEW = 12  # ticks where there are more assessments
+TICKS = 60  # up to this many assessments have a tick each
+FEW = 12  # ticks if there are more assessments
 
-# Dates on an axis are written as the audit writes them.
+# Dates on an axis are written as in the audit.
 FORMATS = {
     "week": "%G-W%V",
     "quarter": "%Y-Q%q",
@@ -24,14 +24,14 @@ FORMATS = {
 
 
 class TimeAxis(NamedTuple):
-    """An axis of time: where its ticks stand, and how dates are written."""
+    """A time axis: the positions of its ticks, and the format of dates."""
 
     ticks: tuple[float, ...] = ()
     format: str | None = None
 
     @classmethod
     def of(cls, labels: Sequence[str], dates: bool, places: Sequence[float]) -> TimeAxis:
-        """The axis for assessments with these labels at these places."""
+        """The axis for assessments with these labels at these positions."""
         ticks = sorted(set(places))
         if len(ticks) > TICKS:
             step = (len(ticks) - 1) / (FEW - 1)
@@ -40,9 +40,9 @@ class TimeAxis(NamedTuple):
 
 
 def positions(labels: Sequence[str]) -> tuple[bool, list[float]]:
-    """Whether the labels are dates, and a place on the axis for each of them.
+    """Whether the labels are dates, and the position of each on the axis.
 
-    Dates are milliseconds since 1970 in UTC. What is neither a date nor a number is counted.
+    Dates are milliseconds since 1970 in UTC. Labels that are neither dates nor numbers are counted.
 
     >>> positions(["2021-01", "2021-Q2", "2021-W05", "2021-03-31 10:30:00"])[0]
     True
@@ -78,7 +78,7 @@ def _moment(label: str) -> float | None:
             moment = _first_day(match)
         else:
             return None
-    except ValueError:  # a year past 9999 has a place among numbers alone
+    except ValueError:  # a year after 9999 can only be a number
         return None
     return moment.replace(tzinfo=datetime.UTC).timestamp() * 1000
 

@@ -1,8 +1,7 @@
 """Vega, Vega-Lite and Vega-Embed as one script, kept in the package as `vega.js`.
 
-Bundling takes seconds, which nobody should wait for with every page; so it is done once for each
-version of vl-convert, by `python -m evenhand.report.html.vega_bundle`. A system test compares
-them.
+Bundling takes seconds, too long for every page; so it is done once for each version of vl-convert,
+by `python -m evenhand.report.html.vega_bundle`. A system test compares the two.
 """
 
 from __future__ import annotations

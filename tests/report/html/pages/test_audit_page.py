@@ -50,10 +50,10 @@ def test_every_part_is_there():
     assert titles == [
         "The verdict",
         "Fairness over time",
-        "Who, when",
-        "Made good, or not",
-        "One stakeholder’s story",
-        "Where the verdict turns",
+        "Who was below the mean, and when",
+        "Who recovered, who fell behind",
+        "One stakeholder over time",
+        "Does the verdict depend on the question?",
         "Data notes",
         "How to read this",
         "How this file was made",
@@ -87,20 +87,20 @@ def test_green_amber_and_red_only_where_there_is_a_threshold():
 
     # The furthest below is 20,000, and the score −20,000.
     assert lights() == []
-    assert lights(max_unfairness=30_000) == [("green", "Kept")]
-    assert lights(max_unfairness=21_000) == [("amber", "Just kept")]
-    assert lights(max_unfairness=15_000) == [("red", "Broken")]
-    assert lights(min_score=-50_000) == [("green", "Kept")]
-    assert lights(min_score=-20_500) == [("amber", "Just kept")]
-    assert lights(min_score=0) == [("red", "Broken")]
+    assert lights(max_unfairness=30_000) == [("green", "Met")]
+    assert lights(max_unfairness=21_000) == [("amber", "Just met")]
+    assert lights(max_unfairness=15_000) == [("red", "Breached")]
+    assert lights(min_score=-50_000) == [("green", "Met")]
+    assert lights(min_score=-20_500) == [("amber", "Just met")]
+    assert lights(min_score=0) == [("red", "Breached")]
     assert len(lights(min_score=0, max_unfairness=1)) == 2
 
 
-def test_an_unfinished_period_that_would_break_a_threshold_is_amber():
+def test_an_unfinished_period_that_would_breach_a_threshold_is_amber():
     late = pd.DataFrame({"date": ["2021-05-02"], "who": ["A"], "amount": [90_000.0]})
     log = pd.concat([FIRST_A.assign(date=FIRST_A.date.dt.strftime("%Y-%m-%d")), late])
     page = report(audit(log, **MAPPED, every="month", max_unfairness=30_000)).decode()
-    assert LIGHT.findall(page) == [("amber", "Kept so far")]
+    assert LIGHT.findall(page) == [("amber", "Met so far")]
     assert "unfinished, not scored" in text_of(page.encode())
 
 
@@ -133,7 +133,7 @@ def test_many_stakeholders_are_extremes_and_data():
     )
     answer = audit(log, **MAPPED)
     page = report(answer).decode()
-    table = re.search(r'<section id="who-when".*?</section>', page, flags=re.S)[0]
+    table = re.search(r'<section id="heatmap".*?</section>', page, flags=re.S)[0]
     assert table.count("<tr>") == 1 + 15 + 1 + 15
     assert "… 670 more" in table
     assert all(one.name in page for one in answer.by_stakeholder)  # as data
@@ -148,7 +148,7 @@ def test_times_that_are_numbers_and_an_end_alone():
 
 def test_one_stakeholder_and_a_scheme_without_welfare():
     alone = audit(FIRST_A[:2], **MAPPED)
-    assert "Nobody's sign changed" in text_of(report(alone))
+    assert "Nobody recovered or fell behind" in text_of(report(alone))
     scheme = FairnessScheme(Returns(), BalancedUnfairness(), Always())
     balanced = audit(FIRST_A, **MAPPED, scheme=scheme)
     assert "no welfare at each assessment" in text_of(report(balanced))

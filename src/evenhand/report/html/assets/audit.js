@@ -1,15 +1,15 @@
 "use strict";
-/* An audit's page: charts from the embedded numbers, search, order, stories and downloads. */
+/* The page of an audit: charts from the embedded numbers, search, order, single stakeholders, downloads. */
 const Audit = {};
 (async () => {
   const data = JSON.parse(document.getElementById("data").textContent);
   const MINUS = "\u2212";
   const all = (selector) => [...document.querySelectorAll(selector)];
 
-  /* A number with as many digits as a reader can use: evenhand.auditing.answer.verdict_text.number, once more. */
+  /* A number with as many digits as a reader can use: the same as evenhand._util.wording.format_number. */
   const grouped = new Intl.NumberFormat("en-US", { maximumFractionDigits: 0, roundingMode: "halfEven" });
   function fixed(size, digits) {
-    // Like Python, and unlike toFixed, a tie goes to the even neighbour.
+    // Like Python, and unlike toFixed, ties are rounded to even.
     const exact = size.toFixed(Math.min(100, digits + 60));
     const cut = exact.indexOf(".") + 1 + digits;
     const tie = /^50*$/.test(exact.slice(cut)) && /[02468]\.?$/.test(exact.slice(0, cut));
@@ -40,7 +40,7 @@ const Audit = {};
   const named = (name) => (name.trim() === "" ? `“${name}”` : name);
   const side = (value) => (value < 0 ? "unfair to it" : value > 0 ? "in its favour" : "at the mean");
 
-  /* ---- the numbers, as they were judged ---- */
+  /* ---- the numbers ---- */
   async function unpacked(matrix) {
     if (matrix.rows) return matrix.rows;
     const bytes = Uint8Array.from(atob(matrix.gzip), (letter) => letter.charCodeAt(0));
@@ -50,7 +50,7 @@ const Audit = {};
       let sum = 0;
       for (let k = 0; k < row.length; k += 1) {
         if (matrix.delta) { sum += row[k]; row[k] = sum; }
-        // By a division the decimal stays short: 3 / 10 is 0.3, and 3 × 0.1 is not.
+        // Division keeps decimals short: 3 / 10 is 0.3, but 3 × 0.1 is not.
         if (row[k] !== null) row[k] = matrix.per > 1 ? row[k] / matrix.per : row[k] * matrix.unit;
       }
     }
@@ -58,7 +58,7 @@ const Audit = {};
   }
   for (const log of data.logs) {
     const { columns, rows } = log.stakeholders;
-    log.people = rows.map((row) => Object.fromEntries(columns.map((name, k) => [name, row[k]])));
+    log.entries = rows.map((row) => Object.fromEntries(columns.map((name, k) => [name, row[k]])));
     log.names = log.over_time.unfairness.names;
     log.series = await unpacked(log.over_time.unfairness);
     log.place = new Map(log.names.map((name, k) => [name, k]));
@@ -73,14 +73,14 @@ const Audit = {};
         if (row[k] > log.high[k]) log.high[k] = row[k];
       }
     });
-    // Rounding in a mean of equal numbers is no unfairness.
+    // Rounding errors in a mean of equal numbers are not unfairness.
     const largest = Math.max(...log.high, ...log.low.map((v) => -v), ...log.over_time.mean.map(Math.abs));
     log.noise = largest * 1e-13;
   }
   const below = (log, value) => value !== null && value < -log.noise;
   const above = (log, value) => value !== null && value > log.noise;
 
-  /* Of more assessments than a screen can show, the lowest and the highest of each stretch. */
+  /* With more assessments than a screen can show: the lowest and the highest of each section. */
   const DRAWN = 240;
   function places(...series) {
     const steps = series[0].length;
@@ -102,7 +102,7 @@ const Audit = {};
   }
 
   /* ---- fairness over time ---- */
-  function course(logs) {
+  function welfareOverTime(logs) {
     const sets = { assessments: [], open: [], levels: [], marks: [] };
     const several = logs.length > 1;
     for (const log of logs) {
@@ -125,7 +125,7 @@ const Audit = {};
   }
   function spread(log) {
     const over = log.over_time;
-    // Those who share a place, as the tables name them; rounded series tie where they look alike.
+    // Names that are tied, as in the tables; rounded series are tied where their digits agree.
     const who = (k, far) => {
       if (Math.abs(far) <= log.noise) return "nobody";
       const near = Math.max(1e-9 * Math.max(log.high[k], -log.low[k]), log.noise);
@@ -142,7 +142,7 @@ const Audit = {};
     return () => ({ data: { spread: rows } });
   }
 
-  /* ---- who, when ---- */
+  /* ---- heatmap ---- */
   const ROWS = 80, HALF = 30;
   const orders = {
     overall: (a, b) => a.overall_unfairness - b.overall_unfairness,
@@ -150,9 +150,9 @@ const Audit = {};
     name: (a, b) => a.name.localeCompare(b.name, "en", { numeric: true }),
   };
   function chosen(log, order) {
-    let people = [...log.people].sort(order === "final" ? orders.final : orders.overall);
-    if (people.length > ROWS) people = [...people.slice(0, HALF), ...people.slice(-HALF)];
-    return order === "name" ? people.sort(orders.name) : people;
+    let entries = [...log.entries].sort(order === "final" ? orders.final : orders.overall);
+    if (entries.length > ROWS) entries = [...entries.slice(0, HALF), ...entries.slice(-HALF)];
+    return order === "name" ? entries.sort(orders.name) : entries;
   }
   function classOf(log, value) {
     if (!below(log, value) && !above(log, value)) return 0;
@@ -163,7 +163,7 @@ const Audit = {};
   function heatmap(log, order) {
     return (width) => {
       const sorting = order();
-      const people = chosen(log, sorting);
+      const entries = chosen(log, sorting);
       const over = log.over_time;
       const room = Math.max(6, Math.floor((width - 160) / 7));
       const steps = over.times.length;
@@ -172,15 +172,15 @@ const Audit = {};
       const columns = [];
       for (let from = 0; from < steps; from += size) columns.push(over.times[from]);
       if (over.unfinished) columns.push(over.unfinished.time);
-      const rows = people.map((one, k) => `${k}`);
-      const hidden = log.people.length - people.length;
-      people.forEach((one, k) => {
+      const rows = entries.map((one, k) => `${k}`);
+      const hidden = log.entries.length - entries.length;
+      entries.forEach((one, k) => {
         const series = log.seriesOf(one.name);
         const add = (column, value, time, more) => cells.push({
           row: rows[k], column, class: classOf(log, value), name: one.name,
           words: `${named(one.name)}\n${time}: ${number(value, true)} (${side(value)})${more}` });
         for (let from = 0; from < steps; from += size) {
-          // Where a cell stands for several assessments, it shows the one furthest from the mean.
+          // A cell that covers several assessments shows the one furthest from the mean.
           let best = -1;
           for (let i = from; i < Math.min(from + size, steps); i += 1) {
             if (series[i] !== null && (best < 0 || Math.abs(series[i]) > Math.abs(series[best]))) best = i;
@@ -195,17 +195,17 @@ const Audit = {};
           if (value !== null) add(over.unfinished.time, value, over.unfinished.time, "\nunfinished, not scored");
         }
       });
-      const names = people.map((one, k) => ({ row: rows[k], name: one.name,
+      const names = entries.map((one, k) => ({ row: rows[k], name: one.name,
         label: named(one.name), words: named(one.name) }));
       const domain = [...rows];
-      if (hidden && sorting !== "name") { // between the worst and the best treated
+      if (hidden && sorting !== "name") { // between those treated worst and best
         domain.splice(HALF, 0, "others");
         names.push({ row: "others", label: `… ${number(hidden)} others`, words: "found by the search below" });
       }
       return {
         data: { cells, names },
         change: (spec) => {
-          spec.height = domain.length * (people.length > 40 ? 14 : 20);
+          spec.height = domain.length * (entries.length > 40 ? 14 : 20);
           spec.layer[0].encoding.x.scale = { domain: columns };
           for (const layer of spec.layer) layer.encoding.y.scale = { domain };
           spec.layer[1].mark.limit = width < 500 ? 96 : 150;
@@ -214,22 +214,22 @@ const Audit = {};
     };
   }
 
-  /* ---- made good, or not ---- */
+  /* ---- recovered, fell behind ---- */
   const POINTS = 2000, NAMED = 6;
-  function standing(log) {
+  function recovery(log) {
     return (width) => {
-      let people = log.people.filter((one) => one.final_unfairness !== null);
-      if (people.length > POINTS) {
-        const every = Math.ceil(people.length / POINTS);
-        people = people.filter((one, k) => one.made_good || one.fell_behind || k % every === 0
-          || k < 20 || k >= log.people.length - 20);
+      let entries = log.entries.filter((one) => one.final_unfairness !== null);
+      if (entries.length > POINTS) {
+        const every = Math.ceil(entries.length / POINTS);
+        entries = entries.filter((one, k) => one.made_good || one.fell_behind || k % every === 0
+          || k < 20 || k >= log.entries.length - 20);
       }
       const labelled = new Set();
       if (width > 480) {
-        const ends = [...people].sort(orders.overall);
+        const ends = [...entries].sort(orders.overall);
         const size = (one) => Math.abs(one.overall_unfairness);
-        const changed = people.filter((one) => one.made_good || one.fell_behind).sort((a, b) => size(b) - size(a));
-        const span = (field) => Math.max(...people.map((one) => one[field])) - Math.min(...people.map((one) => one[field]));
+        const changed = entries.filter((one) => one.made_good || one.fell_behind).sort((a, b) => size(b) - size(a));
+        const span = (field) => Math.max(...entries.map((one) => one[field])) - Math.min(...entries.map((one) => one[field]));
         const across = span("overall_unfairness"), along = span("final_unfairness");
         const near = (a, b) => Math.abs(a.overall_unfairness - b.overall_unfairness) < 0.2 * across
           && Math.abs(a.final_unfairness - b.final_unfairness) < 0.06 * along;
@@ -237,21 +237,21 @@ const Audit = {};
           if (![...labelled].some((other) => near(one, other))) labelled.add(one);
         }
       }
-      const places = people.map((one) => one.overall_unfairness);
+      const places = entries.map((one) => one.overall_unfairness);
       const middle = Math.min(...places) * 0.4 + Math.max(...places) * 0.6;
-      const rows = people.map((one) => {
-        const change = one.made_good ? "made good" : one.fell_behind ? "fell behind" : "as before";
+      const rows = entries.map((one) => {
+        const change = one.made_good ? "recovered" : one.fell_behind ? "fell behind" : "unchanged";
         return { name: one.name, left: one.overall_unfairness > middle, overall: one.overall_unfairness, final: one.final_unfairness, change,
           label: labelled.has(one) ? named(one.name) : "",
-          words: `${named(one.name)}\nover all: ${number(one.overall_unfairness, true)}\n`
-            + `at the end: ${number(one.final_unfairness, true)}${change === "as before" ? "" : `\n${change}`}` };
+          words: `${named(one.name)}\noverall: ${number(one.overall_unfairness, true)}\n`
+            + `at the end: ${number(one.final_unfairness, true)}${change === "unchanged" ? "" : `\n${change}`}` };
       });
-      rows.sort((a, b) => (a.change !== "as before") - (b.change !== "as before"));
-      return { data: { people: rows } };
+      rows.sort((a, b) => (a.change !== "unchanged") - (b.change !== "unchanged"));
+      return { data: { stakeholders: rows } };
     };
   }
 
-  /* ---- one stakeholder's story ---- */
+  /* ---- one stakeholder over time ---- */
   function spellsOf(log, series) {
     const spells = [];
     let open = null;
@@ -270,7 +270,7 @@ const Audit = {};
     const series = log.seriesOf(one.name);
     const spells = spellsOf(log, series);
     const x = log.axis.x;
-    // Each assessment has a place of its own on the axis, half way to its neighbours.
+    // Each assessment has its own interval on the axis, half way to its neighbours.
     const drawn = places(series);
     const gaps = drawn.slice(1).map((k, i) => x[k] - x[drawn[i]]).filter((gap) => gap > 0);
     const half = gaps.length ? Math.min(...gaps) * 0.5 : 0.5;
@@ -282,12 +282,12 @@ const Audit = {};
       const mean = over.mean[k];
       const { x: from, until } = reach(k, k, 0.7);
       rows.push({ x: x[k], from, until, mean, status: mean + series[k], low: mean + log.low[k],
-        high: mean + log.high[k], apart: series[k], side: below(log, series[k]) ? "below" : "above",
+        high: mean + log.high[k], deviation: series[k], side: below(log, series[k]) ? "below" : "above",
         words: `${over.times[k]}\nstatus ${number(mean + series[k])}, mean ${number(mean)}\n`
           + `${number(series[k], true)} (${side(series[k])})` });
     }
     const returns = spells.filter((s) => s.back !== undefined).map((s) => ({
-      x: x[s.back], apart: series[s.back], words: `${over.times[s.back]}\nback at the mean or above it` }));
+      x: x[s.back], deviation: series[s.back], words: `${over.times[s.back]}\nagain at or above the mean` }));
     const strips = spells.map((s) => ({ ...reach(s.from, s.until, 1),
       words: `below the mean\n${over.times[s.from]} to ${over.times[s.until]}` }));
     const change = (spec) => {
@@ -309,11 +309,11 @@ const Audit = {};
     const words = [paragraph("Status at the end ", shown(one.final), ", which is ",
       ...(one.final_unfairness === 0 ? ["the mean"]
         : [shown(one.final_unfairness, true), ` from the mean (${side(one.final_unfairness)})`]), ": rank ",
-      shown(one.rank_final), " of ", shown(log.people.length), ". Over all ",
+      shown(one.rank_final), " of ", shown(log.entries.length), ". Overall ",
       shown(one.overall_unfairness, true), " (", side(one.overall_unfairness), "): rank ",
       shown(one.rank_overall), ". 1 is the most favoured.")];
     const share = `${Math.round(one.share_below * 100)}%`;
-    if (one.longest_spell === 0) words.push(paragraph("At no assessment was it below the mean."));
+    if (one.longest_spell === 0) words.push(paragraph("It was not below the mean at any assessment."));
     else if (log.runs !== null) {
       words.push(paragraph(`Below the mean at ${share} of its assessments, on average over the runs; `
         + "the longest spell in any run was ", shown(one.longest_spell), " in a row."));
@@ -325,23 +325,23 @@ const Audit = {};
       const list = back.slice(0, 5).map((s) => over.times[s.back]).join(", ");
       const more = back.length > 5 ? ` and ${several(back.length - 5, "other time")}` : "";
       words.push(paragraph(back.length
-        ? `Compensated, so that it was back at the mean or above it: ${list}${more}.`
-        : "At no assessment was it compensated, so that it was back at the mean."));
+        ? `Compensated (again at or above the mean): ${list}${more}.`
+        : "It was not compensated: after falling below the mean it did not return to it."));
     }
-    if (one.made_good) words.push(paragraph("Behind over all, but made good by the end."));
-    if (one.fell_behind) words.push(paragraph("Not behind over all, but behind at the end."));
+    if (one.made_good) words.push(paragraph("Behind overall, but recovered by the end."));
+    if (one.fell_behind) words.push(paragraph("Not behind overall, but behind at the end."));
     if (one.entitlement !== null) {
       words.push(paragraph("Entitlement ", shown(one.entitlement), "; status is per unit of it."));
     }
     return words;
   }
-  async function tell(log, one, look) {
+  async function showStakeholder(log, one, scroll) {
     const box = log.story;
     box.querySelector(".who").textContent = named(one.name);
     box.querySelector(".words").replaceChildren(...storyWords(log, one));
     const rows = storyRows(log, one);
     for (const place of box.querySelectorAll("[data-chart]")) await Charts.draw(place, rows);
-    if (look) {
+    if (scroll) {
       const still = matchMedia("(prefers-reduced-motion: reduce)").matches;
       box.scrollIntoView({ behavior: still ? "auto" : "smooth", block: "start" });
       box.querySelector(".who").focus({ preventScroll: true });
@@ -352,11 +352,11 @@ const Audit = {};
     const input = box.querySelector("input");
     const list = box.querySelector("[role=listbox]");
     const count = box.querySelector("[role=status]");
-    const folded = log.people.map((one) => one.name.normalize("NFKC").toLowerCase());
+    const folded = log.entries.map((one) => one.name.normalize("NFKC").toLowerCase());
     let found = [], at = -1;
     const close = () => { list.hidden = true; at = -1; input.setAttribute("aria-expanded", "false");
       input.removeAttribute("aria-activedescendant"); };
-    const choose = (one) => { input.value = one.name; close(); tell(log, one, false); };
+    const choose = (one) => { input.value = one.name; close(); showStakeholder(log, one, false); };
     const mark = () => [...list.children].forEach((item, k) => {
       item.setAttribute("aria-selected", String(k === at));
       if (k === at) { input.setAttribute("aria-activedescendant", item.id); item.scrollIntoView({ block: "nearest" }); }
@@ -368,7 +368,7 @@ const Audit = {};
         if (name.startsWith(wanted)) starts.push(k);
         else if (name.includes(wanted)) within.push(k);
       });
-      found = [...starts, ...within].map((k) => log.people[k]);
+      found = [...starts, ...within].map((k) => log.entries[k]);
       const many = found.length;
       found = found.slice(0, 8);
       list.replaceChildren(...found.map((one, k) => {
@@ -384,7 +384,7 @@ const Audit = {};
       list.hidden = found.length === 0;
       input.setAttribute("aria-expanded", String(!list.hidden));
       input.removeAttribute("aria-activedescendant");
-      count.textContent = many === 0 ? "nobody of that name" : many > 8 ? `${number(many)} found, 8 shown` : "";
+      count.textContent = many === 0 ? "no stakeholder of that name" : many > 8 ? `${number(many)} found, 8 shown` : "";
     };
     input.addEventListener("input", look);
     input.addEventListener("focus", () => { input.select(); });
@@ -399,7 +399,7 @@ const Audit = {};
         mark();
       } else if (event.key === "Enter") {
         event.preventDefault();
-        const exact = log.people.find((one) => one.name === input.value);
+        const exact = log.entries.find((one) => one.name === input.value);
         if (at >= 0) choose(found[at]);
         else if (exact) choose(exact);
         else if (!list.hidden && found.length) choose(found[0]);
@@ -409,11 +409,11 @@ const Audit = {};
 
   /* ---- downloads ---- */
   function asJson(log) {
-    const { people, names, series, place, seriesOf, low, high, noise, story, axis, ...kept } = log;
+    const { entries, names, series, place, seriesOf, low, high, noise, story, axis, ...kept } = log;
     const over = log.over_time;
     const byName = (values) => Object.fromEntries(names.map((name, k) => [name, values[k]]));
     const unfinished = over.unfinished && { ...over.unfinished, unfairness: byName(over.unfinished.unfairness) };
-    return { ...kept, stakeholders: people, over_time: { ...over, unfairness: byName(series), unfinished } };
+    return { ...kept, stakeholders: entries, over_time: { ...over, unfairness: byName(series), unfinished } };
   }
   function cell(value) {
     if (value === null || value === undefined) return "";
@@ -463,18 +463,18 @@ const Audit = {};
   for (const [k, log] of data.logs.entries()) {
     log.story = document.querySelector(`.story[data-log="${k}"]`);
     search(log);
-    const person = (name) => log.people.find((one) => one.name === name);
-    const pick = (datum) => { const one = person(datum.name); if (one) tell(log, one, true); };
+    const person = (name) => log.entries.find((one) => one.name === name);
+    const pick = (datum) => { const one = person(datum.name); if (one) showStakeholder(log, one, true); };
     for (const link of all(`a.who[data-log="${k}"]`)) {
       link.addEventListener("click", (event) => {
         event.preventDefault();
-        tell(log, log.people[Number(link.dataset.who)], true);
+        showStakeholder(log, log.entries[Number(link.dataset.who)], true);
       });
     }
     for (const place of all(`[data-chart][data-log="${k}"]`)) {
       const kind = place.dataset.kind;
       if (kind === "spread") await Charts.draw(place, spread(log));
-      if (kind === "standing") await Charts.draw(place, standing(log), pick);
+      if (kind === "recovery") await Charts.draw(place, recovery(log), pick);
       if (kind === "heatmap") {
         const order = document.querySelector(`select[data-log="${k}"]`);
         const rows = heatmap(log, () => order.value);
@@ -483,8 +483,8 @@ const Audit = {};
       }
       await nextFrame();
     }
-    if (log.people.length) await tell(log, log.people[0], false);
+    if (log.entries.length) await showStakeholder(log, log.entries[0], false);
   }
-  for (const place of all("[data-kind=course]")) await Charts.draw(place, course(data.logs));
+  for (const place of all("[data-kind=welfare]")) await Charts.draw(place, welfareOverTime(data.logs));
   document.documentElement.dataset.ready = String(Math.round(performance.now()));
 })();

@@ -1,7 +1,7 @@
 "use strict";
 /* Draws the page's charts: their specifications are embedded, their rows come from the page.
-   Colours are CSS variables in the drawing itself, so light, dark and print need no second drawing.
-   Text reaches the page as text alone. */
+   Colours are CSS variables in the drawing itself, so light mode, dark mode and print use the same drawing.
+   Text is always written as text. */
 const Charts = (() => {
   const specs = JSON.parse(document.getElementById("charts").textContent);
   const drawings = new Map();
@@ -36,7 +36,7 @@ const Charts = (() => {
   document.addEventListener("keydown", (event) => { if (event.key === "Escape") tip.hidden = true; });
   addEventListener("scroll", () => { tip.hidden = true; }, { passive: true });
 
-  /* Draw a chart into its place. `rows(width)` gives the data sets and may adjust the chart. */
+  /* Draw a chart into its place. `rows(width)` returns the data sets and may adjust the chart. */
   async function draw(place, rows, picked) {
     const width = Math.floor(place.clientWidth);
     if (!width) return;
@@ -51,7 +51,7 @@ const Charts = (() => {
       mode: "vega-lite", actions: false, ast: true, renderer: "svg", defaultStyle: false,
       tooltip, config, logLevel: 1,
     });
-    // The place of a chart has a text alternative of its own; the drawing is for the eyes.
+    // The place of a chart has a text alternative of its own, so the drawing is hidden from screen readers.
     const drawing = inner.querySelector("svg");
     for (const one of [drawing, ...drawing.querySelectorAll("[role], [aria-roledescription], [aria-label]")]) {
       for (const name of ["role", "aria-roledescription", "aria-label"]) one.removeAttribute(name);
@@ -67,7 +67,7 @@ const Charts = (() => {
     }
   }
 
-  /* On paper nothing can be unfolded. */
+  /* In print nothing can be unfolded. */
   const folded = new Set();
   addEventListener("beforeprint", () => {
     for (const one of document.querySelectorAll("details.paper:not([open])")) { one.open = true; folded.add(one); }

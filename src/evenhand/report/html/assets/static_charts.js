@@ -1,10 +1,10 @@
 "use strict";
-/* Charts whose rows stand in the page as they are drawn. */
+/* Charts whose rows are embedded in the page in their final form. */
 (async () => {
-  const { given } = JSON.parse(document.getElementById("data").textContent);
+  const { static: rows } = JSON.parse(document.getElementById("data").textContent);
   for (const part of document.querySelectorAll("[data-script]")) part.hidden = false;
-  for (const place of document.querySelectorAll("[data-kind=given]")) {
-    await Charts.draw(place, () => ({ data: given[place.dataset.chart] }));
+  for (const place of document.querySelectorAll("[data-kind=static]")) {
+    await Charts.draw(place, () => ({ data: rows[place.dataset.chart] }));
   }
   document.documentElement.dataset.drawn = "true";
 })();

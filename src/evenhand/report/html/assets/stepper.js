@@ -1,5 +1,5 @@
 "use strict";
-/* An episode that a person can step through: who is there, what each has had, who is chosen, why. */
+/* One episode, step by step: who is present, what each has received, who is chosen, and why. */
 (() => {
   const { episode } = JSON.parse(document.getElementById("data").textContent);
   const box = document.querySelector(".stepper");
@@ -41,9 +41,9 @@
     const why = document.createElement("span");
     why.className = "why";
     const loss = -step.values[who];
-    const worth = chosen ? "chosen: worth most" : loss < 0.0005 ? "worth as much" : `worth ${loss.toFixed(2)} less`;
+    const value = chosen ? "chosen: highest value" : loss < 0.0005 ? "equal value" : `value lower by ${loss.toFixed(2)}`;
     const had = `${step.had[who]} so far`;
-    why.textContent = `${here ? "present" : "away"}, ${had}; ${worth}`;
+    why.textContent = `${here ? "present" : "absent"}, ${had}; ${value}`;
     item.append(name, doughnuts(step.had[who], chosen, step.wasted), why);
     return item;
   }
@@ -52,8 +52,8 @@
     const step = episode.steps[at];
     const to = episode.names[step.choice];
     words.textContent = `Doughnut ${step.step} of ${episode.steps.length} goes to ${to}`
-      + `${step.wasted ? ", who is away: it is wasted" : ""}. `
-      + `${step.as_the_optimum ? "The optimal policy would do the same." : "The optimal policy would choose another."} `
+      + `${step.wasted ? ", who is absent: it is wasted" : ""}. `
+      + `${step.as_the_optimum ? "The optimal policy would do the same." : "The optimal policy would choose another customer."} `
       + `Score so far: ${step.score.toFixed(2)}.`;
     list.replaceChildren(...episode.names.map((_, who) => customer(step, who)));
     button("back").disabled = at === 0;

@@ -1,4 +1,4 @@
-"""An audit's page: one answer, or two side by side, as a file that an auditor can send on."""
+"""The page of an audit: one log, or two logs compared, as a file that can be sent."""
 
 from __future__ import annotations
 
@@ -11,26 +11,40 @@ from evenhand.auditing.compare_logs import LogComparison
 from evenhand.auditing.judging.sensitivity import name_of as welfare_name
 from evenhand.report.html import charts
 from evenhand.report.html.element import Child, Markup, element, joined, name_of
-from evenhand.report.html.page_data import packed
+from evenhand.report.html.page_data import compact_answer
 from evenhand.report.html.sections import over_time, questions, stakeholders
 from evenhand.report.html.sections.how_to_read import how_to_read
 from evenhand.report.html.sections.provenance import how_made
-from evenhand.report.html.sections.stakeholder_story import story
+from evenhand.report.html.sections.stakeholder_story import stakeholder_story
 from evenhand.report.html.sections.verdict import verdict
 from evenhand.report.html.template import PageSection, asset, page
 from evenhand.report.html.time_axis import TimeAxis
 
 TITLE = "Fairness over time"
+QUESTIONS = "Does the verdict depend on the question?"
 
 
 def report(found: Answer | LogComparison, made: datetime.datetime | None = None) -> bytes:
-    """The page of an audit, as the bytes of a file; `made` is when it was made."""
+    """The page of an audit, as the bytes of an HTML file that opens offline.
+
+    Args:
+        found: The answer of `audit`, or the comparison of two logs by `compare`.
+        made: The time to show as the time at which the page was made. By default no time is shown,
+            and the same audit gives the same bytes.
+
+    >>> import pandas as pd
+    >>> from evenhand.auditing import audit
+    >>> log = pd.DataFrame({"day": [1, 2], "clinic": ["A", "B"], "doses": [5, 5]})
+    >>> page = report(audit(log, stakeholder="clinic", time="day", amount="doses"))
+    >>> page[:15]
+    b'<!doctype html>'
+    """
     answers = (found,) if isinstance(found, Answer) else (found.first, found.second)
-    logs = [packed(answer) for answer in answers]
+    logs = [compact_answer(answer) for answer in answers]
     data: dict[str, Any] = {"logs": logs}
     if isinstance(found, LogComparison):
         data |= {k: v for k, v in found.to_json().items() if k != "logs"}
-    parts = [PageSection("verdict", "The verdict", verdict(found)), *_parts(found, answers)]
+    parts = [PageSection("verdict", "The verdict", verdict(found)), *_sections(found, answers)]
     parts += [
         PageSection("notes", "Data notes", _notes(found, answers)),
         PageSection("reading", "How to read this", how_to_read(answers[0])),
@@ -61,26 +75,24 @@ def _head(answers: Sequence[Answer]) -> Markup:
     )
 
 
-def _parts(found: Answer | LogComparison, answers: Sequence[Answer]) -> list[PageSection]:
+def _sections(found: Answer | LogComparison, answers: Sequence[Answer]) -> list[PageSection]:
     if isinstance(found, Answer):
-        course = joined((over_time.course(answers), over_time.spread(found, 0)))
+        charts = joined((over_time.welfare_over_time(answers), over_time.spread(found, 0)))
         return [
-            PageSection("over-time", "Fairness over time", course),
-            *_whom(found, 0),
-            PageSection("turns", "Where the verdict turns", questions.turns(found.questions)),
+            PageSection("over-time", "Fairness over time", charts),
+            *_stakeholder_sections(found, 0),
+            PageSection("questions", QUESTIONS, questions.question_table(found.questions)),
         ]
     parts = [
-        PageSection("over-time", "Fairness over time", over_time.course(answers)),
-        PageSection("turns", "Where the verdict turns", questions.side_by_side(found)),
+        PageSection("over-time", "Fairness over time", over_time.welfare_over_time(answers)),
+        PageSection("questions", QUESTIONS, questions.comparison_table(found)),
     ]
     for log, answer in enumerate(answers):
         own = [
             PageSection("", "Verdict on this log", element("p", None, answer.verdict)),
             PageSection("", "Fairness over time", over_time.spread(answer, log)),
-            *_whom(answer, log),
-            PageSection(
-                "", "Where the verdict on this log turns", questions.turns(answer.questions)
-            ),
+            *_stakeholder_sections(answer, log),
+            PageSection("", QUESTIONS, questions.question_table(answer.questions)),
         ]
         body = joined((element("h3", None, part.title), part.body) for part in own)
         label = element("p", None, name_of(answer.label))
@@ -88,11 +100,15 @@ def _parts(found: Answer | LogComparison, answers: Sequence[Answer]) -> list[Pag
     return parts
 
 
-def _whom(answer: Answer, log: int) -> list[PageSection]:
+def _stakeholder_sections(answer: Answer, log: int) -> list[PageSection]:
     return [
-        PageSection("who-when", "Who, when", stakeholders.who_when(answer, log)),
-        PageSection("made-good", "Made good, or not", stakeholders.made_good(answer, log)),
-        PageSection("story", "One stakeholder’s story", story(answer, log)),
+        PageSection(
+            "heatmap", "Who was below the mean, and when", stakeholders.heatmap(answer, log)
+        ),
+        PageSection(
+            "recovered", "Who recovered, who fell behind", stakeholders.recovered(answer, log)
+        ),
+        PageSection("story", "One stakeholder over time", stakeholder_story(answer, log)),
     ]
 
 
@@ -103,7 +119,7 @@ def _notes(found: Answer | LogComparison, answers: Sequence[Answer]) -> Markup:
         for log, answer in enumerate(answers):
             notes += [(f"Log {log + 1}: ", note) for note in answer.notes]
     if not notes:
-        return element("p", None, "Nothing odd was met in the data.")
+        return element("p", None, "Nothing unusual was found in the data.")
     return element("ul", None, (element("li", None, which, note) for which, note in notes))
 
 
@@ -115,11 +131,11 @@ def audit_charts(answers: Sequence[Answer], logs: Sequence[dict[str, Any]]) -> d
         [x for log in logs for x in log["axis"]["x"]],
     )
     drawn = {
-        "course": charts.course(axis, f"welfare ({welfare_name(answers[0].scheme)})"),
+        "welfare": charts.welfare_over_time(axis, f"welfare ({welfare_name(answers[0].scheme)})"),
         "spread": charts.spread(axis),
         "heatmap": charts.heatmap(),
-        "standing": charts.standing(),
+        "recovery": charts.recovery(),
         "story": charts.story(axis),
-        "apart": charts.deviation(axis),
+        "deviation": charts.deviation(axis),
     }
     return {name: charts.as_spec(chart) for name, chart in drawn.items()}

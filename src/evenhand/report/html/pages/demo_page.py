@@ -1,4 +1,4 @@
-"""The demo's page: the whole story, from two logs to a fair policy and what it does."""
+"""The demo's page: from two logs to a fair policy and its decisions."""
 
 from __future__ import annotations
 
@@ -8,12 +8,11 @@ from evenhand.experiments.paper.demo import CUSTOMERS, EpisodeStep, Story
 from evenhand.report.html import plots
 from evenhand.report.html.charts import as_spec, drawn_rows, short_axis
 from evenhand.report.html.element import Child, Markup, element, figure_of, joined, table
-from evenhand.report.html.page_data import packed
+from evenhand.report.html.page_data import compact_answer
 from evenhand.report.html.pages.audit_page import audit_charts
 from evenhand.report.html.pages.learning_page import Curves, best_found, summary_table
 from evenhand.report.html.sections import over_time, stakeholders
-from evenhand.report.html.sections.figure_1 import two_processes
-from evenhand.report.html.sections.stakeholder_story import story as one_story
+from evenhand.report.html.sections.stakeholder_story import stakeholder_story
 from evenhand.report.html.template import PageSection, asset, page
 
 if TYPE_CHECKING:
@@ -23,20 +22,20 @@ TITLE = "Fairness that remembers"
 COUNTRIES = (("A", "●", "circle"), ("B", "■", "square"))
 
 
-def demo_page(told: Story) -> bytes:
+def demo_page(story: Story) -> bytes:
     """The page, as the bytes of a file."""
     curves = Curves()
     parts = [
-        PageSection("verdict", "Equal at the end, unfair on the way", _vaccines(told, curves)),
-        PageSection("year", "The same question for a year of deliveries", _year(told.year)),
-        PageSection("optimum", "How fair could it be at best?", _optimum(told)),
-        PageSection("learning", "Learning it", _learning(told, curves)),
-        PageSection("steps", "What it learned, step by step", _steps(told.episode)),
+        PageSection("verdict", "Equal at the end, unfair before", _vaccines(story, curves)),
+        PageSection("year", "The same question for a year of deliveries", _year(story.year)),
+        PageSection("optimum", "How fair could it be at best?", _optimum(story)),
+        PageSection("learning", "Learning a fair policy", _learning(story, curves)),
+        PageSection("steps", "The learned policy, step by step", _steps(story.episode)),
     ]
-    log = packed(told.year)
+    log = compact_answer(story.year)
     sub = (
         "Decisions that look fair at the end can have been unfair all the way. evenhand judges "
-        "them over their whole history, finds the fairest policy there is, and learns it."
+        "them over their whole history, computes the fairest policy, and learns a fair policy."
     )
     head = joined(
         (
@@ -47,37 +46,37 @@ def demo_page(told: Story) -> bytes:
     )
     data = {
         "logs": [log],
-        "given": curves.rows,
-        "episode": {"names": CUSTOMERS, "steps": [vars(step) for step in told.episode]},
+        "static": curves.rows,
+        "episode": {"names": CUSTOMERS, "steps": [vars(step) for step in story.episode]},
     }
-    charts = {**audit_charts((told.year,), (log,)), **curves.specs}
+    charts = {**audit_charts((story.year,), (log,)), **curves.specs}
     scripts = ("audit.js", "static_charts.js", "stepper.js")
     return page(TITLE, head, parts, data, charts, scripts)
 
 
-def _vaccines(told: Story, curves: Curves) -> Markup:
-    first = next(iter(told.vaccines.values()))
+def _vaccines(story: Story, curves: Curves) -> Markup:
+    first = next(iter(story.vaccines.values()))
     b = first.stakeholder("B")
     words = (
         "Two countries receive 40,000 vaccines each. In one plan A is served first; in the other "
-        f"both are served side by side. At the end nobody can tell them apart. Month by month the "
-        f"first plan leaves B behind in {b.share_below:.0%} of the months."
+        "both are served at the same time. At the end the two plans look the same. But the first "
+        f"plan leaves B behind in {b.share_below:.0%} of the months."
     )
     charts = [
         _shipments(f"shipments{k}", process, answer, curves)
-        for k, (process, answer) in enumerate(told.vaccines.items())
+        for k, (process, answer) in enumerate(story.vaccines.items())
     ]
     return joined(
         (
             element("p", {"class": "verdict"}, words),
             element("div", {"class": "pair"}, charts),
-            two_processes(told.vaccines),
+            over_time.unfairness_by_time(story.vaccines),
         )
     )
 
 
 def _shipments(name: str, process: str, answer: Answer, curves: Curves) -> Markup:
-    """What each country has after each month."""
+    """The doses of each country after each month."""
     import altair as alt
 
     over = answer.over_time
@@ -100,7 +99,7 @@ def _shipments(name: str, process: str, answer: Answer, curves: Curves) -> Marku
     shape = alt.Shape("country:N", legend=None, scale=shapes)
     base = drawn_rows("shipments")
     line = base.mark_line(strokeWidth=2).encode(x=x, y=y, color=colour)
-    # Where both have the same, one is seen around the other.
+    # Where both have the same value, both points stay visible.
     size = alt.Size("country:N", legend=None, scale=alt.Scale(domain=names, range=[190, 60]))
     points = base.mark_point(filled=True, opacity=1).encode(
         x=x, y=y, color=colour, shape=shape, size=size, tooltip=[alt.Tooltip("words:N")]
@@ -113,7 +112,7 @@ def _shipments(name: str, process: str, answer: Answer, curves: Curves) -> Marku
     )
     ends = ", ".join(str(row["words"]) for row in rows)
     caption = element("b", None, process[0].upper() + process[1:])
-    return plots.plot(name, "given", None, f"{process}. {ends}.", caption, legend)
+    return plots.plot(name, "static", None, f"{process}. {ends}.", caption, legend)
 
 
 def _year(answer: Answer) -> Markup:
@@ -123,39 +122,39 @@ def _year(answer: Answer) -> Markup:
             element(
                 "p",
                 None,
-                "Simulated: six clinics, a delivery each week; the near ones are served first, and "
-                "by December all have received the same. This is what ",
+                "Simulated: six clinics, one delivery per week. The nearest clinics are served "
+                "first, and by December all have received the same. ",
                 element("code", None, "evenhand audit"),
-                " makes of any log, with a search for anyone’s story.",
+                " makes such a report of any log, with a search for each stakeholder.",
             ),
             over_time.spread(answer, 0),
-            stakeholders.who_when(answer, 0),
-            element("h3", None, "One clinic’s story"),
-            one_story(answer, 0),
+            stakeholders.heatmap(answer, 0),
+            element("h3", None, "One clinic over time"),
+            stakeholder_story(answer, 0),
         )
     )
 
 
-def _optimum(told: Story) -> Markup:
-    best = told.best.value
+def _optimum(story: Story) -> Markup:
+    best = story.best.value
     rows = [
-        ("the fairest policy there is", figure_of(round(best, 3)), figure_of(0)),
+        ("the fairest policy (optimum)", figure_of(round(best, 3)), figure_of(0)),
         (
-            "turn taking: whoever had least of those present",
-            figure_of(round(told.turn_taking, 3)),
-            figure_of(round(best - told.turn_taking, 3) + 0.0),
+            "turn taking: of those present, serve the one with least",
+            figure_of(round(story.turn_taking, 3)),
+            figure_of(round(best - story.turn_taking, 3) + 0.0),
         ),
         (
-            "at random",
-            figure_of(round(told.random, 3)),
-            figure_of(round(best - told.random, 3)),
+            "acting at random",
+            figure_of(round(story.random, 3)),
+            figure_of(round(best - story.random, 3)),
         ),
     ]
     words = (
-        "Three customers, twelve doughnuts, one at a time; each customer is at the counter four "
-        "times out of five, and a doughnut given to somebody who is away is wasted. Fairness is "
-        "assessed after every doughnut (Nash welfare). The problem is small enough to look at "
-        "every situation that can arise: no policy of any kind scores higher than the first line."
+        "Three customers share twelve doughnuts, one at a time. Each customer is present with "
+        "probability 0.8, and a doughnut for an absent customer is wasted. Fairness is assessed "
+        "after every doughnut (log-Nash welfare). The problem is small enough to enumerate every "
+        "situation: no policy of any kind scores higher than the first line."
     )
     return joined(
         (
@@ -165,31 +164,31 @@ def _optimum(told: Story) -> Markup:
     )
 
 
-def _learning(told: Story, curves: Curves) -> Markup:
-    parts = {"best": told.learning}
-    ours = told.learning.to_json()["methods"]["fairqcm"]
+def _learning(story: Story, curves: Curves) -> Markup:
+    parts = {"best": story.learning}
+    ours = story.learning.to_json()["methods"]["fairqcm"]
     left = max(0.0, ours["regret"])
     words = (
-        "FairQCM does not know the problem: it decides, sees what happens, and after each step "
-        "also asks what the step would have been worth had the customers received something else "
-        "before. Its rivals learn from what happened alone, with the same number of steps. After "
-        f"{told.learning.spec.steps:,} steps FairQCM is {left:.2f} below the exact optimum; "
-        "the table has the others."
+        "FairQCM does not know the problem: it decides and observes what happens. After each step "
+        "it also computes the value that the step would have had if the customers had received "
+        "other amounts before. The other methods learn only from what happened, with the same "
+        f"number of steps. After {story.learning.spec.steps:,} steps FairQCM is {left:.2f} "
+        "below the exact optimum; the table has all methods."
     )
-    assert best_found(parts) <= told.best.value + 1e-3  # nothing beats the optimum
+    assert best_found(parts) <= story.best.value + 1e-3  # nothing beats the optimum
     return joined(
         (
             element("p", None, words),
             curves.figure("learning", parts, "score", "accumulated welfare"),
-            summary_table(parts, "After the last step; regret is the distance to the optimum."),
+            summary_table(parts, "After the last step. Regret is the distance to the optimum."),
         )
     )
 
 
 def _steps(episode: list[EpisodeStep]) -> Markup:
-    """Buttons and a drawing that the script fills; without it, all steps as a table."""
+    """Buttons and a drawing that the script fills; without the script, a table of all steps."""
     differs = [step.step for step in episode if not step.as_the_optimum]
-    where = "At every step it does what an optimal policy does."
+    where = "At every step it does the same as an optimal policy."
     if differs:
         listed = ", ".join(map(str, differs))
         where = f"It differs from the optimal policy at step {listed}."
@@ -224,27 +223,27 @@ def _steps(episode: list[EpisodeStep]) -> Markup:
         )
         for step in episode
     ]
-    columns = ("step", "present", "had so far", "goes to", "as the optimum", "score so far")
+    columns = ("step", "present", "received so far", "goes to", "optimal", "score so far")
     everyone = " / ".join(CUSTOMERS)
     return joined(
         (
             element(
                 "p",
                 None,
-                "One episode of the policy that was learned. It sees who is present and remembers "
-                f"what each has had. {where}",
+                "One episode of the learned policy. It sees who is present and remembers how many "
+                f"doughnuts each has received. {where}",
             ),
             stepper,
             element(
                 "details",
                 {"class": "paper"},
                 element("summary", None, "All steps as a table"),
-                table(f"Had so far: {everyone}", columns, rows, kind="words"),
+                table(f"Received so far: {everyone}", columns, rows, kind="words"),
             ),
             element(
                 "noscript",
                 None,
-                element("p", None, "Stepping through needs this page’s script; the table has all."),
+                element("p", None, "The buttons need this page’s script; the table has all steps."),
             ),
         )
     )
@@ -256,11 +255,11 @@ def three_commands() -> list[tuple[str, str]]:
         (
             "evenhand audit LOG.csv --stakeholder WHO --time WHEN --amount HOW_MUCH "
             "--out report.html",
-            "judge a log of your own",
+            "audit a log of your own",
         ),
         (
             "evenhand plan doughnuts --stakeholders 3 --horizon 12 --memories",
-            "what memory is worth",
+            "the best score that each kind of memory allows",
         ),
         ("evenhand reproduce all --quick", "the paper on one page, in about ten minutes"),
     ]

@@ -1,4 +1,4 @@
-"""Learning curves on a page: mean and spread over seeds, the optimum, and the table of numbers."""
+"""Learning curves: mean and standard deviation over seeds, the optimum, and a table."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ from evenhand.report.html.element import Child, Markup, element, figure_of, join
 if TYPE_CHECKING:
     from evenhand.experiments.running.compare_methods import MethodComparison, MethodResult
 
-# A method has a colour and a sign of its own, the same on every page.
+# Each method has its own colour and sign, the same on every page.
 METHODS = ("fairqcm", "full", "min", "reset", "rnn", "oracle", "random")
 SIGNS = ("●", "■", "▲", "◆", "▼", "✚", "▶")
 SHAPES = ("circle", "square", "triangle-up", "diamond", "triangle-down", "cross", "triangle-right")
 DASHES = ([1, 0], [7, 4], [2, 3])  # for recipes, in their order
-MARKED = 10  # points with a sign on a curve
+MARKED = 10  # points with a sign per curve
 
 Parts = Mapping[str, "MethodComparison"]  # the comparisons of a figure, by recipe
 
@@ -50,11 +50,11 @@ class Curves:
                 for dash, recipe in zip(dashes, recipes, strict=False)
             ]
         caption = (
-            "The mean over seeds, and one standard deviation to either side.",
+            "The mean over seeds, and one standard deviation on either side.",
             f" The dotted line is {_level_words(parts)}." if measure == "score" else None,
         )
         alternative = f"Line chart of {label} by environment steps. {_words(parts, measure)}"
-        return plots.plot(name, "given", None, alternative, caption, plots.legend(items))
+        return plots.plot(name, "static", None, alternative, caption, plots.legend(items))
 
 
 def curves_chart(recipes: list[str], label: str, level: bool) -> Any:
@@ -99,7 +99,7 @@ def curves_chart(recipes: list[str], label: str, level: bool) -> Any:
 
 
 def second_measure(parts: Parts) -> tuple[str, str]:
-    """What is shown beside the score: how often a goal was reached, or how little was wasted."""
+    """The measure next to the score: how often a goal was reached, or how little was wasted."""
     measures = [result.measures for one in parts.values() for result in one.methods.values()]
     if any("achieved" in m and np.min(m["achieved"]) < 1.0 for m in measures):
         return "achieved", "share of episodes that reach the profit margin"
@@ -132,7 +132,7 @@ def summary_table(parts: Parts, caption: str) -> Markup:
 
 
 def both_figures(curves: Curves, name: str, parts: Parts, drawn: Parts | None = None) -> Markup:
-    """The score, and what else was asked, side by side where there is room."""
+    """The score and the second measure, side by side if there is room."""
     shown = drawn or parts
     measure, label = second_measure(shown)
     return element(
@@ -151,7 +151,8 @@ def _curves(parts: Parts, measure: str) -> list[dict[str, Any]]:
                 continue
             values = result.measures[measure]
             every = max(1, len(values) // MARKED)
-            offset = every // 2 + METHODS.index(method) % max(1, every)  # signs beside each other
+            # Each method has an offset of its own, so that signs do not overlap.
+            offset = every // 2 + METHODS.index(method) % max(1, every)
             for k, steps in enumerate(result.steps):
                 mean, deviation = float(np.mean(values[k])), float(np.std(values[k]))
                 marked = (k + 1) % every == offset % every
@@ -186,7 +187,7 @@ def _level(parts: Parts) -> float:
 
 def _level_words(parts: Parts) -> str:
     exact = next(iter(parts.values())).optimum is not None
-    what = "the exact optimum" if exact else "the best that any seed reached (no optimum is known)"
+    what = "the exact optimum" if exact else "the best score of any seed (no optimum is known)"
     return f"{what}, {format_number(_level(parts))}"
 
 
@@ -227,7 +228,7 @@ def learning_page(parts: Parts, title: str, drawn: Parts | None = None) -> bytes
         title,
         head,
         [PageSection("verdict", "Learning curves", body)],
-        {"given": curves.rows},
+        {"static": curves.rows},
         curves.specs,
         ("static_charts.js",),
     )

@@ -1,4 +1,4 @@
-"""The paper reproduced on one page: each claim, what was measured, and whether it held."""
+"""The paper reproduced on one page: each claim, the measurement, and whether it held."""
 
 from __future__ import annotations
 
@@ -8,24 +8,35 @@ from typing import TYPE_CHECKING, Any
 
 from evenhand.experiments.paper.claims import FEWEST_SEEDS, Finding
 from evenhand.experiments.paper.figures import FIGURES, folder_of
-from evenhand.report.html.element import Child, Markup, element, figure_of, joined, table
+from evenhand.report.html.element import (
+    Child,
+    Markup,
+    element,
+    figure_of,
+    joined,
+    labelled_list,
+    table,
+)
 from evenhand.report.html.pages.learning_page import Curves, both_figures, summary_table
+from evenhand.report.html.sections.over_time import unfairness_by_time
 from evenhand.report.html.template import PageSection, page
 
 if TYPE_CHECKING:
     from evenhand.experiments.paper.reproduction import Reproduction
 
-TITLE = "Remembering to Be Fair, made anew"
+TITLE = "Remembering to Be Fair, reproduced"
 SIGNS = {True: ("✓", "green"), False: ("✗", "red"), None: ("?", "amber")}
 
 
 def reproduction_page(found: Reproduction) -> bytes:
-    """The whole page, as the bytes of a file beside the folders it links to."""
+    """The whole page, as the bytes of a file; it links to the folders next to it."""
     curves = Curves()
     parts = [
         PageSection("verdict", "What held, and what did not", _verdict(found)),
         PageSection("theorems", "The theorems", _theorems(found)),
-        PageSection("figure-1", "Figure 1: two ways to ship vaccines", _figure_1(found)),
+        PageSection(
+            "figure-1", "Figure 1: two ways to ship vaccines", unfairness_by_time(found.audits)
+        ),
     ]
     parts += [
         PageSection(name, FIGURES[name].title, _figure(found, name, curves))
@@ -33,23 +44,23 @@ def reproduction_page(found: Reproduction) -> bytes:
     ]
     parts.append(PageSection("made", "How this page was made", _made(found)))
     sub = (
-        "Every figure, claim and theorem of the paper (ICML 2024), run again by evenhand; the "
-        "better recipe and the exact optimum stand beside it."
+        "Every figure, claim and theorem of the paper (ICML 2024), reproduced by evenhand, with a "
+        "better recipe and the exact optimum for comparison."
     )
     head = joined((element("h1", None, TITLE), element("p", {"class": "sub"}, sub)))
-    return page(TITLE, head, parts, {"given": curves.rows}, curves.specs, ("static_charts.js",))
+    return page(TITLE, head, parts, {"static": curves.rows}, curves.specs, ("static_charts.js",))
 
 
 def _verdict(found: Reproduction) -> Markup:
     claims = found.claims
     counts = Counter(finding.held for *_, finding in claims)
     proved = sum(finding.held is True for _, finding in found.theorems)
-    few = f" (it takes {FEWEST_SEEDS} at least)"
+    few = f" (at least {FEWEST_SEEDS} are needed)"
     words = (
         f"Of {len(claims)} claims about the experiments {counts[True]} held, {counts[False]} did "
-        f"not, and {counts[None]} cannot be decided by {found.about['seeds']} seeds"
+        f"not, and {counts[None]} cannot be decided with {found.about['seeds']} seeds"
         f"{few if found.about['seeds'] < FEWEST_SEEDS else ''}. "
-        f"{proved} of {len(found.theorems)} checks of the theorems came out as they should."
+        f"{proved} of {len(found.theorems)} checks of the theorems passed."
     )
     rows = [
         (
@@ -65,16 +76,16 @@ def _verdict(found: Reproduction) -> Markup:
         "p",
         {"class": "light amber"},
         element("b", None, "A quick run. "),
-        "After a tenth of the steps, what follows shows that everything works, and judges no claim "
-        "about the experiments: leave --quick out for that.",
+        "With a tenth of the steps this page shows that everything works, but it does not judge "
+        "claims about the experiments: run it without --quick for that.",
     )
     return joined(
         (
             quick if found.about["quick"] else None,
             element("p", {"class": "verdict"}, words),
             table(
-                "Each claim with the paper's own recipe. A difference is decided where its 95% "
-                "bootstrap interval leaves zero out.",
+                "Each claim with the paper's own recipe. A difference is decided if its 95% "
+                "bootstrap interval excludes zero.",
                 ("where", "", "the paper says", "measured", "95% interval"),
                 rows,
                 kind="words claims",
@@ -84,7 +95,7 @@ def _verdict(found: Reproduction) -> Markup:
 
 
 def held(finding: Finding) -> Markup:
-    """A verdict in a word, never by colour alone."""
+    """A verdict in one word, never by colour alone."""
     sign, colour = SIGNS[finding.held]
     return element("b", {"class": f"held {colour}"}, f"{sign} {finding.word}")
 
@@ -102,17 +113,11 @@ def _theorems(found: Reproduction) -> Markup:
         (one.where, held(finding), one.says, finding.measured) for one, finding in found.theorems
     ]
     return table(
-        "What the code does on problems drawn at random, against what the theorem says.",
-        ("", "", "it says", "counted"),
+        "The theorems, checked on random problems.",
+        ("", "", "claim", "measured"),
         rows,
         kind="words claims",
     )
-
-
-def _figure_1(found: Reproduction) -> Markup:
-    from evenhand.report.html.sections.figure_1 import two_processes
-
-    return two_processes(found.audits)
 
 
 def _figure(found: Reproduction, name: str, curves: Curves) -> Markup:
@@ -151,7 +156,7 @@ def _figure(found: Reproduction, name: str, curves: Curves) -> Markup:
 def _made(found: Reproduction) -> Markup:
     about = found.about
     quick = " --quick" if about["quick"] else ""
-    rows: list[tuple[str, Child]] = [
+    rows: list[tuple[Child, Child]] = [
         (
             "Command",
             element("code", None, f"evenhand reproduce all --seeds {about['seeds']}{quick}"),
@@ -164,34 +169,27 @@ def _made(found: Reproduction) -> Markup:
             "Seconds",
             (
                 figure_of(about["training_seconds"]),
-                " of training, in whichever session it was done; ",
+                " of training, over all sessions; ",
                 figure_of(about["seconds"]),
-                " for this call",
+                " for this run",
             ),
         ),
         ("All numbers", element("a", {"href": "all.json"}, "all.json")),
     ]
-    return element(
-        "dl",
-        {"class": "made"},
-        (
-            element("div", None, element("dt", None, what), element("dd", None, words))
-            for what, words in rows
-        ),
-    )
+    return labelled_list(rows)
 
 
 def to_markdown(found: Reproduction) -> str:
-    """The tables of the page as text, for a document."""
+    """The tables of the page as Markdown."""
     claims = [
         (claim.where, f"“{claim.says}”", finding.measured, interval_of(finding), finding.word)
         for _, claim, finding in found.claims
     ]
-    lines = ["After a tenth of the steps (--quick): it judges nothing.", ""]
+    lines = ["With a tenth of the steps (--quick): no claim is judged.", ""]
     lines = lines if found.about["quick"] else []
     lines += _rows(("where", "the paper says", "measured", "95% interval", ""), claims)
     theorems = [(o.where, o.says, finding.measured, finding.word) for o, finding in found.theorems]
-    lines += ["", *_rows(("", "it says", "counted", ""), theorems)]
+    lines += ["", *_rows(("", "claim", "measured", ""), theorems)]
     for name, parts in found.figures.items():
         lines += ["", f"### {FIGURES[name].title}", ""]
         rows = []

@@ -16,7 +16,7 @@ def how_to_read(answer: Answer) -> Markup:
         ),
         (
             "Unfairness to a stakeholder",
-            "Its status minus the mean status of all who were there. Below 0 is unfair to it, "
+            "Its status minus the mean status of all who were present. Below 0 is unfair to it, "
             "above 0 is in its favour.",
             (
                 _v("u", "i"),
@@ -38,9 +38,9 @@ def how_to_read(answer: Answer) -> Markup:
             ),
         ),
         (
-            "Over all",
-            "The sum of a stakeholder's unfairness over the assessments: a debt that later gifts "
-            "pay back only if they are as large and last as long.",
+            "Overall unfairness",
+            "The sum of a stakeholder's unfairness over the assessments. A later advantage offsets "
+            "an earlier disadvantage only if it is as large and lasts as long.",
             (
                 "Σ",
                 element("sub", None, _v("t"), " assessed"),
@@ -52,21 +52,21 @@ def how_to_read(answer: Answer) -> Markup:
             ),
         ),
         (
-            "At the end",
-            "The unfairness when the log ends, a last unfinished period included.",
+            "Final unfairness",
+            "The unfairness at the end of the log, including an unfinished last period.",
             (_v("u", "i"), "(", _v("τ", "T"), ")"),
         ),
         (
             "Assessment",
-            f"A time at which one looks. Here: {answer.question}.",
+            f"A time at which fairness is judged. Here: {answer.question}.",
             (_v("B"), "(", _v("τ", "t"), ") = true"),
         ),
         (
             "Welfare",
-            "The statuses at one assessment as one number; which one is a choice, and the table of "
-            "questions shows what others say. log_nash is the sum of the logarithms of status + 1, "
-            "rawls the status of the worst-off, gini the mean lowered by inequality, utilitarian "
-            "the sum, which cannot tell who got what.",
+            "The statuses at one assessment as one number. The welfare function is a choice; the "
+            "table of questions shows the results of others. log_nash is the sum of the logarithms "
+            "of status + 1, rawls the status of the worst-off, gini the mean reduced by "
+            "inequality, utilitarian the sum, which does not depend on the distribution.",
             (_v("w", "t"), " = ", _v("W"), "(", _v("U", "1"), ", …, ", _v("U", "n"), ")"),
         ),
         (
@@ -88,20 +88,20 @@ def how_to_read(answer: Answer) -> Markup:
         ),
         (
             "Even log",
-            "The same amounts at the same times, had everyone had the mean at each assessment. A "
-            "score that equals the even one cannot tell this log from that one.",
+            "The same amounts at the same times, with everyone at the mean at each assessment. A "
+            "score equal to that of the even log does not distinguish the two.",
             None,
         ),
         (
-            "Made good, fell behind",
-            "Made good: behind over all, but not below the mean at the end. Fell behind: the "
-            "reverse.",
+            "Recovered (made good), fell behind",
+            "Recovered: behind overall, but not below the mean at the end. Fell behind: not behind "
+            "overall, but below the mean at the end.",
             None,
         ),
         (
             "Spell",
-            "Assessments in a row at which somebody was below the mean. Somebody is compensated at "
-            "the first assessment after a spell at which they are at the mean or above it.",
+            "Successive assessments at which a stakeholder was below the mean. It is compensated "
+            "at the first assessment after the spell at which it is at or above the mean.",
             None,
         ),
     ]
@@ -125,7 +125,7 @@ def _v(letter: str, index: str | None = None) -> Markup:
 
 
 def _status(answer: Answer) -> str:
-    """The sentence of the scheme's description that says what a status is."""
+    """The sentence of the scheme's description that defines the status."""
     return f"{answer.scheme.describe().split('. ')[0].rstrip('.')}."
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 
@@ -12,31 +12,31 @@ from evenhand.auditing.judging.ranking import Standing
 from evenhand.auditing.judging.sensitivity import name_of as welfare_name
 from evenhand.report.html import plots
 from evenhand.report.html.element import Child, Markup, element, figure_of, joined, name_of, table
-from evenhand.report.html.sections.stakeholders import names_of
+from evenhand.report.html.sections.stakeholders import tied_names
 
-SHOWN = 12  # assessments in the table; more are folded
-PRINTED = 60  # of the folded ones, unfolded on paper
-MOST = 100
+SHOWN = 12  # assessments in the table; a longer table is folded
+PRINTED = 60  # up to this many are unfolded in print
+MAX_ROWS = 100
 
 
-def course(answers: Sequence[Answer]) -> Markup:
-    """The welfare of one log, or of two in one chart."""
+def welfare_over_time(answers: Sequence[Answer]) -> Markup:
+    """The welfare of one log, or of two logs in one chart."""
     drawn = [answer for answer in answers if answer.over_time.welfare is not None]
     if not all(answer.over_time.times for answer in answers):
-        words = "No course: there is no time at which every run was assessed."
+        words = "No chart: there is no time at which every run was assessed."
         return element("p", None, words)
     if not drawn:
-        return element("p", None, "This scheme has no welfare at each assessment to show.")
+        return element("p", None, "This scheme has no welfare at each assessment.")
     caption = [
-        f"The welfare ({welfare_name(drawn[0].scheme)}) at each assessment, and the score, which "
-        "takes them all together. Higher is fairer."
+        f"The welfare ({welfare_name(drawn[0].scheme)}) at each assessment, and the score over all "
+        "assessments. Higher is fairer."
     ]
     if any(answer.over_time.unfinished is not None for answer in drawn):
-        caption.append(" The last period is not over: it is shown and not scored.")
+        caption.append(" The last period is unfinished: it is shown, but not scored.")
     if any(answer.over_time.every > 1 for answer in drawn):
-        caption.append(" Not every assessment is drawn; all of them are scored.")
-    alternative = "Line chart of fairness over time. " + " ".join(map(_course_words, drawn))
-    return plots.plot("course", "course", None, alternative, caption, _legend(answers))
+        caption.append(" Not all assessments are drawn; all are scored.")
+    alternative = "Line chart of fairness over time. " + " ".join(map(_welfare_text, drawn))
+    return plots.plot("welfare", "welfare", None, alternative, caption, _legend(answers))
 
 
 def _legend(answers: Sequence[Answer]) -> Markup:
@@ -55,11 +55,11 @@ def _legend(answers: Sequence[Answer]) -> Markup:
     if any(answer.corrections for answer in answers):
         items.append((plots.glyph("▼"), "a correction: an amount was taken back"))
     if any(answer.gaps for answer in answers):
-        items.append((plots.swatch("var(--gap)"), "nothing happened"))
+        items.append((plots.swatch("var(--gap)"), "no events"))
     return plots.legend(items)
 
 
-def _course_words(answer: Answer) -> str:
+def _welfare_text(answer: Answer) -> str:
     over = answer.over_time
     assert over.welfare is not None
     if not len(over.welfare):
@@ -74,20 +74,18 @@ def _course_words(answer: Answer) -> str:
 
 
 def spread(answer: Answer, log: int) -> Markup:
-    """How far apart stakeholders were, and the same as a table."""
+    """The largest distances from the mean, as a chart and as a table."""
     legend = plots.legend(
         (
             (plots.glyph("▲", "above"), "furthest above the mean"),
-            (plots.glyph("▼", "below"), "furthest below it"),
+            (plots.glyph("▼", "below"), "furthest below the mean"),
         )
     )
-    caption = (
-        "How far the most favoured and the least favoured were from the mean at each assessment."
-    )
+    caption = "The largest distances above and below the mean at each assessment."
     alternative = (
-        "Chart of the furthest above and below the mean at each assessment. Furthest below at any "
-        f"assessment: {format_number(answer.overall.worst_unfairness, True)}. The table below has "
-        "the numbers."
+        "Chart of the largest distances above and below the mean at each assessment. Furthest "
+        f"below at any assessment: {format_number(answer.overall.worst_unfairness, True)}. The "
+        "table below has the numbers."
     )
     chart = None
     if len(answer.over_time.times) > 1:
@@ -113,7 +111,7 @@ def _assessments(answer: Answer) -> Markup:
         rows.append(_moment(label, last.welfare, answer.at_end, over.names))
     columns = ("when", "welfare", "furthest below", "by", "furthest above", "by")
     caption = "The assessments"
-    if len(over.times) < answer.overall.assessments or len(over.times) > MOST:
+    if len(over.times) < answer.overall.assessments or len(over.times) > MAX_ROWS:
         caption = f"{len(rows):,} of {format_number(answer.overall.assessments)} assessments"
         caption += ", evenly chosen" if answer.runs is None else ""
     whole = table(caption, columns, rows, "words")
@@ -125,9 +123,9 @@ def _assessments(answer: Answer) -> Markup:
 
 
 def _some(count: int) -> list[int]:
-    if count <= MOST:
+    if count <= MAX_ROWS:
         return list(range(count))
-    return np.unique(np.linspace(0, count - 1, MOST).round().astype(int)).tolist()
+    return np.unique(np.linspace(0, count - 1, MAX_ROWS).round().astype(int)).tolist()
 
 
 def _moment(
@@ -136,7 +134,7 @@ def _moment(
     cells: list[Child] = [when, figure_of(welfare)]
     for places in (standing.lowest, standing.highest):
         far = figure_of(float(standing.deviation[places[0]]), True) if places else ""
-        cells += [names_of([names[place] for place in places]), far]
+        cells += [tied_names([names[place] for place in places]), far]
     return tuple(cells)
 
 
@@ -144,11 +142,11 @@ def _events(answer: Answer) -> Markup:
     parts: list[Child] = []
     if answer.gaps:
         gaps = ", ".join(answer.gaps)
-        parts.append(element("p", None, f"Nothing happened in {gaps}; assessed all the same."))
+        parts.append(element("p", None, f"No events in {gaps}; assessed all the same."))
     if answer.corrections:
         count = len(answer.corrections)
         rows = ((time, name_of(who), figure_of(amount)) for time, who, amount in answer.corrections)
-        caption = "Amounts that were taken back, as the log has them"
+        caption = "Amounts that were taken back, as recorded in the log"
         parts.append(
             element(
                 "details",
@@ -158,3 +156,23 @@ def _events(answer: Answer) -> Markup:
             )
         )
     return joined(parts)
+
+
+def unfairness_by_time(found: Mapping[str, Answer]) -> Markup:
+    """Several short logs: their verdicts, and each distance from the mean at each assessment."""
+    first = next(iter(found.values())).over_time
+    rows = [
+        (
+            f"{log}: {stakeholder}",
+            *(figure_of(float(x), signed=True) for x in answer.over_time.unfairness[:, k]),
+            figure_of(answer.stakeholder(stakeholder).overall_unfairness, signed=True),
+        )
+        for log, answer in found.items()
+        for k, stakeholder in enumerate(answer.over_time.names)
+    ]
+    verdicts = (
+        element("p", None, element("b", None, f"{log[0].upper()}{log[1:]}. "), answer.verdict)
+        for log, answer in found.items()
+    )
+    caption = "Distance from the mean at each assessment, and overall, which is their sum."
+    return joined((verdicts, table(caption, ("", *first.times, "overall"), rows)))

@@ -1,4 +1,4 @@
-"""How a page was made, so that another can make it again; and its numbers for download."""
+"""How a page was made, so that it can be made again; and its numbers for download."""
 
 from __future__ import annotations
 
@@ -6,8 +6,15 @@ import datetime
 from collections.abc import Sequence
 
 from evenhand.auditing.answer.answer import Answer
-from evenhand.report.html.element import Child, Markup, element, figure_of, joined
-from evenhand.report.html.page_data import chosen, rounded
+from evenhand.report.html.element import (
+    Child,
+    Markup,
+    element,
+    figure_of,
+    joined,
+    labelled_list,
+)
+from evenhand.report.html.page_data import is_rounded, kept_assessments
 
 SHEETS = (
     ("stakeholders", "Stakeholders (CSV)"),
@@ -17,9 +24,9 @@ SHEETS = (
 
 
 def how_made(answers: Sequence[Answer], made: datetime.datetime | None) -> Markup:
-    """Command, version, time, and the fingerprints of what was read and of what was judged."""
+    """Command, version, time, and the fingerprints of the input and of what was judged."""
     first = answers[0].origin
-    rows: list[tuple[Child, ...]] = []
+    rows: list[tuple[Child, Child]] = []
     if "command" in first:
         rows.append(("Command", element("code", None, first["command"])))
     rows.append(("Version", f"evenhand {first.get('version', '')}"))
@@ -28,18 +35,14 @@ def how_made(answers: Sequence[Answer], made: datetime.datetime | None) -> Marku
         rows.append(("Time", f"{moment:%Y-%m-%d %H:%M:%S} UTC"))
     for answer in answers:
         rows += _input(answer)
-    pairs = (
-        element("div", None, element("dt", None, what), element("dd", None, words))
-        for what, words in rows
-    )
-    return joined((element("dl", {"class": "made"}, pairs), downloads(answers)))
+    return joined((labelled_list(rows), downloads(answers)))
 
 
-def _input(answer: Answer) -> list[tuple[Child, ...]]:
+def _input(answer: Answer) -> list[tuple[Child, Child]]:
     origin = answer.origin
-    rows: list[tuple[Child, ...]] = []
+    rows: list[tuple[Child, Child]] = []
     for file in origin.get("files", ()):
-        digest = element("code", None, file["sha256"] or "not taken: a large file")
+        digest = element("code", None, file["sha256"] or "not computed: a large file")
         words = (element("code", None, file["path"]), ", ", figure_of(file["bytes"]), " bytes")
         rows.append(("Input", words))
         rows.append(("Its SHA-256", digest))
@@ -63,15 +66,15 @@ def downloads(answers: Sequence[Answer]) -> Markup:
         which = f", log {log + 1}" if len(answers) > 1 else ""
         buttons += [_button(kind, f"{label}{which}", log) for kind, label in SHEETS]
     less = [
-        f"Unfairness over time is held here for {len(chosen(answer)):,} assessments with seven "
-        "digits of the largest; evenhand audit --json has all."
+        f"Unfairness over time is included for {len(kept_assessments(answer)):,} assessments, with "
+        "seven digits relative to the largest value; evenhand audit --json has all."
         for answer in answers
-        if rounded(answer)
+        if is_rounded(answer)
     ]
     return joined(
         (
             element("h3", None, "The numbers"),
-            element("p", None, "They are in this file, and can be saved from it. ", *less[:1]),
+            element("p", None, "They are in this file and can be saved from it. ", *less[:1]),
             element("div", {"class": "controls saves"}, buttons),
             element(
                 "noscript",
@@ -79,8 +82,8 @@ def downloads(answers: Sequence[Answer]) -> Markup:
                 element(
                     "p",
                     None,
-                    "Saving needs this page's script, which does not run here; --json "
-                    "and --csv write the same numbers.",
+                    "Saving needs this page's script, which is not running; --json and --csv "
+                    "write the same numbers.",
                 ),
             ),
         )

@@ -1,21 +1,22 @@
-"""Where the verdict turns: questions by welfare functions, with reversals marked."""
+"""Does the verdict depend on the question? Questions by welfare functions, changes marked."""
 
 from __future__ import annotations
 
 from evenhand.auditing.compare_logs import LogComparison, Match
 from evenhand.auditing.judging.sensitivity import Reading, Row
 from evenhand.report.html.element import Child, Markup, element, figure_of, joined, name_of, table
-from evenhand.report.html.sections.stakeholders import names_of
+from evenhand.report.html.sections.stakeholders import tied_names
 
 EVEN = {True: "even", False: "uneven", None: ""}
 
 
-def turns(rows: tuple[Row, ...]) -> Markup:
-    """One log: whom each question finds treated worst, and what each welfare function says."""
+def question_table(rows: tuple[Row, ...]) -> Markup:
+    """One log: who is treated worst under each question, and the score by each welfare."""
     names = list(dict.fromkeys(reading.welfare for row in rows for reading in row.readings))
     caption = (
-        "Each question, whom it finds treated worst, and the score by each welfare function with "
-        "whether it is that of an even log. ≠ marks an answer that is not as in the question asked."
+        "For each question: who is treated worst, and the score by each welfare function, with "
+        "“even” if it equals that of an even log. ≠ marks a result that differs from that of your "
+        "question."
     )
     body = []
     for row in rows:
@@ -24,7 +25,7 @@ def turns(rows: tuple[Row, ...]) -> Markup:
             (
                 _asked(row.question, row.asked),
                 (figure_of(row.unequal), " of ", figure_of(row.assessments)),
-                (_turned(row.turns), names_of(row.all_worst)),
+                (_changed(row.turns), tied_names(row.all_worst)),
                 *(_reading(by_welfare[name]) if name in by_welfare else "" for name in names),
             )
         )
@@ -35,10 +36,10 @@ def _reading(reading: Reading) -> Child:
     if reading.score is None:
         return "undefined"
     word = element("small", None, EVEN[reading.even])
-    return (_turned(reading.turns), figure_of(reading.score), element("br"), word)
+    return (_changed(reading.turns), figure_of(reading.score), element("br"), word)
 
 
-def side_by_side(found: LogComparison) -> Markup:
+def comparison_table(found: LogComparison) -> Markup:
     """Two logs: which has the higher score under each question and welfare function."""
     labels = {found.first.label: "log 1", found.second.label: "log 2"}
     names = list(dict.fromkeys(match.welfare for match in found.questions))
@@ -52,7 +53,7 @@ def side_by_side(found: LogComparison) -> Markup:
         body.append((_asked(question, asked), *cells))
     caption = (
         "Which log is fairer under each question and welfare function, and the scores of log 1 and "
-        "log 2. ≠ marks an answer that is not as in the question asked."
+        "log 2. ≠ marks a result that differs from that of your question."
     )
     return joined(
         (
@@ -75,16 +76,17 @@ def _match(match: Match, labels: dict[str, str]) -> Child:
     if None in match.scores:
         return "undefined"
     scores = element("small", None, figure_of(match.scores[0]), " : ", figure_of(match.scores[1]))
-    return (_turned(match.turns), fairer, element("br"), scores)
+    return (_changed(match.turns), fairer, element("br"), scores)
 
 
 def _asked(question: str, asked: bool) -> Child:
     if not asked:
         return question
-    return (element("b", None, question), element("br"), element("small", None, "as asked"))
+    return (element("b", None, question), element("br"), element("small", None, "your question"))
 
 
-def _turned(turned: bool) -> Markup | None:
-    if not turned:
+def _changed(changed: bool) -> Markup | None:
+    if not changed:
         return None
-    return element("span", {"class": "turn", "title": "not as in the question asked"}, "≠ ")
+    title = "differs from the result of your question"
+    return element("span", {"class": "changed", "title": title}, "≠ ")

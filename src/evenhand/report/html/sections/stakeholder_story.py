@@ -1,4 +1,4 @@
-"""One stakeholder's story, by click or search: where the page's script tells it."""
+"""One stakeholder over time, found by click or search and shown by the page's script."""
 
 from __future__ import annotations
 
@@ -6,11 +6,11 @@ from evenhand._util.wording import format_number
 from evenhand.auditing.answer.answer import Answer
 from evenhand.report.html import plots
 from evenhand.report.html.element import Markup, element, joined
-from evenhand.report.html.sections.stakeholders import names_of
+from evenhand.report.html.sections.stakeholders import tied_names
 
 
-def story(answer: Answer, log: int) -> Markup:
-    """Where the page's script tells one stakeholder's story."""
+def stakeholder_story(answer: Answer, log: int) -> Markup:
+    """Where the page's script shows one stakeholder: sentences and charts."""
     field, found = f"search{log}", f"found{log}"
     search = element(
         "div",
@@ -18,7 +18,7 @@ def story(answer: Answer, log: int) -> Markup:
         element(
             "div",
             {"class": "search"},
-            element("label", {"for": field}, "Search a name"),
+            element("label", {"for": field}, "Search for a name"),
             element(
                 "input",
                 {
@@ -38,7 +38,7 @@ def story(answer: Answer, log: int) -> Markup:
         ),
         element("span", {"class": "soft", "role": "status"}),
     )
-    told = element(
+    shown = element(
         "div",
         {
             "class": "story",
@@ -55,12 +55,12 @@ def story(answer: Answer, log: int) -> Markup:
     without = element(
         "p",
         None,
-        "Stories are told by this page's script, which does not run here. The table under Who, "
-        "when, has the figures of each. Treated worst over all: ",
-        names_of(answer.treated_worst),
+        "This section needs the page's script, which is not running. The table of stakeholders "
+        "above has the numbers of each. Treated worst overall: ",
+        tied_names(answer.treated_worst),
         f" ({format_number(answer.questions[0].worst_unfairness, True)} from the mean, summed).",
     )
-    return joined((element("noscript", None, without), told))
+    return joined((element("noscript", None, without), shown))
 
 
 def _plots() -> Markup:
@@ -68,34 +68,34 @@ def _plots() -> Markup:
         (
             (plots.glyph("●", "first"), "its status"),
             (plots.glyph("╌╌"), "the mean"),
-            (plots.swatch("var(--range)"), "the range of all"),
+            (plots.swatch("var(--range)"), "the range of all stakeholders"),
             (plots.swatch("url(#below2)"), "below the mean"),
         )
     )
     marks = plots.legend(
         (
             (plots.swatch("url(#below2)"), "below the mean"),
-            (plots.swatch("var(--above)"), "above it"),
-            (plots.glyph("▲"), "compensated: back at the mean or above it"),
+            (plots.swatch("var(--above)"), "above the mean"),
+            (plots.glyph("▲"), "compensated: again at or above the mean"),
         )
     )
-    words = "The sentences above say what it shows."
+    words = "The sentences above describe it."
     return joined(
         (
             plots.plot(
                 "story",
                 "story",
                 None,
-                f"Line chart of its status against the mean and the range. {words}",
-                "Its status at each assessment, the mean, and the range of everyone's.",
+                f"Line chart of its status, the mean and the range. {words}",
+                "Its status at each assessment, the mean, and the range of all stakeholders.",
                 legend,
             ),
             plots.plot(
-                "apart",
-                "apart",
+                "deviation",
+                "deviation",
                 None,
                 f"Chart of its distance from the mean. {words}",
-                "How far it was from the mean at each assessment.",
+                "Its distance from the mean at each assessment.",
                 marks,
             ),
         )

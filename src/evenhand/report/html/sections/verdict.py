@@ -1,4 +1,4 @@
-"""The verdict at the head of a page: sentences, thresholds, what it means and what it does not."""
+"""The verdict: sentences, thresholds, what it means and what it does not mean."""
 
 from __future__ import annotations
 
@@ -7,13 +7,13 @@ from collections.abc import Iterable, Iterator
 from evenhand.auditing.answer.answer import Answer, Limit
 from evenhand.auditing.compare_logs import LogComparison
 from evenhand.report.html.element import Child, Markup, element, figure_of, joined, name_of
-from evenhand.report.html.sections.stakeholders import names_of
+from evenhand.report.html.sections.stakeholders import tied_names
 
-CLOSE = 0.1  # a threshold kept by less than this share of it is amber
+CLOSE = 0.1  # a threshold met by less than this share of it is amber
 
 
 def verdict(found: Answer | LogComparison) -> Markup:
-    """What an answer comes down to."""
+    """The first section of a page."""
     answers = (found,) if isinstance(found, Answer) else (found.first, found.second)
     several = len(answers) > 1
     asks = dict.fromkeys(ask for answer in answers for ask in answer.asks)
@@ -27,7 +27,7 @@ def verdict(found: Answer | LogComparison) -> Markup:
             element("p", {"class": "verdict"}, found.verdict),
             lights,
             (
-                element("p", {"class": "ask"}, element("b", None, "Before you read on: "), ask)
+                element("p", {"class": "ask"}, element("b", None, "Please check first: "), ask)
                 for ask in asks
             ),
             None if several else _tiles(answers[0]),
@@ -42,15 +42,15 @@ def verdict(found: Answer | LogComparison) -> Markup:
 
 
 def light(limit: Limit, answer: Answer, label: str | None) -> Markup:
-    """Green, amber or red: only where somebody set a threshold, and never by colour alone."""
-    colour, word, more = "green", "Kept", ""
+    """Green, amber or red: only where a threshold was set, and never by colour alone."""
+    colour, word, more = "green", "Met", ""
     if limit.breach is not None:
-        colour, word = "red", "Broken"
+        colour, word = "red", "Breached"
     elif _open(limit, answer):
-        colour, word = "amber", "Kept so far"
-        more = ", but the last, unfinished period would break it as it stands"
+        colour, word = "amber", "Met so far"
+        more = ", but the unfinished last period would breach it"
     elif abs(limit.limit - limit.found) < CLOSE * abs(limit.limit):
-        colour, word, more = "amber", "Just kept", ", by less than a tenth"
+        colour, word, more = "amber", "Just met", ", by less than a tenth"
     where = None if label is None else (name_of(label), ": ")
     return element(
         "p",
@@ -61,7 +61,7 @@ def light(limit: Limit, answer: Answer, label: str | None) -> Markup:
         element("code", None, limit.option),
         " is ",
         figure_of(limit.limit),
-        "; found was ",
+        "; the value found is ",
         figure_of(limit.found),
         more,
         ".",
@@ -69,7 +69,7 @@ def light(limit: Limit, answer: Answer, label: str | None) -> Markup:
 
 
 def _open(limit: Limit, answer: Answer) -> bool:
-    """Whether the unfinished period, which is not scored, would break the threshold."""
+    """Whether the unfinished period, which is not scored, would breach the threshold."""
     last = answer.over_time.unfinished
     if last is None or limit.option != "--max-unfairness":
         return False
@@ -78,7 +78,7 @@ def _open(limit: Limit, answer: Answer) -> bool:
 
 def _tiles(answer: Answer) -> Markup:
     overall = answer.overall
-    made_good = sum(one.made_good for one in answer.by_stakeholder)
+    recovered = sum(one.made_good for one in answer.by_stakeholder)
     fell_behind = sum(one.fell_behind for one in answer.by_stakeholder)
     even = None
     if overall.even_score is not None:
@@ -92,15 +92,15 @@ def _tiles(answer: Answer) -> Markup:
         ),
     ]
     if overall.unequal_assessments:
-        words: Child = "what each was below the mean it was above it at other times"
+        words: Child = "whoever was below the mean was as far above it at other times"
         if answer.treated_worst:
             worst = answer.stakeholder(answer.treated_worst[0])
             words = (figure_of(worst.overall_unfairness, True), " from the mean, summed")
-        tiles.append(("Treated worst over all", names_of(answer.treated_worst), words))
+        tiles.append(("Treated worst overall", tied_names(answer.treated_worst), words))
     tiles.append(
         (
-            "Made good by the end",
-            figure_of(made_good),
+            "Recovered by the end",
+            figure_of(recovered),
             (figure_of(fell_behind), " fell behind, of ", figure_of(len(answer.by_stakeholder))),
         )
     )
@@ -125,7 +125,7 @@ def _means(answers: tuple[Answer, ...]) -> Iterator[Child]:
     yield first.scheme.describe()
     yield (
         "At an assessment, a stakeholder below the mean is treated unfairly, and one above it is "
-        "favoured; over all, what each was below or above it is added up."
+        "favoured. Overall is the sum of these distances over the assessments."
     )
     for answer in answers:
         overall = answer.overall
@@ -144,24 +144,24 @@ def _means(answers: tuple[Answer, ...]) -> Iterator[Child]:
 
 
 def _means_not(found: Answer | LogComparison, answers: tuple[Answer, ...]) -> Iterator[Child]:
-    yield "It does not say why anybody was below the mean, or whether there was a good reason."
+    yield "It does not say why a stakeholder was below the mean, or whether that was justified."
     if all(one.entitlement is None for answer in answers for one in answer.by_stakeholder):
         yield (
-            "It does not weigh size or need: everyone is measured against the same mean, as no "
-            "entitlement was given."
+            "It does not consider size or need: everyone is compared with the same mean, because "
+            "no entitlement was given."
         )
     rows = [row for row in found.questions if not row.asked]
-    turned = sum(row.turns for row in rows)
-    if turned:
+    changed = sum(row.turns for row in rows)
+    if changed:
         yield (
             "It is not the answer to every question: ",
-            figure_of(turned),
+            figure_of(changed),
             " of ",
             figure_of(len(rows)),
-            " other ones have another answer, in the table of where the verdict turns.",
+            " others have another answer. See the table of questions.",
         )
     if any("No roster was given" in note for answer in answers for note in answer.notes):
-        yield "It does not speak of anyone who is not in the log: no roster was given."
+        yield "It says nothing about stakeholders that are not in the log: no roster was given."
 
 
 def _listed(title: str, items: Iterable[Child]) -> Markup:
