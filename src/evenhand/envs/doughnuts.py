@@ -20,7 +20,7 @@ from evenhand.envs.environment import (
     served_or_not,
     subsets,
 )
-from evenhand.envs.recipe import BestRecipe, Learning, Recipe
+from evenhand.envs.recipe import BestRecipe, LearningNumbers, Recipe
 from evenhand.fairness.labels import Labels, by_value
 from evenhand.fairness.scheme import FairnessScheme, anytime
 from evenhand.fairness.temporal import Total
@@ -140,7 +140,7 @@ class Doughnuts(Environment[Shop, jax.Array]):
             horizon_terminates=False,
             shaping=True,
             scale=0.5,
-            learning=Learning(1e-3, 100_000, 128),
+            learning=LearningNumbers(1e-3, 100_000, 128),
             halved_after=5_000,
             updates_per_step=1,
             target_rate=0.003,

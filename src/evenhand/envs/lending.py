@@ -22,7 +22,7 @@ from evenhand.envs.environment import (
     served_or_not,
     subsets,
 )
-from evenhand.envs.recipe import BestRecipe, Learning, PaperRecipe, Recipe
+from evenhand.envs.recipe import BestRecipe, LearningNumbers, PaperRecipe, Recipe
 from evenhand.errors import BadParameter
 from evenhand.fairness.groups import Groups
 from evenhand.fairness.labels import Labels, by_value, refine
@@ -202,9 +202,9 @@ class Bank(Environment[AnyLedger, jax.Array]):
             proposal="around",
             reach=5,
             paper=PaperRecipe(
-                fairqcm=Learning(1e-4, 8000, 512),
-                rnn=Learning(5e-3, 2000, 512),
-                others=Learning(1e-4, 1000, 64),
+                fairqcm=LearningNumbers(1e-4, 8000, 512),
+                rnn=LearningNumbers(5e-3, 2000, 512),
+                others=LearningNumbers(1e-4, 1000, 64),
                 target_copied_every=100,
                 widths=(32, 8),
             ),
