@@ -17,6 +17,7 @@ from evenhand.envs.hard_coded import (
 )
 from evenhand.envs.lending import GaussianLending, Lending
 from evenhand.envs.mdp_environment import MDPEnvironment
+from evenhand.envs.recipe import BestRecipe, LearningNumbers, PaperRecipe, Recipe
 from evenhand.envs.vaccines import Vaccines
 from evenhand.envs.waiting_list import WaitingList
 from evenhand.problem.environment_like import ENVIRONMENTS
@@ -25,16 +26,20 @@ __all__ = [
     "ENVIRONMENTS",
     "METHODS",
     "Act",
+    "BestRecipe",
     "Doughnuts",
     "Environment",
     "GaussianLending",
     "GreedyForBank",
+    "LearningNumbers",
     "Lending",
     "LongestWaitFirst",
     "MDPEnvironment",
     "Outcomes",
     "OutcomesNotFinite",
+    "PaperRecipe",
     "Random",
+    "Recipe",
     "Rollout",
     "RoundRobin",
     "State",

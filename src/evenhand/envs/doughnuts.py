@@ -13,16 +13,14 @@ import numpy as np
 from evenhand._util.arrays import as_float64
 from evenhand.envs.environment import (
     Environment,
-    Noise,
     Outcomes,
     State,
-    World,
     one_each,
     require_count,
     served_or_not,
     subsets,
 )
-from evenhand.envs.recipe import BestRecipe, Learning, Recipe
+from evenhand.envs.recipe import BestRecipe, LearningNumbers, Recipe
 from evenhand.fairness.labels import Labels, by_value
 from evenhand.fairness.scheme import FairnessScheme, anytime
 from evenhand.fairness.temporal import Total
@@ -43,7 +41,7 @@ class Shop(NamedTuple):
 
 @ENVIRONMENTS.register("doughnuts")
 @dataclass(frozen=True)
-class Doughnuts(Environment):
+class Doughnuts(Environment[Shop, jax.Array]):
     """Section 6.1: customer i stands at the counter with probability p_i, drawn before each step.
 
     The server sees who is present and gives the doughnut to one customer. If that customer is
@@ -80,46 +78,48 @@ class Doughnuts(Environment):
     def num_actions(self) -> int:
         return self.num_stakeholders
 
-    def start(self) -> World:
+    def start(self) -> Shop:
         return Shop(jnp.zeros((), dtype=jnp.int32))
 
-    def draw(self, key: PRNGKeyArray) -> Noise:
+    def draw(self, key: PRNGKeyArray) -> jax.Array:
         """Who is at the counter."""
         chances = jnp.asarray(self.presence)
         return jax.random.uniform(key, chances.shape) < chances
 
-    def noises(self) -> tuple[Noise, Float[Array, " noise"]]:
+    def noises(self) -> tuple[jax.Array, Float[Array, " noise"]]:
         return subsets(self.presence)  # type: ignore[arg-type]  # a tuple once built
 
     def effects(self) -> Int[np.ndarray, "noise action"]:
         return served_or_not(self.noises()[0])
 
-    def outcomes(self, world: World, noise: Noise, action: Any) -> Outcomes:
+    def outcomes(self, world: Shop, noise: jax.Array, action: Any) -> Outcomes[Shop]:
         """The server's choice has one outcome: chance lies in the presence alone."""
         return Outcomes(jnp.ones(1), Shop(world.time[None] + 1))
 
-    def rewards(self, state: State, action: Any, world: World) -> Float[Array, " stakeholder"]:
+    def rewards(
+        self, state: State[Shop, jax.Array], action: Any, world: Shop
+    ) -> Float[Array, " stakeholder"]:
         return self._served(state, action).astype(float)
 
     @property
     def may_override(self) -> bool:
         return self.wasted is not None and min(self.presence) < 1.0  # type: ignore[arg-type]
 
-    def override(self, state: State, action: Any, world: World) -> Override:
+    def override(self, state: State[Shop, jax.Array], action: Any, world: Shop) -> Override:
         """What a wasted doughnut is paid."""
         wasted = ~jnp.any(self._served(state, action)) & (self.wasted is not None)
         return Override(wasted, jnp.asarray(self.wasted or 0.0))
 
-    def observation(self, state: State) -> Float[Array, " feature"]:
+    def observation(self, state: State[Shop, jax.Array]) -> Float[Array, " feature"]:
         return state.noise.astype(float)
 
-    def attributes(self, state: State) -> tuple[Attribute, ...]:
+    def attributes(self, state: State[Shop, jax.Array]) -> tuple[Attribute, ...]:
         return (Attribute(state.noise, whole=True),)
 
     def exchangeable(self) -> Labels:
         return by_value(self.presence)  # type: ignore[arg-type]  # a tuple once built
 
-    def present(self, state: State) -> Bool[Array, " stakeholder"]:
+    def present(self, state: State[Shop, jax.Array]) -> Bool[Array, " stakeholder"]:
         return state.noise
 
     def bounds(self) -> tuple[float, float]:
@@ -140,7 +140,7 @@ class Doughnuts(Environment):
             horizon_terminates=False,
             shaping=True,
             scale=0.5,
-            learning=Learning(1e-3, 100_000, 128),
+            learning=LearningNumbers(1e-3, 100_000, 128),
             halved_after=5_000,
             updates_per_step=1,
             target_rate=0.003,
@@ -156,7 +156,7 @@ class Doughnuts(Environment):
         """Section 6.1: log Nash(U + 1) of the counts at every step, added up."""
         return anytime(LogNash(), Total())
 
-    def _served(self, state: State, action: Any) -> Bool[Array, " stakeholder"]:
+    def _served(self, state: State[Shop, jax.Array], action: Any) -> Bool[Array, " stakeholder"]:
         # Compared with every index, not looked up: under vmap a look-up is a gather, and rollouts
         # are a tenth slower with it.
         return state.noise & (jnp.arange(self.num_stakeholders) == action)

@@ -14,7 +14,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
+from typing import TYPE_CHECKING, Any, ClassVar, Generic, NamedTuple, Protocol, TypeVar
 
 import jax
 import jax.numpy as jnp
@@ -34,29 +34,37 @@ from evenhand.memory.memory import Memory
 if TYPE_CHECKING:
     from jaxtyping import Array, Bool, Float, Int, PRNGKeyArray
 
-World = Any  # a NamedTuple of arrays, with the step number in `time`
-Noise = Any  # an array, or a tuple of arrays
+
+class TimedWorld(Protocol):
+    """What every world has: the step number. A world is a NamedTuple of arrays."""
+
+    @property
+    def time(self) -> Any: ...
+
+
+World = TypeVar("World", bound=TimedWorld)
+Noise = TypeVar("Noise")  # an array, or a tuple of arrays
 
 
 class OutcomesNotFinite(EvenhandError):
     """An environment whose answers cannot be listed: sample it, or plan a discrete form of it."""
 
 
-class State(NamedTuple):
+class State(NamedTuple, Generic[World, Noise]):
     """The state s of the decision process."""
 
     world: World
     noise: Noise
 
 
-class Outcomes(NamedTuple):
+class Outcomes(NamedTuple, Generic[World]):
     """What an action may lead to: `world` has a leading axis of as many as probabilities."""
 
     probability: Float[Array, " outcome"]
     world: World
 
 
-class Environment(ABC):
+class Environment(ABC, Generic[World, Noise]):
     """Definition 1 as an environment: frozen, hashable, every number a constructor argument."""
 
     # Constructor arguments that the command line may set, of num_stakeholders, horizon, presence.
@@ -93,15 +101,17 @@ class Environment(ABC):
         """Fresh noise, independent of the world and of the past."""
 
     @abstractmethod
-    def outcomes(self, world: World, noise: Noise, action: Any) -> Outcomes:
+    def outcomes(self, world: World, noise: Noise, action: Any) -> Outcomes[World]:
         """Every world that taking an action may lead to, with its probability."""
 
     @abstractmethod
-    def rewards(self, state: State, action: Any, world: World) -> Float[Array, " stakeholder"]:
+    def rewards(
+        self, state: State[World, Noise], action: Any, world: World
+    ) -> Float[Array, " stakeholder"]:
         """R_i(s, a, s') for every stakeholder; s' enters through its world alone."""
 
     @abstractmethod
-    def observation(self, state: State) -> Float[Array, " feature"]:
+    def observation(self, state: State[World, Noise]) -> Float[Array, " feature"]:
         """What the one who decides sees of the state, as numbers. The step number is not seen."""
 
     def noises(self) -> tuple[Noise, Float[Array, " noise"]] | None:
@@ -121,7 +131,7 @@ class Environment(ABC):
         """
         return None
 
-    def override(self, state: State, action: Any, world: World) -> Override:
+    def override(self, state: State[World, Noise], action: Any, world: World) -> Override:
         """What stands in for the welfare of the step: depends on (s, a, s') alone."""
         return Override(jnp.zeros((), dtype=bool), jnp.zeros(()))
 
@@ -139,7 +149,7 @@ class Environment(ABC):
         """
         return all_different(self.num_stakeholders)
 
-    def present(self, state: State) -> Bool[Array, " stakeholder"]:
+    def present(self, state: State[World, Noise]) -> Bool[Array, " stakeholder"]:
         """Which stakeholders could be served now. The default is all of them."""
         return jnp.ones(self.num_stakeholders, dtype=bool)
 
@@ -170,7 +180,7 @@ class Environment(ABC):
         memories = memories_by_method(self.default_scheme(), self.planning_memory())
         return Recipe(memories, best=BestRecipe(scale=1.0 / self.horizon))
 
-    def attributes(self, state: State) -> tuple[Attribute, ...]:
+    def attributes(self, state: State[World, Noise]) -> tuple[Attribute, ...]:
         """The observation in its parts, for those who code it: see `learn.encoders`."""
         return (Attribute(self.observation(state)),)
 
@@ -178,7 +188,7 @@ class Environment(ABC):
         """Whether an episode that ends in this world reached what is asked besides fairness."""
         return jnp.ones((), dtype=bool)
 
-    def initial(self, key: PRNGKeyArray) -> State:
+    def initial(self, key: PRNGKeyArray) -> State[World, Noise]:
         return State(self.start(), self.draw(key))
 
     def answer(self, key: PRNGKeyArray, world: World, noise: Noise, action: Any) -> World:
@@ -190,7 +200,9 @@ class Environment(ABC):
         chosen = jnp.sum(draw >= jnp.cumsum(probability)[:-1])
         return jax.tree.map(lambda leaf: leaf[chosen], worlds)
 
-    def step(self, key: PRNGKeyArray, state: State, action: Any) -> tuple[State, Step]:
+    def step(
+        self, key: PRNGKeyArray, state: State[World, Noise], action: Any
+    ) -> tuple[State[World, Noise], Step]:
         """One decision: the next state, and what the step did."""
         answer_key, noise_key = jax.random.split(key)
         world = self.answer(answer_key, state.world, state.noise, action)
@@ -203,7 +215,7 @@ class Environment(ABC):
         )
         return following, step
 
-    def is_over(self, state: State) -> Bool[Array, ""]:
+    def is_over(self, state: State[World, Noise]) -> Bool[Array, ""]:
         """Whether the T decisions are made."""
         return state.world.time >= self.horizon
 

@@ -14,7 +14,7 @@ from evenhand.envs.environment import Environment, State
 from evenhand.envs.hard_coded import Act
 from evenhand.errors import BadParameter
 from evenhand.fairness.trace import Step, Trace
-from evenhand.memory.memory import Memory, Value
+from evenhand.memory.memory import Memory
 from evenhand.process.process import Transition
 
 if TYPE_CHECKING:
@@ -26,7 +26,7 @@ class Rollout(NamedTuple):
 
     initial: State
     steps: Step
-    memories: Value
+    memories: Any
 
 
 @functools.partial(jax.jit, static_argnames=("env", "act", "memory", "horizon"))
@@ -42,7 +42,7 @@ def rollout(
     initial = env.initial(keys[0])
     remembered = jax.tree.map(jnp.asarray, memory.init(env.num_stakeholders))
 
-    def decide(carry: tuple[State, Value], keys: PRNGKeyArray) -> tuple[Any, Any]:
+    def decide(carry: tuple[State, Any], keys: PRNGKeyArray) -> tuple[Any, Any]:
         state, remembered = carry
         act_key, step_key = keys
         following, step = env.step(step_key, state, act(act_key, state, remembered))
@@ -119,13 +119,13 @@ class HostPolicy:
     memory: Memory
     num_stakeholders: int
 
-    def start(self, state: State) -> Value:
+    def start(self, state: State) -> Any:
         return self.memory.init(self.num_stakeholders)
 
-    def act(self, state: State, memory: Value, rng: np.random.Generator) -> int:
+    def act(self, state: State, memory: Any, rng: np.random.Generator) -> int:
         return int(_act(self.function, _key(rng), state, memory))
 
-    def observe(self, memory: Value, step: Step) -> Value:
+    def observe(self, memory: Any, step: Step) -> Any:
         return self.memory.update(memory, step)
 
 
@@ -160,5 +160,5 @@ def _step(
 
 
 @functools.partial(jax.jit, static_argnames="act")
-def _act(act: Act, key: PRNGKeyArray, state: State, memory: Value) -> Any:
+def _act(act: Act, key: PRNGKeyArray, state: State, memory: Any) -> Any:
     return act(key, state, memory)

@@ -9,7 +9,7 @@ maps. Ties go to the lowest index.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 import jax
 import jax.numpy as jnp
@@ -18,7 +18,6 @@ from evenhand._util.registry import Registry
 from evenhand.envs.environment import State
 from evenhand.envs.lending import Bank
 from evenhand.envs.waiting_list import WaitingList
-from evenhand.memory.memory import Value
 
 if TYPE_CHECKING:
     from jaxtyping import Array, Bool, Float, Int, PRNGKeyArray
@@ -27,7 +26,7 @@ if TYPE_CHECKING:
 class Act(Protocol):
     """act(key, state, memory) -> action."""
 
-    def __call__(self, key: PRNGKeyArray, state: State, memory: Value) -> Int[Array, ""]: ...
+    def __call__(self, key: PRNGKeyArray, state: State, memory: Any) -> Int[Array, ""]: ...
 
 
 METHODS = Registry("method")
@@ -42,7 +41,7 @@ class TurnTaking:
     there is nobody, action 0.
     """
 
-    def __call__(self, key: PRNGKeyArray, state: State, memory: Value) -> Int[Array, ""]:
+    def __call__(self, key: PRNGKeyArray, state: State, memory: Any) -> Int[Array, ""]:
         return _first_largest(-jnp.asarray(memory), state.noise)
 
 
@@ -53,7 +52,7 @@ class Random:
 
     num_actions: int
 
-    def __call__(self, key: PRNGKeyArray, state: State, memory: Value) -> Int[Array, ""]:
+    def __call__(self, key: PRNGKeyArray, state: State, memory: Any) -> Int[Array, ""]:
         # The remainder favours small actions by less than n / 2^32. `jax.random.randint` would
         # halve even that, for three times the hashing: noticeable where this is the inner loop.
         bits = jax.random.bits(key, dtype=jnp.uint32)
@@ -67,7 +66,7 @@ class RoundRobin:
 
     num_actions: int
 
-    def __call__(self, key: PRNGKeyArray, state: State, memory: Value) -> Int[Array, ""]:
+    def __call__(self, key: PRNGKeyArray, state: State, memory: Any) -> Int[Array, ""]:
         return jnp.asarray(state.world.time) % self.num_actions
 
 
@@ -78,7 +77,7 @@ class GreedyForBank:
 
     bank: Bank
 
-    def __call__(self, key: PRNGKeyArray, state: State, memory: Value) -> Int[Array, ""]:
+    def __call__(self, key: PRNGKeyArray, state: State, memory: Any) -> Int[Array, ""]:
         return _first_largest(self.bank.credit(state.world), state.noise)
 
 
@@ -92,7 +91,7 @@ class LongestWaitFirst:
 
     clinic: WaitingList
 
-    def __call__(self, key: PRNGKeyArray, state: State, memory: Value) -> Int[Array, ""]:
+    def __call__(self, key: PRNGKeyArray, state: State, memory: Any) -> Int[Array, ""]:
         wait = -self.clinic.negated_mean_wait(state)
         return _first_largest(wait, self.clinic.waiting(state) > 0)
 

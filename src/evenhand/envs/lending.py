@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from abc import abstractmethod
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 import jax
 import jax.numpy as jnp
@@ -14,17 +14,15 @@ import numpy as np
 from evenhand._util.arrays import as_float64
 from evenhand.envs.environment import (
     Environment,
-    Noise,
     Outcomes,
     OutcomesNotFinite,
     State,
-    World,
     one_each,
     require_count,
     served_or_not,
     subsets,
 )
-from evenhand.envs.recipe import BestRecipe, Learning, PaperRecipe, Recipe
+from evenhand.envs.recipe import BestRecipe, LearningNumbers, PaperRecipe, Recipe
 from evenhand.errors import BadParameter
 from evenhand.fairness.groups import Groups
 from evenhand.fairness.labels import Labels, by_value, refine
@@ -62,8 +60,11 @@ class GaussianLedger(NamedTuple):
     time: Int[Array, ""]
 
 
+AnyLedger = TypeVar("AnyLedger", Ledger, GaussianLedger)
+
+
 @dataclass(frozen=True)
-class Bank(Environment):
+class Bank(Environment[AnyLedger, jax.Array]):
     """Section 6.2: what both forms of lending share. Stakeholders are the applicants.
 
     A loan to someone who applied counts for them; groups are the scheme's and the memory's matter.
@@ -106,11 +107,11 @@ class Bank(Environment):
         self.groups.require_fit(size)
 
     @abstractmethod
-    def credit(self, world: World) -> Float[Array, " applicant"]:
+    def credit(self, world: AnyLedger) -> Float[Array, " applicant"]:
         """Each applicant's credit score: the probability that they repay."""
 
     @abstractmethod
-    def _credit(self, world: World) -> Attribute: ...
+    def _credit(self, world: AnyLedger) -> Attribute: ...
 
     @property
     def num_stakeholders(self) -> int:
@@ -125,42 +126,46 @@ class Bank(Environment):
         """The fewest net repayments that reach the profit wanted after the last step."""
         return math.ceil(self.profit_margin * self.horizon / self.repayment - ROUNDING)
 
-    def profit(self, world: World) -> Float[Array, ""]:
+    def profit(self, world: AnyLedger) -> Float[Array, ""]:
         return self.repayment * world.net
 
-    def draw(self, key: PRNGKeyArray) -> Noise:
+    def draw(self, key: PRNGKeyArray) -> jax.Array:
         """Who applies."""
         chances = jnp.asarray(self.applying)
         return jax.random.uniform(key, chances.shape) < chances
 
-    def noises(self) -> tuple[Noise, Float[Array, " noise"]]:
+    def noises(self) -> tuple[jax.Array, Float[Array, " noise"]]:
         return subsets(self.applying)  # type: ignore[arg-type]  # a tuple once built
 
     def effects(self) -> Int[np.ndarray, "noise action"]:
         return served_or_not(self.noises()[0])
 
-    def rewards(self, state: State, action: Any, world: World) -> Float[Array, " stakeholder"]:
+    def rewards(
+        self, state: State[AnyLedger, jax.Array], action: Any, world: AnyLedger
+    ) -> Float[Array, " stakeholder"]:
         return self._granted(state.noise, action).astype(float)
 
-    def override(self, state: State, action: Any, world: World) -> Override:
+    def override(
+        self, state: State[AnyLedger, jax.Array], action: Any, world: AnyLedger
+    ) -> Override:
         wrong = ~jnp.any(self._granted(state.noise, action))
         missed = (world.time == self.horizon) & (world.net < self.least_net)
         penalty = jnp.where(missed, self.missed_profit, jnp.where(wrong, self.wrong_loan, 0.0))
         return Override(missed | wrong, -self.horizon * penalty)
 
-    def observation(self, state: State) -> Float[Array, " feature"]:
+    def observation(self, state: State[AnyLedger, jax.Array]) -> Float[Array, " feature"]:
         """Who applies, each one's credit score, and the profit so far."""
         world = state.world
         return jnp.concatenate(
             (state.noise.astype(float), self.credit(world), self.profit(world)[None])
         )
 
-    def attributes(self, state: State) -> tuple[Attribute, ...]:
+    def attributes(self, state: State[AnyLedger, jax.Array]) -> tuple[Attribute, ...]:
         """Who applies, each one's credit, and the loans repaid minus those defaulted."""
         net = Attribute(state.world.net, -self.horizon, self.horizon, whole=True)
         return Attribute(state.noise, whole=True), self._credit(state.world), net
 
-    def achieved(self, world: World) -> Bool[Array, ""]:
+    def achieved(self, world: AnyLedger) -> Bool[Array, ""]:
         """The profit margin."""
         return world.net >= self.least_net
 
@@ -168,7 +173,7 @@ class Bank(Environment):
         own = by_value(zip(self.start_credit, self.applying, strict=True))  # type: ignore[arg-type]
         return refine([own, self.groups.labels(self.num_stakeholders)], self.num_stakeholders)
 
-    def present(self, state: State) -> Bool[Array, " stakeholder"]:
+    def present(self, state: State[AnyLedger, jax.Array]) -> Bool[Array, " stakeholder"]:
         return state.noise
 
     def bounds(self) -> tuple[list[float], list[float]]:
@@ -197,9 +202,9 @@ class Bank(Environment):
             proposal="around",
             reach=5,
             paper=PaperRecipe(
-                fairqcm=Learning(1e-4, 8000, 512),
-                rnn=Learning(5e-3, 2000, 512),
-                others=Learning(1e-4, 1000, 64),
+                fairqcm=LearningNumbers(1e-4, 8000, 512),
+                rnn=LearningNumbers(5e-3, 2000, 512),
+                others=LearningNumbers(1e-4, 1000, 64),
                 target_copied_every=100,
                 widths=(32, 8),
             ),
@@ -216,19 +221,19 @@ class Bank(Environment):
         """
         return anytime(Parity(), Total(), status=GroupTotals(self.groups))
 
-    def _granted(self, applies: Noise, action: Any) -> Bool[Array, " applicant"]:
+    def _granted(self, applies: jax.Array, action: Any) -> Bool[Array, " applicant"]:
         """Whose application is granted: nobody's if the one chosen did not apply."""
         # Compared with every index, not looked up: quicker under vmap, see doughnuts.
         return applies & (jnp.arange(self.num_stakeholders) == action)
 
-    def _chance(self, world: World, granted: Bool[Array, " applicant"]) -> Float[Array, ""]:
+    def _chance(self, world: AnyLedger, granted: Bool[Array, " applicant"]) -> Float[Array, ""]:
         """The probability that the loan granted is repaid."""
         return jnp.sum(jnp.where(granted, self.credit(world), 0.0))
 
 
 @ENVIRONMENTS.register("lending")
 @dataclass(frozen=True)
-class Lending(Bank):
+class Lending(Bank[Ledger]):
     """Section 6.2: a repaid loan raises the credit score by `credit_step`, a default lowers it.
 
     >>> Lending().top_level, Lending().start_levels
@@ -264,17 +269,17 @@ class Lending(Bank):
     def start_levels(self) -> tuple[int, ...]:
         return tuple(self._level(score) for score in self.start_credit)
 
-    def credit(self, world: World) -> Float[Array, " applicant"]:
+    def credit(self, world: Ledger) -> Float[Array, " applicant"]:
         return self.credit_range[0] + self.credit_step * world.level
 
-    def _credit(self, world: World) -> Attribute:
+    def _credit(self, world: Ledger) -> Attribute:
         return Attribute(world.level, 0, self.top_level, whole=True)
 
-    def start(self) -> World:
+    def start(self) -> Ledger:
         zero = jnp.zeros((), dtype=jnp.int32)
         return Ledger(jnp.asarray(self.start_levels, dtype=jnp.int32), zero, zero)
 
-    def outcomes(self, world: World, noise: Noise, action: Any) -> Outcomes:
+    def outcomes(self, world: Ledger, noise: jax.Array, action: Any) -> Outcomes[Ledger]:
         """Repaid or defaulted; where no loan is granted, the first of two like worlds for sure."""
         granted = self._granted(noise, action)
         lent = jnp.any(granted)
@@ -291,7 +296,7 @@ class Lending(Bank):
 
 @ENVIRONMENTS.register("lending_gaussian")
 @dataclass(frozen=True)
-class GaussianLending(Bank):
+class GaussianLending(Bank[GaussianLedger]):
     """Appendix (extra experiments): the change in credit is normal, then clipped to the range.
 
     Its mean is `change_mean` after a repaid loan and minus that after a default.
@@ -306,23 +311,27 @@ class GaussianLending(Bank):
         if not (self.change_sigma >= 0 and math.isfinite(self.change_sigma)):
             raise BadParameter(f"change_sigma is {self.change_sigma}: it must be at least 0.")
 
-    def credit(self, world: World) -> Float[Array, " applicant"]:
+    def credit(self, world: GaussianLedger) -> Float[Array, " applicant"]:
         return world.score
 
-    def _credit(self, world: World) -> Attribute:
+    def _credit(self, world: GaussianLedger) -> Attribute:
         return Attribute(world.score, *self.credit_range)
 
-    def start(self) -> World:
+    def start(self) -> GaussianLedger:
         zero = jnp.zeros((), dtype=jnp.int32)
         return GaussianLedger(jnp.asarray(self.start_credit), zero, zero)
 
-    def outcomes(self, world: World, noise: Noise, action: Any) -> Outcomes:
+    def outcomes(
+        self, world: GaussianLedger, noise: jax.Array, action: Any
+    ) -> Outcomes[GaussianLedger]:
         raise OutcomesNotFinite(
             "GaussianLending can lead to any credit score, so its outcomes cannot be listed: "
             "sample it with `answer`, or plan `Lending`, its discrete form."
         )
 
-    def answer(self, key: PRNGKeyArray, world: World, noise: Noise, action: Any) -> World:
+    def answer(
+        self, key: PRNGKeyArray, world: GaussianLedger, noise: jax.Array, action: Any
+    ) -> GaussianLedger:
         repay_key, change_key = jax.random.split(key)
         granted = self._granted(noise, action)
         repaid = jax.random.uniform(repay_key) < self._chance(world, granted)

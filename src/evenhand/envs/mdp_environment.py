@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import jax
 import jax.numpy as jnp
 
-from evenhand.envs.environment import Environment, Noise, Outcomes, State, World, require_count
+from evenhand.envs.environment import Environment, Outcomes, State, require_count
 from evenhand.process.mdp import FiniteMDP
 
 if TYPE_CHECKING:
@@ -26,7 +26,7 @@ class Place(NamedTuple):
 
 
 @dataclass(frozen=True)
-class MDPEnvironment(Environment):
+class MDPEnvironment(Environment[Place, jax.Array]):
     """A `FiniteMDP` run for `horizon` decisions. No noise is seen: chance follows the action.
 
     The default horizon is as good as none, for planning and learning without an end.
@@ -46,26 +46,28 @@ class MDPEnvironment(Environment):
     def num_actions(self) -> int:
         return self.mdp.num_actions
 
-    def start(self) -> World:
+    def start(self) -> Place:
         first = jnp.asarray(self.mdp.initial_state, dtype=jnp.int32)
         return Place(first, jnp.zeros((), dtype=jnp.int32))
 
-    def draw(self, key: PRNGKeyArray) -> Noise:
+    def draw(self, key: PRNGKeyArray) -> jax.Array:
         return jnp.zeros(0)
 
-    def noises(self) -> tuple[Noise, Float[Array, " noise"]]:
+    def noises(self) -> tuple[jax.Array, Float[Array, " noise"]]:
         return jnp.zeros((1, 0)), jnp.ones(1)
 
-    def outcomes(self, world: World, noise: Noise, action: Any) -> Outcomes:
+    def outcomes(self, world: Place, noise: jax.Array, action: Any) -> Outcomes[Place]:
         states = jnp.arange(self.mdp.num_states, dtype=jnp.int32)
         time = jnp.broadcast_to(world.time + 1, states.shape)
         probability = jnp.asarray(self.mdp.transitions, dtype=float)[world.state, action]
         return Outcomes(probability, Place(states, time))
 
-    def rewards(self, state: State, action: Any, world: World) -> Float[Array, " stakeholder"]:
+    def rewards(
+        self, state: State[Place, jax.Array], action: Any, world: Place
+    ) -> Float[Array, " stakeholder"]:
         return jnp.asarray(self.mdp.rewards, dtype=float)[state.world.state, action, world.state]
 
-    def observation(self, state: State) -> Float[Array, " feature"]:
+    def observation(self, state: State[Place, jax.Array]) -> Float[Array, " feature"]:
         return jax.nn.one_hot(state.world.state, self.mdp.num_states)
 
     def bounds(self) -> tuple[float, float]:

@@ -17,7 +17,7 @@ from evenhand.memory.memory import Full, Memory, Min, Nothing, Reset
 
 
 @dataclass(frozen=True)
-class Learning:
+class LearningNumbers:
     """The three numbers of the appendix's tables: the learning rate, the room for experiences in
     the replay buffer, and how many of them make a batch.
     """
@@ -31,13 +31,13 @@ class Learning:
 class PaperRecipe:
     """The appendix's table for an environment. The default is that of doughnuts."""
 
-    fairqcm: Learning = Learning(1e-4, 6400, 2048)
-    rnn: Learning = Learning(2e-3, 1000, 256)
-    others: Learning = Learning(1e-4, 400, 64)
+    fairqcm: LearningNumbers = LearningNumbers(1e-4, 6400, 2048)
+    rnn: LearningNumbers = LearningNumbers(2e-3, 1000, 256)
+    others: LearningNumbers = LearningNumbers(1e-4, 400, 64)
     target_copied_every: int = 1000  # updates
     widths: tuple[int, ...] = (32, 16, 8)
 
-    def learning(self, method: str) -> Learning:
+    def learning(self, method: str) -> LearningNumbers:
         return {"fairqcm": self.fairqcm, "rnn": self.rnn}.get(method, self.others)
 
 
@@ -66,8 +66,8 @@ class BestRecipe:
     horizon_terminates: bool = True
     shaping: bool = False
     scale: float = 1.0
-    learning: Learning = Learning(1e-3, 50_000, 128)
-    rnn: Learning = Learning(1e-3, 5_000, 256)
+    learning: LearningNumbers = LearningNumbers(1e-3, 50_000, 128)
+    rnn: LearningNumbers = LearningNumbers(1e-3, 5_000, 256)
     warm_up: int = 1000
     halved_after: int = 40_000
     updates_per_step: int = 2

@@ -15,10 +15,8 @@ import numpy as np
 from evenhand._util.arrays import as_float64
 from evenhand.envs.environment import (
     Environment,
-    Noise,
     Outcomes,
     State,
-    World,
     one_each,
     require_count,
 )
@@ -45,7 +43,7 @@ class Pipeline(NamedTuple):
 
 @ENVIRONMENTS.register("vaccines")
 @dataclass(frozen=True)
-class Vaccines(Environment):
+class Vaccines(Environment[Pipeline, jax.Array]):
     """Section 1: which country gets this month's supply? Stakeholders are the countries.
 
     The month's supply is one of `supplies`, drawn with `supply_chances` and seen before deciding;
@@ -93,31 +91,33 @@ class Vaccines(Environment):
     def num_actions(self) -> int:
         return self.num_stakeholders
 
-    def start(self) -> World:
+    def start(self) -> Pipeline:
         nothing = jnp.zeros(self.num_stakeholders, dtype=jnp.int32)
         return Pipeline(nothing, jnp.zeros((), dtype=jnp.int32))
 
-    def draw(self, key: PRNGKeyArray) -> Noise:
+    def draw(self, key: PRNGKeyArray) -> jax.Array:
         """This month's supply."""
         supplies, chances = self.noises()
         return jax.random.choice(key, supplies, p=chances)
 
-    def noises(self) -> tuple[Noise, Float[Array, " noise"]]:
+    def noises(self) -> tuple[jax.Array, Float[Array, " noise"]]:
         return jnp.asarray(self.supplies, dtype=jnp.int32), jnp.asarray(self.supply_chances)
 
-    def outcomes(self, world: World, noise: Noise, action: Any) -> Outcomes:
+    def outcomes(self, world: Pipeline, noise: jax.Array, action: Any) -> Outcomes[Pipeline]:
         """On time or a month late. What was on its way before arrives in both cases."""
         late = jnp.asarray(self.delay)[action]
         in_transit = jnp.stack((jnp.zeros_like(world.in_transit), self._shipment(noise, action)))
         time = jnp.broadcast_to(world.time + 1, (2,))
         return Outcomes(jnp.stack((1.0 - late, late)), Pipeline(in_transit, time))
 
-    def rewards(self, state: State, action: Any, world: World) -> Float[Array, " stakeholder"]:
+    def rewards(
+        self, state: State[Pipeline, jax.Array], action: Any, world: Pipeline
+    ) -> Float[Array, " stakeholder"]:
         """Doses that arrived: what was on its way and what was sent, less what still is."""
         sent = self._shipment(state.noise, action)
         return (state.world.in_transit + sent - world.in_transit).astype(float)
 
-    def observation(self, state: State) -> Float[Array, " feature"]:
+    def observation(self, state: State[Pipeline, jax.Array]) -> Float[Array, " feature"]:
         """The supply and what is on its way to each country, relative to the largest supply."""
         amounts = jnp.concatenate((jnp.atleast_1d(state.noise), state.world.in_transit))
         return amounts / max(*self.supplies, 1)
@@ -148,7 +148,7 @@ class Vaccines(Environment):
         """
         return anytime(welfare, Total(), PerEntitlement(self.populations))
 
-    def _shipment(self, supply: Noise, action: Any) -> Int[Array, " country"]:
+    def _shipment(self, supply: jax.Array, action: Any) -> Int[Array, " country"]:
         """The doses that a shipment brings to each country once it arrives."""
         chosen = jnp.arange(self.num_stakeholders) == action
         cost = jnp.asarray(self.transport_cost, dtype=jnp.int32)

@@ -12,10 +12,8 @@ import numpy as np
 from evenhand._util.arrays import Array, as_float64, namespace
 from evenhand.envs.environment import (
     Environment,
-    Noise,
     Outcomes,
     State,
-    World,
     one_each,
     require_count,
     subsets,
@@ -48,7 +46,7 @@ class Lists(NamedTuple):
 
 @ENVIRONMENTS.register("waiting_list")
 @dataclass(frozen=True)
-class WaitingList(Environment):
+class WaitingList(Environment[Lists, jax.Array]):
     """Section 4: stakeholders are classes of patients, each with its own arrivals and urgency.
 
     Before each step a patient of class i arrives with probability `arrivals`[i], which is seen,
@@ -85,19 +83,19 @@ class WaitingList(Environment):
     def num_actions(self) -> int:
         return self.num_stakeholders
 
-    def start(self) -> World:
+    def start(self) -> Lists:
         none = jnp.zeros(self.num_stakeholders, dtype=jnp.int32)
         return Lists(none, none, none, jnp.zeros((), dtype=jnp.int32))
 
-    def draw(self, key: PRNGKeyArray) -> Noise:
+    def draw(self, key: PRNGKeyArray) -> jax.Array:
         """In which classes a patient arrives."""
         chances = jnp.asarray(self.arrivals)
         return jax.random.uniform(key, chances.shape) < chances
 
-    def noises(self) -> tuple[Noise, Float[Array, " noise"]]:
+    def noises(self) -> tuple[jax.Array, Float[Array, " noise"]]:
         return subsets(self.arrivals)
 
-    def outcomes(self, world: World, noise: Noise, action: Any) -> Outcomes:
+    def outcomes(self, world: Lists, noise: jax.Array, action: Any) -> Outcomes[Lists]:
         """One outcome: chance lies in the arrivals alone."""
         state = State(world, noise)
         waiting = self.waiting(state)
@@ -110,30 +108,32 @@ class WaitingList(Environment):
         )
         return Outcomes(jnp.ones(1), jax.tree.map(lambda leaf: leaf[None], after))
 
-    def rewards(self, state: State, action: Any, world: World) -> Float[Array, " stakeholder"]:
+    def rewards(
+        self, state: State[Lists, jax.Array], action: Any, world: Lists
+    ) -> Float[Array, " stakeholder"]:
         """1 for the class of the patient treated."""
         return self._treated(self.waiting(state), action).astype(float)
 
-    def observation(self, state: State) -> Float[Array, " feature"]:
+    def observation(self, state: State[Lists, jax.Array]) -> Float[Array, " feature"]:
         """Who is waiting, those just come included, and each class's mean wait so far."""
         return jnp.concatenate((self.waiting(state), -self.negated_mean_wait(state)))
 
-    def waiting(self, state: State) -> Int[Array, " group"]:
+    def waiting(self, state: State[Lists, jax.Array]) -> Int[Array, " group"]:
         """How many may be treated: the queues with those who have just arrived."""
         return state.world.queue + (state.noise & ~self.turned_away(state))
 
-    def turned_away(self, state: State) -> Bool[Array, " group"]:
+    def turned_away(self, state: State[Lists, jax.Array]) -> Bool[Array, " group"]:
         """In which classes the patient who has just arrived finds the queue full."""
         return state.noise & (state.world.queue >= jnp.asarray(self.capacity))
 
-    def negated_mean_wait(self, state: State) -> Float[Array, " group"]:
+    def negated_mean_wait(self, state: State[Lists, jax.Array]) -> Float[Array, " group"]:
         """Minus the mean wait of those waiting and treated so far; 0 where there are none."""
         waited, patients = state.world.waited, state.world.patients
         xp = namespace(patients)
         # Cast first: whole numbers divided by whole numbers are rounded to float32.
         return -(xp.astype(waited, float) / xp.maximum(patients, 1))
 
-    def urgent_mean_wait(self, state: State) -> Float[Array, " group"]:
+    def urgent_mean_wait(self, state: State[Lists, jax.Array]) -> Float[Array, " group"]:
         """Minus the mean wait times the urgency of the class."""
         waits = self.negated_mean_wait(state)
         return waits * namespace(waits).asarray(self.urgencies, dtype=waits.dtype)
@@ -142,7 +142,7 @@ class WaitingList(Environment):
         own = zip(self.arrivals, self.urgencies, self.capacity, strict=True)  # type: ignore[arg-type]
         return by_value(own)
 
-    def present(self, state: State) -> Bool[Array, " stakeholder"]:
+    def present(self, state: State[Lists, jax.Array]) -> Bool[Array, " stakeholder"]:
         return self.waiting(state) > 0
 
     def bounds(self) -> tuple[float, list[float]]:

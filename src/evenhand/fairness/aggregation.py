@@ -9,7 +9,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 import numpy as np
 
@@ -25,10 +25,10 @@ from evenhand.fairness.welfare import LogNash, Welfare
 if TYPE_CHECKING:
     from jaxtyping import Float
 
-State = Any
+State = TypeVar("State")  # what is carried from one assessment to the next
 
 
-class Aggregation(Exchanging, ABC):
+class Aggregation(Exchanging, ABC, Generic[State]):
     """The extended aggregation function W_ex, as a map followed by a fold."""
 
     @property
@@ -92,7 +92,7 @@ AGGREGATIONS = Registry("aggregation")
 
 @AGGREGATIONS.register("timepoint_first")
 @dataclass(frozen=True)
-class TimepointFirst(Aggregation):
+class TimepointFirst(Aggregation[Any]):
     """Definition "timepoint-first": W_temporal(W(u_1), …, W(u_k))."""
 
     welfare: Welfare = LogNash()
@@ -126,20 +126,20 @@ class TimepointFirst(Aggregation):
             return values
         return namespace(values).where(override.applies, override.value, values)
 
-    def init(self, size: int) -> State:
+    def init(self, size: int) -> Any:
         return self.temporal.init()
 
-    def update(self, state: State, contribution: Float[Array, ""]) -> State:
+    def update(self, state: Any, contribution: Float[Array, ""]) -> Any:
         return self.temporal.update(state, contribution)
 
-    def extend(self, state: State, contributions: Float[np.ndarray, " time"]) -> State:
+    def extend(self, state: Any, contributions: Float[np.ndarray, " time"]) -> Any:
         return self.temporal.extend(state, contributions)
 
-    def value(self, state: State) -> Float[Array, ""]:
+    def value(self, state: Any) -> Float[Array, ""]:
         return self.temporal.value(state)
 
     def scan(
-        self, state: State, contributions: Float[np.ndarray, " time"]
+        self, state: Any, contributions: Float[np.ndarray, " time"]
     ) -> Float[np.ndarray, " time"]:
         return self.temporal.scan(state, contributions)
 
@@ -155,7 +155,7 @@ class TimepointFirst(Aggregation):
 
 @AGGREGATIONS.register("balanced_unfairness")
 @dataclass(frozen=True)
-class BalancedUnfairness(Aggregation):
+class BalancedUnfairness(Aggregation[Array]):
     """Section 4.2.1: −Σ_i (overall unfairness to i)². Later favour makes good for before."""
 
     symmetric = True
@@ -170,20 +170,20 @@ class BalancedUnfairness(Aggregation):
         _refuse(override, self)
         return unfairness(statuses)
 
-    def init(self, size: int) -> State:
+    def init(self, size: int) -> Array:
         return np.zeros(size)
 
-    def update(self, state: State, contribution: Float[Array, " n"]) -> State:
+    def update(self, state: Array, contribution: Float[Array, " n"]) -> Array:
         return state + contribution
 
-    def extend(self, state: State, contributions: Float[np.ndarray, "time n"]) -> State:
+    def extend(self, state: Array, contributions: Float[np.ndarray, "time n"]) -> Array:
         return state + contributions.sum(axis=0)
 
-    def value(self, state: State) -> Float[Array, ""]:
+    def value(self, state: Array) -> Float[Array, ""]:
         return -namespace(state).sum(state**2, axis=-1)
 
     def scan(
-        self, state: State, contributions: Float[np.ndarray, "time n"]
+        self, state: Array, contributions: Float[np.ndarray, "time n"]
     ) -> Float[np.ndarray, " time"]:
         return self.value(state + np.cumsum(contributions, axis=0))
 
@@ -196,7 +196,7 @@ class BalancedUnfairness(Aggregation):
 
 
 @dataclass(frozen=True)
-class MatrixFunction(Aggregation):
+class MatrixFunction(Aggregation[tuple[np.ndarray, ...]]):
     """Any function of the assessed status matrix [time, stakeholder], for scoring only."""
 
     function: Callable[[Any], Any]
@@ -211,16 +211,20 @@ class MatrixFunction(Aggregation):
         _refuse(override, self)
         return statuses
 
-    def init(self, size: int) -> State:
+    def init(self, size: int) -> tuple[np.ndarray, ...]:
         return (np.zeros((0, size)),)
 
-    def update(self, state: State, contribution: Float[Array, " n"]) -> State:
+    def update(
+        self, state: tuple[np.ndarray, ...], contribution: Float[Array, " n"]
+    ) -> tuple[np.ndarray, ...]:
         return (*state, contribution[None])
 
-    def extend(self, state: State, contributions: Float[np.ndarray, "time n"]) -> State:
+    def extend(
+        self, state: tuple[np.ndarray, ...], contributions: Float[np.ndarray, "time n"]
+    ) -> tuple[np.ndarray, ...]:
         return (*state, contributions)
 
-    def value(self, state: State) -> Float[Array, ""]:
+    def value(self, state: tuple[np.ndarray, ...]) -> Float[Array, ""]:
         return np.asarray(self.function(np.concatenate(state)), dtype=np.float64)
 
     def describe(self) -> str:

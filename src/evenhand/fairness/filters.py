@@ -8,7 +8,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 import numpy as np
 
@@ -21,10 +21,10 @@ from evenhand.fairness.trace import Step, Trace
 if TYPE_CHECKING:
     from jaxtyping import Bool
 
-State = Any
+State = TypeVar("State")  # a counter, say
 
 
-class Filter(Exchanging, ABC):
+class Filter(Exchanging, ABC, Generic[State]):
     """The filter function B, as a fold."""
 
     @property
@@ -74,7 +74,7 @@ FILTERS = Registry("filter")
 
 @FILTERS.register("always")
 @dataclass(frozen=True)
-class Always(Filter):
+class Always(Filter[tuple[()]]):
     """Anytime fairness: every time point."""
 
     symmetric = True
@@ -83,13 +83,13 @@ class Always(Filter):
     def always(self) -> bool:
         return True
 
-    def init(self) -> State:
+    def init(self) -> tuple[()]:
         return ()
 
-    def update(self, state: State, step: Step) -> tuple[State, Bool[Array, ""]]:
+    def update(self, state: tuple[()], step: Step) -> tuple[tuple[()], Bool[Array, ""]]:
         return state, np.ones((), dtype=bool)
 
-    def scan(self, state: State, steps: Trace) -> tuple[State, Bool[np.ndarray, " time"]]:
+    def scan(self, state: tuple[()], steps: Trace) -> tuple[tuple[()], Bool[np.ndarray, " time"]]:
         return state, np.ones(len(steps), dtype=bool)
 
     def describe(self) -> str:
@@ -101,7 +101,7 @@ class Always(Filter):
 
 @FILTERS.register("every")
 @dataclass(frozen=True)
-class Every(Filter):
+class Every(Filter[Array]):
     """Periodic fairness: the time points p, 2p, …, ⌊T/p⌋·p."""
 
     symmetric = True
@@ -119,14 +119,14 @@ class Every(Filter):
     def may_fire_within(self, steps: int) -> bool:
         return self.period <= steps
 
-    def init(self) -> State:
+    def init(self) -> Array:
         return np.zeros((), dtype=np.int32)
 
-    def update(self, state: State, step: Step) -> tuple[State, Bool[Array, ""]]:
+    def update(self, state: Array, step: Step) -> tuple[Array, Bool[Array, ""]]:
         state = (state + 1) % self.period
         return state, state == 0
 
-    def scan(self, state: State, steps: Trace) -> tuple[State, Bool[np.ndarray, " time"]]:
+    def scan(self, state: Array, steps: Trace) -> tuple[Array, Bool[np.ndarray, " time"]]:
         phase = (state + np.arange(1, len(steps) + 1)) % self.period
         return phase[-1] if len(steps) else state, phase == 0
 
@@ -141,7 +141,7 @@ class Every(Filter):
 
 @FILTERS.register("final")
 @dataclass(frozen=True)
-class Final(Filter):
+class Final(Filter[tuple[()]]):
     """Long-term fairness: the last time point alone. So far, that is the present one."""
 
     symmetric = True
@@ -150,13 +150,13 @@ class Final(Filter):
     def assesses_end(self) -> bool:
         return True
 
-    def init(self) -> State:
+    def init(self) -> tuple[()]:
         return ()
 
-    def update(self, state: State, step: Step) -> tuple[State, Bool[Array, ""]]:
+    def update(self, state: tuple[()], step: Step) -> tuple[tuple[()], Bool[Array, ""]]:
         return state, np.zeros((), dtype=bool)
 
-    def scan(self, state: State, steps: Trace) -> tuple[State, Bool[np.ndarray, " time"]]:
+    def scan(self, state: tuple[()], steps: Trace) -> tuple[tuple[()], Bool[np.ndarray, " time"]]:
         return state, np.zeros(len(steps), dtype=bool)
 
     def describe(self) -> str:
@@ -165,7 +165,7 @@ class Final(Filter):
 
 @FILTERS.register("after_each")
 @dataclass(frozen=True)
-class AfterEach(Filter):
+class AfterEach(Filter[tuple[Array, Array]]):
     """Bounded fairness: whenever another `amount` has been distributed among all stakeholders.
 
     A step that completes several amounts at once is one assessment. A correction that takes
@@ -183,17 +183,21 @@ class AfterEach(Filter):
         if not (self.amount > 0 and np.isfinite(self.amount)):
             raise BadParameter(f"amount is {self.amount}: it must be a positive number.")
 
-    def init(self) -> State:
+    def init(self) -> tuple[Array, Array]:
         return np.zeros(()), np.zeros(())
 
-    def update(self, state: State, step: Step) -> tuple[State, Bool[Array, ""]]:
+    def update(
+        self, state: tuple[Array, Array], step: Step
+    ) -> tuple[tuple[Array, Array], Bool[Array, ""]]:
         distributed, completed = state
         xp = namespace(step.rewards)
         distributed = distributed + xp.sum(step.rewards)
         now = xp.floor(distributed / self.amount + self._ROUNDING)
         return (distributed, xp.maximum(completed, now)), now > completed
 
-    def scan(self, state: State, steps: Trace) -> tuple[State, Bool[np.ndarray, " time"]]:
+    def scan(
+        self, state: tuple[Array, Array], steps: Trace
+    ) -> tuple[tuple[Array, Array], Bool[np.ndarray, " time"]]:
         distributed, completed = state
         running = distributed + np.cumsum(steps.rewards.sum(axis=1))
         now = np.floor(running / self.amount + self._ROUNDING)
@@ -206,15 +210,15 @@ class AfterEach(Filter):
 
 
 @dataclass(frozen=True)
-class When(Filter):
+class When(Filter[tuple[()]]):
     """Bounded fairness: wherever a predicate holds of the step just taken."""
 
     predicate: Callable[[Step], Any]
 
-    def init(self) -> State:
+    def init(self) -> tuple[()]:
         return ()
 
-    def update(self, state: State, step: Step) -> tuple[State, Bool[Array, ""]]:
+    def update(self, state: tuple[()], step: Step) -> tuple[tuple[()], Bool[Array, ""]]:
         return state, self.predicate(step)
 
     def describe(self) -> str:
@@ -223,7 +227,7 @@ class When(Filter):
 
 
 @dataclass(frozen=True)
-class WhenPrefix(Filter):
+class WhenPrefix(Filter[tuple[()]]):
     """Bounded fairness: wherever a predicate holds of the whole trace so far. For scoring only."""
 
     predicate: Callable[[Trace], Any]
@@ -232,16 +236,16 @@ class WhenPrefix(Filter):
     def keeps_history(self) -> bool:
         return True
 
-    def init(self) -> State:
+    def init(self) -> tuple[()]:
         return ()
 
-    def update(self, state: State, step: Step) -> tuple[State, Bool[Array, ""]]:
+    def update(self, state: tuple[()], step: Step) -> tuple[tuple[()], Bool[Array, ""]]:
         raise CannotStream(
             f"the filter ({self.describe()}) needs the whole history: score it with "
             "scheme.score(trace), or use When, whose predicate sees the step alone."
         )
 
-    def scan(self, state: State, steps: Trace) -> tuple[State, Bool[np.ndarray, " time"]]:
+    def scan(self, state: tuple[()], steps: Trace) -> tuple[tuple[()], Bool[np.ndarray, " time"]]:
         fires = [bool(self.predicate(steps.prefix(t))) for t in range(1, len(steps) + 1)]
         return state, np.array(fires, dtype=bool)
 

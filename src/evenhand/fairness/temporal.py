@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 import numpy as np
 
@@ -21,10 +21,10 @@ from evenhand.fairness.welfare import Average, Rawls, Utilitarian, Welfare, requ
 if TYPE_CHECKING:
     from jaxtyping import Float
 
-State = Any  # a number, or a tuple of numbers
+State = TypeVar("State")  # a number, or a tuple of numbers
 
 
-class Temporal(ABC):
+class Temporal(ABC, Generic[State]):
     """The temporal aggregation function W_temporal, as a fold."""
 
     @property
@@ -78,26 +78,26 @@ TEMPORALS = Registry("temporal")
 
 @TEMPORALS.register("last")
 @dataclass(frozen=True)
-class Last(Temporal):
+class Last(Temporal[Array]):
     """Long-term fairness: the last value alone, w_k."""
 
     @property
     def running_state(self) -> str:
         return "the latest assessment"
 
-    def init(self) -> State:
+    def init(self) -> Array:
         return np.zeros(())
 
-    def update(self, state: State, value: Float[Array, ""]) -> State:
+    def update(self, state: Array, value: Float[Array, ""]) -> Array:
         return value
 
-    def extend(self, state: State, values: Float[np.ndarray, " time"]) -> State:
+    def extend(self, state: Array, values: Float[np.ndarray, " time"]) -> Array:
         return values[-1] if len(values) else state
 
-    def value(self, state: State) -> Float[Array, ""]:
+    def value(self, state: Array) -> Float[Array, ""]:
         return state
 
-    def scan(self, state: State, values: Float[np.ndarray, " time"]) -> Float[np.ndarray, " time"]:
+    def scan(self, state: Array, values: Float[np.ndarray, " time"]) -> Float[np.ndarray, " time"]:
         return values
 
     def describe(self) -> str:
@@ -106,7 +106,7 @@ class Last(Temporal):
 
 @TEMPORALS.register("total")
 @dataclass(frozen=True)
-class Total(Temporal):
+class Total(Temporal[Array]):
     """The sum w_1 + … + w_k; of nothing it is 0."""
 
     @property
@@ -117,19 +117,19 @@ class Total(Temporal):
     def sum_discount(self) -> float:
         return 1.0
 
-    def init(self) -> State:
+    def init(self) -> Array:
         return np.zeros(())
 
-    def update(self, state: State, value: Float[Array, ""]) -> State:
+    def update(self, state: Array, value: Float[Array, ""]) -> Array:
         return state + value
 
-    def extend(self, state: State, values: Float[np.ndarray, " time"]) -> State:
+    def extend(self, state: Array, values: Float[np.ndarray, " time"]) -> Array:
         return state + values.sum()
 
-    def value(self, state: State) -> Float[Array, ""]:
+    def value(self, state: Array) -> Float[Array, ""]:
         return state
 
-    def scan(self, state: State, values: Float[np.ndarray, " time"]) -> Float[np.ndarray, " time"]:
+    def scan(self, state: Array, values: Float[np.ndarray, " time"]) -> Float[np.ndarray, " time"]:
         return state + np.cumsum(values)
 
     def describe(self) -> str:
@@ -138,29 +138,33 @@ class Total(Temporal):
 
 @TEMPORALS.register("mean")
 @dataclass(frozen=True)
-class Mean(Temporal):
+class Mean(Temporal[tuple[Array, Array]]):
     """The average of w_1, …, w_k."""
 
     @property
     def running_state(self) -> str:
         return "a running total and count"
 
-    def init(self) -> State:
+    def init(self) -> tuple[Array, Array]:
         return np.zeros(()), np.zeros(())
 
-    def update(self, state: State, value: Float[Array, ""]) -> State:
+    def update(self, state: tuple[Array, Array], value: Float[Array, ""]) -> tuple[Array, Array]:
         total, count = state
         return total + value, count + 1.0
 
-    def extend(self, state: State, values: Float[np.ndarray, " time"]) -> State:
+    def extend(
+        self, state: tuple[Array, Array], values: Float[np.ndarray, " time"]
+    ) -> tuple[Array, Array]:
         total, count = state
         return total + values.sum(), count + len(values)
 
-    def value(self, state: State) -> Float[Array, ""]:
+    def value(self, state: tuple[Array, Array]) -> Float[Array, ""]:
         total, count = state
         return total / namespace(count).maximum(count, 1.0)
 
-    def scan(self, state: State, values: Float[np.ndarray, " time"]) -> Float[np.ndarray, " time"]:
+    def scan(
+        self, state: tuple[Array, Array], values: Float[np.ndarray, " time"]
+    ) -> Float[np.ndarray, " time"]:
         total, count = state
         return (total + np.cumsum(values)) / (count + np.arange(1.0, len(values) + 1))
 
@@ -170,7 +174,7 @@ class Mean(Temporal):
 
 @TEMPORALS.register("discounted")
 @dataclass(frozen=True)
-class Discounted(Temporal):
+class Discounted(Temporal[tuple[Array, Array]]):
     """The discounted sum Σ_j γ^(j−1) w_j over the assessments j = 1, …, k."""
 
     discount: float
@@ -187,22 +191,26 @@ class Discounted(Temporal):
     def running_state(self) -> str:
         return "the discount of the next assessment"
 
-    def init(self) -> State:
+    def init(self) -> tuple[Array, Array]:
         return np.zeros(()), np.ones(())
 
-    def update(self, state: State, value: Float[Array, ""]) -> State:
+    def update(self, state: tuple[Array, Array], value: Float[Array, ""]) -> tuple[Array, Array]:
         total, weight = state
         return total + weight * value, weight * self.discount
 
-    def extend(self, state: State, values: Float[np.ndarray, " time"]) -> State:
+    def extend(
+        self, state: tuple[Array, Array], values: Float[np.ndarray, " time"]
+    ) -> tuple[Array, Array]:
         total, weight = state
         weights = weight * self.discount ** np.arange(len(values) + 1)
         return total + weights[:-1] @ values, weights[-1]
 
-    def value(self, state: State) -> Float[Array, ""]:
+    def value(self, state: tuple[Array, Array]) -> Float[Array, ""]:
         return state[0]
 
-    def scan(self, state: State, values: Float[np.ndarray, " time"]) -> Float[np.ndarray, " time"]:
+    def scan(
+        self, state: tuple[Array, Array], values: Float[np.ndarray, " time"]
+    ) -> Float[np.ndarray, " time"]:
         total, weight = state
         return total + np.cumsum(weight * self.discount ** np.arange(len(values)) * values)
 
@@ -212,26 +220,26 @@ class Discounted(Temporal):
 
 @TEMPORALS.register("worst")
 @dataclass(frozen=True)
-class Worst(Temporal):
+class Worst(Temporal[Array]):
     """Rawlsian with respect to time: the worst-off time point, min w_j."""
 
     @property
     def running_state(self) -> str:
         return "a running minimum"
 
-    def init(self) -> State:
+    def init(self) -> Array:
         return np.full((), math.inf)
 
-    def update(self, state: State, value: Float[Array, ""]) -> State:
+    def update(self, state: Array, value: Float[Array, ""]) -> Array:
         return namespace(value).minimum(state, value)
 
-    def extend(self, state: State, values: Float[np.ndarray, " time"]) -> State:
+    def extend(self, state: Array, values: Float[np.ndarray, " time"]) -> Array:
         return np.minimum(state, values.min()) if len(values) else state
 
-    def value(self, state: State) -> Float[Array, ""]:
+    def value(self, state: Array) -> Float[Array, ""]:
         return state
 
-    def scan(self, state: State, values: Float[np.ndarray, " time"]) -> Float[np.ndarray, " time"]:
+    def scan(self, state: Array, values: Float[np.ndarray, " time"]) -> Float[np.ndarray, " time"]:
         return np.minimum(state, np.minimum.accumulate(values))
 
     def describe(self) -> str:
@@ -240,7 +248,7 @@ class Worst(Temporal):
 
 @TEMPORALS.register("over_time")
 @dataclass(frozen=True)
-class OverTime(Temporal):
+class OverTime(Temporal[Any]):
     """Any welfare taken over time, each assessment's value being one "stakeholder".
 
     Where the welfare is a sum (utilitarian, log-Nash, alpha-fair) the sum is carried along; the
@@ -257,21 +265,21 @@ class OverTime(Temporal):
     def running_state(self) -> str:
         return "the running sum of its terms"
 
-    def init(self) -> State:
+    def init(self) -> Any:
         return () if self.keeps_history else np.zeros(())
 
-    def update(self, state: State, value: Float[Array, ""]) -> State:
+    def update(self, state: Any, value: Float[Array, ""]) -> Any:
         if self.keeps_history:
             return (*state, np.asarray([value]))
         return state + self.welfare(value[..., None])
 
-    def extend(self, state: State, values: Float[np.ndarray, " time"]) -> State:
+    def extend(self, state: Any, values: Float[np.ndarray, " time"]) -> Any:
         if self.keeps_history:
             return (*state, values)
         require_defined(self.welfare, values, _assessment)
         return state + self.welfare(values)
 
-    def value(self, state: State) -> Float[Array, ""]:
+    def value(self, state: Any) -> Float[Array, ""]:
         if not self.keeps_history:
             return state
         values = np.concatenate(state) if state else np.zeros(0)

@@ -1,0 +1,43 @@
+"""Section 5.1: memories ⟨M, m_init, μ⟩. Finite automata as memories are in `memory.automata`.
+
+The base class to subclass is Memory. Nothing here needs jax.
+"""
+
+from evenhand.memory.attribute import Attribute
+from evenhand.memory.memory import (
+    MEMORIES,
+    Clock,
+    Full,
+    GroupDifference,
+    GroupFull,
+    LastWinner,
+    Memory,
+    Min,
+    Nothing,
+    OfStatus,
+    Product,
+    Reset,
+    fading,
+    recent,
+)
+from evenhand.memory.memory_file import memory_from_table, memory_to_table
+
+__all__ = [
+    "MEMORIES",
+    "Attribute",
+    "Clock",
+    "Full",
+    "GroupDifference",
+    "GroupFull",
+    "LastWinner",
+    "Memory",
+    "Min",
+    "Nothing",
+    "OfStatus",
+    "Product",
+    "Reset",
+    "fading",
+    "memory_from_table",
+    "memory_to_table",
+    "recent",
+]

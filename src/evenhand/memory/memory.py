@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 import numpy as np
 
@@ -25,10 +25,10 @@ from evenhand.memory.attribute import Attribute
 if TYPE_CHECKING:
     from jaxtyping import Float
 
-Value = Any  # a memory state m: an array, or a tuple of memory states
+Value = TypeVar("Value")  # a memory state m: an array, or a tuple of memory states
 
 
-class Memory(Exchanging, ABC):
+class Memory(Exchanging, ABC, Generic[Value]):
     """Definition "memory augmentation": m_init and μ, the set M being whatever they reach."""
 
     @abstractmethod
@@ -70,18 +70,18 @@ MEMORIES = Registry("memory")
 
 @MEMORIES.register("full")
 @dataclass(frozen=True)
-class Full(Memory):
+class Full(Memory[Array]):
     """Everything each stakeholder has received so far."""
 
     symmetric = True
 
-    def init(self, num_stakeholders: int) -> Value:
+    def init(self, num_stakeholders: int) -> Array:
         return np.zeros(num_stakeholders)
 
-    def update(self, memory: Value, step: Step) -> Value:
+    def update(self, memory: Array, step: Step) -> Array:
         return memory + step.rewards
 
-    def implied_status(self, memory: Value) -> Float[Array, " status"]:
+    def implied_status(self, memory: Array) -> Float[Array, " status"]:
         return memory
 
     def describe(self) -> str:
@@ -90,18 +90,18 @@ class Full(Memory):
 
 @MEMORIES.register("min")
 @dataclass(frozen=True)
-class Min(Memory):
+class Min(Memory[Array]):
     """Each stakeholder's lead over the one who has received least."""
 
     symmetric = True
 
-    def init(self, num_stakeholders: int) -> Value:
+    def init(self, num_stakeholders: int) -> Array:
         return np.zeros(num_stakeholders)
 
-    def update(self, memory: Value, step: Step) -> Value:
+    def update(self, memory: Array, step: Step) -> Array:
         return _minus_least(memory + step.rewards)
 
-    def implied_status(self, memory: Value) -> Float[Array, " status"]:
+    def implied_status(self, memory: Array) -> Float[Array, " status"]:
         return memory
 
     def describe(self) -> str:
@@ -110,15 +110,15 @@ class Min(Memory):
 
 @MEMORIES.register("reset")
 @dataclass(frozen=True)
-class Reset(Memory):
+class Reset(Memory[Array]):
     """What each has received since all were last equal: it counts from zero again then."""
 
     symmetric = True
 
-    def init(self, num_stakeholders: int) -> Value:
+    def init(self, num_stakeholders: int) -> Array:
         return np.zeros(num_stakeholders)
 
-    def update(self, memory: Value, step: Step) -> Value:
+    def update(self, memory: Array, step: Step) -> Array:
         received = memory + step.rewards
         xp = namespace(received)
         return xp.where(xp.all(received == received[0]), xp.zeros_like(received), received)
@@ -129,7 +129,7 @@ class Reset(Memory):
 
 @MEMORIES.register("group_full")
 @dataclass(frozen=True)
-class GroupFull(Memory):
+class GroupFull(Memory[Array]):
     """Everything each group has received so far."""
 
     groups: Groups
@@ -137,20 +137,20 @@ class GroupFull(Memory):
     def __post_init__(self) -> None:
         object.__setattr__(self, "groups", Groups.of(self.groups))
 
-    def init(self, num_stakeholders: int) -> Value:
+    def init(self, num_stakeholders: int) -> Array:
         self.groups.require_fit(num_stakeholders)
         return np.zeros(len(self.groups.names))
 
-    def update(self, memory: Value, step: Step) -> Value:
+    def update(self, memory: Array, step: Step) -> Array:
         return memory + self.groups.totals(step.rewards)
 
-    def implied_status(self, memory: Value) -> Float[Array, " status"]:
+    def implied_status(self, memory: Array) -> Float[Array, " status"]:
         return memory
 
     def exchangeable(self, size: int) -> Labels:
         return self.groups.labels(size)
 
-    def attributes(self, memory: Value, horizon: int, size: int) -> tuple[Attribute, ...]:
+    def attributes(self, memory: Array, horizon: int, size: int) -> tuple[Attribute, ...]:
         return _received(memory, horizon, self.groups)
 
     def describe(self) -> str:
@@ -159,7 +159,7 @@ class GroupFull(Memory):
 
 @MEMORIES.register("group_difference")
 @dataclass(frozen=True)
-class GroupDifference(Memory):
+class GroupDifference(Memory[Array]):
     """Each group's lead over the one that has received least: ⟨x, 0⟩ or ⟨0, x⟩ for two groups."""
 
     groups: Groups
@@ -167,20 +167,20 @@ class GroupDifference(Memory):
     def __post_init__(self) -> None:
         object.__setattr__(self, "groups", Groups.of(self.groups))
 
-    def init(self, num_stakeholders: int) -> Value:
+    def init(self, num_stakeholders: int) -> Array:
         self.groups.require_fit(num_stakeholders)
         return np.zeros(len(self.groups.names))
 
-    def update(self, memory: Value, step: Step) -> Value:
+    def update(self, memory: Array, step: Step) -> Array:
         return _minus_least(memory + self.groups.totals(step.rewards))
 
-    def implied_status(self, memory: Value) -> Float[Array, " status"]:
+    def implied_status(self, memory: Array) -> Float[Array, " status"]:
         return memory
 
     def exchangeable(self, size: int) -> Labels:
         return self.groups.labels(size)
 
-    def attributes(self, memory: Value, horizon: int, size: int) -> tuple[Attribute, ...]:
+    def attributes(self, memory: Array, horizon: int, size: int) -> tuple[Attribute, ...]:
         return _received(memory, horizon, self.groups)
 
     def describe(self) -> str:
@@ -189,18 +189,18 @@ class GroupDifference(Memory):
 
 @MEMORIES.register("last_winner")
 @dataclass(frozen=True)
-class LastWinner(Memory):
+class LastWinner(Memory[Array]):
     """Who received something last: an index, or the number of stakeholders for nobody yet."""
 
-    def init(self, num_stakeholders: int) -> Value:
+    def init(self, num_stakeholders: int) -> Array:
         return np.asarray(num_stakeholders)
 
-    def update(self, memory: Value, step: Step) -> Value:
+    def update(self, memory: Array, step: Step) -> Array:
         xp = namespace(step.rewards)
         served = xp.max(step.rewards) > 0
         return xp.where(served, xp.astype(xp.argmax(step.rewards), memory.dtype), memory)
 
-    def attributes(self, memory: Value, horizon: int, size: int) -> tuple[Attribute, ...]:
+    def attributes(self, memory: Array, horizon: int, size: int) -> tuple[Attribute, ...]:
         return (Attribute(memory == namespace(memory).arange(size), whole=True),)
 
     def describe(self) -> str:
@@ -209,7 +209,7 @@ class LastWinner(Memory):
 
 @MEMORIES.register("clock")
 @dataclass(frozen=True)
-class Clock(Memory):
+class Clock(Memory[Array]):
     """The number of steps so far, modulo `period`."""
 
     symmetric = True
@@ -220,13 +220,13 @@ class Clock(Memory):
         if self.period < 1:
             raise BadParameter(f"period is {self.period!r}: it must be a whole number from 1.")
 
-    def init(self, num_stakeholders: int) -> Value:
+    def init(self, num_stakeholders: int) -> Array:
         return np.zeros((), dtype=np.int32)
 
-    def update(self, memory: Value, step: Step) -> Value:
+    def update(self, memory: Array, step: Step) -> Array:
         return (memory + 1) % self.period
 
-    def attributes(self, memory: Value, horizon: int, size: int) -> tuple[Attribute, ...]:
+    def attributes(self, memory: Array, horizon: int, size: int) -> tuple[Attribute, ...]:
         return (Attribute(memory, 0, self.period - 1, whole=True),)
 
     def describe(self) -> str:
@@ -235,24 +235,24 @@ class Clock(Memory):
 
 @MEMORIES.register("of_status")
 @dataclass(frozen=True)
-class OfStatus(Memory):
+class OfStatus(Memory[Any]):
     """Whatever a status function carries from step to step: it determines that status."""
 
     status: Status
 
-    def init(self, num_stakeholders: int) -> Value:
+    def init(self, num_stakeholders: int) -> Any:
         return self.status.init(num_stakeholders)
 
-    def update(self, memory: Value, step: Step) -> Value:
+    def update(self, memory: Any, step: Step) -> Any:
         return self.status.update(memory, step)
 
-    def implied_status(self, memory: Value) -> Float[Array, " status"]:
+    def implied_status(self, memory: Any) -> Float[Array, " status"]:
         return self.status.value(memory)
 
     def exchangeable(self, size: int) -> Labels:
         return self.status.exchangeable(size)
 
-    def attributes(self, memory: Value, horizon: int, size: int) -> tuple[Attribute, ...]:
+    def attributes(self, memory: Any, horizon: int, size: int) -> tuple[Attribute, ...]:
         return tuple(Attribute(leaf, 0, horizon) for leaf in _leaves(memory))
 
     def describe(self) -> str:
@@ -271,18 +271,18 @@ def recent(length: int) -> OfStatus:
 
 @MEMORIES.register("nothing")
 @dataclass(frozen=True)
-class Nothing(Memory):
+class Nothing(Memory[Array]):
     """No memory: the present state alone."""
 
     symmetric = True
 
-    def init(self, num_stakeholders: int) -> Value:
+    def init(self, num_stakeholders: int) -> Array:
         return np.zeros(0)
 
-    def update(self, memory: Value, step: Step) -> Value:
+    def update(self, memory: Array, step: Step) -> Array:
         return memory
 
-    def attributes(self, memory: Value, horizon: int, size: int) -> tuple[Attribute, ...]:
+    def attributes(self, memory: Array, horizon: int, size: int) -> tuple[Attribute, ...]:
         return ()
 
     def describe(self) -> str:
@@ -290,7 +290,7 @@ class Nothing(Memory):
 
 
 @dataclass(frozen=True)
-class Product(Memory):
+class Product(Memory[tuple[Any, ...]]):
     """Several memories side by side. It claims to know what the first that claims anything does."""
 
     parts: tuple[Memory, ...]
@@ -298,22 +298,22 @@ class Product(Memory):
     def __post_init__(self) -> None:
         object.__setattr__(self, "parts", tuple(self.parts))
 
-    def init(self, num_stakeholders: int) -> Value:
+    def init(self, num_stakeholders: int) -> tuple[Any, ...]:
         return tuple(part.init(num_stakeholders) for part in self.parts)
 
-    def update(self, memory: Value, step: Step) -> Value:
+    def update(self, memory: tuple[Any, ...], step: Step) -> tuple[Any, ...]:
         pairs = zip(self.parts, memory, strict=True)
         return tuple(part.update(value, step) for part, value in pairs)
 
-    def implied_status(self, memory: Value) -> Float[Array, " status"] | None:
+    def implied_status(self, memory: tuple[Any, ...]) -> Float[Array, " status"] | None:
         claim = self._claim(memory)
         return None if claim is None else self.parts[claim].implied_status(memory[claim])
 
-    def imaginable(self, memory: Value) -> Value:
+    def imaginable(self, memory: tuple[Any, ...]) -> tuple[Any, ...]:
         claim = self._claim(memory)
         return memory if claim is None else self.parts[claim].imaginable(memory[claim])
 
-    def imagined(self, memory: Value, part: Value) -> Value:
+    def imagined(self, memory: tuple[Any, ...], part: tuple[Any, ...]) -> tuple[Any, ...]:
         claim = self._claim(memory)
         if claim is None:
             return part
@@ -323,11 +323,11 @@ class Product(Memory):
     def exchangeable(self, size: int) -> Labels:
         return refine([part.exchangeable(size) for part in self.parts], size)
 
-    def attributes(self, memory: Value, horizon: int, size: int) -> tuple[Attribute, ...]:
+    def attributes(self, memory: tuple[Any, ...], horizon: int, size: int) -> tuple[Attribute, ...]:
         pairs = zip(self.parts, memory, strict=True)
         return tuple(a for part, value in pairs for a in part.attributes(value, horizon, size))
 
-    def _claim(self, memory: Value) -> int | None:
+    def _claim(self, memory: tuple[Any, ...]) -> int | None:
         """Which part claims to know a status."""
         pairs = zip(self.parts, memory, strict=True)
         claims = (i for i, (p, value) in enumerate(pairs) if p.implied_status(value) is not None)
@@ -343,7 +343,7 @@ def _received(
     return (Attribute(counts, 0, horizon, whole=True, counts=True, groups=groups),)
 
 
-def _leaves(value: Value) -> list[Any]:
+def _leaves(value: Any) -> list[Any]:
     """The arrays of a nested tuple of them."""
     if isinstance(value, tuple):
         return [leaf for part in value for leaf in _leaves(part)]

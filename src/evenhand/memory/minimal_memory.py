@@ -15,7 +15,7 @@ import numpy as np
 from evenhand._util.arrays import as_float64
 from evenhand.errors import BadParameter, UnequalLengths
 from evenhand.memory.automata.alphabet import Events
-from evenhand.memory.automata.table_memory import TableMemory, require_table
+from evenhand.memory.automata.automaton_memory import TableMemory, require_table
 
 if TYPE_CHECKING:
     from jaxtyping import Float, Int

@@ -4,13 +4,14 @@ from evenhand.planning.evaluation import Evaluation, evaluate, regret
 from evenhand.planning.exogenous_noise import MDPEnvironment, noise_distribution
 from evenhand.planning.plan_file import load_plan, save_plan
 from evenhand.planning.planner import Plan, PlanReasons, plan
-from evenhand.planning.price import PriceTable, price_of_memory, standard_memories
+from evenhand.planning.price import PriceRow, PriceTable, price_of_memory, standard_memories
 
 __all__ = [
     "Evaluation",
     "MDPEnvironment",
     "Plan",
     "PlanReasons",
+    "PriceRow",
     "PriceTable",
     "evaluate",
     "load_plan",

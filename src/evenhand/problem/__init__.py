@@ -1,0 +1,29 @@
+"""Section 5.2: a memory-augmented problem, and the reward of each of its steps."""
+
+from evenhand.problem.environment_like import ENVIRONMENTS, EnvironmentLike
+from evenhand.problem.problem import AgentView, AugmentedState, Problem
+from evenhand.problem.problem_file import build_problem, describe_problem
+from evenhand.problem.reward import (
+    FairnessReward,
+    RewardLikeness,
+    SchemeState,
+    bounded_reward_like,
+    is_sum_of_rewards,
+    reward_like,
+)
+
+__all__ = [
+    "ENVIRONMENTS",
+    "AgentView",
+    "AugmentedState",
+    "EnvironmentLike",
+    "FairnessReward",
+    "Problem",
+    "RewardLikeness",
+    "SchemeState",
+    "bounded_reward_like",
+    "build_problem",
+    "describe_problem",
+    "is_sum_of_rewards",
+    "reward_like",
+]

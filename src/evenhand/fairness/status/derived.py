@@ -5,7 +5,7 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -14,7 +14,7 @@ from evenhand.errors import WeightsDoNotFit, ZeroEntitlement
 from evenhand.fairness.groups import Groups
 from evenhand.fairness.labels import Labels, by_value, refine
 from evenhand.fairness.status.received import Returns
-from evenhand.fairness.status.status import STATUSES, DeclaredRegularity, State, Status
+from evenhand.fairness.status.status import STATUSES, DeclaredRegularity, Status
 from evenhand.fairness.trace import Step, Trace
 
 if TYPE_CHECKING:
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class Derived(Status):
+class Derived(Status[Any]):
     """A function of another status vector. It carries the other's state and nothing more."""
 
     of: Status = field(default=Returns(), kw_only=True)
@@ -34,7 +34,7 @@ class Derived(Status):
     def keeps_history(self) -> bool:
         return self.of.keeps_history
 
-    def init(self, num_stakeholders: int) -> State:
+    def init(self, num_stakeholders: int) -> Any:
         state = self.of.init(num_stakeholders)
         if not self.keeps_history:  # a function of the whole history has no value yet
             self.require_fit(self.of.value(state).shape[-1])
@@ -43,13 +43,13 @@ class Derived(Status):
     def require_fit(self, size: int) -> None:
         """Refuse an inner status vector of a size that does not fit."""
 
-    def update(self, state: State, step: Step) -> State:
+    def update(self, state: Any, step: Step) -> Any:
         return self.of.update(state, step)
 
-    def value(self, state: State) -> Float[Array, " status"]:
+    def value(self, state: Any) -> Float[Array, " status"]:
         return self.transform(self.of.value(state))
 
-    def scan(self, state: State, steps: Trace) -> tuple[State, Float[np.ndarray, "time status"]]:
+    def scan(self, state: Any, steps: Trace) -> tuple[Any, Float[np.ndarray, "time status"]]:
         state, values = self.of.scan(state, steps)
         return state, self.transform(values)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from abc import abstractmethod
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -13,7 +13,7 @@ from evenhand._util.arrays import Array, namespace
 from evenhand.errors import BadParameter
 from evenhand.fairness.status.derived import Derived
 from evenhand.fairness.status.received import Returns
-from evenhand.fairness.status.status import STATUSES, DeclaredRegularity, State
+from evenhand.fairness.status.status import STATUSES, DeclaredRegularity
 from evenhand.fairness.trace import Step, Trace
 
 if TYPE_CHECKING:
@@ -40,11 +40,11 @@ class _FiniteCount(Derived):
     def is_sum(self) -> bool:
         return False  # what a cap cuts off on the way depends on the way
 
-    def update(self, state: State, step: Step) -> State:
+    def update(self, state: Any, step: Step) -> Any:
         state = self.of.update(state, step)
         return state._replace(total=self.transform(state.total)) if self.counts else state
 
-    def scan(self, state: State, steps: Trace) -> tuple[State, Float[np.ndarray, "time status"]]:
+    def scan(self, state: Any, steps: Trace) -> tuple[Any, Float[np.ndarray, "time status"]]:
         after, values = self.of.scan(state, steps)
         if not self.counts:
             return after, self.transform(values)

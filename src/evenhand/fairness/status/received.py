@@ -11,7 +11,7 @@ import numpy as np
 
 from evenhand._util.arrays import Array, namespace
 from evenhand.errors import BadParameter
-from evenhand.fairness.status.status import STATUSES, DeclaredRegularity, State, Status
+from evenhand.fairness.status.status import STATUSES, DeclaredRegularity, Status
 from evenhand.fairness.trace import Step, Trace
 
 if TYPE_CHECKING:
@@ -28,7 +28,7 @@ class _Running(NamedTuple):
 
 @STATUSES.register("returns")
 @dataclass(frozen=True)
-class Returns(Status):
+class Returns(Status[_Running]):
     """The return so far, G_i = Σ γ^(t−1) r_i; with discount 1 a count or a sum of amounts."""
 
     symmetric = True
@@ -39,16 +39,18 @@ class Returns(Status):
         if not 0.0 < self.discount <= 1.0:
             raise BadParameter(f"discount is {self.discount}: it must lie in (0, 1].")
 
-    def init(self, num_stakeholders: int) -> State:
+    def init(self, num_stakeholders: int) -> _Running:
         return _Running(np.zeros(num_stakeholders), np.ones(()))
 
-    def update(self, state: State, step: Step) -> State:
+    def update(self, state: _Running, step: Step) -> _Running:
         return _Running(state.total + state.weight * step.rewards, state.weight * self.discount)
 
-    def value(self, state: State) -> Float[Array, " status"]:
+    def value(self, state: _Running) -> Float[Array, " status"]:
         return state.total
 
-    def scan(self, state: State, steps: Trace) -> tuple[State, Float[np.ndarray, "time status"]]:
+    def scan(
+        self, state: _Running, steps: Trace
+    ) -> tuple[_Running, Float[np.ndarray, "time status"]]:
         rewards, weight = steps.rewards, state.weight
         if self.discount < 1.0:
             weights = weight * self.discount ** np.arange(len(steps) + 1)
@@ -81,7 +83,7 @@ class Returns(Status):
 
 @STATUSES.register("decayed")
 @dataclass(frozen=True)
-class Decayed(Status):
+class Decayed(Status[Array]):
     """Rewards that fade: U_t = λ U_(t−1) + r_t with λ = 2^(−1/half_life)."""
 
     symmetric = True
@@ -96,16 +98,16 @@ class Decayed(Status):
     def decay(self) -> float:
         return 2.0 ** (-1.0 / self.half_life)
 
-    def init(self, num_stakeholders: int) -> State:
+    def init(self, num_stakeholders: int) -> Array:
         return np.zeros(num_stakeholders)
 
-    def update(self, state: State, step: Step) -> State:
+    def update(self, state: Array, step: Step) -> Array:
         return self.decay * state + step.rewards
 
-    def value(self, state: State) -> Float[Array, " status"]:
+    def value(self, state: Array) -> Float[Array, " status"]:
         return state
 
-    def scan(self, state: State, steps: Trace) -> tuple[State, Float[np.ndarray, "time status"]]:
+    def scan(self, state: Array, steps: Trace) -> tuple[Array, Float[np.ndarray, "time status"]]:
         values = _recurrence(steps.rewards, state, self.decay)
         return values[-1] if len(values) else state, values
 
@@ -122,7 +124,7 @@ class Decayed(Status):
 
 @STATUSES.register("window")
 @dataclass(frozen=True)
-class Window(Status):
+class Window(Status[Array]):
     """What each stakeholder received in the last `length` steps."""
 
     symmetric = True
@@ -133,17 +135,17 @@ class Window(Status):
         if self.length < 1:
             raise BadParameter(f"length is {self.length}: a window holds at least one step.")
 
-    def init(self, num_stakeholders: int) -> State:
+    def init(self, num_stakeholders: int) -> Array:
         return np.zeros((self.length, num_stakeholders))
 
-    def update(self, state: State, step: Step) -> State:
+    def update(self, state: Array, step: Step) -> Array:
         return namespace(step.rewards).concat((state[1:], step.rewards[None]))
 
-    def value(self, state: State) -> Float[Array, " status"]:
+    def value(self, state: Array) -> Float[Array, " status"]:
         # Summed anew: a running difference would drift, and equal windows would come out unequal.
         return namespace(state).sum(state, axis=0)
 
-    def scan(self, state: State, steps: Trace) -> tuple[State, Float[np.ndarray, "time status"]]:
+    def scan(self, state: Array, steps: Trace) -> tuple[Array, Float[np.ndarray, "time status"]]:
         if len(steps) == 0:
             return state, steps.rewards
         received = np.concatenate((state, steps.rewards))
@@ -163,21 +165,21 @@ class Window(Status):
 
 @STATUSES.register("waiting_time")
 @dataclass(frozen=True)
-class WaitingTime(Status):
+class WaitingTime(Status[Array]):
     """Minus the number of steps since the stakeholder last received something (or the start)."""
 
     symmetric = True
 
-    def init(self, num_stakeholders: int) -> State:
+    def init(self, num_stakeholders: int) -> Array:
         return np.zeros(num_stakeholders)
 
-    def update(self, state: State, step: Step) -> State:
+    def update(self, state: Array, step: Step) -> Array:
         return namespace(step.rewards).where(step.rewards > 0, 0.0, state - 1.0)
 
-    def value(self, state: State) -> Float[Array, " status"]:
+    def value(self, state: Array) -> Float[Array, " status"]:
         return state
 
-    def scan(self, state: State, steps: Trace) -> tuple[State, Float[np.ndarray, "time status"]]:
+    def scan(self, state: Array, steps: Trace) -> tuple[Array, Float[np.ndarray, "time status"]]:
         time = np.arange(1.0, len(steps) + 1)[:, None]
         # Waiting since before this block is waiting since "time" U_0 ≤ 0, as U_0 is minus the wait.
         last_served = np.maximum.accumulate(np.where(steps.rewards > 0, time, state), axis=0)

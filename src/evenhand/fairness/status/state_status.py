@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from evenhand._util.arrays import Array
-from evenhand.fairness.status.status import DeclaredRegularity, State, Status
+from evenhand.fairness.status.status import DeclaredRegularity, Status
 from evenhand.fairness.trace import Step
 
 if TYPE_CHECKING:
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class StateStatus(Status):
+class StateStatus(Status[Array]):
     """U(τ) = read(s_{t+1}): what an environment keeps in its state, read off it.
 
     `start` is the status before anything happened, where there is no step to read it from.
@@ -26,13 +26,13 @@ class StateStatus(Status):
     read: Callable[[Any], Float[Array, " status"]]
     start: float = 0.0
 
-    def init(self, num_stakeholders: int) -> State:
+    def init(self, num_stakeholders: int) -> Array:
         return np.full(num_stakeholders, self.start)
 
-    def update(self, state: State, step: Step) -> State:
+    def update(self, state: Array, step: Step) -> Array:
         return self.read(step.next_state)
 
-    def value(self, state: State) -> Float[Array, " status"]:
+    def value(self, state: Array) -> Float[Array, " status"]:
         return state
 
     def value_regular(self) -> DeclaredRegularity:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Generic, NamedTuple, TypeVar
 
 import numpy as np
 
@@ -21,7 +21,7 @@ from evenhand.fairness.trace import Step, Trace
 if TYPE_CHECKING:
     from jaxtyping import Float
 
-State = Any  # whatever the status carries from step to step: a tuple of arrays
+State = TypeVar("State")  # what is carried from step to step: a tuple of arrays, say
 
 
 class DeclaredRegularity(NamedTuple):
@@ -35,7 +35,7 @@ class DeclaredRegularity(NamedTuple):
     reason: str = "it does not say; pass events= to examine it"
 
 
-class Status(Exchanging, ABC):
+class Status(Exchanging, ABC, Generic[State]):
     """The stakeholder status function U, as a fold over the steps of a trace."""
 
     @property

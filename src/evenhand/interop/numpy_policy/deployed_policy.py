@@ -19,7 +19,7 @@ from evenhand._util.tensor_files import read_tensors, write_tensors
 from evenhand.errors import BadFile, BadParameter, EvenhandError, UnequalLengths
 from evenhand.fairness.trace import Step
 from evenhand.interop.numpy_policy.numpy_program import OPERATIONS, Tape
-from evenhand.memory.memory import Memory, Value
+from evenhand.memory.memory import Memory
 from evenhand.memory.memory_file import memory_from_table, memory_to_table
 
 if TYPE_CHECKING:
@@ -53,15 +53,15 @@ class NumpyPolicy:
     num_stakeholders: int
     num_actions: int
 
-    def start(self) -> Value:
+    def start(self) -> Any:
         """What is remembered before the first decision."""
         return self.memory.init(self.num_stakeholders)
 
-    def __call__(self, state: Any, memory: Value) -> int:
+    def __call__(self, state: Any, memory: Any) -> int:
         """The action."""
         return int(np.argmax(self.values(state, memory)))
 
-    def values(self, state: Any, memory: Value) -> Float[np.ndarray, " action"]:
+    def values(self, state: Any, memory: Any) -> Float[np.ndarray, " action"]:
         """The value of each action.
 
         `state` is a mapping of the parts that the policy looks at (`needs`), or that part itself
@@ -70,12 +70,12 @@ class NumpyPolicy:
         given = {**self._named("state", state), **self._named("memory", memory)}
         return self.tape.play(given)
 
-    def reasons(self, state: Any, memory: Value) -> PolicyReasons:
+    def reasons(self, state: Any, memory: Any) -> PolicyReasons:
         """The action and why."""
         values = self.values(state, memory)
         return PolicyReasons(int(np.argmax(values)), values, memory, self.memory.describe())
 
-    def remember(self, memory: Value, rewards: Any, action: Any = None, state: Any = None) -> Value:
+    def remember(self, memory: Any, rewards: Any, action: Any = None, state: Any = None) -> Any:
         """μ: what is remembered after a step in which each stakeholder received so much."""
         received = np.asarray(rewards, dtype=np.float64)
         if received.shape != (self.num_stakeholders,):

@@ -7,7 +7,7 @@ noise. It never looks a probability up: those are for the dice alone.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import jax
 import numpy as np
@@ -95,7 +95,7 @@ def _kept(model: Model, rows: Float[np.ndarray, "row column"]) -> np.ndarray:
     noise_of, action_of = np.unravel_index(first, model.effects.shape)
     noises = jax.tree.map(lambda leaf: np.asarray(leaf)[noise_of], model.noise[0])
 
-    def overridden(world: object, noise: object, action: object) -> jax.Array:
+    def overridden(world: Any, noise: Any, action: Any) -> jax.Array:
         _, worlds = env.outcomes(world, noise, action)
         state = State(world, noise)
         return jax.vmap(lambda after: env.override(state, action, after).applies)(worlds)

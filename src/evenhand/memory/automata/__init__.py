@@ -7,12 +7,12 @@ from evenhand.memory.automata.augmented import (
     automata_of,
     require_markovian,
 )
+from evenhand.memory.automata.automaton_memory import TableMemory, TableStatus
 from evenhand.memory.automata.closure import table_memory
 from evenhand.memory.automata.expression import automaton_of
+from evenhand.memory.automata.languages import ValueRegular
 from evenhand.memory.automata.nerode import Evidence
 from evenhand.memory.automata.regularity import Regularity, value_regular
-from evenhand.memory.automata.table_memory import TableMemory, TableStatus
-from evenhand.memory.automata.value_regular import ValueRegular
 
 __all__ = [
     "AugmentedStatus",

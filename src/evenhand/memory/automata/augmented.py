@@ -17,9 +17,9 @@ from evenhand.errors import BadParameter, NotMarkovian, UnequalLengths
 from evenhand.fairness.status import Status, TraceFunction
 from evenhand.fairness.trace import Step, Trace
 from evenhand.memory.automata.alphabet import Events
+from evenhand.memory.automata.automaton_memory import TableMemory
+from evenhand.memory.automata.languages import ValueRegular
 from evenhand.memory.automata.reach import MAX_STATES, Reached, reach, state_key
-from evenhand.memory.automata.table_memory import TableMemory
-from evenhand.memory.automata.value_regular import ValueRegular
 from evenhand.memory.memory import Memory
 from evenhand.process.mdp import FiniteMDP
 

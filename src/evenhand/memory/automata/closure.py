@@ -7,8 +7,8 @@ import numpy as np
 from evenhand.errors import BadParameter
 from evenhand.fairness.status import Status
 from evenhand.memory.automata.alphabet import Events
+from evenhand.memory.automata.automaton_memory import TableMemory
 from evenhand.memory.automata.reach import MAX_STATES, reach, state_key
-from evenhand.memory.automata.table_memory import TableMemory
 
 
 def table_memory(

@@ -13,7 +13,7 @@ from evenhand._util.arrays import as_float64
 from evenhand.errors import BadParameter
 from evenhand.fairness.trace import Step
 from evenhand.memory.automata.alphabet import Events
-from evenhand.memory.automata.table_memory import TableMemory
+from evenhand.memory.automata.automaton_memory import TableMemory
 
 if TYPE_CHECKING:
     from jaxtyping import Int

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class TableMemory(Memory):
+class TableMemory(Memory[Array]):
     """⟨M, m_init, μ⟩ with M = {0, …, size − 1} and μ(m, event) = table[m, event].
 
     `values`, where given, is the status vector of each memory state (the paper's U'_M). A memory
@@ -89,7 +89,7 @@ class TableMemory(Memory):
 
 
 @dataclass(frozen=True)
-class TableStatus(Status):
+class TableStatus(Status[Array]):
     """Definition "value-regular": the status that a finite memory stands for, to score with."""
 
     memory: TableMemory

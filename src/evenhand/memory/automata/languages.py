@@ -12,9 +12,9 @@ from automata.fa.dfa import DFA
 from evenhand._util.arrays import as_float64
 from evenhand.errors import BadParameter, NotAPartition, UnequalLengths
 from evenhand.memory.automata.alphabet import Events
+from evenhand.memory.automata.automaton_memory import TableMemory
 from evenhand.memory.automata.expression import automaton_of
 from evenhand.memory.automata.reach import MAX_STATES, Reached, reach
-from evenhand.memory.automata.table_memory import TableMemory
 
 if TYPE_CHECKING:
     from jaxtyping import Float

@@ -1,0 +1,31 @@
+"""What each folder exports: sorted, never under the name of a submodule, and without jax below."""
+
+from __future__ import annotations
+
+import importlib
+import pkgutil
+import subprocess
+import sys
+
+import pytest
+
+FOLDERS = ("fairness", "fairness.status", "process", "memory", "memory.automata", "problem", "envs")
+
+
+@pytest.mark.parametrize("name", (*FOLDERS, "planning"))
+def test_exports_are_there_sorted_and_no_submodules(name):
+    package = importlib.import_module(f"evenhand.{name}")
+    submodules = {module.name for module in pkgutil.iter_modules(package.__path__)}
+    assert not submodules & set(package.__all__)
+    order = sorted(package.__all__, key=lambda n: (not n.isupper(), not n[0].isupper(), n))
+    assert package.__all__ == order
+    for exported in package.__all__:
+        assert getattr(package, exported) is not None
+
+
+def test_fairness_process_and_memory_do_not_load_jax():
+    code = (
+        "import sys, evenhand.fairness, evenhand.process, evenhand.memory\n"
+        "assert 'jax' not in sys.modules"
+    )
+    subprocess.run([sys.executable, "-c", code], check=True)
