@@ -39,6 +39,7 @@ FLOORS = [
 # The same inside the largest room.
 AUDITING = [
     "notes",
+    "options",
     "sources",
     "reading",
     "judging",

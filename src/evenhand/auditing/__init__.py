@@ -3,5 +3,6 @@
 from evenhand.auditing.answer.answer import Answer
 from evenhand.auditing.audit_log import audit
 from evenhand.auditing.compare_logs import LogComparison, compare
+from evenhand.auditing.options import AuditOptions
 
-__all__ = ["Answer", "LogComparison", "audit", "compare"]
+__all__ = ["Answer", "AuditOptions", "LogComparison", "audit", "compare"]

@@ -23,7 +23,7 @@ from typing import Any
 
 import tomli_w
 
-from evenhand.errors import BadFile, EvenhandError, SchemeFileError
+from evenhand.errors import BadFile, EvenhandError, MissingPartParameter, SchemeFileError
 from evenhand.fairness.aggregation import TimepointFirst
 from evenhand.fairness.groups import Groups
 from evenhand.fairness.registry import (
@@ -149,7 +149,7 @@ def from_table(value: Any, registry: Registry, key: str) -> Any:
         parameters[parameter] = given if inner is None else from_table(given, inner, parameter)
     missing = [n for n, s in known.items() if s.default is MISSING and n not in parameters]
     if missing:
-        raise SchemeFileError(f"{value['name']} needs {missing[0]!r}: add it to the {key} table.")
+        raise MissingPartParameter(value["name"], missing[0], key)
     try:
         return cls(**parameters)
     except EvenhandError:
