@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from evenhand._util.wording import nearest
+from evenhand.auditing.answer.answer_tables import to_frame
+from evenhand.auditing.answer.stakeholder_answer import StakeholderAnswer
 from evenhand.auditing.judging.ranking import Ranking
 from evenhand.auditing.judging.sensitivity import QuestionRow
 from evenhand.errors import UnknownStakeholder, argument_name
@@ -17,30 +19,6 @@ if TYPE_CHECKING:
     from jaxtyping import Float
 
 SHOWN_CORRECTIONS = 1000
-
-
-@dataclass(frozen=True)
-class StakeholderAnswer:
-    """One stakeholder. Below 0 is unfair to it, above 0 in its favour (section 4.2.1)."""
-
-    name: str
-    group: str | None
-    entitlement: float | None
-    received: float | None  # the plain amount; None for a group of which it is the status
-    final: float  # its status at the end of the log
-    final_unfairness: float
-    overall_unfairness: float  # summed over the assessments
-    share_below: float  # of the assessments at which it was there
-    assessments: float  # at which it was there
-    longest_spell: int  # assessments below the mean in a row
-    longest_spell_from: str | None  # left out over runs, of which each has its own
-    longest_spell_until: str | None
-    first_unfairness: float | None  # at the first assessment
-    last_unfairness: float | None  # at the last assessment, which may be before the end
-    rank_final: int  # 1 is the most favoured
-    rank_overall: int
-    made_good: bool  # behind over all, not behind at the end
-    fell_behind: bool  # not behind over all, behind at the end
 
 
 @dataclass(frozen=True, eq=False)
@@ -148,11 +126,33 @@ class Answer:
         return tuple(self.over_time.names[place] for place in self.at_end.lowest)
 
     def stakeholder(self, name: str) -> StakeholderAnswer:
-        """What was found for one stakeholder; an unknown name is an error that offers the nearest."""
+        """What was found for one stakeholder. An error for an unknown name offers the nearest."""
         found = {one.name: one for one in self.by_stakeholder}.get(name)
         if found is None:
             raise UnknownStakeholder(name, nearest=nearest(name, self.over_time.names))
         return found
+
+    def to_frame(self, kind: str = "stakeholders", backend: Any = None) -> Any:
+        """A table of the answer as a data frame.
+
+        Args:
+            kind: "stakeholders" (one row per stakeholder, the worst treated first), "over_time"
+                (one row per assessment and stakeholder) or "questions" (one row per question and
+                welfare function).
+            backend: What the frame is of: "pandas", "polars", "pyarrow", or another that narwhals
+                can make frames of. The default is the first of these three that is installed.
+        """
+        return to_frame(self, kind, backend)
+
+    def _repr_html_(self) -> str:
+        """The answer as a notebook shows it.
+
+        The one place where a layer asks a later one: only when it is drawn, and nothing depends on
+        it.
+        """
+        from evenhand.report.html.notebook import notebook
+
+        return notebook(self)
 
     def to_json(self) -> dict[str, Any]:
         """The answer as plain values, for JSON and for other programs."""

@@ -12,10 +12,10 @@ from evenhand.auditing.answer.answer import (
     AnswerOverTime,
     Limit,
     Overall,
-    StakeholderAnswer,
     Unfinished,
 )
 from evenhand.auditing.answer.provenance import origin
+from evenhand.auditing.answer.stakeholder_answer import StakeholderAnswer
 from evenhand.auditing.answer.verdict_text import verdict
 from evenhand.auditing.judging.case import Case
 from evenhand.auditing.judging.judge import Judged

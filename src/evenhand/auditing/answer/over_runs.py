@@ -18,9 +18,9 @@ from evenhand.auditing.answer.answer import (
     Answer,
     AnswerOverTime,
     Overall,
-    StakeholderAnswer,
     Unfinished,
 )
+from evenhand.auditing.answer.stakeholder_answer import StakeholderAnswer
 from evenhand.auditing.answer.verdict_text import changes, treated_worst
 from evenhand.auditing.judging.ranking import Ranking, known_mean
 from evenhand.auditing.judging.sensitivity import QuestionRow, WelfareReading
