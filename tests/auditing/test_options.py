@@ -90,7 +90,12 @@ def test_the_command_line_has_every_option(tmp_path):
             "`exclude` names 'C', who is not in the log",
             "--exclude names 'C', who is not in the log",
         ),
-        ({"where": "dose ="}, ("--where", "dose ="), "`where` names 'dose'", "--where names 'dose'"),
+        (
+            {"where": "dose ="},
+            ("--where", "dose ="),
+            "`where` names 'dose'",
+            "--where names 'dose'",
+        ),
     ],
 )
 def test_python_names_arguments_and_the_shell_names_options(

@@ -5,7 +5,6 @@ It has no style or script of its own, so it looks like everything else in the no
 
 from __future__ import annotations
 
-from evenhand._util.wording import join_names
 from evenhand.auditing.answer.answer import Answer
 from evenhand.auditing.answer.stakeholder_answer import StakeholderAnswer
 from evenhand.report.html.element import Child, Markup, element, figure_of, name_of, percent, table
@@ -38,7 +37,7 @@ def notebook(answer: Answer) -> Markup:
         element("p", None, element("b", None, name_of(answer.label)), ": ", answer.verdict),
         (element("p", None, "Before you read on: ", ask) for ask in answer.asks),
         element("p", None, numbers),
-        element("p", None, f"Limits: {join_names(answer.breaches)}.") if answer.breaches else None,
+        (element("p", None, f"Limit broken: {breach}.") for breach in answer.breaches),
         table(shown, COLUMNS, (_row(one) for one in people[:SHOWN])),
     )
 
