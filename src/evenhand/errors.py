@@ -1,10 +1,63 @@
-"""Named errors. Each message says what is wrong, where, and how to mend it."""
+"""Named errors. Each message says what is wrong, where, and how to fix it.
+
+An error that a program may want to act on has fields, so that nobody needs to read its sentence.
+"""
 
 from __future__ import annotations
 
+import contextlib
+from collections.abc import Callable, Iterator, Sequence
+from contextvars import ContextVar
+from typing import Any, NamedTuple
+
+# How arguments are named: as in Python, unless somebody else (the command line) is speaking.
+_NAMED: ContextVar[Callable[..., str] | None] = ContextVar("named", default=None)
+
+
+def argument(name: str, *value: Any) -> str:
+    """How a sentence names an argument, and its value if one is given.
+
+    In Python it is named as in Python; the command line names its options (`naming_arguments`).
+
+    >>> argument("every"), argument("every", "month")
+    ('`every`', "`every='month'`")
+    """
+    named = _NAMED.get()
+    if named is not None:
+        return named(name, *value)
+    return f"`{name}{''.join(f'={one!r}' for one in value)}`"
+
+
+def argument_name(name: str) -> str:
+    """The same where no sentence is around it, such as in a table.
+
+    >>> argument_name("max_unfairness")
+    'max_unfairness'
+    """
+    named = _NAMED.get()
+    return name if named is None else named(name)
+
+
+@contextlib.contextmanager
+def naming_arguments(named: Callable[..., str]) -> Iterator[None]:
+    """Sentences that are made meanwhile name arguments by `named(name)` or `named(name, value)`.
+
+    >>> with naming_arguments(lambda name, *value: f"--{name}"):
+    ...     argument("every")
+    '--every'
+    """
+    before = _NAMED.set(named)
+    try:
+        yield
+    finally:
+        _NAMED.reset(before)
+
+
+_in_words = argument  # for constructors that have an argument of that name
+
 
 class EvenhandError(ValueError):
-    """Something a user can mend. The command line prints it as one sentence and exits with 2."""
+    """Something a user can fix. The command line prints it as one sentence and exits with 2."""
 
 
 class UnequalLengths(EvenhandError):
@@ -15,8 +68,31 @@ class NotFinite(EvenhandError):
     """A NaN or an infinity where a number is needed."""
 
 
+class StatusPlace(NamedTuple):
+    """Whose status, counted from 0, and at which time point, counted from 1."""
+
+    stakeholder: int
+    time: int
+
+    def __str__(self) -> str:
+        return f"the status of stakeholder {self.stakeholder} at time {self.time}"
+
+
 class NegativeStatus(EvenhandError):
-    """A status for which the chosen welfare function is undefined."""
+    """A status for which the chosen welfare function is undefined.
+
+    The sentence is `what` it is about and the `reason`; `place` says whose status it is and when,
+    where that is known.
+    """
+
+    def __init__(self, what: StatusPlace | str, reason: str = "") -> None:
+        super().__init__(f"{what} {reason}".rstrip())
+        self.reason = reason
+        self.place = what if isinstance(what, StatusPlace) else None
+
+    def about(self, what: str) -> NegativeStatus:
+        """The same error in other words, such as the names and dates of a log."""
+        return NegativeStatus(what, self.reason)
 
 
 class WelfareOverflow(EvenhandError):
@@ -27,8 +103,8 @@ class ZeroEntitlement(EvenhandError):
     """An entitlement that is not positive, so that nothing can be measured against it."""
 
 
-class EmptyGroup(EvenhandError):
-    """A group without members, or groups that do not fit the stakeholders."""
+class GroupsDoNotFit(EvenhandError):
+    """Groups that are empty, that share a member, or that do not fit the stakeholders."""
 
 
 class WeightsDoNotFit(EvenhandError):
@@ -41,6 +117,10 @@ class NothingAssessed(EvenhandError):
 
 class OverridesRefused(EvenhandError):
     """A trace with overrides, scored by an aggregation that has no place for them."""
+
+
+class PresenceRefused(EvenhandError):
+    """Stakeholders who come and go, with a scheme that needs everyone at every time point."""
 
 
 class CannotStream(EvenhandError):
@@ -65,6 +145,14 @@ class UnknownName(EvenhandError):
 
 class SchemeFileError(EvenhandError):
     """A scheme file that cannot be read, or a scheme that cannot be written as one."""
+
+
+class MissingPartParameter(SchemeFileError):
+    """A part of a scheme without a parameter that it needs."""
+
+    def __init__(self, part: str, parameter: str, table: str) -> None:
+        super().__init__(f"{part} needs {parameter!r}: add it to the {table} table.")
+        self.part, self.parameter = part, parameter
 
 
 class UnknownEvent(EvenhandError):
@@ -136,7 +224,54 @@ class BadLog(EvenhandError):
 
 
 class MissingColumn(EvenhandError):
-    """A column that a table does not have; the message offers the nearest."""
+    """Columns that a table does not have; the message offers the `nearest` of those it has.
+
+    `argument` is the argument that names the column, if there is one.
+    """
+
+    def __init__(
+        self,
+        columns: Sequence[str],
+        table: str,
+        *,
+        known: Sequence[str] = (),
+        nearest: str | None = None,
+        argument: str | None = None,
+    ) -> None:
+        missing, some = (", ".join(repr(name) for name in part) for part in (columns, known[:12]))
+        named = "" if argument is None else f" ({_in_words(argument)})"
+        hint = f"it has {some}." if nearest is None else f"did you mean {nearest!r}?"
+        super().__init__(f"{table} has no column {missing}{named}: {hint}")
+        self.columns, self.table = tuple(columns), table
+        self.nearest, self.argument = nearest, argument
+
+
+class DoubledColumn(EvenhandError):
+    """A column's name that a table has several times, where it must say which one is meant."""
+
+
+class MissingKey(EvenhandError):
+    """A key that no line of a stream has; the message offers the `nearest` of those there are."""
+
+    def __init__(
+        self, key: str, *, known: Sequence[str], nearest: str | None, argument: str
+    ) -> None:
+        some = ", ".join(repr(name) for name in known[:12])
+        hint = f"the keys are {some}." if nearest is None else f"did you mean {nearest!r}?"
+        super().__init__(f"no line that was read has a key {key!r} ({_in_words(argument)}): {hint}")
+        self.key, self.nearest, self.argument = key, nearest, argument
+
+
+class UnknownStakeholder(EvenhandError):
+    """A stakeholder that a log does not have; the message offers the `nearest` name."""
+
+    def __init__(self, name: str, *, nearest: str | None, argument: str | None = None) -> None:
+        hint = "check its spelling." if nearest is None else f"did you mean {nearest!r}?"
+        who = f"there is no stakeholder {name!r}"
+        if argument is not None:
+            who = f"{_in_words(argument)} names {name!r}, who is not in the log"
+        super().__init__(f"{who}: {hint}")
+        self.name, self.nearest, self.argument = name, nearest, argument
 
 
 class BadCondition(EvenhandError):

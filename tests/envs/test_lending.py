@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from evenhand.envs import GaussianLending, Lending, OutcomesNotFinite, Random, State
 from evenhand.envs.episodes import rollout
 from evenhand.envs.lending import GaussianLedger, Ledger
-from evenhand.errors import BadParameter, EmptyGroup, EvenhandError, NotFinite, UnequalLengths
+from evenhand.errors import BadParameter, EvenhandError, GroupsDoNotFit, NotFinite, UnequalLengths
 from evenhand.fairness.groups import Groups
 from evenhand.fairness.trace import Trace
 from evenhand.fairness.welfare import Parity
@@ -265,7 +265,7 @@ def test_the_scripts_start_of_06_is_one_argument():
         ({"credit_step": 0.3}, BadParameter, "upper bound of credit_range"),
         ({"applying": 2.0}, BadParameter, "applying is 2"),
         ({"applying": (0.5,)}, UnequalLengths, "1 entries for 4"),
-        ({"groups": {"A": [0], "B": [2, 3]}}, EmptyGroup, "stakeholder 1 is in no group"),
+        ({"groups": {"A": [0], "B": [2, 3]}}, GroupsDoNotFit, "stakeholder 1 is in no group"),
         ({"profit_margin": float("nan")}, NotFinite, "margin"),
     ],
 )

@@ -98,7 +98,7 @@ def test_what_cannot_be_judged_is_refused():
     one = np.array([[True, False]])
     with pytest.raises(e.WeightsDoNotFit):
         Stream(anytime(GeneralisedGini((2.0, 1.0))), 2).extend(trace, one)
-    with pytest.raises(e.OverridesRefused, match="come and go"):
+    with pytest.raises(e.PresenceRefused, match="come and go"):
         Stream(FairnessScheme(aggregation=MatrixFunction(np.sum)), 2).extend(trace, one)
 
 

@@ -105,5 +105,5 @@ def test_what_is_wrong_is_said(tmp_path):
     import duckdb
 
     duckdb.sql("SELECT 1 AS run").write_parquet(str(tmp_path / "other.parquet"))
-    with pytest.raises(MissingColumn, match="no column step, stakeholder, amount"):
+    with pytest.raises(MissingColumn, match="no column 'step', 'stakeholder', 'amount': it has"):
         read_log(tmp_path / "other.parquet")

@@ -7,7 +7,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from evenhand.errors import BadParameter, EmptyGroup
+from evenhand.errors import BadParameter, GroupsDoNotFit
 from evenhand.fairness.status import Returns
 from evenhand.fairness.trace import Step
 from evenhand.memory.memory import (
@@ -105,7 +105,7 @@ def test_a_wasted_step_changes_no_memory():
 
 
 def test_mistakes_are_named():
-    with pytest.raises(EmptyGroup, match="stakeholder 2 is in no group"):
+    with pytest.raises(GroupsDoNotFit, match="stakeholder 2 is in no group"):
         GroupFull({"A": [0, 1]}).init(3)
     with pytest.raises(BadParameter, match="period is 0"):
         Clock(0)

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import datetime
 import json
 import signal
 import subprocess
 import sys
 import time
+from dataclasses import replace
 
 import numpy as np
 import pandas as pd
@@ -26,10 +28,13 @@ from evenhand import (
     periodic,
 )
 from evenhand.auditing import audit
-from evenhand.errors import BadFile, BadLog, BadParameter, CannotStream
+from evenhand.auditing.judging.questions import every
+from evenhand.auditing.options import SchemeOptions
+from evenhand.errors import BadFile, BadLog, BadParameter, CannotStream, UnknownStakeholder
 from evenhand.monitor import Monitor
+from evenhand.monitor.batch import Batch, text_as_number
 from evenhand.monitor.factory import make_monitor
-from evenhand.monitor.json_reader import REMEMBERED_IDS, Keys, Reader, microseconds
+from evenhand.monitor.json_reader import REMEMBERED_IDS, Keys, Reader
 from evenhand.monitor.state_file import load_state, save_state
 
 NAMES = ("--name", "A", "--name", "B")
@@ -136,12 +141,12 @@ def test_bad_lines_are_counted_and_named():
     text = "\n".join([good, *bad, empty, "", good])
     _, summary, said = run(text, *NAMES, "--amount", "amount")
     assert (summary["bad"], summary["events"], summary["empty"]) == (len(bad), 2, 1)
-    assert "line 2 was left out: it is no JSON object." in said
+    assert "line 2 was left out: it is not a JSON object." in said
     assert "line 5 was left out: 'stakeholder' is missing." in said
     assert "line 8 was left out: 'Z' is not among the stakeholders watched." in said
     assert said.count("\n") == 10  # the first ten are named, all are counted
     done = run(text, *NAMES, "--amount", "amount", "--strict", code=2)
-    assert done[2] == "evenhand: line 2 cannot be taken: it is no JSON object.\n"
+    assert done[2] == "evenhand: line 2 cannot be taken: it is not a JSON object.\n"
 
 
 def refused(text, *arguments):
@@ -246,7 +251,7 @@ def test_a_signal_saves_the_state_first(tmp_path):
     assert process.returncode == 0
     assert time.perf_counter() - started < 15
     assert json.loads(out)["events"] == 2
-    assert json.loads(state.read_text())["counts"]["lines"] == 2
+    assert json.loads(state.read_text())["reader"]["counts"]["lines"] == 2
 
 
 SCHEMES = (
@@ -272,7 +277,7 @@ def test_any_scheme_goes_on_from_any_place(tmp_path_factory, log, scheme, data):
     written = b"".join(found.encoded() for found in whole.found(reader.read(lines)))
     written += b"".join(found.encoded() for found in whole.found_at_end())
     whole, reader = start()
-    expected = whole.take(reader.read(lines)) + whole.finish()
+    expected = [one.to_json() for one in whole.take(reader.read(lines)) + whole.finish()]
     assert [json.loads(line) for line in written.splitlines()] == expected
     cut = data.draw(st.integers(0, len(lines)))
     first, reader = start()
@@ -281,6 +286,7 @@ def test_any_scheme_goes_on_from_any_place(tmp_path_factory, log, scheme, data):
     second, reader = start()
     assert load_state(second, reader, path)
     found += second.take(reader.read(lines[cut:])) + second.finish()
+    found = [one.to_json() for one in found]
     assert len(found) == len(expected)
     for line, other in zip(found, expected, strict=True):
         assert line.pop("unfair_to") == pytest.approx(other.pop("unfair_to"))
@@ -323,20 +329,114 @@ def test_memory_does_not_grow():
 def test_what_cannot_be_watched_is_refused():
     with pytest.raises(CannotStream):
         Monitor(anytime(Rawls(), over_time(GiniWelfare())), ("A", "B"))
-    options = {"names": ("A", "B"), "roster": None, "keys": ("s", "t", None, None)}
-    options |= {"entitlement": None, "thresholds": (None, None), "strict": False}
-    monitor, reader = make_monitor(**options, ask={"every": "month"})
+    watched = {"names": ("A", "B"), "keys": Keys("s", "t")}
+    monitor, reader = make_monitor(SchemeOptions(every="month"), **watched)
     with pytest.raises(BadParameter, match="plain numbers"):
         monitor.take(reader.read([b'{"s": "A", "t": 1}']))
     with pytest.raises(BadParameter, match="ask different questions"):
-        make_monitor(**options, ask={"every": "month", "at_end": True})
+        make_monitor(SchemeOptions(every="month", at_end=True), **watched)
 
 
 def test_moments():
-    assert microseconds("1970-01-02") == 86_400e6
-    assert microseconds("1970-01-01T02:00:00+02:00") == 0
-    with pytest.raises(ValueError, match="no ISO date"):
-        microseconds("soon")
+    assert text_as_number("1970-01-02") == 86_400e6
+    assert text_as_number("1970-01-01T02:00:00+02:00") == 0
+    with pytest.raises(ValueError, match="not an ISO date"):
+        text_as_number("soon")
     reader = Reader(Keys(), ("A",), strict=True)
     with pytest.raises(BadLog, match="line 1 cannot be taken: the time 'soon'"):
         reader.read([b'{"time": "soon", "stakeholder": "A"}'])
+
+
+def test_one_event_at_a_time_finds_what_many_find():
+    """EVENTS: 3 to A in January, 1 to B, none in February, 4 to B and 1 to A in March."""
+    scheme, question = anytime(Rawls()), every("month")
+    scheme = replace(scheme, filter=question.filter())
+    one, many = (Monitor(scheme, ("A", "B"), question, max_unfairness=0.9) for _ in range(2))
+    found = [one.push(when, who, amount) for when, who, amount in EVENTS]
+    assert [[f.time for f in part] for part in found] == [[], [], ["2021-01", "2021-02"], []]
+    january, february = found[2]
+    assert january.unfair_to == {"B": -1.0}
+    assert january.alert == ("B is 1 below the mean, more than 0.9",)
+    assert january.alert_begins
+    assert not february.alert_begins
+    (march,) = one.finish()
+    assert (march.number, march.time, march.welfare) == (3, "2021-03", 4)
+    assert march.score == pytest.approx((1 + 1 + 4) / 3)
+    batch = Batch.of([(text_as_number(t), "AB".index(w), a) for t, w, a in EVENTS], False)
+    assert many.take(batch) + many.finish() == [january, february, march]
+    assert one.summary() == many.summary()
+
+
+@pytest.mark.parametrize(
+    "times",
+    [
+        (datetime.date(2021, 1, 1), datetime.date(2021, 1, 2)),
+        (datetime.datetime(2021, 1, 1), datetime.datetime(2021, 1, 2)),
+        (np.datetime64("2021-01-01"), np.datetime64("2021-01-02", "us")),
+        ("2021-01-01", "2021-01-02T00:00:00Z"),
+    ],
+)
+def test_times_of_many_kinds_are_pushed(times):
+    monitor = Monitor(anytime(Rawls()), ("A", "B"))
+    assert monitor.push(times[0], "A", 2) == []
+    (found,) = monitor.push(times[1], "B")
+    assert (found.time, found.unfair_to) == ("2021-01-01", {"B": -1.0})
+    assert [one.time for one in monitor.finish()] == ["2021-01-02"]
+
+
+def test_an_event_that_is_refused_leaves_nothing_behind():
+    monitor = Monitor(anytime(Rawls()), ("North", "South"))
+    monitor.push(1, "North", 2)
+    for error, words, event in (
+        (UnknownStakeholder, "did you mean 'South'", (2, "Suoth")),
+        (BadParameter, "the time 'soon' is not an ISO date", ("soon", "North")),
+        (BadParameter, "not a date, a timestamp or a number", (None, "North")),
+        (BadParameter, "not a date, a timestamp or a number", (True, "North")),
+        (BadParameter, "`amount` is nan", (2, "North", float("nan"))),
+        (BadParameter, "`time` is inf", (float("inf"), "North")),
+        (BadLog, "so far are plain numbers, and these are dates", ("2021-01-01", "North")),
+    ):
+        with pytest.raises(error, match=words):
+            monitor.push(*event)
+    (found,) = monitor.finish()
+    assert found.unfair_to == {"South": -1.0}
+    dated = Monitor(anytime(Rawls()), ("A",), every("month"))
+    with pytest.raises(BadParameter, match="`every='month'` needs dates") as caught:
+        dated.push(1, "A")
+    assert "--" not in str(caught.value)
+
+
+def test_a_state_of_another_version_is_refused_in_a_sentence(tmp_path):
+    """What evenhand 0.1.0 saved had other names in it."""
+    path = tmp_path / "state.json"
+    monitor, reader = Monitor(anytime(), ("A", "B")), Reader(Keys(), ("A", "B"))
+    save_state(monitor, reader, path)
+    saved = json.loads(path.read_text())
+    assert not any(name.startswith("_") for name in saved["monitor"])
+    assert not any(name.startswith("_") for name in saved["monitor"]["totals"])
+    old = {"format": 1, "watches": saved["watches"], "tally": {}, "counts": {}, "ids": []}
+    path.write_text(json.dumps(old))
+    with pytest.raises(BadFile, match=r"saved by another version of evenhand .* start with a new"):
+        load_state(monitor, reader, path)
+
+
+def test_dates_go_on_as_dates(tmp_path):
+    path = tmp_path / "state.json"
+    first, second = (Monitor(anytime(Rawls()), ("A", "B")) for _ in range(2))
+    first.push("2021-01-01", "A")
+    save_state(first, Reader(Keys(), ("A", "B")), path)
+    assert load_state(second, Reader(Keys(), ("A", "B")), path)
+    (found,) = second.push("2021-01-02", "B")
+    assert found.time == "2021-01-01"
+    with pytest.raises(BadLog, match="so far are dates, and these are plain numbers"):
+        second.push(3, "B")
+
+
+def test_a_monitor_loads_no_reading_of_logs():
+    """What a monitor needs of an audit is how to judge, not how to read tables."""
+    code = (
+        "import sys, evenhand.monitor\n"
+        "for heavy in ('jax', 'duckdb', 'narwhals', 'pandas'):\n"
+        "    assert heavy not in sys.modules, heavy"
+    )
+    subprocess.run([sys.executable, "-c", code], check=True)

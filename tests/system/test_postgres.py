@@ -325,11 +325,11 @@ def test_tables_and_columns_that_are_not_there(server, refuses, sqlite_file, duc
 def test_text_that_is_no_time_and_no_number(server, refuses, sqlite_file, duckdb_file):
     for address in (server.reader, f"sqlite:///{sqlite_file}"):
         asked = (address, "--table", "decisions", *OPTIONS)
-        refuses(("'region'", "no date or time", "view"), *asked, "--time", "region")
-        refuses(("'kind'", "no number"), *asked, "--amount", "kind")
+        refuses(("'region'", "not a date or time", "view"), *asked, "--time", "region")
+        refuses(("'kind'", "not a number"), *asked, "--amount", "kind")
         refuses(("--time-format is for files",), *asked, "--time", "text", "--time-format", "%Y")
     asked = (f"duckdb:///{duckdb_file}", "--table", "decisions", *OPTIONS)
-    refuses(("'region'", "no date or time"), *asked, "--time", "region")
+    refuses(("'region'", "not a date or time"), *asked, "--time", "region")
 
 
 def test_single_bad_values_are_shown(server, refuses, tmp_path):
@@ -343,8 +343,8 @@ def test_single_bad_values_are_shown(server, refuses, tmp_path):
     town.close()
     for address in (server.reader, f"sqlite:///{tmp_path}/odd.db"):
         asked = (address, "--table", "odd", *OPTIONS)
-        refuses(("no number at 1 rows ('many' is one)",), *asked)
-        refuses(("no date or time at 1 rows ('2021-02-29'",), *asked, "--where", "who = 'A'")
+        refuses(("not a number at 1 rows ('many' is one)",), *asked)
+        refuses(("not a date or time at 1 rows ('2021-02-29'",), *asked, "--where", "who = 'A'")
         assert audit(address, table="odd", **same.MAPPED, where="at < '2021-03-01'").score > 0
 
 

@@ -2,7 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import difflib
+from collections.abc import Iterable, Sequence
+
+
+def nearest(name: str, known: Iterable[str], least: float = 0.6) -> str | None:
+    """The known name that was probably meant; `least` is how alike it must be, from 0 to 1.
+
+    Capitals and spaces at the ends do not count.
+
+    >>> nearest("rals", ["rawls", "gini"]), nearest("x", ["rawls"])
+    ('rawls', None)
+    """
+    plain = {str(one).lower().strip(): str(one) for one in known}
+    found = difflib.get_close_matches(name.lower().strip(), plain, n=1, cutoff=least)
+    return plain[found[0]] if found else None
 
 
 def pluralise(count: int, one: str, many: str | None = None) -> str:

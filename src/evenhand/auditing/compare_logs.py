@@ -6,15 +6,16 @@ where the scores are equal. It turns where another question prefers another log.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
 from evenhand._util.wording import format_number, join_names
 from evenhand.auditing.answer.answer import Answer
-from evenhand.auditing.audit_log import audit
+from evenhand.auditing.audit_log import audit_with
 from evenhand.auditing.judging.sensitivity import EVEN
+from evenhand.auditing.options import AuditOptions, with_keywords
 from evenhand.auditing.sources.open_source import opened
 
 
@@ -60,36 +61,53 @@ class LogComparison:
         }
 
 
-def compare(first: Any, second: Any, **options: Any) -> LogComparison:
+def _compare(first: Any, second: Any, options: AuditOptions) -> LogComparison:
     """Audit two logs with the same options, and say which is fairer under which question.
 
-    `table` may be one name, or two for two tables of databases.
+    Args:
+        first: One log: a path, the address of a database, or a table (see `audit`).
+        second: The other log.
+        table: The table or view, if the logs are databases: one name for both, or two names.
+        run: The column of runs. A log without such a column is judged as one history.
+
+    Every other argument is one of `audit`, and holds for both logs.
+
+    Returns:
+        Both answers, the questions put to both with the log that is fairer under each, and a
+        verdict in words.
     """
-    names = options.pop("table", None)
-    tables = names if isinstance(names, list | tuple) else (names, names)
-    one, two = (
-        _audited(log, {**options, "table": table})
-        for log, table in zip((first, second), tables, strict=True)
-    )
+    return compare_with(first, second, options)
+
+
+compare = with_keywords(_compare, AuditOptions)
+
+
+def compare_with(first: Any, second: Any, options: AuditOptions) -> LogComparison:
+    """The same, with the options as one object."""
+    one, two = (_audited(log, options.for_log(k)) for k, log in enumerate((first, second)))
     matches = _matches(one, two)
-    notes = []
-    for answer, other in ((one, two), (two, one)):
-        names = {person.name for person in other.by_stakeholder}
-        alone = sorted(one.name for one in answer.by_stakeholder if one.name not in names)
-        if alone:
-            notes.append(
-                f"Only in {answer.label}: {join_names(alone)}. A roster would have both logs "
-                "judged over the same stakeholders."
-            )
-    return LogComparison(one, two, matches, _verdict(one, two, matches), tuple(notes))
+    notes = (*_only_in(one, two), *_only_in(two, one))
+    return LogComparison(one, two, matches, _verdict(one, two, matches), notes)
 
 
-def _audited(log: Any, options: dict[str, Any]) -> Answer:
+def _only_in(answer: Answer, other: Answer) -> tuple[str, ...]:
+    """A note on stakeholders that the other log does not have."""
+    names = {person.name for person in other.by_stakeholder}
+    alone = sorted(one.name for one in answer.by_stakeholder if one.name not in names)
+    if not alone:
+        return ()
+    return (
+        f"Only in {answer.label}: {join_names(alone)}. With a roster both logs would be judged "
+        "over the same stakeholders.",
+    )
+
+
+def _audited(log: Any, options: AuditOptions) -> Answer:
     """A log of one history has no column of runs, and is judged as it is."""
-    how = options.get("encoding", "utf-8"), options.get("table"), options.get("engine")
-    run = options.get("run")
-    with opened(log, *how) as table:
-        return audit(table, **{**options, "run": run if run in table.columns else None})
+    with opened(log, options.encoding, options.table, options.engine) as table:
+        if options.run not in table.columns:
+            options = replace(options, run=None)
+        return audit_with(table, options)
 
 
 def _matches(one: Answer, two: Answer) -> tuple[Match, ...]:

@@ -9,6 +9,8 @@ import typer
 from evenhand import __version__
 from evenhand.cli import audit, compare, demo, evaluate, monitor, plan, reproduce, train
 from evenhand.cli import list as list_parts
+from evenhand.cli.output import as_option
+from evenhand.errors import naming_arguments
 
 app = typer.Typer(
     name="evenhand",
@@ -38,9 +40,11 @@ def _version(wanted: bool) -> None:
 
 @app.callback()
 def options(
+    context: typer.Context,
     version: Annotated[
         bool,
         typer.Option("--version", callback=_version, is_eager=True, help="Show the version."),
     ] = False,
 ) -> None:
     """Fairness that remembers: score, plan and learn decisions that stay fair over time."""
+    context.with_resource(naming_arguments(as_option))

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import glob
-import math
 import os
 import shlex
 import sys
@@ -21,7 +20,7 @@ if TYPE_CHECKING:
 COLUMNS, ROWS, WHEN, HOW, OUT = (
     "The columns of the log",
     "Which rows count, and who is judged",
-    "When to look (one of these; every time point unless told otherwise)",
+    "When to look (one of these; the default is every time point)",
     "How to judge",
     "What comes out",
 )
@@ -49,7 +48,8 @@ def audit_command(
     amount: Annotated[
         str | None,
         typer.Option(
-            help="The column that says how much; 1 a row without.", rich_help_panel=COLUMNS
+            help="The column that says how much. Without it each row counts 1.",
+            rich_help_panel=COLUMNS,
         ),
     ] = None,
     cumulative: Annotated[
@@ -77,7 +77,7 @@ def audit_command(
     run: Annotated[
         str | None,
         typer.Option(
-            help="The column that tells apart many runs of a policy; they are averaged.",
+            help="The column that says which run of a policy a row is of; runs are averaged.",
             rich_help_panel=COLUMNS,
         ),
     ] = None,
@@ -92,7 +92,7 @@ def audit_command(
     engine: Annotated[
         str | None,
         typer.Option(
-            help="What reads files: duckdb, in this process (so unless told), or spark.",
+            help="What reads files: duckdb, in this process (the default), or spark.",
             metavar="duckdb|spark",
             rich_help_panel=COLUMNS,
         ),
@@ -100,8 +100,8 @@ def audit_command(
     roster: Annotated[
         str | None,
         typer.Option(
-            help="A file of all who should be served, a name a row, with columns from and until "
-            "if they come and go.",
+            help="A file of all who should be served, one name per row, with columns from and "
+            "until if they come and go.",
             rich_help_panel=ROWS,
         ),
     ] = None,
@@ -122,7 +122,10 @@ def audit_command(
     ] = None,
     by: Annotated[
         str,
-        typer.Option(help="Judge each stakeholder, or each group.", rich_help_panel=ROWS),
+        typer.Option(
+            help="Judge each stakeholder, or each group; or the groups of this column.",
+            rich_help_panel=ROWS,
+        ),
     ] = "stakeholder",
     until: Annotated[
         str | None,
@@ -164,14 +167,14 @@ def audit_command(
     welfare: Annotated[
         str | None,
         typer.Option(
-            help="Fairness at a time point: see `evenhand list`. log_nash unless a status falls "
-            "below 0, then rawls.",
+            help="Fairness at a time point: see `evenhand list`. The default is log_nash, and "
+            "rawls where a status is below 0.",
             rich_help_panel=HOW,
         ),
     ] = None,
     temporal: Annotated[
         str | None,
-        typer.Option(help="Fairness over time; mean unless told.", rich_help_panel=HOW),
+        typer.Option(help="Fairness over time (default: mean).", rich_help_panel=HOW),
     ] = None,
     scheme: Annotated[
         Path | None, typer.Option(help="A scheme file instead.", rich_help_panel=HOW)
@@ -206,7 +209,9 @@ def audit_command(
     """
     # The products here are of 16 by 16 numbers: threads would only wait for each other.
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
-    from evenhand.auditing import audit, compare
+    from evenhand.auditing import AuditOptions
+    from evenhand.auditing.audit_log import audit_with
+    from evenhand.auditing.compare_logs import compare_with
     from evenhand.auditing.sources.addresses import shown
     from evenhand.auditing.sources.open_source import opened
     from evenhand.errors import BadParameter
@@ -221,42 +226,45 @@ def audit_command(
     if len(table or ()) > len(logs):
         raise BadParameter(f"--table is given {len(table or ())} times: once for each log.")
     tables = _tables(logs, table or [])
-    _require_numbers({"--max-unfairness": max_unfairness, "--min-score": min_score})
     _require_apart(logs, (roster, entitlement, scheme), csv, out)
     if stakeholder is None or time is None:
         with opened(logs[0], encoding, tables[0], engine) as log:
             raise BadParameter(_which_columns(log.label, log.columns, stakeholder is None))
-    options: dict[str, Any] = {
-        "stakeholder": stakeholder,
-        "time": time,
-        "amount": amount,
-        "cumulative": cumulative,
-        "group": group,
-        "by": by,
-        "entitlement": entitlement,
-        "roster": roster,
-        "only": only or (),
-        "exclude": exclude or (),
-        "where": where,
-        "time_format": time_format,
-        "encoding": encoding,
-        "each_event": each_event,
-        "every": every,
-        "after_each": after_each,
-        "when": when,
-        "at_end": at_end,
-        "until": until,
-        "welfare": welfare,
-        "temporal": temporal,
-        "scheme": scheme,
-        "run": run,
-        "table": tables if len(logs) == 2 else tables[0],
-        "engine": engine,
-        "max_unfairness": max_unfairness,
-        "min_score": min_score,
-    }
+    options = AuditOptions(
+        stakeholder=stakeholder,
+        time=time,
+        amount=amount,
+        cumulative=cumulative,
+        group=group,
+        by=by,
+        entitlement=entitlement,
+        roster=roster,
+        only=only or (),
+        exclude=exclude or (),
+        where=where,
+        time_format=time_format,
+        encoding=encoding,
+        each_event=each_event,
+        every=every,
+        after_each=after_each,
+        when=when,
+        at_end=at_end,
+        until=until,
+        welfare=welfare,
+        temporal=temporal,
+        scheme=scheme,
+        run=run,
+        table=tables if len(logs) == 2 else tables[0],
+        engine=engine,
+        max_unfairness=max_unfairness,
+        min_score=min_score,
+    )
+    found: Answer | LogComparison
     with working(f"judging {labels}", hidden=as_json):
-        found = compare(*logs, **options) if len(logs) == 2 else audit(logs[0], **options)
+        if len(logs) == 2:
+            found = compare_with(logs[0], logs[1], options)
+        else:
+            found = audit_with(logs[0], options)
     for answer in _answers(found):
         answer.origin["command"] = shlex.join(["evenhand", *map(shown, sys.argv[1:])])
     _write(found, csv, out)
@@ -277,14 +285,6 @@ def _tables(logs: list[str], given: list[str]) -> list[str | None]:
         return [*given, None, None][: len(logs)]  # refused where the log is opened
     rest = iter(given * sum(stored) if len(given) == 1 else given)
     return [next(rest, None) if inside else None for inside in stored]
-
-
-def _require_numbers(limits: dict[str, float | None]) -> None:
-    from evenhand.errors import BadParameter
-
-    for name, limit in limits.items():
-        if limit is not None and not math.isfinite(limit):
-            raise BadParameter(f"{name} is {limit}: a limit must be a number.")
 
 
 def _require_apart(

@@ -11,7 +11,7 @@ import sys
 import time
 from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -32,7 +32,9 @@ def monitor_command(
     ] = None,
     roster: Annotated[
         str | None,
-        typer.Option(help="Or a file of them, a name a row, with from and until if they change."),
+        typer.Option(
+            help="Or a file of them, one name per row, with from and until if they come and go."
+        ),
     ] = None,
     stakeholder: Annotated[str, typer.Option(help="The key that says who received.")] = (
         "stakeholder"
@@ -41,7 +43,7 @@ def monitor_command(
         str, typer.Option("--time", help="The key of the time: ISO dates, or numbers.")
     ] = "time",
     amount: Annotated[
-        str | None, typer.Option(help="The key that says how much; 1 an event without.")
+        str | None, typer.Option(help="The key that says how much. Without it each event counts 1.")
     ] = None,
     id_key: Annotated[
         str | None,
@@ -51,7 +53,7 @@ def monitor_command(
         str | None, typer.Option(help="A file of two columns: name and entitlement.")
     ] = None,
     each_event: Annotated[
-        bool, typer.Option("--each-event", help="Assess every time point (so unless told).")
+        bool, typer.Option("--each-event", help="Assess every time point (the default).")
     ] = False,
     every: Annotated[
         str | None,
@@ -68,10 +70,10 @@ def monitor_command(
         bool, typer.Option("--at-end", help="Assess once, when the input ends.")
     ] = False,
     welfare: Annotated[
-        str | None, typer.Option(help="Fairness at a time point; log_nash unless told.")
+        str | None, typer.Option(help="Fairness at a time point (default: log_nash).")
     ] = None,
     temporal: Annotated[
-        str | None, typer.Option(help="Fairness over time; mean unless told.")
+        str | None, typer.Option(help="Fairness over time (default: mean).")
     ] = None,
     scheme: Annotated[Path | None, typer.Option(help="A scheme file instead.")] = None,
     max_unfairness: Annotated[
@@ -82,7 +84,7 @@ def monitor_command(
     ] = None,
     state: Annotated[
         Path | None,
-        typer.Option(help="Go on from this file if it is there, and save to it on the way."),
+        typer.Option(help="Continue from this file if it exists, and save to it on the way."),
     ] = None,
     over: Annotated[
         bool,
@@ -93,7 +95,8 @@ def monitor_command(
         ),
     ] = False,
     strict: Annotated[
-        bool, typer.Option("--strict", help="Stop at a bad line; else it is left out and counted.")
+        bool,
+        typer.Option("--strict", help="Stop at a bad line. By default it is left out and counted."),
     ] = False,
     quiet: Annotated[
         bool, typer.Option("--alerts-only", help="Write only the assessments with an alert.")
@@ -108,35 +111,39 @@ def monitor_command(
     """
     # The products here are of 16 by 16 numbers: threads would only wait for each other.
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+    from evenhand.auditing.options import SchemeOptions
     from evenhand.monitor.factory import make_monitor
+    from evenhand.monitor.json_reader import Keys
     from evenhand.monitor.state_file import load_state, require_place, save_state
 
     if state is not None:
         require_place(state)
+    options = SchemeOptions(
+        each_event=each_event,
+        every=every,
+        after_each=after_each,
+        at_end=at_end,
+        welfare=welfare,
+        temporal=temporal,
+        scheme=scheme,
+        max_unfairness=max_unfairness,
+        min_score=min_score,
+    )
     watcher, reader = make_monitor(
+        options,
         names=tuple(name or ()),
         roster=roster,
-        keys=(stakeholder, time_key, amount, id_key),
         entitlement=entitlement,
-        ask={
-            "each_event": each_event,
-            "every": every,
-            "after_each": after_each,
-            "at_end": at_end,
-            "welfare": welfare,
-            "temporal": temporal,
-            "scheme": scheme,
-        },
-        thresholds=(max_unfairness, min_score),
+        keys=Keys(stakeholder, time_key, amount, id_key),
         strict=strict,
     )
     if state is not None:
         load_state(watcher, reader, state)
-    gc.freeze()  # what is loaded stays: to look through it for rubbish again and again is waste
+    gc.freeze()  # what is loaded stays: to look through it for garbage again and again is waste
     saved = time.monotonic()
     with _stoppable() as stopped:
         for lines in _chunks(stopped):
-            _write(watcher.found(_events(watcher, reader, lines)), quiet)
+            _write(watcher.found(reader.read(lines)), quiet)
             _say_bad(reader)
             if state is not None and time.monotonic() - saved > SAVED_EVERY:
                 save_state(watcher, reader, state)
@@ -185,13 +192,6 @@ def _chunks(stopped: list[int]) -> Iterator[list[bytes]]:
         yield [rest]
 
 
-def _events(watcher: Monitor, reader: Reader, lines: list[bytes]) -> Any:
-    batch = reader.read(lines)
-    if reader.plain_numbers is not None:
-        watcher.plain_numbers = reader.plain_numbers
-    return batch
-
-
 def _write(found: list[Findings], only_alerts: bool) -> None:
     for findings in found:
         sys.stdout.buffer.write(findings.encoded(only_alerts))
@@ -211,7 +211,7 @@ def _say_bad(reader: Reader) -> None:
 def _summarise(watcher: Monitor, reader: Reader) -> None:
     import orjson
 
-    counts = {k: v for k, v in vars(reader.counts).items() if k not in ("first_bad", "late")}
+    counts = {k: v for k, v in vars(reader.counts).items() if k != "first_bad"}
     line = {"summary": True, **counts, **watcher.summary()}
     sys.stdout.buffer.write(orjson.dumps(line) + b"\n")
     sys.stdout.buffer.flush()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import json
+import shlex
 import unicodedata
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Annotated, Any
@@ -16,7 +17,20 @@ LONGEST_NAME = 60  # characters of a name that a table shows
 OBEYED = ("Cc", "Cs", "Zl", "Zp")
 TURNING = "\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069"
 
+OPTIONS = {"names": "name"}  # arguments that are not called as their options are
+
 JsonOption = Annotated[bool, typer.Option("--json", help="Print one JSON object instead.")]
+
+
+def as_option(name: str, *value: Any) -> str:
+    """How the command line names an argument of the library, and its value if one is given.
+
+    >>> as_option("max_unfairness"), as_option("exclude", ["New York"])
+    ('--max-unfairness', "--exclude 'New York'")
+    """
+    values = [one for given in value for one in (given if isinstance(given, list) else [given])]
+    option = f"--{OPTIONS.get(name, name).replace('_', '-')}"
+    return " ".join([option, *(shlex.quote(str(one)) for one in values)])
 
 
 def print_json(value: Any) -> None:

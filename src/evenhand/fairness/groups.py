@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from evenhand._util.arrays import Array, namespace
-from evenhand.errors import EmptyGroup
+from evenhand.errors import GroupsDoNotFit
 from evenhand.fairness.labels import Labels
 
 if TYPE_CHECKING:
@@ -42,7 +42,7 @@ class Groups:
         try:
             members = tuple(tuple(int(i) for i in part) for part in groups.values())
         except (TypeError, ValueError):
-            raise EmptyGroup(
+            raise GroupsDoNotFit(
                 "the members of a group are the numbers of stakeholders, from 0: write a list of "
                 "whole numbers for each group."
             ) from None
@@ -50,25 +50,27 @@ class Groups:
 
     def __post_init__(self) -> None:
         if not self.names:
-            raise EmptyGroup("there are no groups: name at least one, with its members.")
+            raise GroupsDoNotFit("there are no groups: name at least one, with its members.")
         for name, part in zip(self.names, self.members, strict=True):
             if not part:
-                raise EmptyGroup(f"group {name!r} has no members: give it some or leave it out.")
+                raise GroupsDoNotFit(
+                    f"group {name!r} has no members: give it some or leave it out."
+                )
         everyone = [i for part in self.members for i in part]
         if len(set(everyone)) != len(everyone):
             twice = next(i for i in everyone if everyone.count(i) > 1)
-            raise EmptyGroup(f"stakeholder {twice} is listed twice: one group each.")
+            raise GroupsDoNotFit(f"stakeholder {twice} is listed twice: one group each.")
         if min(everyone) < 0:
-            raise EmptyGroup(f"stakeholder {min(everyone)} does not exist: indices start at 0.")
+            raise GroupsDoNotFit(f"stakeholder {min(everyone)} does not exist: indices start at 0.")
 
     def require_fit(self, num_stakeholders: int) -> None:
         """Every stakeholder in a group, and no one in a group who does not exist."""
         everyone = {i for part in self.members for i in part}
         for i in sorted(everyone ^ set(range(num_stakeholders))):
             if i < num_stakeholders:
-                raise EmptyGroup(f"stakeholder {i} is in no group: put everyone into one.")
+                raise GroupsDoNotFit(f"stakeholder {i} is in no group: put everyone into one.")
             name = next(n for n, part in zip(self.names, self.members, strict=True) if i in part)
-            raise EmptyGroup(
+            raise GroupsDoNotFit(
                 f"group {name!r} names stakeholder {i}, but there are only {num_stakeholders} "
                 f"(0 to {num_stakeholders - 1})."
             )

@@ -24,7 +24,7 @@ from typing import Any
 import tomli_w
 
 from evenhand._util.registry import Registry
-from evenhand.errors import BadFile, EvenhandError, SchemeFileError
+from evenhand.errors import BadFile, EvenhandError, MissingPartParameter, SchemeFileError
 from evenhand.fairness.aggregation import AGGREGATIONS, TimepointFirst
 from evenhand.fairness.filters import FILTERS
 from evenhand.fairness.groups import Groups
@@ -165,7 +165,7 @@ def from_table(value: Any, registry: Registry, key: str) -> Any:
         )
     missing = [name for name, spec in known.items() if _needed(spec) and name not in parameters]
     if missing:
-        raise SchemeFileError(f"{value['name']} needs {missing[0]!r}: add it to the {key} table.")
+        raise MissingPartParameter(value["name"], missing[0], key)
     try:
         return cls(**parameters)
     except EvenhandError:

@@ -8,7 +8,14 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from evenhand._util.arrays import as_float64
-from evenhand.errors import NothingAssessed, OverridesRefused, UnequalLengths, WelfareOverflow
+from evenhand.errors import (
+    NothingAssessed,
+    OverridesRefused,
+    PresenceRefused,
+    StatusPlace,
+    UnequalLengths,
+    WelfareOverflow,
+)
 from evenhand.fairness.presence import of_those_present, stretches
 from evenhand.fairness.trace import Override, Step, Trace
 from evenhand.fairness.welfare import require_defined
@@ -34,10 +41,10 @@ class _Assessed(NamedTuple):
         """The time point, from 1, of a row of the statuses."""
         return self.before + 1 + int(np.flatnonzero(self.assessed)[row])
 
-    def status_at(self, row: int, stakeholder: int) -> str:
+    def status_at(self, row: int, stakeholder: int) -> StatusPlace:
         """What a row of the statuses without an override is called in an error."""
         own = row if self.override is None else int(np.flatnonzero(~self.override.applies)[row])
-        return f"the status of stakeholder {stakeholder} at time {self.time(own)}"
+        return StatusPlace(int(stakeholder), self.time(own))
 
 
 class Block(NamedTuple):
@@ -254,7 +261,7 @@ class Stream:
         """Stakeholders may come and go only where the scheme can judge those who are there."""
         aggregation = self.scheme.aggregation
         if block.override is not None or aggregation.keeps_history:
-            raise OverridesRefused(
+            raise PresenceRefused(
                 "stakeholders who come and go cannot be judged together with overrides, or by a "
                 "function of all statuses at once: leave their dates out."
             )

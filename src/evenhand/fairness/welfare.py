@@ -16,7 +16,7 @@ import numpy as np
 
 from evenhand._util.arrays import Array, as_float64, namespace
 from evenhand._util.registry import Registry
-from evenhand.errors import BadParameter, NegativeStatus, WeightsDoNotFit
+from evenhand.errors import BadParameter, NegativeStatus, StatusPlace, WeightsDoNotFit
 from evenhand.fairness.groups import Groups
 from evenhand.fairness.labels import Exchanging, Labels, all_alike
 
@@ -61,7 +61,7 @@ WELFARES = Registry("welfare")
 
 
 def require_defined(
-    welfare: Welfare, values: Float[np.ndarray, ...], what: Callable[..., str]
+    welfare: Welfare, values: Float[np.ndarray, ...], what: Callable[..., StatusPlace | str]
 ) -> None:
     """Refuse values for which the welfare is undefined; `what` names the one at an index."""
     least, excluded = welfare.least_status, welfare.least_excluded
@@ -72,9 +72,10 @@ def require_defined(
         return
     place = tuple(np.argwhere(values <= least if excluded else values < least)[0])
     raise NegativeStatus(
-        f"{what(*place)} is {values[place]:g}, but {type(welfare).__name__} is defined only for "
+        what(*place),
+        f"is {values[place]:g}, but {type(welfare).__name__} is defined only for "
         f"values {'above' if excluded else 'of at least'} {least:g}: choose another welfare such "
-        "as Rawls, or mend the amounts."
+        "as Rawls, or fix the amounts.",
     )
 
 

@@ -80,10 +80,7 @@ def read_log(path: str | os.PathLike[str]) -> list[Trace]:
             raise BadLog(f"{path} cannot be read as Parquet: {error}.") from None
         missing = [name for name in COLUMNS if name not in table.columns]
         if missing:
-            raise MissingColumn(
-                f"{path} has no column {', '.join(missing)}: a log of runs has "
-                f"{', '.join(COLUMNS)}."
-            )
+            raise MissingColumn(missing, str(path), known=table.columns)
         columns = table.project(", ".join(COLUMNS)).order("run, step").fetchnumpy()
     if not len(columns["run"]):
         raise BadLog(f"{path} is empty: there is no run in it.")

@@ -1,44 +1,52 @@
-"""A monitor from the options of the command line."""
+"""A monitor from options, and the reader that feeds it."""
 
 from __future__ import annotations
 
 from typing import Any
 
-from evenhand.auditing.judging.options import Ask
+from evenhand.auditing.judging.questions import question_of
+from evenhand.auditing.options import SchemeOptions
 from evenhand.auditing.reading import entitlement as entitling
-from evenhand.auditing.reading.roster import read_roster
-from evenhand.errors import BadParameter
+from evenhand.auditing.reading.roster_table import read_roster
+from evenhand.errors import BadParameter, argument
 from evenhand.fairness.status import PerEntitlement
 from evenhand.monitor.json_reader import Keys, Reader
 from evenhand.monitor.monitor import Monitor
 
 
 def make_monitor(
+    options: SchemeOptions,
     *,
-    names: tuple[str, ...],
-    roster: Any,
-    keys: tuple[str, str, str | None, str | None],
-    entitlement: Any,
-    ask: dict[str, Any],
-    thresholds: tuple[float | None, float | None],
-    strict: bool,
+    names: tuple[str, ...] = (),
+    roster: Any = None,
+    entitlement: Any = None,
+    keys: Keys = Keys(),
+    strict: bool = False,
 ) -> tuple[Monitor, Reader]:
-    """The monitor, and the reader that feeds it."""
-    asked = Ask(**ask)
+    """The monitor, and the reader that feeds it.
+
+    Args:
+        options: When to look, how to judge, and the limits beyond which there is an alert.
+        names: All stakeholders, or else
+        roster: a table of them or its path, with columns from and until if they come and go.
+        entitlement: What each is entitled to: a mapping, or a table of two columns or its path.
+        keys: What the parts of an event are called in its JSON object.
+        strict: Whether a bad line is an error, or left out and counted.
+    """
     if bool(names) == (roster is not None):
         raise BadParameter(
-            "say whom to watch over, with --name for each or with --roster FILE (not both): "
-            "whoever has received nothing yet is in no event."
+            f"say whom to watch over, with {argument('names')} or with {argument('roster')} (not "
+            "both): those who have received nothing yet are in no event."
         )
-    people = read_roster(names or roster, keys[0], None, None, "utf-8")
+    people = read_roster(names or roster, keys.stakeholder)
     # In the order of an audit, so that the two can be laid side by side.
     ordered = tuple(sorted(people.names))
-    status = asked.status()
+    status = options.status()
     if entitlement is not None:
-        given = entitling.of_table(entitlement, keys[0], "utf-8")
+        given = entitling.of_table(entitlement, keys.stakeholder)
         shares = entitling.in_order(given, ordered)
         status = PerEntitlement(tuple(shares.tolist()), of=status)
-    question = asked.question()
-    scheme = asked.schemes(status, question)[0]
-    monitor = Monitor(scheme, ordered, question, people, *thresholds)
-    return monitor, Reader(Keys(*keys), ordered, strict)
+    question = question_of(options)
+    scheme = options.schemes(status, question.filter())[0]
+    limits = options.max_unfairness, options.min_score
+    return Monitor(scheme, ordered, question, people, *limits), Reader(keys, ordered, strict)

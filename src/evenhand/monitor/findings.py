@@ -1,4 +1,4 @@
-"""What some assessments found: as objects for Python, or as JSON lines, which must be quick."""
+"""What assessments found: as objects for Python, or as JSON lines, which must be quick."""
 
 from __future__ import annotations
 
@@ -11,9 +11,35 @@ import orjson
 Line = dict[str, Any]
 
 
+@dataclass(frozen=True)
+class MonitoredAssessment:
+    """What one assessment found."""
+
+    number: int  # from 1
+    time: str
+    score: float  # so far
+    welfare: float  # at this time
+    unfair_to: dict[str, float]  # those below the mean, and how far
+    alert: tuple[str, ...] = ()  # the thresholds that are passed, in words
+    alert_begins: bool = False  # the assessment before had no alert
+
+    def to_json(self) -> Line:
+        """The same as plain values."""
+        line = {
+            "assessment": self.number,
+            "time": self.time,
+            "score": self.score,
+            "welfare": self.welfare,
+            "unfair_to": self.unfair_to,
+        }
+        if self.alert:
+            line |= {"alert": list(self.alert), "alert_begins": self.alert_begins}
+        return line
+
+
 @dataclass(frozen=True, eq=False)
 class Findings:
-    """Assessments in order. Those below the mean stand one after the other, up to each end."""
+    """Assessments in order. Those below the mean are listed one after the other, up to each end."""
 
     number: int  # of assessments before these
     times: list[str]
@@ -26,19 +52,19 @@ class Findings:
     keys: np.ndarray  # each name as the beginning of a JSON member: b',"North":'
     alerts: dict[int, dict[str, Any]] = field(default_factory=dict)
 
-    def lines(self) -> list[Line]:
-        """A dictionary for each assessment."""
+    def each(self) -> list[MonitoredAssessment]:
+        """An object for each assessment."""
         names, far = self.names[self.who].tolist(), self.far.tolist()
         starts, ends = [0, *self.ends[:-1].tolist()], self.ends.tolist()
         return [
-            {
-                "assessment": self.number + k + 1,
-                "time": time,
-                "score": float(self.scores[k]),
-                "welfare": float(self.welfare[k]),
-                "unfair_to": dict(zip(names[start:stop], far[start:stop], strict=True)),
+            MonitoredAssessment(
+                number=self.number + k + 1,
+                time=time,
+                score=float(self.scores[k]),
+                welfare=float(self.welfare[k]),
+                unfair_to=dict(zip(names[start:stop], far[start:stop], strict=True)),
                 **self.alerts.get(k, {}),
-            }
+            )
             for k, (time, start, stop) in enumerate(zip(self.times, starts, ends, strict=True))
         ]
 

@@ -6,21 +6,19 @@ amount (1 if it has none). A line that is none of this is a bad line: it is skip
 
 from __future__ import annotations
 
-import datetime
-import difflib
 import math
 from collections import Counter, OrderedDict
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+from typing import Any
 
-import numpy as np
 import orjson
 
-from evenhand.errors import BadLog, MissingColumn
+from evenhand._util.wording import nearest
+from evenhand.errors import BadLog, MissingKey, argument
+from evenhand.monitor.batch import Batch, text_as_number
 
 REMEMBERED_IDS = 100_000  # the latest, so that memory does not grow
-EPOCH = datetime.datetime(1970, 1, 1)
 
 
 @dataclass(frozen=True)
@@ -32,13 +30,9 @@ class Keys:
     amount: str | None = None
     id: str | None = None
 
-
-class Batch(NamedTuple):
-    """Events in the order in which they came; a time is microseconds since 1970, or a number."""
-
-    at: np.ndarray
-    who: np.ndarray
-    amount: np.ndarray
+    def argument(self, key: str) -> str:
+        """The argument that names a key."""
+        return next(name for name, given in vars(self).items() if given == key)
 
 
 @dataclass
@@ -47,9 +41,8 @@ class Counts:
 
     lines: int = 0
     events: int = 0
-    empty: int = 0  # no amount: no event
+    empty: int = 0  # no amount, and so not an event
     repeated: int = 0  # an id that was seen before
-    late: int = 0  # earlier than an event before it
     bad: int = 0
     first_bad: list[str] = field(default_factory=list)
 
@@ -71,7 +64,7 @@ class Reader:
 
     def read(self, lines: list[bytes]) -> Batch:
         """The events of some lines."""
-        at, who, amount = [], [], []
+        events = []
         for line in lines:
             self.counts.lines += 1
             try:
@@ -80,13 +73,20 @@ class Reader:
                 self._bad(line, error)
                 continue
             if event is not None:
-                at.append(event[0])
-                who.append(event[1])
-                amount.append(event[2])
-        self.counts.events += len(at)
-        return Batch(
-            np.array(at, dtype=np.float64), np.array(who, dtype=np.int64), np.array(amount)
-        )
+                events.append(event)
+        self.counts.events += len(events)
+        return Batch.of(events, bool(self.plain_numbers))
+
+    def snapshot(self) -> dict[str, Any]:
+        """All that is needed to go on as if the reader had never stopped."""
+        counts = {name: value for name, value in vars(self.counts).items() if name != "first_bad"}
+        return {"counts": counts, "ids": list(self.ids), "plain_numbers": self.plain_numbers}
+
+    def resume(self, snapshot: Mapping[str, Any]) -> None:
+        """Go on from where another reader of the same keys stopped."""
+        self.counts = Counts(**snapshot["counts"])
+        self.ids = OrderedDict.fromkeys(snapshot["ids"])
+        self.plain_numbers = snapshot["plain_numbers"]
 
     def refuse_what_never_fits(self) -> None:
         """Where every line lacks a key, or is about a stranger, the options are wrong."""
@@ -97,22 +97,19 @@ class Reader:
             return
         for key in without:
             known = [str(name) for name in self._first_without]
-            raise MissingColumn(
-                f"no line that was read has a key {key!r} ({self._option(key)}): "
-                f"{_nearest(key, known)}"
+            raise MissingKey(
+                key,
+                known=known,
+                nearest=nearest(key, known, least=0.5),
+                argument=self.keys.argument(key),
             )
-        watched = difflib.get_close_matches(self._first_stranger, list(self.places), n=1)
-        some = ", ".join(repr(name) for name in watched or list(self.places)[:12])
+        near = nearest(self._first_stranger, self.places)
+        watched = list(self.places)[:12] if near is None else [near]
         raise BadLog(
             "no line that was read is about anybody who is watched: the first is about "
-            f"{self._first_stranger!r}, and watched is {some}; check the spelling (--name, "
-            "--roster)."
+            f"{self._first_stranger!r}, and watched is {', '.join(map(repr, watched))}; check the "
+            f"spelling ({argument('names')}, {argument('roster')})."
         )
-
-    def _option(self, key: str) -> str:
-        keys = self.keys
-        options = {keys.stakeholder: "--stakeholder", keys.time: "--time", keys.amount: "--amount"}
-        return options.get(key, "--id")
 
     def _event(self, line: bytes) -> tuple[float, int, float] | None:
         if line.isspace() or not line:
@@ -129,7 +126,7 @@ class Reader:
                 self.counts.empty += 1
                 return None
             if type(given) is not float and type(given) is not int:
-                raise ValueError(f"the amount {given!r} is no number")
+                raise ValueError(f"the amount {given!r} is not a number")
             amount = float(given)
             if not math.isfinite(amount):
                 raise ValueError(f"the amount {given!r} is not finite")
@@ -156,7 +153,7 @@ class Reader:
         if is_number:
             return float(value)
         if value != self._last_text:  # events at one time often come together
-            self._last_text, self._last_moment = value, microseconds(value)
+            self._last_text, self._last_moment = value, text_as_number(value)
         return self._last_moment
 
     def _seen(self, name: Any) -> bool:
@@ -175,38 +172,11 @@ class Reader:
             self._first_without = self._first_without or orjson.loads(line)
             self._without[error.args[0]] += 1
         if isinstance(error, TypeError):
-            reason = "it is no object with a stakeholder and a time"
+            reason = "it is not an object with a stakeholder and a time"
         if isinstance(error, orjson.JSONDecodeError):
-            reason = "it is no JSON object"
+            reason = "it is not a JSON object"
         sentence = f"line {self.counts.lines:,} was left out: {reason.rstrip('.')}."
         if self.strict:
             raise BadLog(f"line {self.counts.lines:,} cannot be taken: {reason.rstrip('.')}.")
         if len(self.counts.first_bad) < 10:
             self.counts.first_bad.append(sentence)
-
-
-def _nearest(name: str, known: list[str]) -> str:
-    near = difflib.get_close_matches(name, known, n=1, cutoff=0.5)
-    some = ", ".join(repr(one) for one in known[:12])
-    return f"did you mean {near[0]!r}?" if near else f"the keys are {some}."
-
-
-def microseconds(text: str) -> float:
-    """An ISO date or timestamp as microseconds since 1970 in UTC; without a zone it is UTC."""
-    try:
-        moment = datetime.datetime.fromisoformat(text)
-    except ValueError:
-        raise ValueError(f"the time {text!r} is no ISO date or timestamp") from None
-    if moment.tzinfo is not None:
-        moment = moment.astimezone(datetime.UTC).replace(tzinfo=None)
-    since = moment - EPOCH
-    return float((since.days * 86_400 + since.seconds) * 1_000_000 + since.microseconds)
-
-
-def as_moment(at: float, plain_numbers: bool) -> Any:
-    """What `audit` calls the same moment: a datetime64 in UTC, or the number."""
-    return at if plain_numbers else np.datetime64(int(at), "us")
-
-
-def counts_from(saved: Mapping[str, Any]) -> Counts:
-    return Counts(**{**saved, "first_bad": []})

@@ -1,4 +1,4 @@
-"""One scheme, its running state, and a line for each assessment.
+"""One scheme, its running state, and what each assessment finds.
 
 Events at one time are one time point, and a time point (or a calendar period) is judged once a
 later event shows that it is over. **Late**: an event earlier than one before it counts at the
@@ -8,38 +8,50 @@ was seen before does not count; without ids every event counts, as in `audit`.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from evenhand._util.wording import format_number, join_tied
-from evenhand.auditing.judging.calendar import Period
-from evenhand.auditing.judging.questions import EveryPeriod, Question
-from evenhand.auditing.judging.ranking import Standing
-from evenhand.auditing.judging.running_totals import Tally
-from evenhand.auditing.reading.moments import moment_labels
+from evenhand._util.moments import moment_labels
+from evenhand._util.wording import format_number, join_tied, nearest
+from evenhand.auditing.judging.questions import Question, needs_dates
+from evenhand.auditing.judging.ranking import Ranking
+from evenhand.auditing.judging.running_totals import RunningTotals
 from evenhand.auditing.reading.roster import Roster, presence
-from evenhand.errors import BadParameter
+from evenhand.errors import BadLog, BadParameter, UnknownStakeholder, argument
 from evenhand.fairness.scheme import FairnessScheme
 from evenhand.fairness.stream import Block
 from evenhand.fairness.trace import Trace
-from evenhand.monitor.findings import Findings, Line, key_of
-from evenhand.monitor.json_reader import Batch
+from evenhand.monitor.batch import Batch, time_as_number
+from evenhand.monitor.findings import Findings, Line, MonitoredAssessment, key_of
 
 if TYPE_CHECKING:
     from jaxtyping import Float
 
 STEPS = 4096  # periods taken at once, however long a gap in the events is
+KEPT = ("plain_numbers", "last_at", "late", "outside", "alerts", "alarmed")  # in a snapshot
 
 
 class Monitor:
     """Takes events as they come, and says at each assessment how things stand.
 
+    Args:
+        scheme: The fairness scheme to watch by. It must run step by step.
+        names: All stakeholders, also those who may never receive anything.
+        question: When to look, if by calendar periods; otherwise the scheme's filter says it.
+        roster: From when until when each stakeholder is there, if they come and go.
+        max_unfairness: Alert when anybody is further below the mean than this.
+        min_score: Alert when the score is below this.
+
     >>> from evenhand import Rawls, anytime
     >>> monitor = Monitor(anytime(Rawls()), ("A", "B"))
-    >>> lines = monitor.take(Batch(np.array([1.0, 2.0, 3.0]), np.array([0, 1, 0]), np.ones(3)))
-    >>> [(line["time"], line["score"], line["unfair_to"]) for line in lines]
-    [('1', 0.0, {'B': -0.5}), ('2', 0.5, {})]
+    >>> monitor.push(1, "A")  # more may come at time 1
+    []
+    >>> [(found.time, found.score, found.unfair_to) for found in monitor.push(2, "B")]
+    [('1', 0.0, {'B': -0.5})]
+    >>> [(found.time, found.score, found.unfair_to) for found in monitor.finish()]
+    [('2', 0.5, {})]
     """
 
     def __init__(
@@ -58,35 +70,64 @@ class Monitor:
         if roster is not None and roster.dated and self.judged_names != names:
             raise BadParameter("a roster with dates cannot be watched by group: leave one out.")
         self.stream = scheme.stream(len(names))
-        self.tally = Tally(len(self.judged_names))
-        self.period: Period | None = question.period if isinstance(question, EveryPeriod) else None
+        self.totals = RunningTotals(len(self.judged_names))
+        self.period = None if question is None else question.period
         self.max_unfairness, self.min_score = max_unfairness, min_score
-        self.plain_numbers = True  # until the first event says otherwise
+        self.plain_numbers = True  # or dates, as the first events say
         self.last_at = -np.inf  # the latest event, and so the open time point
         self.open = np.zeros(len(names))  # what was received at it, or in its period
         self.late = 0
         self.outside = 0  # events outside their stakeholder's stay
         self.alerts = 0
-        self._alarmed = False
+        self.alarmed = False  # whether the last assessment had an alert
 
     @property
     def begun(self) -> bool:
         return self.last_at > -np.inf
 
-    def take(self, batch: Batch) -> list[Line]:
-        """Take events into account; a line for each assessment that they complete."""
-        return [line for findings in self.found(batch) for line in findings.lines()]
+    def push(self, time: Any, stakeholder: str, amount: float = 1.0) -> list[MonitoredAssessment]:
+        """Take one event into account.
 
-    def finish(self) -> list[Line]:
+        Args:
+            time: When it happened: a date or a timestamp (as such, or as ISO 8601 text), or a
+                number. All times are of one kind.
+            stakeholder: Who received something.
+            amount: How much.
+
+        Returns:
+            What was found at the assessments that the event completes: none while more may happen
+            at the same time, and several where periods went by in which nothing happened.
+        """
+        try:
+            at, plain_numbers = time_as_number(time)
+        except ValueError as error:
+            raise BadParameter(f"{error}.") from None
+        if stakeholder not in self.names:
+            raise UnknownStakeholder(stakeholder, nearest=nearest(stakeholder, self.names))
+        if not (np.isfinite(at) and np.isfinite(amount)):
+            raise BadParameter(
+                f"{argument('time')} is {time!r} and {argument('amount')} is {amount!r}: both must "
+                "be finite."
+            )
+        event = (at, self.names.index(stakeholder), float(amount))
+        return self.take(Batch.of([event], plain_numbers))
+
+    def take(self, batch: Batch) -> list[MonitoredAssessment]:
+        """Take many events into account; what the assessments found that they complete."""
+        return [one for findings in self.found(batch) for one in findings.each()]
+
+    def finish(self) -> list[MonitoredAssessment]:
         """The events are over: judge what is open, unless it is an unfinished period."""
-        return [line for findings in self.found_at_end() for line in findings.lines()]
+        return [one for findings in self.found_at_end() for one in findings.each()]
 
     def found(self, batch: Batch) -> list[Findings]:
         """The same as `take`, with the assessments still together."""
+        if not len(batch.at):
+            return []
+        self._take_kind_of_time(batch.plain_numbers)
         batch = self._inside(batch)
         if not len(batch.at):
             return []
-        self._refuse_numbers()
         at = np.maximum(np.maximum.accumulate(batch.at), self.last_at)
         self.late += int((batch.at < at).sum())
         before = at[:1] if not self.begun else np.array([self.last_at])
@@ -114,11 +155,11 @@ class Monitor:
 
     def summary(self) -> Line:
         """How things stand over all."""
-        tally = self.tally
+        totals = self.totals
         final = self.stream.status if self.stream.steps else np.zeros(len(self.judged_names))
         return {
-            "assessments": tally.assessments,
-            "score": self.stream.score if tally.assessments else None,
+            "assessments": totals.assessments,
+            "score": self.stream.score if totals.assessments else None,
             "alerts": self.alerts,
             "late": self.late,
             "outside_roster_dates": self.outside,
@@ -126,14 +167,34 @@ class Monitor:
                 {
                     "name": name,
                     "final": float(final[i]),
-                    "last_unfairness": None if np.isnan(tally.last[i]) else float(tally.last[i]),
-                    "overall_unfairness": float(tally.overall[i]),
-                    "share_below": float(tally.share_below[i]),
-                    "longest_spell": int(tally.longest[i]),
+                    "last_unfairness": None if np.isnan(totals.last[i]) else float(totals.last[i]),
+                    "overall_unfairness": float(totals.overall[i]),
+                    "share_below": float(totals.share_below[i]),
+                    "longest_spell": int(totals.longest[i]),
                 }
                 for i, name in enumerate(self.judged_names)
             ],
         }
+
+    def snapshot(self) -> dict[str, Any]:
+        """All that is needed to go on as if the monitor had never stopped."""
+        return {
+            "begun": self.begun,
+            **{name: getattr(self, name) for name in KEPT},
+            "open": self.open,
+            "totals": self.totals.snapshot(),
+            "stream": self.stream.snapshot(),
+        }
+
+    def resume(self, snapshot: Mapping[str, Any]) -> None:
+        """Go on from where another monitor of the same scheme and names stopped."""
+        for name in KEPT:
+            setattr(self, name, snapshot[name])
+        if not snapshot["begun"]:
+            self.last_at = -np.inf
+        self.open = snapshot["open"]
+        self.totals.resume(snapshot["totals"])
+        self.stream.resume(snapshot["stream"])
 
     def _closed(self, steps: np.ndarray, received: Float[np.ndarray, "step n"]) -> list[Findings]:
         """Judge every step but the last, which is still open, and the empty periods between."""
@@ -164,8 +225,8 @@ class Monitor:
     def _findings(self, block: Block, keys: np.ndarray) -> list[Findings]:
         if not len(block.statuses):
             return []
-        scores, before = self.stream.running(block), self.tally.assessments
-        deviation, below = self.tally.take(block)
+        scores, before = self.stream.running(block), self.totals.assessments
+        deviation, below = self.totals.take(block)
         rows, places = np.nonzero(below)
         return [
             Findings(
@@ -190,7 +251,7 @@ class Monitor:
         if self.max_unfairness is not None:
             lowest = np.nanmin(deviation, axis=1)
             for k in np.flatnonzero(-lowest > self.max_unfairness).tolist():
-                lowest_here = Standing.of(deviation[k], block.statuses[k]).lowest
+                lowest_here = Ranking.of(deviation[k], block.statuses[k]).lowest
                 names = [self.judged_names[place] for place in lowest_here]
                 are = "is" if len(names) == 1 else "are"
                 far = f"{join_tied(names)} {are} {format_number(-float(lowest[k]))} below the mean"
@@ -203,9 +264,9 @@ class Monitor:
                 reasons.setdefault(k, []).append(f"{low}, below {format_number(self.min_score)}")
         found: dict[int, Line] = {}
         for k in sorted(reasons):
-            begins = k - 1 not in reasons if k else not self._alarmed
-            found[k] = {"alert": reasons[k], "alert_begins": begins}
-        self._alarmed = len(scores) - 1 in reasons
+            begins = k - 1 not in reasons if k else not self.alarmed
+            found[k] = {"alert": tuple(reasons[k]), "alert_begins": begins}
+        self.alarmed = len(scores) - 1 in reasons
         self.alerts += len(reasons)
         return found
 
@@ -216,7 +277,7 @@ class Monitor:
         first, last = self.roster.bounds(self.names, self.plain_numbers)
         inside = (batch.at >= first[batch.who]) & (batch.at <= last[batch.who])
         self.outside += int((~inside).sum())
-        return Batch(batch.at[inside], batch.who[inside], batch.amount[inside])
+        return Batch(batch.at[inside], batch.who[inside], batch.amount[inside], batch.plain_numbers)
 
     def _key(self, at: np.ndarray) -> np.ndarray:
         """The step that each moment belongs to: itself, or the number of its period."""
@@ -240,9 +301,14 @@ class Monitor:
         here = presence(self.roster, self.names, self._moments(keys))
         return here if here is None or not last else here[-1]
 
-    def _refuse_numbers(self) -> None:
-        if self.period is not None and self.plain_numbers:
-            raise BadParameter(
-                f"--every {self.period.name} needs dates, and the times are plain numbers: use "
-                "--every N for every N time points."
+    def _take_kind_of_time(self, plain_numbers: bool) -> None:
+        """The first events say whether times are dates or plain numbers."""
+        if self.period is not None and plain_numbers:
+            raise BadParameter(f"{needs_dates(self.period)}.")
+        if self.begun and plain_numbers != self.plain_numbers:
+            kinds = ("dates", "plain numbers")
+            raise BadLog(
+                f"the times so far are {kinds[self.plain_numbers]}, and these are "
+                f"{kinds[plain_numbers]}: give times of one kind."
             )
+        self.plain_numbers = plain_numbers

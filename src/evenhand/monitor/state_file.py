@@ -6,7 +6,6 @@ The file is JSON: numbers keep every digit, and nothing in it can run.
 from __future__ import annotations
 
 import os
-from collections import OrderedDict
 from pathlib import Path
 from typing import Any
 
@@ -14,13 +13,12 @@ import numpy as np
 import orjson
 
 from evenhand._util.files import write_whole
-from evenhand.errors import BadFile, CannotWrite
+from evenhand.errors import BadFile, CannotWrite, argument
 from evenhand.fairness.scheme_file import to_toml
-from evenhand.monitor.json_reader import Reader, counts_from
+from evenhand.monitor.json_reader import Reader
 from evenhand.monitor.monitor import Monitor
 
-FORMAT = 1
-KEPT = ("plain_numbers", "last_at", "late", "outside", "alerts", "_alarmed")
+FORMAT = 2  # 1 was that of evenhand 0.1.0
 
 
 def save_state(monitor: Monitor, reader: Reader, path: str | os.PathLike[str]) -> None:
@@ -28,29 +26,25 @@ def save_state(monitor: Monitor, reader: Reader, path: str | os.PathLike[str]) -
     state = {
         "format": FORMAT,
         "watches": _watches(monitor),
-        "monitor": {name: getattr(monitor, name) for name in KEPT} | {"begun": monitor.begun},
-        "open": monitor.open.tolist(),
-        "stream": _flat(monitor.stream.snapshot()),
-        "tally": {name: _flat(value) for name, value in vars(monitor.tally).items()},
-        "counts": vars(reader.counts),
-        "ids": list(reader.ids),
+        "monitor": _flat(monitor.snapshot()),
+        "reader": reader.snapshot(),
     }
     write_whole(path, orjson.dumps(state))
 
 
 def require_place(path: str | os.PathLike[str]) -> None:
     """Refuse a place where no state can be saved, before there is one to lose."""
-    target = Path(path)
+    target, named = Path(path), f"{path} ({argument('state')})"
     if os.path.isdir(target):
-        raise CannotWrite(f"{target} (--state) is a folder: name a file in it.")
+        raise CannotWrite(f"{named} is a folder: name a file in it.")
     if not os.path.isdir(target.parent):
         raise CannotWrite(
-            f"{target} (--state) cannot be written, as there is no folder {target.parent}: make "
+            f"{named} cannot be written, as there is no folder {target.parent}: make "
             "it, or choose another."
         )
     if not os.access(target.parent, os.W_OK):
         raise CannotWrite(
-            f"{target} (--state) cannot be written, as you may not write to {target.parent}: "
+            f"{named} cannot be written, as you may not write to {target.parent}: "
             "choose another folder."
         )
 
@@ -61,38 +55,31 @@ def load_state(monitor: Monitor, reader: Reader, path: str | os.PathLike[str]) -
         return False
     try:
         state = orjson.loads(Path(path).read_bytes())
-        same = state["format"] == FORMAT and state["watches"] == _watches(monitor)
+        number, watches = state["format"], state["watches"]
     except (OSError, ValueError, KeyError, TypeError):
         raise BadFile(f"{path} is not the saved state of a monitor: name another file.") from None
-    if not same:
+    if number != FORMAT:
+        raise BadFile(
+            f"{path} was saved by another version of evenhand (its format is {number}, and this "
+            f"version reads {FORMAT}): start with a new file."
+        )
+    if watches != _watches(monitor):
         raise BadFile(
             f"{path} was saved by a monitor that watched something else (another scheme, question "
             "or list of stakeholders): start with a new file."
         )
-    for name, value in state["monitor"].items():
-        if name != "begun":
-            setattr(monitor, name, value)
-    if not state["monitor"]["begun"]:
-        monitor.last_at = -np.inf
-    monitor.open = np.array(state["open"], dtype=np.float64)
-    stream = monitor.stream
-    size = len(monitor.judged_names)
-    counts, status, filtered, fold = state["stream"]
-    template = (stream.scheme.status.init(len(monitor.names)), stream.scheme.filter.init())
-    begun = stream.scheme.aggregation.init(size) if counts[3] else ()
-    stream.resume(
-        (counts, _like(template[0], status), _like(template[1], filtered), _like(begun, fold))
-    )
-    for name, value in state["tally"].items():
-        present = getattr(monitor.tally, name)
-        if isinstance(present, np.ndarray):
-            numbers = [np.nan if one is None else one for one in value]
-            value = np.array(numbers, dtype=present.dtype)
-        setattr(monitor.tally, name, value)
-    reader.counts = counts_from(state["counts"])
-    reader.ids = OrderedDict.fromkeys(state["ids"])
-    reader.plain_numbers = monitor.plain_numbers if monitor.begun else None
+    saved = state["monitor"]
+    monitor.resume(_like(_template(monitor, saved), saved))
+    reader.resume(state["reader"])
     return True
+
+
+def _template(monitor: Monitor, saved: dict[str, Any]) -> dict[str, Any]:
+    """A snapshot of the kind that was saved, which says what type everything is."""
+    fresh, scheme = monitor.snapshot(), monitor.stream.scheme
+    (counts, status, filtered, _), begun = fresh["stream"], saved["stream"][0][-1]
+    fold = scheme.aggregation.init(len(monitor.judged_names)) if begun else ()
+    return {**fresh, "stream": (counts, status, filtered, fold)}
 
 
 def _watches(monitor: Monitor) -> dict[str, Any]:
@@ -106,7 +93,9 @@ def _watches(monitor: Monitor) -> dict[str, Any]:
 
 
 def _flat(value: Any) -> Any:
-    """Nested tuples of arrays as nested lists; an array of one number as that number."""
+    """Nested dictionaries and tuples of arrays as JSON has them; NaN becomes null there."""
+    if isinstance(value, dict):
+        return {name: _flat(part) for name, part in value.items()}
     if isinstance(value, tuple):
         return [_flat(part) for part in value]
     return value.tolist() if isinstance(value, np.ndarray | np.generic) else value
@@ -114,7 +103,13 @@ def _flat(value: Any) -> Any:
 
 def _like(template: Any, value: Any) -> Any:
     """What `_flat` made flat, in the form of a template."""
+    if isinstance(template, dict):
+        return {name: _like(inner, value[name]) for name, inner in template.items()}
     if isinstance(template, tuple):
         parts = [_like(inner, part) for inner, part in zip(template, value, strict=True)]
         return type(template)(*parts) if hasattr(template, "_fields") else tuple(parts)
-    return np.asarray(value, dtype=np.asarray(template).dtype)
+    if not isinstance(template, np.ndarray | np.generic):
+        return value
+    if template.dtype.kind == "f" and isinstance(value, list):
+        value = [np.nan if one is None else one for one in value]
+    return np.asarray(value, dtype=template.dtype)

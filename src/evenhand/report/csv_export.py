@@ -5,12 +5,12 @@ from __future__ import annotations
 import csv
 import io
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
 from evenhand._util.files import write_whole
-from evenhand.auditing.answer.answer import Answer, StakeholderAnswer
+from evenhand.auditing.answer.answer import Answer
+from evenhand.auditing.answer.answer_tables import TABLES
 from evenhand.auditing.compare_logs import LogComparison
 from evenhand.errors import CannotWrite
 
@@ -36,37 +36,18 @@ def write_sheets(found: Answer | LogComparison, folder: Path) -> None:
 
 def sheets(answer: Answer) -> Iterator[tuple[str, bytes]]:
     """Each file's name and content."""
-    columns = [spec.name for spec in fields(StakeholderAnswer)]
-    people = ([getattr(one, name) for name in columns] for one in answer.by_stakeholder)
-    yield "stakeholders.csv", _sheet(columns, people)
-    table = answer.over_time
-    welfare = [None] * len(table.times) if table.welfare is None else table.welfare.tolist()
+    for name in ("stakeholders", "questions"):
+        table = TABLES[name](answer)
+        yield f"{name}.csv", _sheet(list(table.columns), table.rows())
+    course = answer.over_time  # one column per stakeholder, as a spreadsheet draws charts
+    welfare = [None] * len(course.times) if course.welfare is None else course.welfare.tolist()
     rows = (
         (time, value, *deviation)
         for time, value, deviation in zip(
-            table.times, welfare, table.unfairness.tolist(), strict=True
+            course.times, welfare, course.unfairness.tolist(), strict=True
         )
     )
-    yield "over_time.csv", _sheet(("time", "welfare", *table.names), rows)
-    yield (
-        "questions.csv",
-        _sheet(
-            (
-                *("question", "asked", "assessments", "unequal_assessments", "treated_worst"),
-                *("overall_unfairness", "turns", "welfare", "score", "even_score", "welfare_turns"),
-                "all_treated_worst",
-            ),
-            (
-                (
-                    *(row.question, row.asked, row.assessments, row.unequal, row.worst),
-                    *(row.worst_unfairness, row.turns, reading.welfare, reading.score),
-                    *(reading.even_score, reading.turns, "; ".join(row.all_worst)),
-                )
-                for row in answer.questions
-                for reading in row.readings
-            ),
-        ),
-    )
+    yield "over_time.csv", _sheet(("time", "welfare", *course.names), rows)
     yield "notes.csv", _sheet(("note",), ((note,) for note in answer.notes))
 
 

@@ -6,10 +6,11 @@ from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
 from evenhand._util.wording import format_number, join_tied, short_number
-from evenhand.auditing.answer.answer import Answer, StakeholderAnswer
+from evenhand.auditing.answer.answer import Answer
+from evenhand.auditing.answer.stakeholder_answer import StakeholderAnswer
 from evenhand.auditing.compare_logs import LogComparison
-from evenhand.auditing.judging.ranking import Standing
-from evenhand.auditing.judging.sensitivity import Reading, Row
+from evenhand.auditing.judging.ranking import Ranking
+from evenhand.auditing.judging.sensitivity import QuestionRow, WelfareReading
 
 SHOWN = 30  # stakeholders; of more than this the worst and the best half are shown
 LAST = 12  # assessments shown
@@ -32,7 +33,7 @@ def tables(answer: Answer, write: Write = short_number, shown: int = SHOWN) -> I
     course = answer.over_time
     if course.times and (answer.overall.assessments > 1 or course.unfinished is not None):
         yield _course(answer, write)
-    yield turns(answer.questions, write)
+    yield question_table(answer.questions, write)
 
 
 def _stakeholders(answer: Answer, write: Write, shown: int) -> TextTable:
@@ -68,8 +69,7 @@ def _course(answer: Answer, write: Write) -> TextTable:
     rows = []
     for k in range(max(0, len(table.times) - shown), len(table.times)):
         welfare = None if table.welfare is None else float(table.welfare[k])
-        standing = table.standing(k)
-        rows.append(_moment(table.times[k], welfare, standing, table.names, write))
+        rows.append(_moment(table.times[k], welfare, table.ranking(k), table.names, write))
     if table.unfinished is not None:
         last = table.unfinished
         name = f"{last.time} (unfinished, not scored)"
@@ -84,17 +84,17 @@ def _course(answer: Answer, write: Write) -> TextTable:
 
 
 def _moment(
-    time: str, welfare: float | None, standing: Standing, names: Cells, write: Write
+    time: str, welfare: float | None, ranking: Ranking, names: Cells, write: Write
 ) -> Cells:
     cells = [time, "" if welfare is None else write(welfare)]
-    for places in (standing.lowest, standing.highest):
-        far = write(float(standing.deviation[places[0]]), True) if places else ""
+    for places in (ranking.lowest, ranking.highest):
+        far = write(float(ranking.deviation[places[0]]), True) if places else ""
         cells += [join_tied([names[place] for place in places]), far]
     return tuple(cells)
 
 
-def turns(questions: tuple[Row, ...], write: Write = short_number) -> TextTable:
-    """A row a question, a column a welfare function."""
+def question_table(questions: tuple[QuestionRow, ...], write: Write = short_number) -> TextTable:
+    """One row per question, one column per welfare function."""
     names = list(dict.fromkeys(r.welfare for row in questions for r in row.readings))
     rows = []
     for row in questions:
@@ -118,7 +118,7 @@ def turns(questions: tuple[Row, ...], write: Write = short_number) -> TextTable:
     return TextTable(title, ("question", "unequal", "treated worst", *names), rows)
 
 
-def _reading(reading: Reading, write: Write) -> str:
+def _reading(reading: WelfareReading, write: Write) -> str:
     if reading.score is None:
         return "undefined"
     sign = {True: "= ", False: "< ", None: ""}[reading.even]

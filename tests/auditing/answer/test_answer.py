@@ -53,7 +53,7 @@ def test_an_unfinished_period_is_shown_and_not_scored():
 def test_until_cuts_the_log_and_counts_what_it_cut():
     answer = audit(frame(DAYS), **MAPPED, until="2021-02-28", every="month")
     assert answer.over_time.times == ("2021-01", "2021-02")
-    assert any("1 time point after --until" in note for note in answer.notes)
+    assert any("1 time point after `until`" in note for note in answer.notes)
 
 
 @pytest.mark.parametrize(
@@ -256,8 +256,8 @@ def test_many_runs_are_averaged(tmp_path):
     )
     assert [limit.found for limit in limited.limits] == [10, -7.5]
     assert limited.breaches == (
-        "somebody was 10 below the mean at an assessment, more than --max-unfairness 9",
-        "the score is −7.5, below --min-score −7",
+        "somebody was 10 below the mean at an assessment, more than `max_unfairness` 9",
+        "the score is −7.5, below `min_score` −7",
     )
     assert any("mean over 4 runs" in note and "95 % interval" in note for note in answer.notes)
     found = compare(log, str(runs), **MAPPED, run="run", welfare="parity")

@@ -37,7 +37,7 @@ from evenhand.auditing import audit
 from evenhand.auditing.judging.questions import EveryPeriod, every
 from evenhand.fairness.unfairness import overall_unfairness, unfair_to, unfairness
 from evenhand.monitor import Monitor
-from evenhand.monitor.json_reader import Batch, microseconds
+from evenhand.monitor.batch import Batch, text_as_number
 
 NAMES = ("A", "B", "C")
 START = datetime.date(2020, 12, 20)
@@ -199,23 +199,24 @@ def test_the_monitor_agrees_on_the_same_events(log, welfare, period, data):
         return  # nothing was finished
     scheme = FairnessScheme(Returns(), TimepointFirst(welfare, Mean()), question.filter())
     monitor = Monitor(scheme, names, question)
-    monitor.plain_numbers = False
     events = [
-        (microseconds(str(START + datetime.timedelta(days=d))), names.index(who), a)
+        (text_as_number(str(START + datetime.timedelta(days=d))), names.index(who), a)
         for d, who, a in log
         if a is not None
     ]
     lines, cut = [], data.draw(st.integers(0, len(events)))
     for part in (events[:cut], events[cut:]):
         columns = np.array(part, dtype=float).reshape(-1, 3).T
-        lines += monitor.take(Batch(columns[0], columns[1].astype(int), columns[2]))
+        lines += monitor.take(
+            Batch(columns[0], columns[1].astype(int), columns[2], plain_numbers=False)
+        )
     lines += monitor.finish()
     assert len(lines) == answer.overall.assessments
-    assert [line["time"] for line in lines] == list(answer.over_time.times)
-    assert [line["welfare"] for line in lines] == pytest.approx(answer.over_time.welfare)
-    assert lines[-1]["score"] == pytest.approx(answer.score)
+    assert [line.time for line in lines] == list(answer.over_time.times)
+    assert [line.welfare for line in lines] == pytest.approx(answer.over_time.welfare)
+    assert lines[-1].score == pytest.approx(answer.score)
     for line, deviation in zip(lines, answer.over_time.unfairness, strict=True):
-        for name, value in line["unfair_to"].items():
+        for name, value in line.unfair_to.items():
             assert value == pytest.approx(deviation[names.index(name)])
     for one in monitor.summary()["stakeholders"]:
         theirs = answer.stakeholder(one["name"])

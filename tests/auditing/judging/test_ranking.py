@@ -16,10 +16,10 @@ from typer.testing import CliRunner
 from evenhand import Rawls, anytime
 from evenhand._util.wording import join_tied
 from evenhand.auditing import audit
-from evenhand.auditing.judging.ranking import Standing, rounding
+from evenhand.auditing.judging.ranking import Ranking, rounding
 from evenhand.cli.app import app
 from evenhand.monitor import Monitor
-from evenhand.monitor.json_reader import Batch
+from evenhand.monitor.batch import Batch
 from evenhand.report import report
 from evenhand.report.text import tables
 from logs import MAPPED, OPTIONS, write
@@ -125,11 +125,11 @@ def test_how_many_are_named():
 
 
 def test_ranks_with_equals_and_with_those_who_are_not_there():
-    standing = Standing(np.array([1.0, np.nan, -1.0, 1 + 1e-10, -1.0, np.nan]), rounding(1.0, 2.0))
-    assert standing.ranks.tolist() == [1, 5, 3, 1, 3, 5]
-    assert standing.lowest == (2, 4)
-    assert standing.highest == (0, 3)
-    assert standing.worst_first.tolist() == [1, 5, 2, 4, 0, 3]
+    ranking = Ranking(np.array([1.0, np.nan, -1.0, 1 + 1e-10, -1.0, np.nan]), rounding(1.0, 2.0))
+    assert ranking.ranks.tolist() == [1, 5, 3, 1, 3, 5]
+    assert ranking.lowest == (2, 4)
+    assert ranking.highest == (0, 3)
+    assert ranking.worst_first.tolist() == [1, 5, 2, 4, 0, 3]
 
 
 @pytest.mark.skipif(not VACCINATIONS.exists(), reason="the real log is not here")
@@ -155,12 +155,12 @@ def test_an_alert_names_all_who_are_equally_far_behind():
     events = [(1, 0, 10.0), (2, 1, 10.0), (3, 2, 10.0), (4, 3, 10.0), (5, 4, 10.0)]
     lines = monitor.take(Batch(*(np.array(part) for part in zip(*events, strict=True))))
     lines += monitor.finish()
-    assert [line.get("alert") for line in lines] == [
-        ["B, C and 2 others are 2 below the mean, more than 1"],
-        ["C, D and E are 4 below the mean, more than 1"],
-        ["D and E are 6 below the mean, more than 1"],
-        ["E is 8 below the mean, more than 1"],
-        None,
+    assert [one.alert for one in lines] == [
+        ("B, C and 2 others are 2 below the mean, more than 1",),
+        ("C, D and E are 4 below the mean, more than 1",),
+        ("D and E are 6 below the mean, more than 1",),
+        ("E is 8 below the mean, more than 1",),
+        (),
     ]
 
 

@@ -37,7 +37,7 @@ def test_unparsable_dates_are_named_by_row(refuses, tmp_path):
     rows = [*ROWS, ("31/12/2021", "A", 1), ("2021-02-30", "A", 1), *[("soon", "B", 1)] * 3]
     path = write(tmp_path / "log.csv", rows)
     refuses(
-        ("'date'", "no date or time at rows 4, 5, 6 and 2 more ('31/12/2021')", "--time-format"),
+        ("'date'", "not a date or time at rows 4, 5, 6 and 2 more ('31/12/2021')", "--time-format"),
         path,
         *OPTIONS,
     )
@@ -57,7 +57,7 @@ def test_day_and_month_that_could_be_either_are_asked_about(refuses, tmp_path):
 
 def test_a_row_without_a_time_is_named(refuses, tmp_path):
     path = write(tmp_path / "log.csv", [*ROWS, (None, "A", 1)])
-    refuses(("no date or time at row 4",), path, *OPTIONS)
+    refuses(("not a date or time at row 4",), path, *OPTIONS)
 
 
 def test_a_row_without_a_name_is_named(refuses, tmp_path):
@@ -91,11 +91,11 @@ def test_nan_is_an_empty_amount_and_counted(notes, tmp_path):
     path = write(
         tmp_path / "log.csv", [*ROWS, ("2021-01-04", "A", "NaN"), ("2021-01-05", "B", None)]
     )
-    assert "2 rows have an empty amount and are no events" in notes(path, *OPTIONS)
+    assert "2 rows have an empty amount and are not events" in notes(path, *OPTIONS)
     frame = pd.DataFrame(ROWS, columns=["date", "country", "doses"]).astype({"doses": float})
     frame.loc[1, "doses"] = float("nan")
     answer = audit(frame, **MAPPED)
-    assert "1 row has an empty amount and is no event." in answer.notes
+    assert "1 row has an empty amount and is not an event." in answer.notes
     assert answer.overall.assessments == 2
 
 
@@ -103,7 +103,7 @@ def test_infinity_and_words_are_no_amounts(refuses, tmp_path):
     path = write(tmp_path / "log.csv", [*ROWS, ("2021-01-04", "A", "inf")])
     refuses(("'doses'", "infinite at row 4"), path, *OPTIONS)
     path = write(tmp_path / "log.csv", [*ROWS, ("2021-01-04", "A", "many"), *ROWS])
-    refuses(("'doses'", "no number at row 4 ('many')"), path, *OPTIONS)
+    refuses(("'doses'", "not a number at row 4 ('many')"), path, *OPTIONS)
 
 
 def test_negative_amounts_are_corrections(notes, run, tmp_path):

@@ -75,13 +75,13 @@ def test_meaning(text, expected):
         ("", "ends too early"),
         ("n >", "ends too early"),
         ("n = 1; drop table log", "makes no sense"),
-        ("n = 1 -- comment", "'comment', which is no column"),
-        ("(select 1) = 1", "no column"),
+        ("n = 1 -- comment", "'comment', which is not a column"),
+        ("(select 1) = 1", "not a column"),
         ("read_text('/etc/passwd') = 'x'", "no function 'read_text'"),
         ("getenv('HOME') = 'x'", "no function"),
         ("n = 'x'", "a number is compared with a text"),
         ("text > 3", "a text is compared with a number"),
-        ("day = 'soon'", "no date"),
+        ("day = 'soon'", "not a date"),
         ("tex = 'x'", "did you mean 'text'"),
         ("North = 1", "Text goes in single quotes"),
         ("n", "must be a condition"),
@@ -111,5 +111,5 @@ def test_whatever_is_typed_is_a_condition_or_a_sentence(text):
 
 
 def test_a_condition_that_is_not_one_is_refused_by_audit():
-    with pytest.raises(BadCondition, match="--when"):
+    with pytest.raises(BadCondition, match="`when`"):
         audit(FRAME, stakeholder="text", time="n", when="n = ")

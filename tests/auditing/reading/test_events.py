@@ -109,7 +109,7 @@ def test_every_source_gives_the_same_answer(source, tmp_path):
     mean = 3.5 / 3
     deviation = np.array([[1.5 - mean, 2 - mean, -mean], [-1.0, -0.5, 1.5]])
     assert answer.over_time.unfairness == pytest.approx(deviation)
-    assert "1 row has an empty amount and is no event." in answer.notes
+    assert "1 row has an empty amount and is not an event." in answer.notes
 
 
 def test_without_an_amount_every_row_counts_one():

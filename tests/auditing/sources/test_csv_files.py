@@ -45,7 +45,7 @@ def test_a_time_format_that_is_none(refuses, tmp_path, written):
     ],
 )
 def test_a_line_with_too_many_or_too_few_fields_is_named(refuses, tmp_path, rows, words):
-    refuses((words, "mend the line"), log(tmp_path, HEADER + rows), *OPTIONS)
+    refuses((words, "fix the line"), log(tmp_path, HEADER + rows), *OPTIONS)
 
 
 def test_the_file_of_such_a_line_is_named_too(refuses, tmp_path):

@@ -7,39 +7,18 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from evenhand.auditing.judging.judge import Judged
-from evenhand.auditing.judging.ranking import Standing
-from evenhand.auditing.judging.sensitivity import Row
+from evenhand._util.wording import nearest
+from evenhand.auditing.answer.answer_tables import to_frame
+from evenhand.auditing.answer.stakeholder_answer import StakeholderAnswer
+from evenhand.auditing.judging.ranking import Ranking
+from evenhand.auditing.judging.sensitivity import QuestionRow
+from evenhand.errors import UnknownStakeholder, argument_name
 from evenhand.fairness.scheme import FairnessScheme
 
 if TYPE_CHECKING:
     from jaxtyping import Float
 
 SHOWN_CORRECTIONS = 1000
-
-
-@dataclass(frozen=True)
-class StakeholderAnswer:
-    """One stakeholder. Below 0 is unfair to it, above 0 in its favour (section 4.2.1)."""
-
-    name: str
-    group: str | None
-    entitlement: float | None
-    received: float | None  # the plain amount; None for a group of which it is the status
-    final: float  # its status at the end of the log
-    final_unfairness: float
-    overall_unfairness: float  # summed over the assessments
-    share_below: float  # of the assessments at which it was there
-    assessments: float  # at which it was there
-    longest_spell: int  # assessments below the mean in a row
-    longest_spell_from: str | None  # left out over runs, of which each has its own
-    longest_spell_until: str | None
-    first_unfairness: float | None  # at the first assessment
-    last_unfairness: float | None  # at the last assessment, which may be before the end
-    rank_final: int  # 1 is the most favoured
-    rank_overall: int
-    made_good: bool  # behind over all, not behind at the end
-    fell_behind: bool  # not behind over all, behind at the end
 
 
 @dataclass(frozen=True, eq=False)
@@ -54,10 +33,10 @@ class AnswerOverTime:
     every: int  # 1, or k if only every k-th of very many assessments is kept here
     unfinished: Unfinished | None = None
 
-    def standing(self, row: int) -> Standing:
+    def ranking(self, row: int) -> Ranking:
         """Who stands where at one of the assessments."""
         deviation = self.unfairness[row]
-        return Standing.of(deviation, deviation + self.mean[row])
+        return Ranking.of(deviation, deviation + self.mean[row])
 
 
 @dataclass(frozen=True, eq=False)
@@ -73,10 +52,24 @@ class Unfinished:
 class Limit:
     """A threshold that was set, what was found, and in words how it was broken, if it was."""
 
-    option: str
+    argument: str  # that set it
     limit: float
     found: float
     breach: str | None
+    unfinished: bool = False  # a last period, which is not scored, would break it as it stands
+
+    @property
+    def option(self) -> str:
+        """What the threshold is called by the one who set it."""
+        return argument_name(self.argument)
+
+    def to_json(self) -> dict[str, Any]:
+        return {
+            "option": self.option,
+            "limit": self.limit,
+            "found": self.found,
+            "breach": self.breach,
+        }
 
 
 @dataclass(frozen=True)
@@ -103,12 +96,12 @@ class Answer:
     overall: Overall
     by_stakeholder: tuple[StakeholderAnswer, ...]
     over_time: AnswerOverTime
-    questions: tuple[Row, ...]
+    questions: tuple[QuestionRow, ...]
     notes: tuple[str, ...]
     verdict: str
-    at_end: Standing  # who stands where at the end
+    at_end: Ranking  # who stands where at the end
     runs: int | None = None  # of which this is the mean, where the log has runs
-    asks: tuple[str, ...] = ()  # the notes that the reader should answer
+    asks: tuple[str, ...] = ()  # the notes that are questions to the reader
     gaps: tuple[str, ...] = ()
     corrections: tuple[tuple[str, str, float], ...] = ()  # when, who, how much was taken back
     limits: tuple[Limit, ...] = ()  # the thresholds that were set
@@ -133,10 +126,36 @@ class Answer:
         return tuple(self.over_time.names[place] for place in self.at_end.lowest)
 
     def stakeholder(self, name: str) -> StakeholderAnswer:
-        return next(one for one in self.by_stakeholder if one.name == name)
+        """What was found for one stakeholder. An error for an unknown name offers the nearest."""
+        found = {one.name: one for one in self.by_stakeholder}.get(name)
+        if found is None:
+            raise UnknownStakeholder(name, nearest=nearest(name, self.over_time.names))
+        return found
+
+    def to_frame(self, kind: str = "stakeholders", backend: Any = None) -> Any:
+        """A table of the answer as a data frame.
+
+        Args:
+            kind: "stakeholders" (one row per stakeholder, the worst treated first), "over_time"
+                (one row per assessment and stakeholder) or "questions" (one row per question and
+                welfare function).
+            backend: What the frame is of: "pandas", "polars", "pyarrow", or another that narwhals
+                can make frames of. The default is the first of these three that is installed.
+        """
+        return to_frame(self, kind, backend)
+
+    def _repr_html_(self) -> str:
+        """The answer as a notebook shows it.
+
+        The one place where a layer asks a later one: only when it is drawn, and nothing depends on
+        it.
+        """
+        from evenhand.report.html.notebook import notebook
+
+        return notebook(self)
 
     def to_json(self) -> dict[str, Any]:
-        """The answer as plain values, for --json and for other programs."""
+        """The answer as plain values, for JSON and for other programs."""
         overall = {k: _plain(v) for k, v in vars(self.overall).items() if k != "assessments"}
         return {
             "log": self.label,
@@ -158,7 +177,7 @@ class Answer:
                 {"time": time, "stakeholder": who, "amount": amount}
                 for time, who, amount in self.corrections
             ],
-            "limits": [vars(limit) for limit in self.limits],
+            "limits": [limit.to_json() for limit in self.limits],
             "breaches": list(self.breaches),
             "notes": list(self.notes),
             "asks": list(self.asks),
@@ -194,44 +213,3 @@ class Answer:
 
 def _plain(value: Any) -> Any:
     return None if isinstance(value, float) and not np.isfinite(value) else value
-
-
-def by_stakeholder(
-    judged: Judged,
-    names: tuple[str, ...],
-    received: np.ndarray | None,
-    entitlements: np.ndarray | None,
-    groups: dict[str, str],
-) -> tuple[StakeholderAnswer, ...]:
-    """The figures of each stakeholder, the worst treated over all first."""
-    tally = judged.tally
-    standing = tally.standing
-    rank_final, rank_overall = judged.final_standing.ranks, standing.ranks
-    behind, below = standing.behind, judged.final_below
-    answers = []
-    for i in standing.worst_first:
-        spell = int(tally.longest[i])
-        end = int(tally.longest_end[i])
-        answers.append(
-            StakeholderAnswer(
-                name=names[i],
-                group=groups.get(names[i]),
-                entitlement=None if entitlements is None else float(entitlements[i]),
-                received=None if received is None else float(received[i]),
-                final=float(judged.final[i]),
-                final_unfairness=float(judged.final_unfairness[i]),
-                overall_unfairness=float(tally.overall[i]),
-                share_below=float(tally.share_below[i]),
-                assessments=int(tally.judged[i]),
-                longest_spell=spell,
-                longest_spell_from=judged.label(end - spell + 1) if spell else None,
-                longest_spell_until=judged.label(end) if spell else None,
-                first_unfairness=float(tally.first[i]),
-                last_unfairness=float(tally.last[i]),
-                rank_final=int(rank_final[i]),
-                rank_overall=int(rank_overall[i]),
-                made_good=bool(behind[i] and not below[i]),
-                fell_behind=bool(below[i] and not behind[i]),
-            )
-        )
-    return tuple(answers)

@@ -18,40 +18,41 @@ from evenhand.auditing.answer.answer import (
     Answer,
     AnswerOverTime,
     Overall,
-    StakeholderAnswer,
     Unfinished,
 )
+from evenhand.auditing.answer.stakeholder_answer import StakeholderAnswer
 from evenhand.auditing.answer.verdict_text import changes, treated_worst
-from evenhand.auditing.judging.options import FALLBACK, FALLEN_BACK
-from evenhand.auditing.judging.ranking import Standing, known_mean
-from evenhand.auditing.judging.sensitivity import Reading, Row
+from evenhand.auditing.judging.ranking import Ranking, known_mean
+from evenhand.auditing.judging.sensitivity import QuestionRow, WelfareReading
 from evenhand.auditing.notes import Notes
-from evenhand.auditing.reading.events import require_column
+from evenhand.auditing.options import FALLBACK, FALLBACK_NOTE, AuditOptions
+from evenhand.auditing.reading.columns import require_column
 from evenhand.auditing.sources.engines import engine_of, fetch
 from evenhand.auditing.sources.open_source import LogTable
-from evenhand.errors import BadLog
+from evenhand.errors import BadLog, argument
 
-Options = dict[str, Any]
+AuditWith = Callable[[LogTable, AuditOptions], Answer]
 
 
 def split_runs(table: LogTable, column: str) -> list[LogTable]:
-    """The table of each run, in order of the runs' names; None is no run."""
-    require_column(table, column, "--run")
+    """The table of each run, in order of the runs' names; an empty cell is not one."""
+    require_column(table, column, "run")
     frame = engine_of(table.frame).hold(table.frame) if table.is_text else table.frame
     found = fetch(frame.select(nw.col(column)).unique().sort(column))[column]
     names = [name for name in found.tolist() if name is not None and name == name]
     return [replace(table, frame=frame.filter(nw.col(column) == name), paths=()) for name in names]
 
 
-def over_runs(parts: Sequence[LogTable], judge: Callable[..., Answer], options: Options) -> Answer:
+def over_runs(parts: Sequence[LogTable], audit: AuditWith, options: AuditOptions) -> Answer:
     """Every run judged by the same scheme, and the mean of their answers."""
     if not parts:
-        raise BadLog("no row names a run: the column that --run names is empty.")
-    answers = [judge(part, **options) for part in parts]
+        raise BadLog(f"no row names a run: the column that {argument('run')} names is empty.")
+    options = replace(options, run=None)
+    answers = [audit(part, options) for part in parts]
     if any(answer.scheme.welfare != answers[0].scheme.welfare for answer in answers):
         # A mean of scores by different welfare functions would mean nothing.
-        answers = [judge(part, **{**options, "welfare": FALLBACK}) for part in parts]
-        return averaged(answers, [FALLEN_BACK])
+        answers = [audit(part, replace(options, welfare=FALLBACK)) for part in parts]
+        return averaged(answers, [FALLBACK_NOTE])
     return averaged(answers)
 
 
@@ -64,8 +65,8 @@ def averaged(answers: Sequence[Answer], notes_before: Sequence[str] = ()) -> Ans
     first, count = answers[0], len(answers)
     if any(answer.over_time.names != first.over_time.names for answer in answers):
         raise BadLog(
-            "the runs do not have the same stakeholders: give a roster, so that whoever received "
-            "nothing in a run is judged in it."
+            f"the runs do not have the same stakeholders: give a {argument('roster')}, so that "
+            "those who received nothing in a run are judged in it."
         )
     scores = np.array([answer.score for answer in answers])
     notes = Notes(list(notes_before))
@@ -83,8 +84,8 @@ def averaged(answers: Sequence[Answer], notes_before: Sequence[str] = ()) -> Ans
         "unfairness to anyone and what was taken back are those of any run."
     )
     rows = _rows(answers)
-    at_end = Standing.mean([answer.at_end for answer in answers])
-    people = _people(answers, rows[0].standing, at_end)
+    at_end = Ranking.mean([answer.at_end for answer in answers])
+    people = _people(answers, rows[0].ranking, at_end)
     found = replace(
         first,
         overall=_overall([answer.overall for answer in answers]),
@@ -105,7 +106,7 @@ def averaged(answers: Sequence[Answer], notes_before: Sequence[str] = ()) -> Ans
 
 
 def _worst(found: Answer) -> str:
-    """To whom the runs were unfair, taken together."""
+    """Those to whom the runs were unfair, taken together."""
     if not found.overall.unequal_assessments:
         return "At no assessment of any run was anybody below the mean."
     worst = [found.stakeholder(name) for name in found.treated_worst]
@@ -129,7 +130,7 @@ def _overall(each: Sequence[Overall]) -> Overall:
 
 
 def _people(
-    answers: Sequence[Answer], overall: Standing, at_end: Standing
+    answers: Sequence[Answer], overall: Ranking, at_end: Ranking
 ) -> tuple[StakeholderAnswer, ...]:
     names = answers[0].over_time.names
     by_name = [{one.name: one for one in answer.by_stakeholder} for answer in answers]
@@ -215,7 +216,7 @@ def _unfinished(lasts: Sequence[Unfinished | None]) -> Unfinished | None:
     )
 
 
-def _rows(answers: Sequence[Answer]) -> tuple[Row, ...]:
+def _rows(answers: Sequence[Answer]) -> tuple[QuestionRow, ...]:
     """The questions that every run could be asked, each answered for every run."""
     tables = [{row.question: row for row in answer.questions} for answer in answers]
     rows = []
@@ -228,14 +229,14 @@ def _rows(answers: Sequence[Answer]) -> tuple[Row, ...]:
                 row,
                 assessments=_count(one.assessments for one in same),
                 unequal=_count(one.unequal for one in same),
-                standing=Standing.mean([one.standing for one in same]),
+                ranking=Ranking.mean([one.ranking for one in same]),
                 readings=tuple(_readings(same)),
             )
         )
     return tuple(row.against(rows[0]) for row in rows)
 
 
-def _readings(same: Sequence[Row]) -> Iterator[Reading]:
+def _readings(same: Sequence[QuestionRow]) -> Iterator[WelfareReading]:
     """The welfare functions by which every run was judged; even is what is so in every run."""
     tables = [{reading.welfare: reading for reading in row.readings} for row in same]
     for welfare in tables[0]:
@@ -243,7 +244,7 @@ def _readings(same: Sequence[Row]) -> Iterator[Reading]:
             continue
         readings = [table[welfare] for table in tables]
         unknown = any(one.even is None for one in readings)
-        yield Reading(
+        yield WelfareReading(
             welfare=welfare,
             score=_known(one.score for one in readings),
             even_score=_known(one.even_score for one in readings),

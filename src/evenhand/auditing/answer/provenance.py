@@ -1,4 +1,4 @@
-"""How an answer came about: what was read, told by a digest that others can check."""
+"""How an answer came about: what was read, with digests that others can check."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from evenhand import __version__
 from evenhand.auditing.reading.history import History
 from evenhand.auditing.sources.open_source import LogTable
 
-HASHED_BYTES = 256 * 1024 * 1024  # files larger than this are told by their size alone
+HASHED_BYTES = 256 * 1024 * 1024  # files larger than this are known by their size alone
 
 
 def origin(table: LogTable, history: History) -> dict[str, Any]:

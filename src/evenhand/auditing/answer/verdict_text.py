@@ -5,35 +5,35 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from evenhand._util.wording import format_number, join_names, join_tied, pluralise
-from evenhand.auditing.answer.answer import StakeholderAnswer
+from evenhand.auditing.answer.stakeholder_answer import StakeholderAnswer
 from evenhand.auditing.judging.judge import Judged
 from evenhand.auditing.judging.questions import AtEnd
-from evenhand.auditing.judging.sensitivity import Row
+from evenhand.auditing.judging.sensitivity import QuestionRow
 
 
-def verdict(judged: Judged, stakeholders: tuple[StakeholderAnswer, ...], asked: Row) -> str:
+def verdict(judged: Judged, stakeholders: tuple[StakeholderAnswer, ...], asked: QuestionRow) -> str:
     """Two to four sentences: at the end, on the way, to whom it was unfair, and what changed."""
-    tally = judged.tally
+    totals = judged.totals
     equal_at_end = not judged.final_below.any()
     end = "Equal at the end" if equal_at_end else "Unequal at the end"
     sentences = []
     if isinstance(judged.question, AtEnd):
         sentences.append(f"{end}.")
-    elif tally.unequal == 0:
+    elif totals.unequal == 0:
         sentences.append(
             f"{end}, and equal {judged.question.adverb()}: at none of "
-            f"{pluralise(tally.assessments, 'assessment')} was anybody below the mean."
+            f"{pluralise(totals.assessments, 'assessment')} was anybody below the mean."
         )
     else:
         joint = "but unequal" if equal_at_end else "and unequal"
         sentences.append(
-            f"{end}, {joint} {judged.question.adverb()}: at {tally.unequal:,} of "
-            f"{pluralise(tally.assessments, 'assessment')} somebody was below the mean."
+            f"{end}, {joint} {judged.question.adverb()}: at {totals.unequal:,} of "
+            f"{pluralise(totals.assessments, 'assessment')} somebody was below the mean."
         )
-    if tally.unequal:
+    if totals.unequal:
         people = {one.name: one for one in stakeholders}
         worst = [people[name] for name in asked.all_worst]
-        last = [] if equal_at_end else judged.final_standing.lowest
+        last = [] if equal_at_end else judged.final_ranking.lowest
         sentences.append(treated_worst(worst, [people[asked.names[place]] for place in last]))
     return " ".join([*sentences, *changes(stakeholders)])
 

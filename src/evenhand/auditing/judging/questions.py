@@ -14,10 +14,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from evenhand._util.moments import moment_label
 from evenhand.auditing.judging.calendar import PERIODS, Period
+from evenhand.auditing.options import SchemeOptions
 from evenhand.auditing.reading.history import History
-from evenhand.auditing.reading.moments import moment_label
-from evenhand.errors import BadParameter
+from evenhand.errors import BadParameter, argument
 from evenhand.fairness.filters import AfterEach, Always, Every, Filter, Final
 from evenhand.fairness.trace import Step, Trace
 
@@ -64,7 +65,7 @@ class Question(ABC):
 
     name: str  # as in the table of questions
     needs_every_time_point: bool = True
-    needs_dates: bool = False
+    period: Period | None = None  # of the calendar, where a step is one
 
     @abstractmethod
     def filter(self) -> Filter: ...
@@ -102,7 +103,7 @@ class EveryN(Question):
     number: int
 
     def __post_init__(self) -> None:
-        Every(self.number)  # refuses what is no whole number from 1
+        Every(self.number)  # refuses what is not a whole number from 1
 
     @property
     def name(self) -> str:  # type: ignore[override]
@@ -133,7 +134,6 @@ class EveryPeriod(Question):
 
     period: Period
     needs_every_time_point = False
-    needs_dates = True
 
     @property
     def name(self) -> str:  # type: ignore[override]
@@ -148,9 +148,8 @@ class EveryPeriod(Question):
     def timeline(self, history: History, until: Any) -> Timeline:
         if history.plain_numbers:
             raise BadParameter(
-                f"--every {self.period.name} needs dates, and the log's times are plain numbers: "
-                "use --every N for every N time points, or say how dates are written with "
-                "--time-format, such as %Y%m%d."
+                f"{needs_dates(self.period)}, or say how dates are written with "
+                f"{argument('time_format')}, such as %Y%m%d."
             )
         days = history.days()
         reached = days[-1] if until is None else max(days[-1], np.datetime64(until, "D"))
@@ -178,7 +177,9 @@ class AfterEachAmount(Question):
 
     def __post_init__(self) -> None:
         if not (self.amount > 0 and np.isfinite(self.amount)):
-            raise BadParameter(f"--after-each is {self.amount:g}: it must be a positive number.")
+            raise BadParameter(
+                f"{argument('after_each')} is {self.amount:g}: it must be a positive number."
+            )
 
     @property
     def name(self) -> str:  # type: ignore[override]
@@ -246,12 +247,39 @@ class AsTheScheme(Question):
         return "at the times the scheme looks"
 
 
+def question_of(options: SchemeOptions) -> Question:
+    """When to look; the default is every time point."""
+    if options.every is not None:
+        return every(str(options.every))
+    if options.after_each is not None:
+        return AfterEachAmount(options.after_each)
+    if options.when is not None:
+        return WhenMarked(options.when)
+    if options.at_end:
+        return AtEnd()
+    if options.scheme is None or options.each_event:
+        return EachEvent()
+    own = options.scheme.filter
+    if own == Final():
+        return AtEnd()
+    return EachEvent() if own == Always() else AsTheScheme(own)
+
+
 def every(text: str) -> Question:
-    """`--every month`, or `--every 12` for every 12 time points."""
+    """Every "month", or every "12" time points."""
     if text in PERIODS:
         return EveryPeriod(PERIODS[text])
-    if text.isdecimal() and len(text) < 19 and int(text) > 0:  # a longer one is no int64
+    if text.isdecimal() and len(text) < 19 and int(text) > 0:  # a longer one is not an int64
         return EveryN(int(text))
     raise BadParameter(
-        f"--every is {text!r}: it must be {', '.join(PERIODS)}, or a whole number of time points."
+        f"{argument('every')} is {text!r}: it must be {', '.join(PERIODS)}, or a whole number of "
+        "time points."
+    )
+
+
+def needs_dates(period: Period) -> str:
+    """The beginning of a sentence on times that are plain numbers, where periods are asked for."""
+    return (
+        f"{argument('every', period.name)} needs dates, and the times are plain numbers: use "
+        f"{argument('every')} N for every N time points"
     )

@@ -34,11 +34,11 @@ def rounding(furthest: float, largest: float) -> float:
 
 
 @dataclass(frozen=True, eq=False)
-class Standing:
+class Ranking:
     """How far each is from the mean, and up to which difference two of them are equal.
 
-    >>> standing = Standing(np.array([-1.0, 2.0, -1.0 - 1e-12]), rounding(2.0, 3.0))
-    >>> standing.ranks.tolist(), standing.lowest, standing.highest
+    >>> ranking = Ranking(np.array([-1.0, 2.0, -1.0 - 1e-12]), rounding(2.0, 3.0))
+    >>> ranking.ranks.tolist(), ranking.lowest, ranking.highest
     ([2, 1, 2], (0, 2), (1,))
     """
 
@@ -50,20 +50,20 @@ class Standing:
         cls,
         deviation: Float[np.ndarray, " stakeholder"],
         statuses: Float[np.ndarray, " stakeholder"],
-    ) -> Standing:
+    ) -> Ranking:
         """At one time, from the distances and the statuses they were taken from."""
         furthest, largest = (float(np.fmax.reduce(np.abs(part))) for part in (deviation, statuses))
         return cls(deviation, rounding(furthest, largest))
 
     @classmethod
-    def mean(cls, several: Sequence[Standing]) -> Standing:
+    def mean(cls, several: Sequence[Ranking]) -> Ranking:
         """The mean over several histories of the same stakeholders, where each is there."""
         deviation = known_mean([one.deviation for one in several])
         return cls(deviation, float(np.mean([one.rounding for one in several])))
 
     @property
     def ranks(self) -> Int[np.ndarray, " stakeholder"]:
-        """1 for the most favoured; equals share a rank, and whoever is not there comes last."""
+        """1 for the most favoured; equals share a rank, and those who are not there come last."""
         values = np.nan_to_num(self.deviation, nan=-np.inf)
         order = np.argsort(-values, kind="stable")
         with np.errstate(invalid="ignore"):  # two who are not there differ by nothing
@@ -80,7 +80,7 @@ class Standing:
 
     @property
     def behind(self) -> Bool[np.ndarray, " stakeholder"]:
-        """Whom it is unfair to."""
+        """Those to whom it is unfair."""
         return self.deviation < -self.rounding
 
     @property

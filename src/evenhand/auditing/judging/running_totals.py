@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from evenhand.auditing.judging.ranking import Standing, rounding
+from evenhand.auditing.judging.ranking import Ranking, rounding
 from evenhand.fairness.presence import of_those_present
 from evenhand.fairness.stream import Block
 from evenhand.fairness.unfairness import unfair_to, unfairness
@@ -15,7 +16,7 @@ if TYPE_CHECKING:
     from jaxtyping import Bool, Float
 
 
-class Tally:
+class RunningTotals:
     """Running figures of each stakeholder over the assessments, in memory that does not grow."""
 
     def __init__(self, size: int) -> None:
@@ -31,15 +32,15 @@ class Tally:
         self.longest_end = np.full(size, -1)  # the assessment, from 0, that ended the longest spell
         self.unequal = 0  # assessments at which anybody was below
         self.worst = 0.0  # the lowest unfairness to anyone at any assessment
-        self._scale = 0.0  # the largest statuses, summed
-        self._furthest = 0.0  # the furthest from the mean, summed
+        self.scale = 0.0  # the largest statuses, summed
+        self.furthest = 0.0  # the furthest from the mean, summed
 
     def take(
         self, block: Block
     ) -> tuple[Float[np.ndarray, "assessment n"], Bool[np.ndarray, "assessment n"]]:
         """Take the assessments of a block into account; the unfairness to each, and who is below.
 
-        Whoever is not there has an unfairness of NaN.
+        Those who are not there have an unfairness of NaN.
         """
         deviation = of_those_present(unfairness, block.statuses, block.present, np.nan)
         below = of_those_present(unfair_to, block.statuses, block.present, False)
@@ -55,8 +56,8 @@ class Tally:
         self._spells(below)
         self.unequal += int(below.any(axis=1).sum())
         self.worst = min(self.worst, float(np.nanmin(deviation)))
-        self._scale += float(np.abs(block.statuses).max(axis=1).sum())
-        self._furthest += float(np.nanmax(np.abs(deviation), axis=1, initial=0.0).sum())
+        self.scale += float(np.abs(block.statuses).max(axis=1).sum())
+        self.furthest += float(np.nanmax(np.abs(deviation), axis=1, initial=0.0).sum())
         self.assessments += len(deviation)
         return deviation, below
 
@@ -87,11 +88,19 @@ class Tally:
         self.longest = np.maximum(self.longest, longest)
         self.spell = lengths[-1]
 
+    def snapshot(self) -> dict[str, Any]:
+        """All figures by name."""
+        return dict(vars(self))
+
+    def resume(self, snapshot: Mapping[str, Any]) -> None:
+        """Go on from the figures of another."""
+        vars(self).update(snapshot)
+
     @property
     def share_below(self) -> Float[np.ndarray, " n"]:
         return self.below / np.maximum(self.judged, 1)
 
     @property
-    def standing(self) -> Standing:
+    def ranking(self) -> Ranking:
         """Who stands where over all."""
-        return Standing(self.overall, rounding(self._furthest, self._scale))
+        return Ranking(self.overall, rounding(self.furthest, self.scale))

@@ -15,9 +15,11 @@ from typing import Any
 import numpy as np
 
 from evenhand.auditing.judging.calendar import PERIODS
-from evenhand.auditing.judging.judge import Case, Judged, Scorer, judge
+from evenhand.auditing.judging.case import Case
+from evenhand.auditing.judging.judge import Judged, judge
 from evenhand.auditing.judging.questions import AtEnd, EachEvent, EveryN, EveryPeriod, Question
-from evenhand.auditing.judging.ranking import EQUAL, Standing
+from evenhand.auditing.judging.ranking import EQUAL, Ranking
+from evenhand.auditing.judging.scorer import Scorer
 from evenhand.fairness.aggregation import TimepointFirst
 from evenhand.fairness.scheme import FairnessScheme
 from evenhand.fairness.temporal import Temporal
@@ -30,7 +32,7 @@ EVEN = EQUAL  # a score this close to the even one, relative to it, is even
 
 
 @dataclass(frozen=True)
-class Reading:
+class WelfareReading:
     """What one welfare function says under one question."""
 
     welfare: str
@@ -41,22 +43,22 @@ class Reading:
 
 
 @dataclass(frozen=True, eq=False)
-class Row:
-    """One question, whom it finds treated worst, and what each welfare function says."""
+class QuestionRow:
+    """One question, who it finds treated worst, and what each welfare function says."""
 
     question: str
     asked: bool
     assessments: float
     unequal: float  # assessments at which somebody was below the mean
     names: tuple[str, ...]
-    standing: Standing  # over all
-    readings: tuple[Reading, ...]
+    ranking: Ranking  # over all
+    readings: tuple[WelfareReading, ...]
     turns: bool = False
 
     @property
     def all_worst(self) -> tuple[str, ...]:
         """Everyone treated worst: several where they are equal, nobody if no one is behind."""
-        return tuple(self.names[place] for place in self.standing.lowest)
+        return tuple(self.names[place] for place in self.ranking.lowest)
 
     @property
     def worst(self) -> str | None:
@@ -66,10 +68,10 @@ class Row:
     @property
     def worst_unfairness(self) -> float:
         """The overall unfairness to those treated worst."""
-        lowest = self.standing.lowest
-        return float(self.standing.deviation[lowest[0]]) if lowest else 0.0
+        lowest = self.ranking.lowest
+        return float(self.ranking.deviation[lowest[0]]) if lowest else 0.0
 
-    def against(self, asked: Row) -> Row:
+    def against(self, asked: QuestionRow) -> QuestionRow:
         """With the marks of where the verdict is not as in the question that was asked."""
         even = asked.readings[0].even
         return replace(
@@ -122,32 +124,33 @@ def other_questions(case: Case) -> Iterator[Question]:
         yield EachEvent()
 
 
-def turn_table(
+def question_table(
     case: Case, asked: Judged, scheme: FairnessScheme, temporal: Temporal
-) -> tuple[Row, ...]:
+) -> tuple[QuestionRow, ...]:
     """The rows of the table, the question that was asked first."""
     rows = [_row(case, asked, asked=True)]
     for question in other_questions(case):
         if question == asked.question:
             continue
-        found = judge(case, question, welfare_schemes(case, scheme, question, temporal))
-        if found.tally.assessments:
+        found = judge_welfares(case, question, scheme, temporal)
+        if found.totals.assessments:
             rows.append(_row(case, found))
     return tuple(row.against(rows[0]) for row in rows)
 
 
-def welfare_schemes(
-    case: Case, scheme: FairnessScheme, question: Question, temporal: Temporal
-) -> list[FairnessScheme]:
-    """The scheme under another question, then the same with every other welfare function."""
+def judge_welfares(
+    case: Case, question: Question, scheme: FairnessScheme, temporal: Temporal
+) -> Judged:
+    """The case under a question, by the scheme and by every other welfare function in its place."""
     steps = case.timeline(question).steps
     others = OTHERS if steps * len(case.names) <= STEP_VALUES else QUICK
     welfares = [welfare for welfare in others if welfare != scheme.welfare]
     first = FairnessScheme(case.status, scheme.aggregation, question.filter(), scheme.empty)
-    return [first] + [
+    others_of_it = [
         FairnessScheme(case.status, TimepointFirst(welfare, temporal), question.filter())
         for welfare in welfares
     ]
+    return judge(case, question, [first, *others_of_it])
 
 
 def name_of(scheme: FairnessScheme) -> str:
@@ -157,24 +160,24 @@ def name_of(scheme: FairnessScheme) -> str:
     return WELFARES.name_of(scheme.welfare) or type(scheme.welfare).__name__
 
 
-def _row(case: Case, found: Judged, asked: bool = False) -> Row:
-    return Row(
+def _row(case: Case, found: Judged, asked: bool = False) -> QuestionRow:
+    return QuestionRow(
         question=found.question.name,
         asked=asked,
-        assessments=found.tally.assessments,
-        unequal=found.tally.unequal,
+        assessments=found.totals.assessments,
+        unequal=found.totals.unequal,
         names=case.names,
-        standing=found.tally.standing,
+        ranking=found.totals.ranking,
         readings=tuple(_reading(scorer) for scorer in found.scorers),
     )
 
 
-def _reading(scorer: Scorer) -> Reading:
+def _reading(scorer: Scorer) -> WelfareReading:
     name = name_of(scorer.scheme)
     if scorer.undefined is not None:
-        return Reading(name, None, None, None)
+        return WelfareReading(name, None, None, None)
     score, even_score = scorer.score, scorer.even_score
     if even_score is None:
-        return Reading(name, score, None, None)
+        return WelfareReading(name, score, None, None)
     even = abs(score - even_score) <= EVEN * max(abs(even_score), abs(score))
-    return Reading(name, score, even_score, even)
+    return WelfareReading(name, score, even_score, even)

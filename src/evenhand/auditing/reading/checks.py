@@ -3,19 +3,18 @@
 from __future__ import annotations
 
 import datetime
-import shlex
 from typing import Any, NamedTuple
 
 import narwhals as nw
 
+from evenhand._util.moments import moment_label
 from evenhand._util.wording import join_names, pluralise
 from evenhand.auditing.notes import Notes
 from evenhand.auditing.reading.events import LogEvents
-from evenhand.auditing.reading.moments import moment_label
 from evenhand.auditing.reading.values import not_finite
 from evenhand.auditing.sources.engines import engine_of, fetch
 from evenhand.auditing.sources.open_source import ROW, SAME
-from evenhand.errors import BadLog, NotFinite
+from evenhand.errors import BadLog, NotFinite, argument
 
 Cells = nw.LazyFrame[Any]
 
@@ -30,7 +29,7 @@ class CellScan(NamedTuple):
     names: tuple[str, ...]  # in the engine's own order
     cells: int  # pairs of a time and a name that occur
     wrong: bool  # whether something cannot be read
-    endless: bool  # whether some sum is no finite number
+    endless: bool  # whether some sum is not a finite number
 
 
 def scan_cells(events: LogEvents, cells: Cells) -> CellScan:
@@ -51,56 +50,58 @@ def scan_cells(events: LogEvents, cells: Cells) -> CellScan:
 
 
 def refuse_unreadable(events: LogEvents) -> None:
-    """What cannot be placed in time, has no name or is no number, with the rows that are so."""
+    """What cannot be placed in time, has no name or is not a number, with the rows that are so."""
     _refuse_nameless(events)
     _refuse_no_numbers(events)
     _refuse_timeless(events)
 
 
 def _refuse_nameless(events: LogEvents) -> None:
-    nameless, column = nw.col("who").is_null(), events.columns.stakeholder
+    nameless, column = nw.col("who").is_null(), events.options.stakeholder
     if _any(events, nameless):
+        condition = argument("where", f'"{column}" is not null')
         raise BadLog(
             f"{events.table.label} has no name in column {column!r} at "
             f"{events.rows_where(nameless, 'at')}: fill it in, or leave such rows out with "
-            f"--where '\"{column}\" is not null'."
+            f"{condition}."
         )
 
 
 def _refuse_no_numbers(events: LogEvents) -> None:
-    amount, column, label = nw.col("amount"), events.columns.amount, events.table.label
+    amount, column, label = nw.col("amount"), events.options.amount, events.table.label
     if events.text_amounts:
         unread = amount.is_null() & ~nw.col("amount_text").is_null()
         if _any(events, unread):
             raise BadLog(
-                f"column {column!r} of {label} holds what is no number at "
-                f"{events.rows_where(unread, 'amount_text')}: mend it, or leave such rows out "
-                "with --where."
+                f"column {column!r} of {label} holds what is not a number at "
+                f"{events.rows_where(unread, 'amount_text')}: fix it, or leave such rows out "
+                f"with {argument('where')}."
             )
     infinite = not_finite(amount)
     if _any(events, infinite):
         raise NotFinite(
             f"column {column!r} of {label} is infinite at {events.rows_where(infinite, 'amount')}: "
-            "mend it, or leave such rows out with --where."
+            f"fix it, or leave such rows out with {argument('where')}."
         )
 
 
 def _refuse_timeless(events: LogEvents) -> None:
-    timeless, columns = nw.col("at").is_null() & ~nw.col("amount").is_null(), events.columns
+    timeless, options = nw.col("at").is_null() & ~nw.col("amount").is_null(), events.options
     if not _any(events, timeless):
         return
     place = events.rows_where(timeless, "at_text" if events.text_times else "who")
-    mend = "say how dates are written: with --time-format, such as %d/%m/%Y"
+    how, given = "say how dates are written: ", options.time_format
+    fix = f"{how}with {argument('time_format')}, such as %d/%m/%Y"
     if not engine_of(events.frame).knows_formats:
-        mend = "leave such rows out with --where, or make a view in which it is a timestamp"
-    elif columns.time_format is not None:
-        mend = f"say how dates are written: with another --time-format than {columns.time_format}"
+        fix = f"leave such rows out with {argument('where')}, or make a view in which it is a "
+        fix += "timestamp"
+    elif given is not None:
+        fix = f"{how}with another {argument('time_format')} than {given}"
     elif formats := _formats_that_fit(events, timeless):
-        known = " or ".join(f"--time-format {shlex.quote(found)}" for found in formats)
-        mend = f"say how dates are written: {known}"
+        fix = how + " or ".join(argument("time_format", found) for found in formats)
     raise BadLog(
-        f"column {columns.time!r} of {events.table.label} holds what is no date or time at "
-        f"{place}: mend it, or {mend}."
+        f"column {options.time!r} of {events.table.label} holds what is not a date or time at "
+        f"{place}: fix it, or {fix}."
     )
 
 
@@ -128,8 +129,9 @@ def refuse_two_readings(events: LogEvents, cells: Cells) -> None:
         raise BadLog(
             f"{found['who'][0]!r} has two running totals at {moment_label(found['at'][0])} "
             f"({found['least'][0]:,g} and {found['amount'][0]:,g}; "
-            f"{pluralise(len(found['who']), 'such case')} in all): --cumulative needs one series a "
-            "stakeholder, so choose one with --where or add them up first."
+            f"{pluralise(len(found['who']), 'such case')} in all): {argument('cumulative')} needs "
+            f"one series per stakeholder, so choose one with {argument('where')} or add them up "
+            "first."
         )
 
 
@@ -139,11 +141,11 @@ def note_rows(
     """Empty and negative amounts and falling totals; with `search`, also what needs every row."""
     if empty:
         notes.add(
-            f"{pluralise(empty, 'row has', 'rows have')} an empty amount and are no events."
+            f"{pluralise(empty, 'row has', 'rows have')} an empty amount and are not events."
             if empty > 1
-            else "1 row has an empty amount and is no event."
+            else "1 row has an empty amount and is not an event."
         )
-    if negative and events.columns.cumulative:
+    if negative and events.options.cumulative:
         notes.add(
             f"A running total falls {pluralise(negative, 'time')}: taken as "
             f"{'a correction' if negative == 1 else 'corrections'} and applied."

@@ -11,15 +11,16 @@ engine, and can neither read a file nor change anything. It knows:
 from __future__ import annotations
 
 import datetime
-import difflib
 import re
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import narwhals as nw
 
+from evenhand._util.moments import parse_moment
+from evenhand._util.wording import nearest
 from evenhand.auditing.sources.engines.engine import as_it_is
-from evenhand.errors import BadCondition
+from evenhand.errors import BadCondition, argument
 
 TOKEN = re.compile(
     r"""\s*(?:
@@ -77,14 +78,14 @@ class Term(NamedTuple):
 def parse(
     text: str,
     schema: Mapping[str, Any],
-    what: str = "--where",
+    what: str = "where",
     known: Sequence[str] = (),
     moment: Callable[[datetime.datetime], nw.Expr] = as_it_is,
 ) -> nw.Expr:
     """The condition that `text` says, over the columns of a table.
 
-    `known` are all columns there are, where `schema` has only those that the text may mean;
-    `moment` says a moment in the words of the table's engine.
+    `what` is the argument that gives it; `known` are all columns there are, where `schema` has only
+    those that the text may mean; `moment` says a moment in the words of the table's engine.
     """
     return _Parser(text, schema, what, known or list(schema), moment).whole().value
 
@@ -242,10 +243,12 @@ class _Parser:
 
     def column(self, name: str) -> Term:
         if name not in self.schema:
-            near = difflib.get_close_matches(name, self.known, n=1)
-            hint = f"did you mean {near[0]!r}?" if near else f"there are {', '.join(self.known)}."
-            text = " Text goes in single quotes." if not near else ""
-            raise BadCondition(f"{self.what} names {name!r}, which is no column: {hint}{text}")
+            near = nearest(name, self.known)
+            hint = f"did you mean {near!r}?"
+            if near is None:
+                hint = f"there are {', '.join(self.known)}. Text goes in single quotes."
+            what = argument(self.what)
+            raise BadCondition(f"{what} names {name!r}, which is not a column: {hint}")
         return Term(nw.col(name), kind_of(self.schema[name]))
 
     def alike(self, left: Term, right: Term) -> tuple[Term, Term]:
@@ -261,11 +264,9 @@ class _Parser:
 
     def moment(self, text: str) -> Term:
         try:
-            value = datetime.datetime.fromisoformat(text)
+            value = parse_moment(text)
         except ValueError:
-            raise self.error(f"{text!r} is no date such as '2021-03-31'") from None
-        if value.tzinfo is not None:
-            value = value.astimezone(datetime.UTC).replace(tzinfo=None)
+            raise self.error(f"{text!r} is not a date such as '2021-03-31'") from None
         return Term(self.as_moment(value), "time")
 
     def need(self, term: Term, kind: str, where: str) -> Term:
@@ -289,7 +290,7 @@ class _Parser:
 
     def error(self, reason: str) -> BadCondition:
         return BadCondition(
-            f"{self.what} {self.text!r} cannot be read: {reason}. An example: "
+            f"{argument(self.what)} {self.text!r} cannot be read: {reason}. An example: "
             "region = 'North' and amount > 0."
         )
 

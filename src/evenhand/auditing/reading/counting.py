@@ -50,7 +50,7 @@ def count(events: LogEvents, notes: Notes, exact: bool, names: tuple[str, ...] =
             checks.refuse_unreadable(events)
         everyone = tuple(sorted({*seen.names, *names}))
         cells = held
-        if events.columns.cumulative:
+        if events.options.cumulative:
             checks.refuse_two_readings(events, cells)
             cells = _differences(cells, exact, events.plain_numbers)
         index = cells.select("who").unique().with_row_index("code", order_by="who")
@@ -66,7 +66,7 @@ def count(events: LogEvents, notes: Notes, exact: bool, names: tuple[str, ...] =
 
 
 def _cells(events: LogEvents, exact: bool) -> nw.LazyFrame[Any]:
-    return _readings(events) if events.columns.cumulative else _sums(events, exact)
+    return _readings(events) if events.options.cumulative else _sums(events, exact)
 
 
 def _sums(events: LogEvents, exact: bool) -> nw.LazyFrame[Any]:
@@ -131,7 +131,7 @@ class _Gathering:
 
     @property
     def empty(self) -> int:
-        """Rows that are no events."""
+        """Rows that are not events."""
         return self.rows - self.counted
 
     def take(self, found: Arrays) -> None:

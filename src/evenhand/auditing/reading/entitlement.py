@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
-import os
 from collections.abc import Mapping
 from typing import Any
 
@@ -15,25 +13,12 @@ from evenhand.auditing.notes import Notes
 from evenhand.auditing.reading.events import LogEvents
 from evenhand.auditing.reading.values import read_numbers
 from evenhand.auditing.sources.engines import fetch
-from evenhand.auditing.sources.open_source import LogTable, open_table
-from evenhand.errors import BadParameter, BadRoster, ZeroEntitlement
-
-
-def is_column(entitlement: Any, log: LogTable) -> bool:
-    """Whether --entitlement means a column of the log; otherwise it is a table of its own."""
-    if not isinstance(entitlement, str) or entitlement in log.columns:
-        return isinstance(entitlement, str)
-    if os.path.exists(entitlement):
-        return False
-    near = difflib.get_close_matches(entitlement, log.columns, n=1)
-    hint = f"did you mean the column {near[0]!r}?" if near else "check its name."
-    raise BadParameter(
-        f"--entitlement {entitlement!r} is neither a column of {log.label} nor a file: {hint}"
-    )
+from evenhand.auditing.sources.open_source import open_table
+from evenhand.errors import BadRoster, ZeroEntitlement, argument
 
 
 def of_column(events: LogEvents, notes: Notes) -> dict[str, float]:
-    """One number a stakeholder; where it changes over time, the latest."""
+    """One number per stakeholder; where it changes over time, the latest."""
     given = events.frame.filter(~nw.col("entitled").is_null())
     low, high = nw.col("entitled").min(), nw.col("entitled").max()
     found = fetch(given.group_by("who").agg(low=low, high=high, latest=nw.col("at").max()))
@@ -52,7 +37,7 @@ def of_column(events: LogEvents, notes: Notes) -> dict[str, float]:
     return values
 
 
-def of_table(source: Any, stakeholder: str, encoding: str) -> dict[str, float]:
+def of_table(source: Any, stakeholder: str, encoding: str = "utf-8") -> dict[str, float]:
     """From a table with a column of names and a column of numbers, or from a mapping."""
     if isinstance(source, Mapping):
         return {str(name): float(value) for name, value in source.items()}
@@ -81,12 +66,12 @@ def in_order(entitlements: Mapping[str, float], names: tuple[str, ...]) -> np.nd
             f"no entitlement is given for {join_names([repr(n) for n in missing], 3)}: add "
             f"{'it' if len(missing) == 1 else 'them'}, or leave "
             f"{'that stakeholder' if len(missing) == 1 else 'those stakeholders'} out with "
-            "--exclude."
+            f"{argument('exclude')}."
         )
     for name in names:
         if entitlements[name] <= 0:
             raise ZeroEntitlement(
                 f"the entitlement of {name!r} is {entitlements[name]:g}: it must be positive; "
-                "leave out whoever is entitled to nothing with --exclude."
+                f"leave out those who are entitled to nothing with {argument('exclude')}."
             )
     return np.array([entitlements[name] for name in names])

@@ -1,50 +1,28 @@
-"""From a table to events: which columns mean what, which rows count, and what is wrong with them.
+"""From a table to events, step by step: load the columns, read values, leave rows out, rename.
 
 Filters apply first; only the rows they leave are looked at. Everything is still a lazy frame.
 """
 
 from __future__ import annotations
 
-import difflib
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, NamedTuple
 
 import narwhals as nw
 import numpy as np
 
+from evenhand._util.moments import moment_label
+from evenhand._util.wording import nearest
+from evenhand.auditing.options import AuditOptions
 from evenhand.auditing.reading import conditions
-from evenhand.auditing.reading.moments import moment_label
+from evenhand.auditing.reading.columns import log_columns
 from evenhand.auditing.reading.values import in_utc, read_numbers, read_times
-from evenhand.auditing.sources import csv_files
-from evenhand.auditing.sources.engines import engine_of, fetch
+from evenhand.auditing.sources.engines import Frame, engine_of, fetch
 from evenhand.auditing.sources.open_source import ROW, SAME, LogTable
-from evenhand.errors import BadLog, BadParameter, MissingColumn
+from evenhand.errors import UnknownStakeholder
 
 SHOWN = 3  # rows that an error names, before it says how many more there are
-
-
-@dataclass(frozen=True)
-class Columns:
-    """Which column of a log means what. Without an amount every row counts 1."""
-
-    stakeholder: str
-    time: str
-    amount: str | None = None
-    group: str | None = None
-    entitlement: str | None = None
-    cumulative: bool = False  # the amounts are running totals
-    time_format: str | None = None  # such as %d/%m/%Y
-
-
-@dataclass(frozen=True)
-class Choice:
-    """Which rows count, and at which of them to look."""
-
-    where: str | None = None
-    when: str | None = None
-    only: tuple[str, ...] = ()
-    exclude: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, eq=False)
@@ -52,8 +30,8 @@ class LogEvents:
     """The rows that count, under names of our own: who, at, amount, and what else is known."""
 
     table: LogTable
-    columns: Columns
-    frame: nw.LazyFrame[Any]
+    options: AuditOptions
+    frame: Frame
     plain_numbers: bool
     text_times: bool
     text_amounts: bool
@@ -82,82 +60,112 @@ class LogEvents:
         return f"{many} {', '.join(rows)}{more}" + (f" ({what})" if what else "")
 
 
-def read_events(
-    table: LogTable, columns: Columns, choice: Choice = Choice(), on_roster: Sequence[str] = ()
-) -> LogEvents:
+def read_events(table: LogTable, options: AuditOptions, on_roster: Sequence[str] = ()) -> LogEvents:
     """The events of a table, with its columns checked and its filters applied."""
-    mapped = {
-        "--stakeholder": columns.stakeholder,
-        "--time": columns.time,
-        "--amount": columns.amount,
-        "--group": columns.group,
-        "--entitlement": columns.entitlement,
-    }
-    used = {option: name for option, name in mapped.items() if name is not None}
-    for option, name in used.items():
-        require_column(table, name, option)
-    if columns.cumulative and columns.amount is None:
-        raise BadParameter("--cumulative says that amounts are running totals: add --amount.")
-    asked = " ".join(text for text in (choice.where, choice.when) if text)
-    needed = [*used.values(), *conditions.columns_of(asked, list(table.columns))]
-    numbers = [name for name in (columns.amount, columns.entitlement) if name is not None]
-    loaded = table.load(needed, as_text=[columns.stakeholder, columns.time, *numbers])
-    times = read_times(loaded.frame, columns.time, columns.time_format)
-    frame, texts = times.frame, {"at_text": times.text}
-    for name in numbers:
-        typed = read_numbers(frame, name)
-        frame = typed.frame
-        if name == columns.amount:
-            texts["amount_text"] = typed.text
-    for name in set(needed) - set(used.values()):
-        frame = in_utc(frame, name)
-    schema, moment = frame.collect_schema(), engine_of(frame).moment
-    if choice.where is not None:
-        frame = frame.filter(
-            conditions.parse(choice.where, schema, "--where", table.columns, moment)
-        )
-    frame = frame.with_columns(nw.col(columns.stakeholder).cast(nw.String))
-    if choice.only or choice.exclude:
-        name = columns.stakeholder
-        known = fetch(loaded.frame.select(nw.col(name).cast(nw.String)).unique())[name]
-        everyone = [*map(str, known), *on_roster]
-        require_names(choice.only, everyone, "--only")
-        require_names(choice.exclude, everyone, "--exclude")
-        frame = _chosen(frame, name, choice)
-    parts: dict[str, nw.Expr] = {
-        "who": nw.col(columns.stakeholder),
-        "at": nw.col(columns.time),
-        "amount": nw.lit(1.0) if columns.amount is None else nw.col(columns.amount),
-    }
-    if columns.group is not None:
-        parts["group"] = nw.col(columns.group).cast(nw.String)
-    if columns.entitlement is not None:
-        parts["entitled"] = nw.col(columns.entitlement)
-    if choice.when is not None:
-        parts["mark"] = conditions.parse(choice.when, schema, "--when", table.columns, moment)
-    parts |= {name: nw.col(text) for name, text in texts.items() if text is not None}
-    parts |= {name: nw.col(name) for name in (ROW, SAME) if name in schema.names()}
+    columns = log_columns(table, options)
+    loaded = _load(table, options, columns)
+    _require_names(loaded, options, on_roster)
+    typed = _typed(loaded, options, columns)
     return LogEvents(
-        table,
-        columns,
-        frame.select(**{name: part.alias(name) for name, part in parts.items()}),
-        times.plain_numbers,
-        times.text is not None,
-        texts.get("amount_text") is not None,
+        table=table,
+        options=options,
+        frame=_renamed(_chosen(typed.frame, table, options), typed, table, options, columns),
+        plain_numbers=typed.plain_numbers,
+        text_times="at_text" in typed.texts,
+        text_amounts="amount_text" in typed.texts,
     )
 
 
-def require_column(table: LogTable, name: str, option: str) -> None:
-    """Refuse a column that is not there or there twice, and offer the nearest."""
-    csv_files.refuse_doubled(table.label, table.csv_paths, table.columns, name, option)
-    if name in table.columns:
+class _TypedColumns(NamedTuple):
+    """Times and numbers read in place, and the columns that keep their text, where it was text."""
+
+    frame: Frame
+    texts: Mapping[str, str]
+    plain_numbers: bool
+
+
+def _load(table: LogTable, options: AuditOptions, columns: Mapping[str, str]) -> Frame:
+    """The columns that are looked at, by their meaning or in a condition."""
+    asked = " ".join(text for text in (options.where, options.when) if text)
+    needed = [*columns.values(), *conditions.columns_of(asked, list(table.columns))]
+    as_text = [name for given, name in columns.items() if given != "group"]
+    return table.load(needed, as_text=as_text).frame
+
+
+def _typed(frame: Frame, options: AuditOptions, columns: Mapping[str, str]) -> _TypedColumns:
+    """Times and numbers in place of what stands for them."""
+    times = read_times(frame, options.time, options.time_format)
+    frame, texts = times.frame, {"at_text": times.text}
+    for given, text in (("amount", "amount_text"), ("entitlement", None)):
+        if given in columns:
+            typed = read_numbers(frame, columns[given])
+            frame = typed.frame
+            if text is not None:
+                texts[text] = typed.text
+    added = (ROW, SAME, *texts.values())
+    for name in frame.collect_schema().names():
+        if name not in columns.values() and name not in added:
+            frame = in_utc(frame, name)
+    kept = {name: text for name, text in texts.items() if text is not None}
+    return _TypedColumns(frame, kept, times.plain_numbers)
+
+
+def _require_names(frame: Frame, options: AuditOptions, on_roster: Sequence[str]) -> None:
+    """Refuse a name that nobody has: a typing mistake would change the answer without a word."""
+    chosen = {"only": options.only, "exclude": options.exclude}
+    if not any(chosen.values()):
         return
-    csv_files.refuse_lost_header(table.label, table.csv_paths, table.columns)
-    lower = {column.lower().strip(): column for column in table.columns}
-    near = difflib.get_close_matches(name.lower().strip(), lower, n=1, cutoff=0.5)
-    known = ", ".join(repr(column) for column in table.columns[:12])
-    hint = f"did you mean {lower[near[0]]!r}?" if near else f"it has {known}."
-    raise MissingColumn(f"{table.label} has no column {name!r} ({option}): {hint}")
+    name = options.stakeholder
+    known = fetch(frame.select(nw.col(name).cast(nw.String)).unique())[name]
+    everyone = {*map(str, known), *on_roster}
+    for given, names in chosen.items():
+        for who in names:
+            if who not in everyone:
+                raise UnknownStakeholder(
+                    who, nearest=nearest(who, sorted(everyone)), argument=given
+                )
+
+
+def _chosen(frame: Frame, table: LogTable, options: AuditOptions) -> Frame:
+    """The rows that count."""
+    if options.where is not None:
+        frame = frame.filter(_condition(options.where, "where", frame, table))
+    who = nw.col(options.stakeholder).cast(nw.String)
+    if options.only:
+        frame = frame.filter(who.is_in(list(options.only)))
+    if options.exclude:
+        frame = frame.filter(~who.is_in(list(options.exclude)))
+    return frame
+
+
+def _renamed(
+    frame: Frame,
+    typed: _TypedColumns,
+    table: LogTable,
+    options: AuditOptions,
+    columns: Mapping[str, str],
+) -> Frame:
+    """Only what is needed, under names of our own."""
+    parts: dict[str, nw.Expr] = {
+        "who": nw.col(options.stakeholder).cast(nw.String),
+        "at": nw.col(options.time),
+        "amount": nw.lit(1.0) if options.amount is None else nw.col(options.amount),
+    }
+    if "group" in columns:
+        parts["group"] = nw.col(columns["group"]).cast(nw.String)
+    if "entitlement" in columns:
+        parts["entitled"] = nw.col(columns["entitlement"])
+    if options.when is not None:
+        parts["mark"] = _condition(options.when, "when", frame, table)
+    parts |= {name: nw.col(text) for name, text in typed.texts.items()}
+    there = frame.collect_schema().names()
+    parts |= {name: nw.col(name) for name in (ROW, SAME) if name in there}
+    return frame.select(**{name: part.alias(name) for name, part in parts.items()})
+
+
+def _condition(text: str, given: str, frame: Frame, table: LogTable) -> nw.Expr:
+    schema, moment = frame.collect_schema(), engine_of(frame).moment
+    return conditions.parse(text, schema, given, table.columns, moment)
 
 
 def _plainly(value: Any) -> str:
@@ -165,21 +173,3 @@ def _plainly(value: Any) -> str:
     if isinstance(value, np.datetime64):
         return moment_label(value)
     return f"{value:g}" if isinstance(value, float) else repr(value)
-
-
-def _chosen(frame: nw.LazyFrame[Any], column: str, choice: Choice) -> nw.LazyFrame[Any]:
-    if choice.only:
-        frame = frame.filter(nw.col(column).is_in(list(choice.only)))
-    if choice.exclude:
-        frame = frame.filter(~nw.col(column).is_in(list(choice.exclude)))
-    return frame
-
-
-def require_names(wanted: Sequence[str], known: Sequence[str], option: str) -> None:
-    """Refuse a name that nobody has: a typing mistake would change the answer without a word."""
-    there = set(known)
-    for name in wanted:
-        if name not in there:
-            near = difflib.get_close_matches(name, known, n=1)
-            hint = f"did you mean {near[0]!r}?" if near else "check its spelling."
-            raise BadLog(f"{option} names {name!r}, who is not in the log: {hint}")

@@ -24,7 +24,7 @@ class History:
 
     Most stakeholders get nothing at most times, so only the cells that occur are kept, in order
     of time. A slot is a time point where the history is `exact`, and otherwise a day. Cells may lie
-    in a file (see `spool`), and so are looked at in parts.
+    in a file (see `growable_column`), and so are looked at in parts.
     """
 
     names: tuple[str, ...]
@@ -32,7 +32,7 @@ class History:
     slot: Int[np.ndarray, " cell"]
     who: Int[np.ndarray, " cell"]
     amount: Float[np.ndarray, " cell"]
-    marks: Bool[np.ndarray, " slot"] | None = None  # where --when holds
+    marks: Bool[np.ndarray, " slot"] | None = None  # where the condition `when` holds
     exact: bool = True
     rows: int = 0
     events: int = 0
@@ -65,7 +65,7 @@ class History:
         )
 
     def only_cells(self, kept: Callable[[slice], Bool[np.ndarray, " cell"]]) -> History:
-        """Without some of the cells; a time at which nothing is left is no time point."""
+        """Without some of the cells; times at which nothing is left are dropped."""
         slot, who, amount = Column(np.int64), Column(np.int64), Column(np.float64)
         left = np.zeros(len(self.slots), dtype=bool)
         for part in self.parts():

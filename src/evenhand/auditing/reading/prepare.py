@@ -2,39 +2,31 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+import datetime
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from evenhand._util.moments import parse_moment
+from evenhand._util.wording import pluralise
 from evenhand.auditing.notes import Notes
+from evenhand.auditing.options import AuditOptions
 from evenhand.auditing.reading import entitlement as entitling
 from evenhand.auditing.reading.counting import count
-from evenhand.auditing.reading.cutoff import cut_history, read_until
-from evenhand.auditing.reading.events import Choice, Columns, LogEvents, read_events
-from evenhand.auditing.reading.group_columns import read_groups
+from evenhand.auditing.reading.events import LogEvents, read_events
 from evenhand.auditing.reading.history import History
-from evenhand.auditing.reading.roster import Roster, apply_roster, read_roster
+from evenhand.auditing.reading.roster import Roster
+from evenhand.auditing.reading.roster_table import apply_roster, as_groups, read_groups, roster_of
 from evenhand.auditing.reading.suspicious_rows import note_aggregate, note_alike
 from evenhand.auditing.sources.open_source import LogTable
-from evenhand.errors import NotFinite
+from evenhand.errors import BadLog, BadParameter, NotFinite, argument
+from evenhand.fairness.groups import Groups
 
 if TYPE_CHECKING:
     from jaxtyping import Float
 
 LARGEST = 1e290  # that all amounts may add up to, so that sums of sums are still numbers
-
-
-@dataclass(frozen=True)
-class Wanted:
-    """What of a log is to be judged, as the options say it."""
-
-    columns: Columns
-    choice: Choice = Choice()
-    entitlement: Any = None  # a column of the log, or a table of its own
-    roster: Any = None
-    until: Any = None
-    encoding: str = "utf-8"
 
 
 @dataclass(frozen=True, eq=False)
@@ -44,59 +36,86 @@ class Prepared:
     history: History
     roster: Roster | None
     group_of: dict[str, str]
+    groups: Groups | None  # where groups are judged
     shares: Float[np.ndarray, " stakeholder"] | None  # what each is entitled to
     until: Any
 
 
-def prepare(source: LogTable, wanted: Wanted, exact: bool, notes: Notes) -> Prepared:
-    """Read, filter, count and check; what is odd but no error goes into the notes."""
-    columns, choice = wanted.columns, wanted.choice
-    in_log = wanted.entitlement is not None and entitling.is_column(wanted.entitlement, source)
-    if in_log:
-        columns = replace(columns, entitlement=wanted.entitlement)
-    roster = None
-    if wanted.roster is not None:
-        roster = read_roster(
-            wanted.roster, columns.stakeholder, columns.group, columns.time_format, wanted.encoding
-        ).chosen(choice)
+def prepare(table: LogTable, options: AuditOptions, exact: bool, notes: Notes) -> Prepared:
+    """Read, filter, count and check; what is odd but not an error goes into the notes."""
+    roster = roster_of(options)
     names = () if roster is None else roster.names
-    events = read_events(source, columns, choice, names)
+    events = read_events(table, options, names)
     history = count(events, notes, exact, names)
-    _refuse_too_large(history, source.label)
-    until = read_until(wanted.until, history.plain_numbers)
-    history = cut_history(history, until, notes)
+    _refuse_too_large(history, table.label)
+    until = _read_until(options.until, history.plain_numbers)
+    history = _cut(history, until, notes)
     if roster is not None:
         history = apply_roster(history, roster, notes)
     else:
         notes.add(
-            "No roster was given: whoever received nothing and is not in the log is not judged."
+            "No roster was given: those who received nothing and are not in the log are not judged."
         )
     note_aggregate(history, notes)
     note_alike(history, notes)
-    group_of = {}
-    if columns.group is not None:
+    group_of: dict[str, str] = {}
+    if options.group is not None:
         group_of = read_groups(events, {} if roster is None else roster.groups)
-    shares = _shares(events, wanted, history, in_log, notes)
-    return Prepared(history, roster, group_of, shares, until)
+    groups = as_groups(group_of, history.names) if options.by_group else None
+    return Prepared(history, roster, group_of, groups, _shares(events, history, notes), until)
 
 
 def _refuse_too_large(history: History, label: str) -> None:
     most = max(float(history.amount.max()), -float(history.amount.min()))
     if most * len(history.amount) > LARGEST:
         raise NotFinite(
-            f"the amounts of {label} are too large to add up (one is {most:g}): mend them, leave "
-            "such rows out with --where, or count in larger units, such as millions."
+            f"the amounts of {label} are too large to add up (one is {most:g}): fix them, leave "
+            f"such rows out with {argument('where')}, or count in larger units, such as millions."
         )
 
 
 def _shares(
-    events: LogEvents, wanted: Wanted, history: History, in_log: bool, notes: Notes
+    events: LogEvents, history: History, notes: Notes
 ) -> Float[np.ndarray, " stakeholder"] | None:
-    if wanted.entitlement is None:
+    options = events.options
+    if options.entitlement is None:
         return None
-    if in_log:
+    if events.has("entitled"):
         given = entitling.of_column(events, notes)
     else:
-        stakeholder = wanted.columns.stakeholder
-        given = entitling.of_table(wanted.entitlement, stakeholder, wanted.encoding)
+        given = entitling.of_table(options.entitlement, options.stakeholder, options.encoding)
     return entitling.in_order(given, history.names)
+
+
+def _read_until(value: Any, plain_numbers: bool) -> Any:
+    """The moment up to which the log is whole: of a day its last one, or a number."""
+    if value is None:
+        return None
+    what = f"{argument('until')} is {value!r}"
+    if plain_numbers:
+        try:
+            return float(value)
+        except (TypeError, ValueError):
+            raise BadParameter(
+                f"{what}, and the log's times are plain numbers: give a number."
+            ) from None
+    if isinstance(value, datetime.date | np.datetime64):
+        value = str(value)
+    try:
+        found = np.datetime64(parse_moment(str(value)), "us")
+    except ValueError:
+        raise BadParameter(f"{what}: it must be a date such as 2021-03-31.") from None
+    if found == found.astype("datetime64[D]"):
+        found += np.timedelta64(1, "D") - np.timedelta64(1, "us")
+    return found
+
+
+def _cut(history: History, until: Any, notes: Notes) -> History:
+    """The history up to and including `until`; what comes after is counted in a note."""
+    if until is None or not (history.slots > until).any():
+        return history
+    left, given = int((history.slots <= until).sum()), argument("until")
+    if not left:
+        raise BadLog(f"the log begins after {given}: nothing is left to judge.")
+    notes.add(f"{pluralise(len(history.slots) - left, 'time point')} after {given} were left out.")
+    return history.before(left)

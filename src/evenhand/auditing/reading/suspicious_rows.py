@@ -1,4 +1,4 @@
-"""A row that is no stakeholder: "United States" beside its states, or one name in two spellings."""
+"""Rows that are not stakeholders: "United States" beside its states, or a name spelt twice."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ import numpy as np
 from evenhand._util.wording import join_names
 from evenhand.auditing.notes import Notes
 from evenhand.auditing.reading.history import History
+from evenhand.errors import argument
 
 CLOSE = 0.02  # how near the sum of the others counts as equal to it
 # Real parts overlap and are reported apart, so a total that towers above the rest may be off by
@@ -16,7 +17,7 @@ FAR_APART = 20  # times
 
 
 def find_aggregate(history: History) -> str | None:
-    """Whoever received what all others received together, in all and halfway through."""
+    """The stakeholder with what all others have together, in all and halfway through."""
     size = len(history.names)
     if size < 3:
         return None
@@ -43,7 +44,8 @@ def note_aggregate(history: History, notes: Notes) -> None:
     if name is not None:
         notes.ask(
             f"Is {name!r} the sum of the others? Its amounts come to what theirs come to taken "
-            f"together. If it is no stakeholder of its own, leave it out: --exclude {name!r}."
+            "together. If it is not a stakeholder of its own, leave it out: "
+            f"{argument('exclude', [name])}."
         )
 
 
@@ -58,7 +60,7 @@ def note_alike(history: History, notes: Notes) -> None:
     if pairs:
         notes.ask(
             f"Are these the same? {join_names(pairs, 3)} differ only in capitals or spaces, and "
-            "are judged as different stakeholders. If they are one, mend the names in the log."
+            "are judged as different stakeholders. If they are one, fix the names in the log."
         )
 
 
@@ -68,5 +70,5 @@ def note_sizes(final: np.ndarray, notes: Notes) -> None:
     if len(positive) > 1 and positive.max() > FAR_APART * positive.min():
         notes.add(
             f"The largest status is {positive.max() / positive.min():,.0f} times the smallest. If "
-            "stakeholders differ in size or need, compare them with --entitlement."
+            f"stakeholders differ in size or need, compare them with {argument('entitlement')}."
         )

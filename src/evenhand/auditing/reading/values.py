@@ -34,7 +34,7 @@ def read_times(frame: Frame, column: str, time_format: str | None) -> Typed:
         return Typed(engine.in_utc(frame, column))
     if engine.typed and dtype.is_numeric() and time_format is None:
         number = nw.col(column).cast(nw.Float64)
-        known = nw.when(~number.is_nan()).then(number).alias(column)  # NaN is no moment
+        known = nw.when(~number.is_nan()).then(number).alias(column)  # NaN is not a moment
         return Typed(frame.with_columns(known), plain_numbers=True)
     kept = TEXT + column
     frame = frame.with_columns(nw.col(column).cast(nw.String).alias(kept))

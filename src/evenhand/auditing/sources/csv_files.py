@@ -11,7 +11,7 @@ import gzip
 from collections.abc import Iterator, Sequence
 from typing import IO, Any
 
-from evenhand.errors import BadFile, MissingColumn
+from evenhand.errors import BadFile, DoubledColumn, argument
 
 SEPARATORS = (",", ";", "\t", "|")
 HEADER_LINES = 20  # among the first of these is the header: a title or remarks may stand above it
@@ -19,7 +19,7 @@ LONGEST_LINE = 1 << 16
 
 
 def quoting(connection: Any, path: str) -> dict[str, str]:
-    """What to tell the engine of quotes: they are double ones, unless the file uses others.
+    """The quotes that the engine is to expect: double ones, unless the file uses others.
 
     Left to itself it takes a file without any in its first rows for one that knows none, and what
     is quoted further down would be another name than the same without quotes.
@@ -60,7 +60,7 @@ def refuse_misfits(label: str, paths: Sequence[str]) -> None:
                 if header > 1 and (len(fields) < header or any(extra)):
                     raise BadFile(
                         f"{label} cannot be read: line {line:,}{of_which} has "
-                        f"{_several(len(fields))} where the header has {header}: mend the line, "
+                        f"{_several(len(fields))} where the header has {header}: fix the line, "
                         "and put a field that holds the separator in double quotes."
                     )
         except _LoneQuote as error:
@@ -72,7 +72,7 @@ def refuse_misfits(label: str, paths: Sequence[str]) -> None:
 
 
 def refuse_doubled(
-    label: str, paths: Sequence[str], columns: Sequence[str], name: str, option: str
+    label: str, paths: Sequence[str], columns: Sequence[str], name: str, given: str
 ) -> None:
     """Refuse a column's name that a header has twice, of which the engine renames the second."""
     same = name.strip().lower()
@@ -83,9 +83,9 @@ def refuse_doubled(
             alike = [column for column in found if column.strip().lower() == same]
             if len(alike) > 1:
                 names = " and ".join(repr(column) for column in dict.fromkeys(alike))
-                raise MissingColumn(
-                    f"{label} has {len(alike)} columns called {names}, and {option} must name one: "
-                    "give each a name of its own in the header."
+                raise DoubledColumn(
+                    f"{label} has {len(alike)} columns called {names}, and {argument(given)} must "
+                    "name one: give each a name of its own in the header."
                 )
 
 
@@ -105,7 +105,7 @@ def _header_lines(path: str) -> list[list[str]]:
             if line >= HEADER_LINES:
                 break
     except _LoneQuote:
-        pass  # which is told where the rows are read
+        pass  # which is reported where the rows are read
     return found
 
 

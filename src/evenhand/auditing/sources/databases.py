@@ -6,7 +6,6 @@ state of the table.
 
 from __future__ import annotations
 
-import difflib
 import os
 import re
 import sqlite3
@@ -17,10 +16,18 @@ from urllib.parse import quote
 
 import narwhals as nw
 
+from evenhand._util.wording import nearest
 from evenhand.auditing.sources.addresses import Address, read_address
 from evenhand.auditing.sources.engines.duckdb import quoted
 from evenhand.auditing.sources.open_source import LogTable, connect
-from evenhand.errors import BadFile, BadLog, BadParameter, CannotConnect, MissingExtra
+from evenhand.errors import (
+    BadFile,
+    BadLog,
+    BadParameter,
+    CannotConnect,
+    MissingExtra,
+    argument,
+)
 
 # Tables, views, materialized views, foreign and partitioned tables of Postgres.
 TABLES = """
@@ -34,7 +41,7 @@ ORDER BY nspname, relname
 SIGNS = {"sqlite": (0, b"SQLite format 3\0"), "duckdb": (8, b"DUCK")}
 KINDS = {"sqlite": "an SQLite file", "duckdb": "a DuckDB file"}
 BEGINNING = 16  # bytes, in which all the signs stand
-PATIENCE = "10"  # seconds to wait for a server to answer, unless the address says otherwise
+PATIENCE = "10"  # seconds to wait for a server's answer; an address may say otherwise
 
 
 def open_database(text: str, table: str | None) -> LogTable:
@@ -104,7 +111,7 @@ def _find_in_postgres(connection: Any, address: Address, table: str | None) -> L
         connection.execute("SELECT 1")  # begins the one transaction in which everything is read
         listed = connection.execute(TABLES).fetchall()
         schema, name = _chosen(address, table, listed, backend.current_database)
-        # Ibis would take a schema's name apart at its dots and quotes; so it is told beforehand.
+        # Ibis would take a schema's name apart at its dots and quotes; so it is set beforehand.
         connection.execute("SELECT set_config('search_path', quote_ident(%s), false)", (schema,))
         return _as_table(backend.table(name), backend, name, address)
 
@@ -132,7 +139,7 @@ def _connect_to_postgres(address: Address) -> Any:
 
 
 def _why_not(address: Address, message: str) -> str:
-    """What to mend, from what the server or the network said."""
+    """What to fix, from what the server or the network said."""
     if "password" in message or "authentication" in message:
         return (
             f"{address} does not let us in: check the user and the password, which may stand in "
@@ -178,23 +185,25 @@ def _chosen(
     some = ", ".join(repr(name) for name in list(named)[:12])
     if table is None:
         offered = f": it has {some}" if named else ", of which it has none"
-        raise BadParameter(f"say with --table which table of {address} holds the log{offered}.")
+        raise BadParameter(
+            f"say with {argument('table')} which table of {address} holds the log{offered}."
+        )
     if table in named:
         return named[table]
     if table.count('"') % 2:
         raise BadParameter(
-            f"--table is {table!r}, in which a double quote is not closed: close it, or write it "
-            "twice inside a quoted name."
+            f"{argument('table')} is {table!r}, in which a double quote is not closed: close it, "
+            "or write it twice inside a quoted name."
         )
     parts = tuple(_unquoted(part) for part in re.findall(r'"(?:[^"]|"")*"|[^."]+', table))
     wanted = parts if len(parts) == 2 else (own, *parts)
     if wanted in listed:
         return wanted[0], wanted[1]
-    near = difflib.get_close_matches(table.lower(), {name.lower() for name in named}, n=1)
+    near = nearest(table, named)
     hint = f"it has {some}." if named else "it has no table that we may see."
-    if near:
-        hint = f"did you mean {next(n for n in named if n.lower() == near[0])!r}?"
-    raise BadLog(f"{address} has no table {table!r} (--table): {hint}")
+    if near is not None:
+        hint = f"did you mean {near!r}?"
+    raise BadLog(f"{address} has no table {table!r} ({argument('table')}): {hint}")
 
 
 def _unquoted(part: str) -> str:
@@ -202,7 +211,7 @@ def _unquoted(part: str) -> str:
 
 
 def _require_file(address: Address) -> None:
-    """A file of the kind that the address says, told by how such files begin."""
+    """A file of the kind that the address says, known by how such files begin."""
     if not os.path.isfile(address.database):
         raise BadFile(
             f"there is no file {address.database!r}: check the address; three slashes come before "
@@ -216,10 +225,10 @@ def _require_file(address: Address) -> None:
     kinds = [kind for kind, (where, sign) in SIGNS.items() if begins[where:].startswith(sign)]
     if address.scheme in kinds or (address.scheme == "sqlite" and not begins):
         return  # to SQLite, an empty file is a database without tables
-    mend = f"a log in a file of its own is named without {address.scheme}:///"
+    fix = f"a log in a file of its own is named without {address.scheme}:///"
     if kinds:
-        mend = f"its address begins with {kinds[0]}:///, as {kinds[0]}:///{address.database}"
-    raise BadFile(f"{address.database} is not {KINDS[address.scheme]}: {mend}.")
+        fix = f"its address begins with {kinds[0]}:///, as {kinds[0]}:///{address.database}"
+    raise BadFile(f"{address.database} is not {KINDS[address.scheme]}: {fix}.")
 
 
 def _ibis() -> Any:

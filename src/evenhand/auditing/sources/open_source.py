@@ -1,7 +1,7 @@
 """Logs from anywhere, behind one interface: a narwhals lazy frame.
 
 Files (CSV, Parquet, JSON lines, globs of them) and tables in memory (pandas, Polars, Arrow) go
-through a DuckDB of our own, unless another engine is asked for. A DuckDB relation, a Spark or an
+through a DuckDB of our own by default. A DuckDB relation, a Spark or an
 Ibis table, and a table of a database, stay in their own engine, which does the heavy work there.
 """
 
@@ -25,7 +25,7 @@ import narwhals as nw
 from evenhand.auditing.sources import csv_files
 from evenhand.auditing.sources.addresses import is_address, shown
 from evenhand.auditing.sources.engines.duckdb import DuckDB, quoted
-from evenhand.errors import BadFile, BadLog, BadParameter
+from evenhand.errors import BadFile, BadLog, BadParameter, argument
 
 if TYPE_CHECKING:
     import duckdb
@@ -50,7 +50,9 @@ class LogTable:
     connection: Any = None  # our own DuckDB, where it is one
     sources: tuple[str, ...] = ()  # the files as they were named
     close: Callable[[], None] = lambda: None  # when nothing is to be read of it any more
-    quoting: Mapping[str, str] = field(default_factory=dict)  # of CSV files, told to the engine
+    quoting: Mapping[str, str] = field(
+        default_factory=dict
+    )  # of CSV files, passed on to the engine
 
     def load(self, needed: Sequence[str], as_text: Sequence[str]) -> LogTable:
         """The columns needed; of a text file held in memory, with some left as the text they are.
@@ -91,8 +93,8 @@ def open_table(
 ) -> LogTable:
     """A table from a path or several, a glob, the address of a database, or any data frame.
 
-    `table` is the name of a table in a database; `engine` reads files: duckdb unless told, or
-    spark.
+    `table` is the name of a table in a database; `engine` reads files: duckdb, the default,
+    or spark.
     """
     if isinstance(source, LogTable):
         return source
@@ -107,21 +109,23 @@ def open_table(
         from evenhand.auditing.sources.databases import open_database
 
         if engine is not None:
-            raise BadParameter("--engine is for files: a database is its own engine.")
+            raise BadParameter(f"{argument('engine')} is for files: a database is its own engine.")
         return open_database(patterns[0], table)
     if table is not None:
         raise BadParameter(
-            f"--table names a table of a database, and {shown(patterns[0])} is none: its address "
-            "would begin with postgresql://, duckdb:/// or sqlite:///."
+            f"{argument('table')} names a table of a database, and {shown(patterns[0])} is not "
+            "one: its address would begin with postgresql://, duckdb:/// or sqlite:///."
         )
     if engine is not None and engine not in _READERS:
-        raise BadParameter(f"--engine is {engine!r}: it must be {' or '.join(_READERS)}.")
+        raise BadParameter(
+            f"{argument('engine')} is {engine!r}: it must be {' or '.join(_READERS)}."
+        )
     return _READERS[engine or "duckdb"](patterns, encoding)
 
 
 @contextlib.contextmanager
 def opened(source: Any, *how: Any) -> Iterator[LogTable]:
-    """The same for as long as it is needed; whoever opened a table closes it."""
+    """The same for as long as it is needed; a table that was opened here is closed here."""
     table = open_table(source, *how)
     try:
         yield table
@@ -189,7 +193,8 @@ def _in_utf_8(path: str, encoding: str) -> str:
             shutil.copyfileobj(source, target, 1 << 20)
     except LookupError:
         raise BadParameter(
-            f"--encoding {encoding!r} is not known: it is a name such as latin-1, cp1252 or utf-16."
+            f"{argument('encoding')} is {encoding!r}, which is not known: it is a name such as "
+            "latin-1, cp1252 or utf-16."
         ) from None
     except UnicodeError as error:
         raise BadFile(f"{path} is not written in {encoding}: {error}.") from None
@@ -238,7 +243,7 @@ def _asked(table: LogTable, read: Any) -> Any:
         if "utf-8" in text.lower() or "unicode" in text.lower():
             raise BadFile(
                 f"{table.label} is not UTF-8 text{_undecodable(table.paths)}: save it as UTF-8, or "
-                "say how it is written with --encoding, such as --encoding latin-1."
+                f"say how it is written, such as with {argument('encoding', 'latin-1')}."
             ) from None
         csv_files.refuse_misfits(table.label, table.csv_paths)
         reason = text.split("\n")[0].split("Error: ")[-1].rstrip(".")

@@ -1,4 +1,4 @@
-"""Files read by Spark: `evenhand audit --engine spark 'logs/*.parquet'`."""
+"""Files read by Spark, where that engine is asked for."""
 
 from __future__ import annotations
 
@@ -89,7 +89,7 @@ def _literal(path: str) -> str:
 
 
 def _session() -> Any:
-    """The session there is, or one as Spark's own settings say: on this machine unless told."""
+    """The session there is, or one as Spark's own settings say; on this machine by default."""
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # on versions of pandas, which we do not use here

@@ -9,7 +9,7 @@ import narwhals as nw
 import numpy as np
 
 from evenhand.auditing.sources.engines.engine import BLANKS, BLOCK_ROWS, ZONE, Arrays, Engine, Frame
-from evenhand.errors import BadParameter
+from evenhand.errors import BadParameter, argument
 
 
 class DuckDB(Engine):
@@ -93,8 +93,8 @@ def _formatted(frame: Frame, moment: str, into: str, time_format: str) -> Frame:
         return _added(frame, moment, into)
     except duckdb.InvalidInputException:
         raise BadParameter(
-            f"--time-format is {time_format!r}, which is no way to write a date: use codes such as "
-            "%d/%m/%Y or '%Y-%m-%d %H:%M'."
+            f"{argument('time_format')} is {time_format!r}, which is not a way to write a date: "
+            "use codes such as %d/%m/%Y or '%Y-%m-%d %H:%M'."
         ) from None
 
 

@@ -44,7 +44,7 @@ class Engine(ABC):
 
     typed = True  # whether a column's values are of the type that it is declared with
     has_nan = True  # whether a number may be NaN, apart from being empty
-    knows_formats = False  # whether --time-format can be told to it
+    knows_formats = False  # whether it can read dates in a format that is given
 
     @abstractmethod
     def fetch(self, frame: Frame) -> Arrays:

@@ -12,12 +12,12 @@ import sqlite3
 import weakref
 from abc import abstractmethod
 from collections.abc import Iterator, Sequence
-from datetime import UTC, datetime
 from typing import Any
 
 import narwhals as nw
 import numpy as np
 
+from evenhand._util.moments import parse_moment
 from evenhand.auditing.sources.engines.arrow import as_array, as_arrays
 from evenhand.auditing.sources.engines.engine import (
     BLOCK_ROWS,
@@ -28,7 +28,7 @@ from evenhand.auditing.sources.engines.engine import (
     Engine,
     Frame,
 )
-from evenhand.errors import BadLog, BadParameter, CannotConnect
+from evenhand.errors import BadLog, BadParameter, CannotConnect, argument
 
 # What the databases that we opened are called in messages: their addresses, without secrets.
 LABELS: weakref.WeakKeyDictionary[Any, str] = weakref.WeakKeyDictionary()
@@ -58,7 +58,8 @@ class Database(Engine):
     def moments(self, frame: Frame, column: str, into: str, time_format: str | None) -> Frame:
         if time_format is not None:
             raise BadParameter(
-                "--time-format is for files: in a database, make a view whose times are timestamps."
+                f"{argument('time_format')} is for files: in a database, make a view whose times "
+                "are timestamps."
             )
         import ibis
 
@@ -232,10 +233,7 @@ def read_moment(value: Any) -> str | None:
     text = str(value).strip()
     if value is None or not re.match(MOMENT, text):
         return None
-    moment = datetime.fromisoformat(text)
-    if moment.tzinfo is not None:
-        moment = moment.astimezone(UTC).replace(tzinfo=None)
-    return str(moment)
+    return str(parse_moment(text))
 
 
 def read_number(value: Any) -> float | None:

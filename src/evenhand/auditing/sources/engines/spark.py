@@ -24,7 +24,7 @@ from evenhand.auditing.sources.engines.engine import (
     Engine,
     Frame,
 )
-from evenhand.errors import BadLog, BadParameter, CannotConnect, MissingExtra
+from evenhand.errors import BadLog, BadParameter, CannotConnect, MissingExtra, argument
 
 PART_ROWS = 1 << 18  # rows of a part of a table that Spark hands over
 # How Spark says, in one way or another, that there was not enough memory.
@@ -80,8 +80,8 @@ class Spark(Engine):
 
         if time_format is not None:
             raise BadParameter(
-                "--time-format is not for Spark: make a table whose times are timestamps, or audit "
-                "the files without --engine spark."
+                f"{argument('time_format')} is not for Spark: make a table whose times are "
+                f"timestamps, or audit the files without {argument('engine', 'spark')}."
             )
         text = _text(column)
         zoned = functions.when(text.rlike(ZONE), _utc(text.try_cast("timestamp")))
@@ -171,7 +171,8 @@ def plainly() -> Iterator[None]:
         if any(sign in text for sign in NO_MEMORY):
             raise CannotConnect(
                 "Spark ran out of memory: give it more (spark.driver.memory, "
-                "spark.executor.memory), or ask a coarser question, such as --every month."
+                "spark.executor.memory), or ask a coarser question, such as "
+                f"{argument('every', 'month')}."
             ) from None
         if "No module named 'pyarrow'" in text:
             raise MissingExtra(

@@ -8,7 +8,7 @@ import numpy as np
 
 from evenhand._util.wording import format_number, pluralise
 from evenhand.auditing.answer.answer import Answer
-from evenhand.auditing.judging.ranking import Standing
+from evenhand.auditing.judging.ranking import Ranking
 from evenhand.auditing.judging.sensitivity import name_of as welfare_name
 from evenhand.report.html import plots
 from evenhand.report.html.element import Child, Markup, element, figure_of, joined, name_of, table
@@ -100,7 +100,7 @@ def _assessments(answer: Answer) -> Markup:
         _moment(
             over.times[k],
             None if over.welfare is None else float(over.welfare[k]),
-            over.standing(k),
+            over.ranking(k),
             over.names,
         )
         for k in _some(len(over.times))
@@ -129,11 +129,11 @@ def _some(count: int) -> list[int]:
 
 
 def _moment(
-    when: Child, welfare: float | None, standing: Standing, names: Sequence[str]
+    when: Child, welfare: float | None, ranking: Ranking, names: Sequence[str]
 ) -> tuple[Child, ...]:
     cells: list[Child] = [when, figure_of(welfare)]
-    for places in (standing.lowest, standing.highest):
-        far = figure_of(float(standing.deviation[places[0]]), True) if places else ""
+    for places in (ranking.lowest, ranking.highest):
+        far = figure_of(float(ranking.deviation[places[0]]), True) if places else ""
         cells += [tied_names([names[place] for place in places]), far]
     return tuple(cells)
 

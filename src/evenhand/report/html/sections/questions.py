@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from evenhand.auditing.compare_logs import LogComparison, Match
-from evenhand.auditing.judging.sensitivity import Reading, Row
+from evenhand.auditing.judging.sensitivity import QuestionRow, WelfareReading
 from evenhand.report.html.element import Child, Markup, element, figure_of, joined, name_of, table
 from evenhand.report.html.sections.stakeholders import tied_names
 
 EVEN = {True: "even", False: "uneven", None: ""}
 
 
-def question_table(rows: tuple[Row, ...]) -> Markup:
+def question_table(rows: tuple[QuestionRow, ...]) -> Markup:
     """One log: who is treated worst under each question, and the score by each welfare."""
     names = list(dict.fromkeys(reading.welfare for row in rows for reading in row.readings))
     caption = (
@@ -32,7 +32,7 @@ def question_table(rows: tuple[Row, ...]) -> Markup:
     return table(caption, ("question", "unequal", "treated worst", *names), body)
 
 
-def _reading(reading: Reading) -> Child:
+def _reading(reading: WelfareReading) -> Child:
     if reading.score is None:
         return "undefined"
     word = element("small", None, EVEN[reading.even])

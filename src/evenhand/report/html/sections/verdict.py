@@ -18,7 +18,7 @@ def verdict(found: Answer | LogComparison) -> Markup:
     several = len(answers) > 1
     asks = dict.fromkeys(ask for answer in answers for ask in answer.asks)
     lights = (
-        light(limit, answer, answer.label if several else None)
+        light(limit, answer.label if several else None)
         for answer in answers
         for limit in answer.limits
     )
@@ -41,12 +41,12 @@ def verdict(found: Answer | LogComparison) -> Markup:
     )
 
 
-def light(limit: Limit, answer: Answer, label: str | None) -> Markup:
+def light(limit: Limit, label: str | None) -> Markup:
     """Green, amber or red: only where a threshold was set, and never by colour alone."""
     colour, word, more = "green", "Met", ""
     if limit.breach is not None:
         colour, word = "red", "Breached"
-    elif _open(limit, answer):
+    elif limit.unfinished:
         colour, word = "amber", "Met so far"
         more = ", but the unfinished last period would breach it"
     elif abs(limit.limit - limit.found) < CLOSE * abs(limit.limit):
@@ -66,14 +66,6 @@ def light(limit: Limit, answer: Answer, label: str | None) -> Markup:
         more,
         ".",
     )
-
-
-def _open(limit: Limit, answer: Answer) -> bool:
-    """Whether the unfinished period, which is not scored, would breach the threshold."""
-    last = answer.over_time.unfinished
-    if last is None or limit.option != "--max-unfairness":
-        return False
-    return bool((last.unfairness < -limit.limit).any())
 
 
 def _tiles(answer: Answer) -> Markup:

@@ -1,0 +1,188 @@
+"""An answer put together from what was read and what was judged."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from evenhand._util.moments import moment_label
+from evenhand._util.wording import format_number, join_names
+from evenhand.auditing.answer.answer import (
+    SHOWN_CORRECTIONS,
+    Answer,
+    AnswerOverTime,
+    Limit,
+    Overall,
+    Unfinished,
+)
+from evenhand.auditing.answer.provenance import origin
+from evenhand.auditing.answer.stakeholder_answer import StakeholderAnswer
+from evenhand.auditing.answer.verdict_text import verdict
+from evenhand.auditing.judging.case import Case
+from evenhand.auditing.judging.judge import Judged
+from evenhand.auditing.judging.judgement import Judgement
+from evenhand.auditing.notes import Notes
+from evenhand.auditing.options import AuditOptions
+from evenhand.auditing.reading.history import History
+from evenhand.auditing.reading.prepare import Prepared
+from evenhand.auditing.reading.suspicious_rows import note_sizes
+from evenhand.auditing.sources.open_source import LogTable
+from evenhand.errors import argument
+
+
+def assemble(
+    log: Prepared,
+    case: Case,
+    judgement: Judgement,
+    table: LogTable,
+    options: AuditOptions,
+    notes: Notes,
+) -> Answer:
+    """The answer, with the last notes on what was judged."""
+    judged, rows = judgement.asked, judgement.questions
+    received, shares = case.history.totals(), log.shares
+    if case.groups is not None:
+        received = case.groups.totals(received)
+        shares = None if shares is None else case.groups.totals(shares)
+    people = _by_stakeholder(judged, case.names, received, shares, log.group_of)
+    if shares is None:
+        note_sizes(judged.final, notes)
+    _note_periods(judged, notes)
+    overall, over_time = _overall(case, judged), _over_time(case, judged)
+    return Answer(
+        label=table.label,
+        question=judged.question.name,
+        scheme=judgement.scheme,
+        overall=overall,
+        by_stakeholder=people,
+        over_time=over_time,
+        questions=rows,
+        notes=tuple(notes.sentences),
+        asks=tuple(notes.questions),
+        verdict=verdict(judged, people, rows[0]),
+        at_end=judged.final_ranking,
+        gaps=judged.timeline.gaps,
+        corrections=_corrections(case.history),
+        limits=limits(overall, over_time.unfinished, options),
+        origin=origin(table, case.history),
+    )
+
+
+def limits(
+    overall: Overall, unfinished: Unfinished | None, options: AuditOptions
+) -> tuple[Limit, ...]:
+    """The thresholds that were set, and whether each was kept."""
+    found = []
+    if options.max_unfairness is not None:
+        most, furthest = options.max_unfairness, max(-overall.worst_unfairness, 0.0)
+        words = (
+            f"somebody was {format_number(furthest)} below the mean at an assessment, "
+            f"more than {argument('max_unfairness')} {format_number(most)}"
+        )
+        is_open = unfinished is not None and bool((unfinished.unfairness < -most).any())
+        breach = words if furthest > most else None
+        found.append(Limit("max_unfairness", most, furthest, breach, is_open))
+    if options.min_score is not None:
+        score, least = overall.score, options.min_score
+        words = (
+            f"the score is {format_number(score)}, below {argument('min_score')} "
+            f"{format_number(least)}"
+        )
+        found.append(Limit("min_score", least, score, words if score < least else None))
+    return tuple(found)
+
+
+def _note_periods(judged: Judged, notes: Notes) -> None:
+    if judged.unfinished is not None:
+        notes.add(
+            f"The last period ({judged.unfinished}) is not finished: it is shown and not scored. "
+            f"If the log is whole up to a later date, say so with {argument('until')}."
+        )
+    if judged.timeline.gaps:
+        notes.add(f"Nothing happened in {join_names(judged.timeline.gaps)}: assessed all the same.")
+
+
+def _overall(case: Case, judged: Judged) -> Overall:
+    return Overall(
+        score=judged.score,
+        even_score=judged.scorers[0].even_score,
+        assessments=judged.totals.assessments,
+        unequal_assessments=judged.totals.unequal,
+        unfinished=judged.unfinished,
+        worst_unfairness=judged.totals.worst,
+        first=moment_label(case.history.slots[0]),
+        last=moment_label(case.history.slots[-1]),
+    )
+
+
+def _by_stakeholder(
+    judged: Judged,
+    names: tuple[str, ...],
+    received: np.ndarray | None,
+    entitlements: np.ndarray | None,
+    groups: dict[str, str],
+) -> tuple[StakeholderAnswer, ...]:
+    """The figures of each stakeholder, the worst treated over all first."""
+    totals = judged.totals
+    ranking = totals.ranking
+    rank_final, rank_overall = judged.final_ranking.ranks, ranking.ranks
+    behind, below = ranking.behind, judged.final_below
+    answers = []
+    for i in ranking.worst_first:
+        spell = int(totals.longest[i])
+        end = int(totals.longest_end[i])
+        answers.append(
+            StakeholderAnswer(
+                name=names[i],
+                group=groups.get(names[i]),
+                entitlement=None if entitlements is None else float(entitlements[i]),
+                received=None if received is None else float(received[i]),
+                final=float(judged.final[i]),
+                final_unfairness=float(judged.final_unfairness[i]),
+                overall_unfairness=float(totals.overall[i]),
+                share_below=float(totals.share_below[i]),
+                assessments=int(totals.judged[i]),
+                longest_spell=spell,
+                longest_spell_from=judged.label(end - spell + 1) if spell else None,
+                longest_spell_until=judged.label(end) if spell else None,
+                first_unfairness=float(totals.first[i]),
+                last_unfairness=float(totals.last[i]),
+                rank_final=int(rank_final[i]),
+                rank_overall=int(rank_overall[i]),
+                made_good=bool(behind[i] and not below[i]),
+                fell_behind=bool(below[i] and not behind[i]),
+            )
+        )
+    return tuple(answers)
+
+
+def _over_time(case: Case, judged: Judged) -> AnswerOverTime:
+    kept, unfinished = judged.kept, None
+    if judged.unfinished is not None:
+        unfinished = Unfinished(
+            judged.unfinished, judged.unfinished_welfare, judged.final_unfairness
+        )
+    return AnswerOverTime(
+        times=tuple(judged.label(int(k)) for k in kept),
+        welfare=None if judged.welfare is None else judged.welfare[kept],
+        unfairness=judged.unfairness,
+        names=case.names,
+        mean=judged.mean,
+        every=int(kept[1] - kept[0]) if len(kept) > 1 else 1,
+        unfinished=unfinished,
+    )
+
+
+def _corrections(history: History) -> tuple[tuple[str, str, float], ...]:
+    found: list[tuple[str, str, float]] = []
+    for part in history.parts():
+        for place in part.start + np.flatnonzero(history.amount[part] < 0):
+            found.append(
+                (
+                    moment_label(history.slots[history.slot[place]]),
+                    history.names[history.who[place]],
+                    float(history.amount[place]),
+                )
+            )
+            if len(found) == SHOWN_CORRECTIONS:
+                return tuple(found)
+    return tuple(found)

@@ -1,0 +1,185 @@
+"""The roster as a table says it, and how it fits the log; and the groups, which both may name."""
+
+from __future__ import annotations
+
+import datetime
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import narwhals as nw
+import numpy as np
+
+from evenhand._util.moments import as_numbers
+from evenhand._util.wording import join_names, pluralise
+from evenhand.auditing.notes import Notes
+from evenhand.auditing.options import AuditOptions
+from evenhand.auditing.reading.events import LogEvents
+from evenhand.auditing.reading.history import History
+from evenhand.auditing.reading.roster import Roster
+from evenhand.auditing.reading.values import read_times
+from evenhand.auditing.sources.engines import fetch
+from evenhand.auditing.sources.open_source import LogTable, open_table
+from evenhand.errors import BadRoster, GroupsDoNotFit, argument
+from evenhand.fairness.groups import Groups
+
+if TYPE_CHECKING:
+    from jaxtyping import Bool
+
+FROM, UNTIL = ("from", "start", "since"), ("until", "to", "end")
+
+
+def roster_of(options: AuditOptions) -> Roster | None:
+    """The roster of those who are to be judged, if one is given."""
+    if options.roster is None:
+        return None
+    roster = read_roster(
+        options.roster, options.stakeholder, options.group, options.time_format, options.encoding
+    )
+    return replace(roster, names=tuple(filter(options.chooses, roster.names)))
+
+
+def read_roster(
+    source: Any,
+    stakeholder: str,
+    group: str | None = None,
+    time_format: str | None = None,
+    encoding: str = "utf-8",
+) -> Roster:
+    """A roster from a file or a table: a column of names, and from and until if there are any.
+
+    From Python it may also be a plain list of names.
+    """
+    if isinstance(source, Roster):
+        return source
+    if isinstance(source, list | tuple) and all(isinstance(name, str) for name in source):
+        return _checked(Roster(tuple(source)), "the roster")
+    table = open_table(source, encoding)
+    column = stakeholder if stakeholder in table.columns else table.columns[0]
+    ends = [next((c for c in table.columns if c.lower() in words), None) for words in (FROM, UNTIL)]
+    dates = [name for name in ends if name is not None]
+    grouped = [group] if group is not None and group in table.columns else []
+    loaded = table.load([column, *dates, *grouped], as_text=[column, *dates, *grouped])
+    frame = loaded.frame.with_columns(nw.col(column).cast(nw.String))
+    texts = {}
+    for name in dates:
+        typed = read_times(frame, name, time_format)
+        frame, texts[name] = typed.frame, typed.text
+    found = fetch(frame)
+    for name, text in texts.items():
+        _refuse_unread(table, name, found[name], found[text] if text else None)
+    known = [
+        {
+            str(who): moment
+            for who, moment in zip(found[column], found[name], strict=True)
+            if moment == moment and moment is not None
+        }
+        if name is not None
+        else {}
+        for name in ends
+    ]
+    groups = {
+        str(who): str(part)
+        for name in grouped
+        for who, part in zip(found[column], found[name], strict=True)
+        if part is not None
+    }
+    names = tuple(str(name) for name in found[column] if name is not None)
+    return _checked(Roster(names, known[0], _whole_days(known[1]), groups), table.label)
+
+
+def _whole_days(last: dict[str, Any]) -> dict[str, Any]:
+    """Those who are there until a day are there until that day ends."""
+    day = np.timedelta64(datetime.timedelta(days=1)) - np.timedelta64(1, "us")
+    return {
+        who: moment + day
+        if isinstance(moment, np.datetime64) and moment == moment.astype("datetime64[D]")
+        else moment
+        for who, moment in last.items()
+    }
+
+
+def _checked(roster: Roster, label: str) -> Roster:
+    names = roster.names
+    if not names:
+        raise BadRoster(f"{label} names nobody: put a name in each row.")
+    if len(set(names)) != len(names):
+        twice = next(name for name in names if names.count(name) > 1)
+        raise BadRoster(f"{label} names {twice!r} twice: one row each.")
+    for name in roster.first.keys() & roster.last.keys():
+        if roster.first[name] > roster.last[name]:
+            raise BadRoster(f"{label} lets {name!r} leave before coming: fix from and until.")
+    return roster
+
+
+def _refuse_unread(
+    table: LogTable, name: str, values: np.ndarray, texts: np.ndarray | None
+) -> None:
+    if texts is None:
+        return
+    for row, (value, text) in enumerate(zip(values, texts, strict=True), 1):
+        if text is not None and value != value:
+            raise BadRoster(
+                f"column {name!r} of {table.label} holds {text!r} at row {row}, which is not a "
+                "date: write it as 2021-03-31."
+            )
+
+
+def apply_roster(history: History, roster: Roster, notes: Notes) -> History:
+    """Refuse events of people who are not on the roster; leave out those outside their stay."""
+    strangers = sorted(set(history.names) - set(roster.names))
+    if strangers:
+        raise BadRoster(
+            f"{pluralise(len(strangers), 'stakeholder is', 'stakeholders are')} in the log and not "
+            f"on the roster ({join_names([repr(name) for name in strangers], 3)}): add them to it, "
+            f"or leave them out with {argument('exclude')}."
+        )
+    if not roster.dated:
+        return history
+    first, last = roster.bounds(history.names, history.plain_numbers)
+    moments = as_numbers(history.slots)
+    outside, lost = 0, 0.0
+
+    def inside(part: slice) -> Bool[np.ndarray, " cell"]:
+        nonlocal outside, lost
+        at, who = moments[history.slot[part]], history.who[part]
+        here = (at >= first[who]) & (at <= last[who])
+        outside += int((~here).sum())
+        lost += float(history.amount[part][~here].sum())
+        return here
+
+    left = history.only_cells(inside)
+    if outside:
+        notes.add(
+            f"At {pluralise(outside, 'time')} a stakeholder received something before coming or "
+            f"after leaving, by the roster's dates: {lost:,g} in all, not counted."
+        )
+    return left
+
+
+def read_groups(events: LogEvents, known: Mapping[str, str]) -> dict[str, str]:
+    """The group of each stakeholder; a stakeholder in two groups is an error."""
+    column = nw.col("group")
+    given = events.frame.filter(~column.is_null())
+    found = fetch(given.group_by("who").agg(low=column.min(), high=column.max()).sort("who"))
+    for who, low, high in zip(found["who"], found["low"], found["high"], strict=True):
+        if low != high:
+            raise GroupsDoNotFit(
+                f"{str(who)!r} is in two groups ({str(low)!r} and {str(high)!r}): one group each, "
+                f"so make the group part of the name or choose with {argument('where')}."
+            )
+    return dict(known) | dict(zip(map(str, found["who"]), map(str, found["low"]), strict=True))
+
+
+def as_groups(group_of: Mapping[str, str], names: tuple[str, ...]) -> Groups:
+    """The groups, in alphabetical order, as indices into the names."""
+    missing = [name for name in names if name not in group_of]
+    if missing:
+        raise GroupsDoNotFit(
+            f"no group is known for {join_names([repr(name) for name in missing], 3)}: fill in the "
+            f"column, in the log or on the roster, or leave them out with {argument('exclude')}."
+        )
+    members: dict[str, list[int]] = {name: [] for name in sorted(set(group_of.values()))}
+    for place, name in enumerate(names):
+        members[group_of[name]].append(place)
+    return Groups.of({name: part for name, part in members.items() if part})

@@ -1,0 +1,169 @@
+"""The options of an audit: written once, validated when built, and named as their reader does."""
+
+from __future__ import annotations
+
+import inspect
+from dataclasses import fields, replace
+
+import pandas as pd
+import pytest
+from typer.testing import CliRunner
+
+from evenhand import FairnessScheme, Final, GiniWelfare, Rawls, TimepointFirst
+from evenhand.auditing import AuditOptions, audit, compare
+from evenhand.auditing.options import SchemeOptions
+from evenhand.cli.app import app
+from evenhand.errors import BadParameter, MissingColumn, UnknownStakeholder
+from logs import FIRST_A_THEN_B, MAPPED, OPTIONS, SIDE_BY_SIDE, write
+
+LOG = pd.DataFrame(FIRST_A_THEN_B, columns=["date", "country", "doses"])
+NAMES = [spec.name for spec in fields(AuditOptions)]
+
+
+def from_the_shell(tmp_path, *arguments):
+    """The sentence that the command line would print."""
+    log = write(tmp_path / "log.csv", FIRST_A_THEN_B)
+    return str(CliRunner().invoke(app, ["audit", log, *OPTIONS, *arguments]).exception)
+
+
+def test_users_see_every_option_in_the_signature_and_in_the_docstring():
+    for function, logs in ((audit, ["log"]), (compare, ["first", "second"])):
+        parameters = inspect.signature(function).parameters
+        assert list(parameters) == logs + NAMES
+        assert all(parameters[name].kind is inspect.Parameter.KEYWORD_ONLY for name in NAMES)
+        assert function.__name__ in ("audit", "compare")
+    for name in NAMES:
+        assert f"\n        {name}: " in audit.__doc__
+    with pytest.raises(TypeError, match="fortnightly"):
+        audit(LOG, **MAPPED, fortnightly=True)
+
+
+def test_the_command_line_has_every_option(tmp_path):
+    words = CliRunner().invoke(app, ["audit", "--help"], env={"COLUMNS": "200"}).output
+    for name in NAMES:
+        assert f"--{name.replace('_', '-')}" in words
+
+
+@pytest.mark.parametrize(
+    ("options", "arguments", "python", "shell"),
+    [
+        (
+            {"every": "day", "at_end": True},
+            ("--every", "day", "--at-end"),
+            "`every` and `at_end` ask different questions",
+            "--every and --at-end ask different questions",
+        ),
+        (
+            {"every": "fortnight"},
+            ("--every", "fortnight"),
+            "`every` is 'fortnight': it must be day",
+            "--every is 'fortnight': it must be day",
+        ),
+        (
+            {"by": "group"},
+            ("--by", "group"),
+            "`by='group'` needs to know the groups: say with `group`",
+            "--by group needs to know the groups: say with --group",
+        ),
+        (
+            {"welfare": "alpha_fair"},
+            ("--welfare", "alpha_fair"),
+            "give it as `scheme`",
+            "give it as --scheme",
+        ),
+        (
+            {"max_unfairness": float("nan")},
+            ("--max-unfairness", "nan"),
+            "`max_unfairness` is nan",
+            "--max-unfairness is nan",
+        ),
+        ({"until": "soon"}, ("--until", "soon"), "`until` is 'soon'", "--until is 'soon'"),
+        (
+            {"entitlement": "dose"},
+            ("--entitlement", "dose"),
+            "`entitlement` is 'dose', which is neither a column",
+            "--entitlement is 'dose', which is neither a column",
+        ),
+        (
+            {"exclude": ["C"]},
+            ("--exclude", "C"),
+            "`exclude` names 'C', who is not in the log",
+            "--exclude names 'C', who is not in the log",
+        ),
+        (
+            {"where": "dose ="},
+            ("--where", "dose ="),
+            "`where` names 'dose'",
+            "--where names 'dose'",
+        ),
+    ],
+)
+def test_python_names_arguments_and_the_shell_names_options(
+    tmp_path, options, arguments, python, shell
+):
+    with pytest.raises(ValueError) as caught:  # noqa: PT011
+        audit(LOG, **MAPPED, **options)
+    assert python in str(caught.value)
+    assert "--" not in str(caught.value)
+    found = from_the_shell(tmp_path, *arguments)
+    assert shell in found
+    assert "`" not in found
+    with pytest.raises(ValueError) as again:  # noqa: PT011
+        audit(LOG, **MAPPED, **options)
+    assert str(again.value) == str(caught.value)  # the shell's way to speak ends with its command
+
+
+def test_notes_limits_and_breaches_speak_the_same_way(tmp_path):
+    rows = [*FIRST_A_THEN_B, ("2021-05-03", "A", 1)]
+    log = pd.DataFrame(rows, columns=["date", "country", "doses"])
+    answer = audit(log, **MAPPED, every="month", max_unfairness=10, welfare="rawls")
+    assert any(note.endswith("say so with `until`.") for note in answer.notes)
+    assert answer.breaches[0].endswith("more than `max_unfairness` 10")
+    assert answer.to_json()["limits"][0]["option"] == "max_unfairness"
+    path = write(tmp_path / "log.csv", rows)
+    asked = ("--every", "month", "--max-unfairness", "10", "--welfare", "rawls")
+    words = CliRunner().invoke(app, ["audit", path, *OPTIONS, *asked, "--json"]).output
+    assert "say so with --until." in words
+    assert "more than --max-unfairness 10" in words
+    assert '"option": "--max-unfairness"' in words
+
+
+def test_errors_carry_what_they_are_about():
+    with pytest.raises(MissingColumn) as caught:
+        audit(LOG, stakeholder="contry", time="date")
+    error = caught.value
+    assert (error.columns, error.nearest, error.argument) == (("contry",), "country", "stakeholder")
+    with pytest.raises(UnknownStakeholder) as unknown:
+        audit(LOG, **MAPPED, only=["a"])
+    assert (unknown.value.name, unknown.value.nearest) == ("a", "A")
+
+
+def test_options_are_validated_when_built_and_replaced():
+    options = AuditOptions(**MAPPED, by="region")
+    assert (options.group, options.by_group) == ("region", True)
+    with pytest.raises(BadParameter, match="ask different questions"):
+        replace(options, every="day", when="doses > 1")
+    with pytest.raises(BadParameter, match="`cumulative` says that amounts"):
+        AuditOptions(stakeholder="a", time="b", cumulative=True)
+    with pytest.raises(ValueError, match="did you mean 'rawls'"):
+        SchemeOptions(welfare="rals")
+    own = FairnessScheme(aggregation=TimepointFirst(Rawls()), filter=Final())
+    with pytest.raises(BadParameter, match="`welfare` is already said"):
+        SchemeOptions(scheme=own, welfare=GiniWelfare())
+    with pytest.raises(BadParameter, match="`every` and the scheme's filter"):
+        SchemeOptions(scheme=own, every="day")
+
+
+def test_a_scheme_file_is_read_once(tmp_path):
+    path = tmp_path / "scheme.toml"
+    path.write_text('welfare = "rawls"\n')
+    options = AuditOptions(**MAPPED, scheme=path)
+    path.unlink()
+    assert replace(options, every="day").schemes(options.status(), Final())[0].welfare == Rawls()
+
+
+def test_two_logs_may_be_tables_of_two_names():
+    options = AuditOptions(**MAPPED, table=["one", None])
+    assert (options.for_log(0).table, options.for_log(1).table) == ("one", None)
+    side = pd.DataFrame(SIDE_BY_SIDE, columns=["date", "country", "doses"])
+    assert compare(LOG, side, **MAPPED, welfare="parity").questions[0].fairer is not None
