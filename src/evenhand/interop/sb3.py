@@ -73,7 +73,8 @@ class CounterfactualReplayBuffer(ReplayBuffer):
         if not isinstance(self.observation_space, spaces.Box) or len(self.obs_shape) != 1:
             raise CannotCarry(
                 "imagined memories take the place of the real one at the end of a flat "
-                "observation, and this one is not flat: wrap the environment with join=FlatObservation()."
+                "observation, and this one is not flat: wrap the environment with "
+                "join=FlatObservation()."
             )
         problem.require_memory_pays()
         self.fairness, self.proposal, self.imagined = fairness, proposal, int(imagined)
