@@ -27,7 +27,7 @@ from evenhand.learn.proposals import (
     Visited,
 )
 from evenhand.learn.schedules import Constant
-from evenhand.learn.tabular.algorithm_1 import Algorithm1
+from evenhand.learn.tabular.algorithm_1 import Algorithm1, train_all
 from evenhand.learn.tabular.q_learning import Tabular
 from evenhand.learn.tabular.tabular_model import build_tabular_model, imagined_rows
 from evenhand.memory.memory import Clock, Full, LastWinner, Min, Product, Reset
@@ -181,6 +181,35 @@ def test_a_proposal_of_ones_own_works_on_tables_and_networks():
     nested = Problem(SHOP, SCHEME, Product((Full(), Full())))
     with pytest.raises(BadParameter, match="one number per stakeholder"):
         Above(2).near(nested.memory.init(2))
+
+
+@dataclass
+class Changing(Proposal):
+    """A proposal that is not frozen, so that it has no hash."""
+
+    def describe(self):
+        return "something else each time"
+
+
+def test_what_cannot_be_hashed_is_refused_when_the_agent_is_made():
+    problem = Problem(SHOP, SCHEME)
+    with pytest.raises(BadParameter, match=r"proposal \(Changing\) cannot be hashed"):
+        Tabular(problem, Changing())
+    with pytest.raises(BadParameter, match=r"proposal \(Changing\) cannot be hashed"):
+        DQN(problem=problem, proposal=Changing(), encoder=Raw(), network=MLP((4,)))
+
+
+def test_equal_agents_share_what_was_compiled():
+    def trained(seed):
+        agent = Tabular(Problem(SHOP, SHOP.nash_scheme()), OneMore(), discount=0.875)
+        learners = jax.vmap(agent.start)(jax.random.split(jax.random.key(seed), 2))
+        return agent, agent.train_steps(learners, 7)
+
+    first, _ = trained(0)
+    compiled = train_all._cache_size()
+    second, _ = trained(1)
+    assert (first == second, hash(first) == hash(second)) == (True, True)
+    assert train_all._cache_size() == compiled
 
 
 def test_mistakes_are_named():

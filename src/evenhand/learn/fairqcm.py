@@ -19,7 +19,7 @@ from evenhand.learn.deep.networks import Network
 from evenhand.learn.deep.targets import PolyakUpdate
 from evenhand.learn.policies.greedy_policy import Greedy
 from evenhand.learn.proposals import Above, Proposal
-from evenhand.learn.seeds import seed_keys
+from evenhand.learn.seeds import seed_keys, start_learners
 from evenhand.learn.tabular.greedy_table import GreedyTable
 from evenhand.learn.tabular.q_learning import Tabular
 from evenhand.problem.problem import AugmentedState, Problem
@@ -123,7 +123,7 @@ class FairQCM:
         seeds = (seed,) if isinstance(seed, int) else tuple(seed)
         if not seeds or len(set(seeds)) < len(seeds) or min(seeds) < 0:
             raise BadParameter(f"seed is {seed!r}: give a number from 0, or several, none twice.")
-        learners = jax.jit(jax.vmap(self.agent.start))(seed_keys(seeds))
+        learners = start_learners(self.agent, seed_keys(seeds))
         return Learned(self.agent, seeds, 0, learners).train(steps)
 
 

@@ -22,7 +22,7 @@ from evenhand import __version__
 from evenhand._util.tensor_files import named_leaves, read_tensors, with_leaves, write_tensors
 from evenhand.errors import BadFile
 from evenhand.experiments.running.run_spec import RunSpec, spec_in
-from evenhand.learn.seeds import seed_keys
+from evenhand.learn.seeds import seed_keys, start_learners
 
 if TYPE_CHECKING:
     from jaxtyping import Float, PRNGKeyArray
@@ -140,7 +140,7 @@ def _with_row(rows: np.ndarray | None, row: Any) -> np.ndarray:
 def _begin(learner: Agent, spec: RunSpec) -> Run:
     keys = seed_keys(spec.seeds)
     none = {"score": np.zeros((0, len(spec.seeds)))}
-    return Run(spec, jax.jit(jax.vmap(learner.start))(keys), none)
+    return Run(spec, start_learners(learner, keys), none)
 
 
 def save_run(run: Run, path: str | os.PathLike[str]) -> None:

@@ -18,6 +18,7 @@ import optax  # type: ignore[import-untyped]
 
 from evenhand.errors import BadParameter
 from evenhand.fairness.trace import Step
+from evenhand.learn.agent_parts import require_hashable
 from evenhand.learn.deep.encoders import Encoder, Layout
 from evenhand.learn.deep.networks import Network
 from evenhand.learn.deep.replay import Replay
@@ -111,6 +112,7 @@ class DeepAgent(ABC):
     acts_with_target: bool = True
 
     def __post_init__(self) -> None:
+        require_hashable(self)
         if not 0.0 <= self.discount <= 1.0:
             raise BadParameter(f"discount is {self.discount}: it must lie in [0, 1].")
         if not self.learning_rate > 0.0:

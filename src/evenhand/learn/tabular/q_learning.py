@@ -11,6 +11,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from evenhand.errors import BadParameter
+from evenhand.learn.agent_parts import require_hashable
 from evenhand.learn.proposals import NoProposal, Proposal
 from evenhand.learn.schedules import Constant, Exploration, Rate
 from evenhand.learn.shaping import require_shaping
@@ -60,6 +61,7 @@ class Tabular:
     horizon: int | None = None
 
     def __post_init__(self) -> None:
+        require_hashable(self)
         if not 0.0 < self.discount <= 1.0:
             raise BadParameter(f"discount is {self.discount}: it must lie in (0, 1].")
         if self.shaping:
