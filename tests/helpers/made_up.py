@@ -6,7 +6,7 @@ import numpy as np
 
 from evenhand.envs import Doughnuts, Lending
 from evenhand.envs.names import ENVIRONMENTS
-from evenhand.experiments.running.compare_methods import MethodComparison, MethodResult
+from evenhand.experiments.running.compare_methods import Comparison, MethodResult
 from evenhand.experiments.running.reference_scores import Yardstick
 from evenhand.fairness.scheme_file import to_table
 
@@ -35,7 +35,7 @@ def comparison(methods, environment=None, optimum=100.0):
         "steps": 1000 * CHECKPOINTS,
         "deep": True,
     }
-    return MethodComparison(settings, Yardstick(optimum, 0.0), {one.method: one for one in methods})
+    return Comparison(settings, Yardstick(optimum, 0.0), {one.method: one for one in methods})
 
 
 def all_figures():
