@@ -1,4 +1,4 @@
-"""How the site is built: Markdown pages, the commands and public names from the code itself."""
+"""Settings of the site: Markdown pages; commands and public names come from the code."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ smartquotes = False  # quotes in expressions are part of them
 suppress_warnings = ["ref.python"]
 
 autodoc_member_order = "bysource"
-autodoc_inherit_docstrings = False  # what a base class says is said there
+autodoc_inherit_docstrings = False  # a base class documents its own methods
 toc_object_entries_show_parents = "hide"
 autodoc_class_signature = "mixed"
 autodoc_typehints = "signature"
@@ -54,7 +54,7 @@ pygments_dark_style = "monokai"
 
 
 def setup(app: Any) -> None:
-    # Commands stand without a prompt, so that a block can be copied whole.
+    # Commands have no prompt, so that a block can be copied as a whole.
     app.add_lexer("console", BashLexer)
     app.add_lexer("csv", TextLexer)
     app.add_lexer("jsonl", JsonLexer)

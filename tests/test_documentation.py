@@ -1,4 +1,4 @@
-"""What the documents say can be done is there to be done."""
+"""The commands, options, links and names in the documents exist."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from pages import PAGES
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda p: p.name)
 def test_every_command_and_option_in_a_sentence_exists(page):
-    """Blocks of commands are run or read whole: see `test_blocks`."""
+    """Blocks of commands are run or parsed: see `test_documentation_blocks`."""
     for command in re.findall(r"`(evenhand [^`]+)`", page.read_text()):
         _, verb, *words = command.split()
         if verb.startswith("--"):  # such as `evenhand --version`

@@ -1,4 +1,4 @@
-"""Every code block and command of README and docs/ is run, or at least read by the command line."""
+"""Every code block and command of README and docs/ is run, or at least parsed."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ import pages
 
 @pytest.fixture
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """An empty folder to work in, but for the files that pages may take for granted."""
+    """A folder with nothing but the files that pages may use without making them."""
     import duckdb
 
     for name, text in pages.GIVEN.items():

@@ -50,6 +50,7 @@ AUDITING = [
 ]
 # An answer asks for its picture when a notebook draws it.
 ASKS_UPWARDS = {(("auditing", "answer", "answer"), ("report", "html", "notebook", "notebook"))}
+MODULE_OF = {name: module for module, names in evenhand._HOME.items() for name in names}
 FLOOR_OF = {name: number for number, names in enumerate(FLOORS) for name in names}
 
 
@@ -62,7 +63,7 @@ def imports(path: Path) -> set[tuple[str, ...]]:
     found = set()
     for node in ast.walk(ast.parse(path.read_text())):
         if isinstance(node, ast.ImportFrom) and node.module == "evenhand":
-            found |= {evenhand._MODULE_OF.get(alias.name, alias.name) for alias in node.names}
+            found |= {MODULE_OF.get(alias.name, alias.name) for alias in node.names}
         elif isinstance(node, ast.ImportFrom) and (node.module or "").startswith("evenhand."):
             module = node.module.removeprefix("evenhand.")
             found |= {f"{module}.{alias.name}" for alias in node.names}
@@ -118,7 +119,7 @@ def test_public_names_are_those_the_static_imports_say():
         if isinstance(node, ast.ImportFrom)
         for alias in node.names
     }
-    assert static == evenhand._MODULE_OF
+    assert static == MODULE_OF
     for name in evenhand.__all__:
         assert getattr(evenhand, name) is not None
         assert name in dir(evenhand)

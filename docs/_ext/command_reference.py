@@ -1,4 +1,4 @@
-"""The command reference, made of the commands: docs/commands.md is filled when it is read."""
+"""The command reference, generated from the commands when docs/commands.md is read."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def _reference() -> Iterator[str]:
 def _table(what: str, parameters: list[Any]) -> Iterator[str]:
     if not parameters:
         return
-    yield f"\n| {what} | what it says |\n|---|---|"
+    yield f"\n| {what} | meaning |\n|---|---|"
     for one in parameters:
         yield f"| {_name(one)} | {_plain(one.help or '')}{_default(one)} |"
     yield ""
@@ -61,7 +61,7 @@ def _name(one: Any) -> str:
 
 
 def _value(kind: Any) -> str:
-    """What stands for a value of this type; of a list it is one of its entries."""
+    """The placeholder of a value of this type; for a list, of one of its entries."""
     inner = get_args(kind)[0] if get_args(kind) else kind
     return {str: "TEXT", int: "N", float: "X", Path: "FILE"}.get(inner, inner.__name__.upper())
 
@@ -77,7 +77,7 @@ def _default(one: Any) -> str:
 
 
 def _plain(text: str) -> str:
-    """Text as it is: of Markdown only `code` has a meaning in help texts."""
+    """Text without markup: of Markdown, help texts only use `code`."""
     for mark in "\\|*_<>[]":
         text = text.replace(mark, "\\" + mark)
     return text

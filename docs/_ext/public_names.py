@@ -1,4 +1,4 @@
-"""The API reference, made of the public names: docs/api.md is filled when it is read.
+"""The API reference, generated from the public names when docs/api.md is read.
 
 A line `<!-- names of: module, module -->` is replaced by what those modules make public: what
 `evenhand` or a package on the way to the module exports from it, its own `__all__` and its abstract
@@ -27,7 +27,7 @@ def setup(app: Any) -> dict[str, bool]:
     app.connect("source-read", _fill)
     app.connect("env-get-outdated", lambda *_: ["api"])  # the code may have changed
     app.connect("autodoc-process-docstring", _as_prose)
-    app.connect("autodoc-skip-member", _without_a_word)
+    app.connect("autodoc-skip-member", _skip_undocumented)
     return {"parallel_read_safe": True}
 
 
@@ -135,8 +135,8 @@ def _with_lists(lines: list[str]) -> Iterator[str]:
             yield line
 
 
-def _without_a_word(
+def _skip_undocumented(
     app: Any, what: str, name: str, thing: Any, skip: bool, options: Any
 ) -> bool | None:
-    """Leave out the fields of named tuples: the signature has them and no words are lost."""
+    """Leave out the fields of named tuples: they are in the signature and have no docstring."""
     return True if (getattr(thing, "__doc__", None) or "").startswith("Alias for field") else None

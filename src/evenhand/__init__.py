@@ -1,23 +1,32 @@
 """Fairness that remembers: score, plan and learn decisions that stay fair over time.
 
 Everything public is exported here, and loaded when first used: `import evenhand` is quick, and
-jax is loaded only by what needs it.
+jax is loaded only by what needs it. What is needed more rarely lies one level down, in the folders
+that the names below come from.
 """
 
 from __future__ import annotations
 
-import importlib
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-__version__ = "0.1.0"
+from evenhand._util.lazy_exports import lazy_exports
+
+__version__ = "0.2.0"
 
 if TYPE_CHECKING:
-    from evenhand.auditing import Answer
-    from evenhand.envs import Doughnuts, GaussianLending, Lending, Vaccines, WaitingList
+    from evenhand.auditing import Answer, audit
+    from evenhand.envs import (
+        Doughnuts,
+        Environment,
+        GaussianLending,
+        Lending,
+        Vaccines,
+        WaitingList,
+    )
     from evenhand.errors import EvenhandError
-    from evenhand.fairness.aggregation import BalancedUnfairness, MatrixFunction, TimepointFirst
+    from evenhand.fairness.aggregation import Aggregation, BalancedUnfairness, TimepointFirst
     from evenhand.fairness.assessment import Assessment
-    from evenhand.fairness.filters import AfterEach, Always, Every, Final, When, WhenPrefix
+    from evenhand.fairness.filters import AfterEach, Always, Every, Filter, Final, When
     from evenhand.fairness.groups import Groups
     from evenhand.fairness.scheme import (
         FairnessScheme,
@@ -33,18 +42,27 @@ if TYPE_CHECKING:
         Decayed,
         EnvyOfBest,
         GroupTotals,
-        Modulo,
         PairwiseEnvy,
         PerEntitlement,
         Returns,
         StateStatus,
+        Status,
         TraceFunction,
         WaitingTime,
         Window,
     )
     from evenhand.fairness.stream import Stream
-    from evenhand.fairness.temporal import Discounted, Last, Mean, OverTime, Total, Worst, over_time
-    from evenhand.fairness.trace import Override, Step, Trace
+    from evenhand.fairness.temporal import (
+        Discounted,
+        Last,
+        Mean,
+        OverTime,
+        Temporal,
+        Total,
+        Worst,
+        over_time,
+    )
+    from evenhand.fairness.trace import Step, Trace
     from evenhand.fairness.unfairness import overall_unfairness, unfair_in_favour_of, unfair_to
     from evenhand.fairness.welfare import (
         AlphaFair,
@@ -59,8 +77,11 @@ if TYPE_CHECKING:
         Parity,
         Rawls,
         Utilitarian,
+        Welfare,
         WelfareFunction,
     )
+    from evenhand.learn.fairqcm import FairQCM
+    from evenhand.learn.proposals import Above, Around, Everything, Proposal
     from evenhand.memory.memory import (
         Clock,
         Full,
@@ -70,11 +91,12 @@ if TYPE_CHECKING:
         Memory,
         Min,
         Nothing,
-        OfStatus,
         Product,
         Reset,
     )
     from evenhand.monitor import Monitor
+    from evenhand.planning.evaluation import evaluate
+    from evenhand.planning.planner import Plan, plan
     from evenhand.problem.problem import Problem
     from evenhand.process.mdp import FiniteMDP
     from evenhand.process.policy import HistoryPolicy, MarkovPolicy, MemoryPolicy, Stochastic
@@ -83,12 +105,12 @@ if TYPE_CHECKING:
 
 # Where each public name lives. A test holds this table and the imports above together.
 _HOME = {
-    "auditing": ("Answer",),
-    "envs": ("Doughnuts", "GaussianLending", "Lending", "Vaccines", "WaitingList"),
+    "auditing": ("Answer", "audit"),
+    "envs": ("Doughnuts", "Environment", "GaussianLending", "Lending", "Vaccines", "WaitingList"),
     "errors": ("EvenhandError",),
-    "fairness.aggregation": ("BalancedUnfairness", "MatrixFunction", "TimepointFirst"),
+    "fairness.aggregation": ("Aggregation", "BalancedUnfairness", "TimepointFirst"),
     "fairness.assessment": ("Assessment",),
-    "fairness.filters": ("AfterEach", "Always", "Every", "Final", "When", "WhenPrefix"),
+    "fairness.filters": ("AfterEach", "Always", "Every", "Filter", "Final", "When"),
     "fairness.groups": ("Groups",),
     "fairness.scheme": (
         "FairnessScheme",
@@ -104,18 +126,27 @@ _HOME = {
         "Decayed",
         "EnvyOfBest",
         "GroupTotals",
-        "Modulo",
         "PairwiseEnvy",
         "PerEntitlement",
         "Returns",
         "StateStatus",
+        "Status",
         "TraceFunction",
         "WaitingTime",
         "Window",
     ),
     "fairness.stream": ("Stream",),
-    "fairness.temporal": ("Discounted", "Last", "Mean", "OverTime", "Total", "Worst", "over_time"),
-    "fairness.trace": ("Override", "Step", "Trace"),
+    "fairness.temporal": (
+        "Discounted",
+        "Last",
+        "Mean",
+        "OverTime",
+        "Temporal",
+        "Total",
+        "Worst",
+        "over_time",
+    ),
+    "fairness.trace": ("Step", "Trace"),
     "fairness.unfairness": ("overall_unfairness", "unfair_in_favour_of", "unfair_to"),
     "fairness.welfare": (
         "AlphaFair",
@@ -130,8 +161,11 @@ _HOME = {
         "Parity",
         "Rawls",
         "Utilitarian",
+        "Welfare",
         "WelfareFunction",
     ),
+    "learn.fairqcm": ("FairQCM",),
+    "learn.proposals": ("Above", "Around", "Everything", "Proposal"),
     "memory.memory": (
         "Clock",
         "Full",
@@ -141,29 +175,18 @@ _HOME = {
         "Memory",
         "Min",
         "Nothing",
-        "OfStatus",
         "Product",
         "Reset",
     ),
     "monitor": ("Monitor",),
+    "planning.evaluation": ("evaluate",),
+    "planning.planner": ("Plan", "plan"),
     "problem.problem": ("Problem",),
     "process.mdp": ("FiniteMDP",),
     "process.policy": ("HistoryPolicy", "MarkovPolicy", "MemoryPolicy", "Stochastic"),
     "process.process": ("Transition", "rollout"),
     "process.scoring": ("PolicyScore", "policy_score"),
 }
-_MODULE_OF = {name: module for module, names in _HOME.items() for name in names}
+__getattr__, __dir__, _names = lazy_exports(__name__, _HOME)
 
-__all__ = ["__version__", *sorted(_MODULE_OF)]
-
-
-def __getattr__(name: str) -> Any:
-    if name not in _MODULE_OF:
-        raise AttributeError(f"module 'evenhand' has no attribute {name!r}")
-    value = getattr(importlib.import_module(f"evenhand.{_MODULE_OF[name]}"), name)
-    globals()[name] = value
-    return value
-
-
-def __dir__() -> list[str]:
-    return __all__
+__all__ = ["__version__", *_names]

@@ -1,15 +1,16 @@
-"""The documents as what they promise: code that runs, commands that exist, output as printed.
+"""The blocks of the documents: code that runs, commands that exist, output as printed.
 
-On a page, in the order in which they stand and in one folder:
+On a page, in order and in one folder:
 
 - a `python` block runs, and prints exactly the `text` block after it (without one, nothing);
-  one that needs an extra, or has `<!-- slow -->` before it, is run by `make test-system`;
+  a block that needs an extra, or has `<!-- slow -->` before it, is run by `make test-system`;
 - a `console` block runs, and prints exactly the `text` block after it, if there is one;
 - a `csv`, `jsonl` or `toml` block is written to the file that the paragraph before it names.
 
-In an output `…` stands for anything. Blocks with a verb that learns are slow: they are read by the
-real command line, and run by `make test-system`, unless `<!-- run -->` stands before them. To
-reproduce a figure takes hours, and databases and clusters are elsewhere, so that is read only.
+In an output `…` matches anything. Blocks with a command that learns are slow: they are parsed by
+the real command line, and run by `make test-system`, unless `<!-- run -->` is before them. Commands
+that reproduce a figure take hours, and databases and clusters are not available: these are only
+parsed.
 """
 
 from __future__ import annotations
@@ -47,7 +48,7 @@ _LOG = "\n".join(
     for month, name, doses in [(1, "A", 20), (2, "A", 20), (3, "B", 20), (4, "B", 20)]
     for day in ("10", "30" if month == 4 else "28")
 )
-# Files that a page may speak of without making them.
+# Files that a page may use without making them.
 GIVEN = {
     "log.csv": f"date,region,country,doses\n{_LOG}\n",
     "shipments.csv": f"date,region,country,doses\n{_LOG}\n",

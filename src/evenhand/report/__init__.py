@@ -1,4 +1,4 @@
-"""Reports: what was found, as one page that opens offline and can be sent on."""
+"""Reports: the results of an audit as one page that opens offline and can be sent."""
 
 from evenhand.report.html.pages.audit_page import report
 

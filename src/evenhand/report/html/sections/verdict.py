@@ -84,7 +84,7 @@ def _tiles(answer: Answer) -> Markup:
         ),
     ]
     if overall.unequal_assessments:
-        words: Child = "whoever was below the mean was as far above it at other times"
+        words: Child = "those below the mean at some times were as far above it at others"
         if answer.treated_worst:
             worst = answer.stakeholder(answer.treated_worst[0])
             words = (figure_of(worst.overall_unfairness, True), " from the mean, summed")
