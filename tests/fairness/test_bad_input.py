@@ -26,7 +26,6 @@ from evenhand import (
     Groups,
     GroupTotals,
     LogNash,
-    MatrixFunction,
     Nash,
     Parity,
     PerEntitlement,
@@ -37,7 +36,6 @@ from evenhand import (
     TraceFunction,
     WaitingTime,
     When,
-    WhenPrefix,
     Window,
     anytime,
     bounded,
@@ -48,6 +46,7 @@ from evenhand import (
 from evenhand import errors as e
 from evenhand._util.tensor_files import read_tensors
 from evenhand.envs import Doughnuts
+from evenhand.fairness import MatrixFunction, WhenPrefix
 
 
 def refused(error: type[Exception], *words: str):

@@ -17,7 +17,6 @@ from evenhand import (
     GiniWelfare,
     Last,
     LogNash,
-    MatrixFunction,
     Mean,
     OverTime,
     Parity,
@@ -32,6 +31,7 @@ from evenhand import (
     long_term,
 )
 from evenhand import errors as e
+from evenhand.fairness import MatrixFunction
 from evenhand.fairness.presence import of_those_present, stretches
 from evenhand.fairness.unfairness import unfairness
 

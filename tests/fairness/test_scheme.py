@@ -20,7 +20,6 @@ from evenhand import (
     GroupTotals,
     Last,
     LogNash,
-    MatrixFunction,
     Parity,
     PerEntitlement,
     Rawls,
@@ -30,7 +29,6 @@ from evenhand import (
     Trace,
     TraceFunction,
     When,
-    WhenPrefix,
     Window,
     anytime,
     bounded,
@@ -40,6 +38,7 @@ from evenhand import (
     to_toml,
 )
 from evenhand.errors import EvenhandError, SchemeFileError, UnknownName
+from evenhand.fairness import MatrixFunction, WhenPrefix
 
 TRACE = Trace(rewards=[[1, 0], [0, 1], [1, 1], [0, 3]], actions=[0, 1, 0, 1])
 

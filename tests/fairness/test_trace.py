@@ -3,7 +3,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from evenhand import Override, Step, Trace, anytime
+from evenhand import Step, Trace, anytime
+from evenhand.fairness import Override
 
 
 def test_prefixes_are_counted_from_1():

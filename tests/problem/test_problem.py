@@ -15,7 +15,6 @@ from evenhand import (
     Final,
     Last,
     LogNash,
-    MatrixFunction,
     Mean,
     Parity,
     Rawls,
@@ -39,6 +38,7 @@ from evenhand.errors import (
     NotRewardLike,
     OverridesRefused,
 )
+from evenhand.fairness import MatrixFunction
 from evenhand.fairness.trace import Override
 from evenhand.memory.memory import (
     Clock,
