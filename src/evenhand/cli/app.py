@@ -7,6 +7,7 @@ from typing import Annotated
 import typer
 
 from evenhand import __version__
+from evenhand._util.compile_cache import enable_compile_cache
 from evenhand.cli import audit, compare, demo, evaluate, monitor, plan, reproduce, train
 from evenhand.cli import list as list_parts
 from evenhand.cli.output import as_option
@@ -31,6 +32,9 @@ app.command(name="compare")(compare.compare_command)
 app.command(name="reproduce")(reproduce.reproduce_command)
 app.command(name="list")(list_parts.list_command)
 
+# The verbs that compile with JAX; the others do not load it.
+COMPILING = ("demo", "plan", "train", "evaluate", "compare", "reproduce")
+
 
 def _version(wanted: bool) -> None:
     if wanted:
@@ -48,3 +52,5 @@ def options(
 ) -> None:
     """Fairness that remembers: score, plan and learn decisions that stay fair over time."""
     context.with_resource(naming_arguments(as_option))
+    if context.invoked_subcommand in COMPILING:
+        enable_compile_cache()
