@@ -101,9 +101,10 @@ def train_command(
 def _trained(spec: RunSpec, out: Path | None, quiet: bool, track: Sequence[str]) -> Run:
     """Train, with a bar on standard error and the curve in every sink."""
     from evenhand.experiments.running.reference_scores import yardstick
-    from evenhand.experiments.running.train_method import train_method
+    from evenhand.experiments.running.train_method import prepare
     from evenhand.interop.trackers import open_sink
 
+    training = prepare(spec, out)  # before a sink is opened, which empties its file
     known: dict[str, float | None] = {}
     with (
         contextlib.ExitStack() as opened,
@@ -122,7 +123,7 @@ def _trained(spec: RunSpec, out: Path | None, quiet: bool, track: Sequence[str])
         def meanwhile() -> None:
             known["optimum"] = yardstick(spec.environment).optimum
 
-        return train_method(spec, out, progress, on_point, meanwhile)
+        return training.train(progress, on_point, meanwhile)
 
 
 def _print(run: Run, against: Yardstick, out: Path | None) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -10,7 +11,7 @@ import numpy as np
 from evenhand.errors import BadFile
 from evenhand.experiments.running.blocks import Point, block_files, train_in_blocks
 from evenhand.experiments.running.run_spec import RunSpec, spec_in
-from evenhand.experiments.running.runs import Progress, Run, restore, saved_run, train
+from evenhand.experiments.running.runs import Agent, Progress, Run, restore, saved_run, train
 from evenhand.learn.deep.agent import DeepAgent
 from evenhand.learn.policies.policy_files import load_policies, save_policies
 
@@ -20,37 +21,53 @@ if TYPE_CHECKING:
     from evenhand.experiments.running.reference_scores import Yardstick
 
 
-def train_method(
-    spec: RunSpec,
-    path: str | os.PathLike[str] | None = None,
-    progress: Progress | None = None,
-    on_point: Point | None = None,
-    meanwhile: Callable[[], Any] | None = None,
-) -> Run:
-    """Train one method, as far as it comes; what `path` holds of it is not trained again.
+@dataclass(frozen=True, eq=False)
+class MethodTraining:
+    """A method that can be trained, and what there is of it already; made by `prepare`."""
+
+    spec: RunSpec
+    agent: Agent
+    path: str | os.PathLike[str] | None
+    before: Run | None
+
+    def train(
+        self,
+        progress: Progress | None = None,
+        on_point: Point | None = None,
+        meanwhile: Callable[[], Any] | None = None,
+    ) -> Run:
+        """Train it, as far as it comes; what was trained before is not trained again.
+
+        Args:
+            progress: Called with the steps done, of how many, and the mean score.
+            on_point: Called with every point of the curve, also those of before.
+            meanwhile: Done in this process while others learn (deep methods).
+        """
+        report = on_point or (lambda *_: None)
+        if self.before is not None:
+            for step, scores in zip(self.before.steps, self.before.scores, strict=True):
+                report(int(step), float(scores.mean()))
+        if self.spec.deep:
+            return self.before or train_in_blocks(
+                self.spec, self.path, progress, meanwhile, on_point=report
+            )
+
+        def progress_and_point(done: int, steps: int, score: float) -> None:
+            if progress is not None:
+                progress(done, steps, score)
+            report(done, score)
+
+        return train(self.agent, self.spec, self.path, progress_and_point)
+
+
+def prepare(spec: RunSpec, path: str | os.PathLike[str] | None = None) -> MethodTraining:
+    """Make a method ready to train: what is wrong is found here, before anything is written.
 
     Args:
         spec: What to train.
         path: Where the run is saved as it goes, and continued from.
-        progress: Called with the steps done, of how many, and the mean score.
-        on_point: Called with every point of the curve, also those of an earlier call.
-        meanwhile: Done in this process while others learn (deep methods).
     """
-    agent = spec.build()  # what is wrong is found here, not in another process
-    before = _trained_before(spec, path)
-    report = on_point or (lambda *_: None)
-    if before is not None:
-        for step, scores in zip(before.steps, before.scores, strict=True):
-            report(int(step), float(scores.mean()))
-    if spec.deep:
-        return before or train_in_blocks(spec, path, progress, meanwhile, on_point=report)
-
-    def progress_and_point(done: int, steps: int, score: float) -> None:
-        if progress is not None:
-            progress(done, steps, score)
-        report(done, score)
-
-    return train(agent, spec, path, progress_and_point)
+    return MethodTraining(spec, spec.build(), path, _trained_before(spec, path))
 
 
 def _trained_before(spec: RunSpec, path: str | os.PathLike[str] | None) -> Run | None:
