@@ -7,9 +7,10 @@ On a page, in order and in one folder:
 - a `console` block runs, and prints exactly the `text` block after it, if there is one;
 - a `csv`, `jsonl` or `toml` block is written to the file that the paragraph before it names.
 
-In an output `…` matches anything. Blocks with a command that learns are slow: they are parsed by the
-real command line, and run by `make test-system`, unless `<!-- run -->` is before them. Commands that
-reproduce a figure take hours, and databases and clusters are not available: these are only parsed.
+In an output `…` matches anything. Blocks with a command that learns are slow: they are parsed by
+the real command line, and run by `make test-system`, unless `<!-- run -->` is before them. Commands
+that reproduce a figure take hours, and databases and clusters are not available: these are only
+parsed.
 """
 
 from __future__ import annotations
