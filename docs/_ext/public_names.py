@@ -16,11 +16,8 @@ from collections.abc import Iterator
 from types import ModuleType
 from typing import Any
 
-from sphinx.util import logging
-
 PLACE = re.compile(r"<!-- names of: (.*?) -->", re.S)
 LISTS = {"Args:", "Attributes:", "Raises:"}  # sections with an indented entry for each name
-log = logging.getLogger(__name__)
 
 
 def setup(app: Any) -> dict[str, bool]:
@@ -32,16 +29,28 @@ def setup(app: Any) -> dict[str, bool]:
 
 
 def _fill(app: Any, page: str, source: list[str]) -> None:
+    from sphinx.util import logging  # here, so that tests need no Sphinx
+
     if not PLACE.search(source[0]):
         return
-    listed = [name for place in PLACE.findall(source[0]) for name in re.split(r",\s*", place)]
+    source[0], missing = filled(source[0])
+    for name in missing:
+        logging.getLogger(__name__).warning("%s has no place on the page %s", name, page)
+
+
+def filled(text: str) -> tuple[str, list[str]]:
+    """The page with its names, and the public names that it does not show."""
+    listed = [name for place in PLACE.findall(text) for name in re.split(r",\s*", place)]
     shown: set[Any] = set()
-    source[0] = PLACE.sub(lambda place: _entries(re.split(r",\s*", place[1]), shown), source[0])
+    text = PLACE.sub(lambda place: _entries(re.split(r",\s*", place[1]), shown), text)
     packages = dict.fromkeys(package for name in listed for package in _packages(name))
-    for package in packages:
-        for public, thing in _exports(package):
-            if thing not in shown:
-                log.warning("%s.%s has no place on the page %s", package.__name__, public, page)
+    missing = [
+        f"{package.__name__}.{public}"
+        for package in packages
+        for public, thing in _exports(package)
+        if thing not in shown
+    ]
+    return text, missing
 
 
 def _packages(name: str) -> list[ModuleType]:
