@@ -12,7 +12,7 @@ import pytest
 FOLDERS = ("fairness", "fairness.status", "process", "memory", "memory.automata", "problem", "envs")
 
 
-@pytest.mark.parametrize("name", (*FOLDERS, "planning"))
+@pytest.mark.parametrize("name", [*FOLDERS, "planning"])
 def test_exports_are_there_sorted_and_no_submodules(name):
     package = importlib.import_module(f"evenhand.{name}")
     submodules = {module.name for module in pkgutil.iter_modules(package.__path__)}

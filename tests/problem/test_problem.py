@@ -200,7 +200,7 @@ def test_a_memory_is_checked_against_the_true_pay(problem, holds):
     if holds:
         problem.require_memory_pays()
         return
-    words = "does not say which status" if holds is None else "at step .* would be paid"
+    words = "does not say which status" if holds is None else "at step .* it would give"
     with pytest.raises(MemoryDoesNotPay, match=words):
         problem.require_memory_pays()
 
