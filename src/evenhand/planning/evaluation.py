@@ -136,7 +136,7 @@ def _chosen(
 def _distribution(table: StateTable, decide: Any) -> tuple[np.ndarray, np.ndarray]:
     """Every score an episode can have under the policy, with its probability.
 
-    Carried forward: the probability of each pair of a state and what has been paid so far.
+    Carried forward: the probability of each pair of a state and the rewards so far.
     """
     horizon, chance = table.horizon or 0, table.model.noise[1]
     if table.model.discount != 1.0:

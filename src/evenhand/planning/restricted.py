@@ -148,7 +148,7 @@ class Restricted:
 
 
 def restrict(problem: Problem) -> Restricted:
-    """The problem as its memory lets it be seen: joint states (world, books, memory)."""
+    """The problem as its memory lets it be seen: joint states (world, scheme state, memory)."""
     table = _joint_table(problem)
     model = table.model
     possible = np.flatnonzero(model.noise[1] > 0)
@@ -186,7 +186,7 @@ def _joint_table(problem: Problem) -> StateTable:
 
 
 def _reads_action(problem: Problem) -> bool:
-    """Whether the memory or the books look at the action itself, not only at what came of it."""
+    """Whether the memory or the scheme looks at the action itself, not only at what came of it."""
     environment: Any = problem.environment
     size = environment.num_stakeholders
 
