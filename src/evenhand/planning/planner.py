@@ -73,7 +73,7 @@ class Plan:
         return float(backward(self.table, uniform)[0][0])
 
     def values_of(self, time: int, worlds_and_books: Any) -> Float[np.ndarray, "row effect"]:
-        """Q of every effect for many worlds and scheme states (leading axis) at a step number (from 0)."""
+        """Q of every effect for many worlds and scheme states (leading axis) at a step (from 0)."""
         model = self.table.model
         rows = model.to_rows(worlds_and_books)
         horizon = self.table.horizon
