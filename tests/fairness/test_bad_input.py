@@ -150,7 +150,7 @@ CASES = [
     (lambda: GeneralisedGini([1.0, 2.0]), e.WeightsDoNotFit, ["weight 1", "worst-off"]),
     (lambda: GeneralisedGini([1.0, -1.0]), e.WeightsDoNotFit, ["negative"]),
     (lambda: GeneralisedGini([0.0, 0.0]), e.WeightsDoNotFit, ["zero"]),
-    (lambda: GeneralisedGini([]), e.WeightsDoNotFit, ["one number a stakeholder"]),
+    (lambda: GeneralisedGini([]), e.WeightsDoNotFit, ["one number per stakeholder"]),
     (
         lambda: anytime(GeneralisedGini([3.0, 2.0, 1.0])).score(ONE),
         e.WeightsDoNotFit,
@@ -182,7 +182,7 @@ CASES = [
     (
         lambda: anytime(status=TraceFunction(lambda t: [[1.0]])).score(ONE),
         e.UnequalLengths,
-        ["time 1", "one number a stakeholder"],
+        ["time 1", "one number per stakeholder"],
     ),
     (lambda: FeedbackScheme().score(ONE), e.BadParameter, ["no feedback"]),
     (FeedbackScheme().require_counterfactuals, e.CounterfactualsRefused, ["black box"]),

@@ -200,7 +200,7 @@ def test_a_memory_is_checked_against_the_true_pay(problem, holds):
     if holds:
         problem.require_memory_pays()
         return
-    words = "does not say which status" if holds is None else "at step .* would be paid"
+    words = "does not say which status" if holds is None else "at step .* it would give"
     with pytest.raises(MemoryDoesNotPay, match=words):
         problem.require_memory_pays()
 
@@ -216,7 +216,9 @@ def test_the_error_shows_the_first_step_where_memory_and_pay_part():
     problem = Problem(shop, anytime(LogNash(), Total()), Min())
     with pytest.raises(MemoryDoesNotPay, match=r"at step 2 .*\[0.0, 0.0\].*\[1.0, 1.0\]") as caught:
         problem.require_memory_pays()
-    assert "paid 0, but" in str(caught.value)  # Min says (0, 0), log-Nash of (1, 1) is 1.386
+    assert "it would give 0, but the reward is 1.38629" in str(
+        caught.value
+    )  # Min says (0, 0), log-Nash of (1, 1) is 1.386
     assert "1.38629" in str(caught.value)
 
 

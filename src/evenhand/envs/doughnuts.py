@@ -1,4 +1,4 @@
-"""Section 6.1 (resource allocation): one doughnut a step, for someone who may not be there."""
+"""Section 6.1 (resource allocation): one doughnut per step, for someone who may not be there."""
 
 from __future__ import annotations
 
@@ -45,8 +45,9 @@ class Doughnuts(Environment[Shop, jax.Array]):
     """Section 6.1: customer i stands at the counter with probability p_i, drawn before each step.
 
     The server sees who is present and gives the doughnut to one customer. If that customer is
-    absent it is wasted: no rewards, and `wasted` is paid whatever the welfare. With `wasted=None` a
-    waste is a step like any other, paid by the welfare, as schemes without overrides need it.
+    absent it is wasted: nobody receives anything, and the reward of the step is `wasted` whatever
+    the welfare. With `wasted=None` a waste is a step like any other, as schemes that take no
+    overrides need it.
 
     >>> Doughnuts(num_stakeholders=2, horizon=2, presence=0.5).presence
     (0.5, 0.5)
@@ -106,7 +107,7 @@ class Doughnuts(Environment[Shop, jax.Array]):
         return self.wasted is not None and min(self.presence) < 1.0  # type: ignore[arg-type]
 
     def override(self, state: State[Shop, jax.Array], action: Any, world: Shop) -> Override:
-        """What a wasted doughnut is paid."""
+        """The reward of a wasted doughnut."""
         wasted = ~jnp.any(self._served(state, action)) & (self.wasted is not None)
         return Override(wasted, jnp.asarray(self.wasted or 0.0))
 

@@ -2,7 +2,7 @@
 
 The state of the decision process is (world, noise). The world is what endures: counts, credit,
 the step number. The noise is who is at the counter, who applies, what has arrived: drawn afresh
-and independently before every decision, the first included, and seen by the one who decides. A
+and independently before every decision, the first included, and seen by the policy. A
 planner integrates the noise out and lists the answers' outcomes; a learner samples both. The
 dynamics are written once, as `outcomes`.
 
@@ -112,22 +112,22 @@ class Environment(ABC, Generic[World, Noise]):
 
     @abstractmethod
     def observation(self, state: State[World, Noise]) -> Float[Array, " feature"]:
-        """What the one who decides sees of the state, as numbers. The step number is not seen."""
+        """What the policy sees of the state, as numbers. The step number is not seen."""
 
     def noises(self) -> tuple[Noise, Float[Array, " noise"]] | None:
         """Every value of the noise (leading axis) with its probability; None if not finite."""
         return None
 
     def default_scheme(self) -> FairnessScheme:
-        """By which fairness is judged here unless the user says otherwise: log-Nash, added up."""
+        """The default scheme of the environment: log-Nash, added up."""
         return anytime(LogNash(), Total())
 
     def effects(self) -> Int[np.ndarray, "noise action"] | None:
         """Which pairs of noise and action do the same, by number, as rows of `noises` come.
 
-        Giving to whoever is absent is a waste, whoever it is and whoever else is there: outcomes,
-        rewards and override of such pairs are alike in every world. None: no two are known to be.
-        A planner need look at each effect only once.
+        Giving to a stakeholder who is absent is the same waste, whichever of them it is: outcomes,
+        rewards and override of such pairs are the same in every world. None: no two
+        are known to be. A planner need look at each effect only once.
         """
         return None
 

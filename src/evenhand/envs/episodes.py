@@ -33,7 +33,7 @@ class Rollout(NamedTuple):
 def rollout(
     env: Environment, act: Act, memory: Memory, key: PRNGKeyArray, horizon: int | None = None
 ) -> Rollout:
-    """One run of `horizon` decisions, the environment's own T unless told otherwise.
+    """One run of `horizon` decisions, by default the environment's own T.
 
     A run does not stop by itself: penalties at the last step fall where the environment's T is.
     """

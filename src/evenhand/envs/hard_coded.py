@@ -1,7 +1,7 @@
 """Section 6 (hard-coded solutions): the policies that learners and planners are held against.
 
 A policy here is a function `act(key, state, memory) -> action`: a random key for this decision
-alone, the state (world and noise) that the one who decides sees, and the value of the memory the
+alone, the state (world and noise) that the policy sees, and the value of the memory the
 rollout carries. Each is a frozen dataclass, so that it is static under jit, and pure, so that it
 maps. Ties go to the lowest index.
 """

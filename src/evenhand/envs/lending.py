@@ -1,4 +1,4 @@
-"""Section 6.2 (simulated lending): one loan a step, to someone who may not have applied."""
+"""Section 6.2 (simulated lending): one loan per step, to someone who may not have applied."""
 
 from __future__ import annotations
 
@@ -69,8 +69,9 @@ class Bank(Environment[AnyLedger, jax.Array]):
 
     A loan to someone who applied counts for them; groups are the scheme's and the memory's matter.
     It is repaid with probability equal to the credit score before it: profit ±`repayment`. A loan
-    to someone who did not apply changes nothing and is paid −`wrong_loan` · T; a profit below
-    `profit_margin` · T after the last step is paid −`missed_profit` · T, which takes precedence.
+    to someone who did not apply changes nothing and has the reward −`wrong_loan` · T; a profit
+    below `profit_margin` · T after the last step has the reward −`missed_profit` · T, which takes
+    precedence.
     """
 
     start_credit: tuple[float, ...] = (0.5, 0.5, 0.9, 0.9)
@@ -217,7 +218,8 @@ class Bank(Environment[AnyLedger, jax.Array]):
     def parity_scheme(self) -> FairnessScheme:
         """Section 6.2 (relaxed demographic parity) at every step, added up.
 
-        The groups are the stakeholders that are judged, so that a memory of groups can be paid.
+        The groups are the stakeholders that are judged, so that a memory of groups determines
+        the reward.
         """
         return anytime(Parity(), Total(), status=GroupTotals(self.groups))
 

@@ -1,4 +1,4 @@
-"""Section 1 (the running motive): a varying supply of vaccine, one shipment a month.
+"""Section 1 (the running motive): a varying supply of vaccine, one shipment per month.
 
 All amounts, of doses and of people, are whole thousands, so that sums are exact.
 """

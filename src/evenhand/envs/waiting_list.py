@@ -1,4 +1,4 @@
-"""Section 4 (waiting time as a status): patients of several classes, one treatment a step."""
+"""Section 4 (waiting time as a status): patients of several classes, one treatment per step."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class Lists(NamedTuple):
     """How many wait in each class, and the two totals that their mean wait is made of.
 
     Each patient's own wait is not kept. Within a class the one who has waited longest is treated;
-    but a step adds one to the total for everyone still waiting, whoever left, so the queue's
+    but a step adds one to the total for everyone still waiting, no matter who left, so the queue's
     length determines what the totals become, and so the status.
     """
 
@@ -51,7 +51,7 @@ class WaitingList(Environment[Lists, jax.Array]):
 
     Before each step a patient of class i arrives with probability `arrivals`[i], which is seen,
     and joins the queue; at a full queue (of `capacity`) the patient is turned away, and is in no
-    total: `turned_away` tells of them. The action treats the longest-waiting patient of one class,
+    total: `turned_away` shows them. The action treats the longest-waiting patient of one class,
     perhaps one who has just come and so waits 0 steps; in an empty class there is nobody to treat
     and the step is lost. Then everyone still waiting has waited one step more.
     """

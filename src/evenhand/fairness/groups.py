@@ -31,7 +31,7 @@ class Groups:
 
     @classmethod
     def of(cls, groups: Groups | Mapping[str, Sequence[int]] | Sequence[str]) -> Groups:
-        """From {name: members}, or from one group name a stakeholder."""
+        """From {name: members}, or from one group name per stakeholder."""
         if isinstance(groups, Groups):
             return groups
         if not isinstance(groups, Mapping):
@@ -83,7 +83,7 @@ class Groups:
     def labels(self, num_stakeholders: int) -> Labels:
         """A label for each stakeholder: the same for those of one group."""
         group_of = {i: group for group, part in enumerate(self.members) for i in part}
-        alone = len(self.names)  # whoever is in no group is like nobody else
+        alone = len(self.names)  # a stakeholder in no group is like no other
         return tuple(group_of.get(i, alone + i) for i in range(num_stakeholders))
 
     def _indicator(self, num_stakeholders: int) -> Float[np.ndarray, "stakeholder group"]:

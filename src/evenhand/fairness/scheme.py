@@ -1,6 +1,6 @@
 """Section 4.1: a fairness scheme ⟨U, W_ex, B⟩, one object with four uses.
 
-It scores a history, watches a stream, pays a learner, and is the objective of an exact planner.
+It scores a history, watches a stream, rewards a learner, and is the objective of an exact planner.
 """
 
 from __future__ import annotations
@@ -24,7 +24,11 @@ from evenhand.fairness.welfare import LogNash, Welfare
 class FairnessScheme:
     """Definition "fairness scheme": ⟨status U, aggregation W_ex, filter B⟩.
 
-    `empty` is the score of a trace in which nothing was assessed; without it that is an error.
+    Args:
+        status: How well each stakeholder is doing at the end of a trace.
+        aggregation: One number for the statuses at the assessed time points.
+        filter: The time points that are assessed.
+        empty: The score of a trace in which nothing was assessed; without it that is an error.
 
     >>> scheme = FairnessScheme(Returns(), TimepointFirst(LogNash(), Total()))
     >>> round(scheme.score(Trace(rewards=[[1, 0], [0, 1]])), 6)  # ln 2 + 2 ln 2
@@ -81,7 +85,7 @@ class FairnessScheme:
         return Stream(self, num_stakeholders)
 
     def require_counterfactuals(self) -> None:
-        """A known scheme can say what an imagined memory would have been paid."""
+        """A known scheme can say what reward an imagined memory would have had."""
 
     def exchangeable(self, size: int) -> Labels:
         """A label for each stakeholder, equal for those that the scheme treats alike."""
@@ -108,7 +112,7 @@ class FeedbackScheme:
     """Section 4.1: scores that come only as feedback from the environment, the scheme unknown.
 
     Each step of the trace carries its `feedback`. That is enough to score and to learn from; it is
-    not enough to imagine other memories, because nobody can say what they would have been paid.
+    not enough to imagine other memories, because nobody can say what reward they would have had.
     """
 
     temporal: Temporal = Total()
@@ -126,8 +130,8 @@ class FeedbackScheme:
 
     def require_counterfactuals(self) -> None:
         raise CounterfactualsRefused(
-            "the scheme is a black box: it says what this history was paid, not what another "
-            "memory would have been. Learn without counterfactuals, or state the scheme."
+            "the scheme is a black box: it says the reward of this history, not of another "
+            "memory. Learn without counterfactuals, or state the scheme."
         )
 
     def describe(self) -> str:
@@ -135,7 +139,12 @@ class FeedbackScheme:
 
 
 def long_term(welfare: Welfare = LogNash(), status: Status = Returns()) -> FairnessScheme:
-    """Definition "long-term fairness": W(U(τ_T)), the end alone."""
+    """Definition "long-term fairness": W(U(τ_T)), the end alone.
+
+    Args:
+        welfare: One number for the statuses of all stakeholders.
+        status: How well each stakeholder is doing.
+    """
     return FairnessScheme(status, TimepointFirst(welfare, Last()), Final())
 
 
@@ -145,14 +154,27 @@ def periodic(
     temporal: Temporal = Mean(),
     status: Status = Returns(),
 ) -> FairnessScheme:
-    """Definition "periodic fairness": assessed at p, 2p, …, ⌊T/p⌋·p."""
+    """Definition "periodic fairness": assessed at p, 2p, …, ⌊T/p⌋·p.
+
+    Args:
+        period: The number p of decisions from one assessment to the next.
+        welfare: One number for the statuses of all stakeholders.
+        temporal: One number for the welfare at all assessments.
+        status: How well each stakeholder is doing.
+    """
     return FairnessScheme(status, TimepointFirst(welfare, temporal), Every(period))
 
 
 def anytime(
     welfare: Welfare = LogNash(), temporal: Temporal = Mean(), status: Status = Returns()
 ) -> FairnessScheme:
-    """Definition "anytime fairness": assessed at every time point, period 1."""
+    """Definition "anytime fairness": assessed at every time point, period 1.
+
+    Args:
+        welfare: One number for the statuses of all stakeholders.
+        temporal: One number for the welfare at all time points.
+        status: How well each stakeholder is doing.
+    """
     return FairnessScheme(status, TimepointFirst(welfare, temporal), Always())
 
 
@@ -162,5 +184,12 @@ def bounded(
     temporal: Temporal = Mean(),
     status: Status = Returns(),
 ) -> FairnessScheme:
-    """Definition "bounded fairness": assessed wherever the filter says so."""
+    """Definition "bounded fairness": assessed wherever the filter says so.
+
+    Args:
+        filter: The time points that are assessed, such as `AfterEach(100)` or `When(predicate)`.
+        welfare: One number for the statuses of all stakeholders.
+        temporal: One number for the welfare at all assessments.
+        status: How well each stakeholder is doing.
+    """
     return FairnessScheme(status, TimepointFirst(welfare, temporal), filter)

@@ -105,7 +105,7 @@ class Stream:
             one = override and Override(np.array([True]), np.asarray([override.value], dtype=float))
             block = _Assessed(self.steps, _THIS, vector[None], one)
             aggregation = self.scheme.aggregation.extend(aggregation, self._contribute(block))
-        # Nothing above may leave a step half taken: a refused step can be mended and pushed again.
+        # Nothing above may leave a step half taken: a refused step can be fixed and pushed again.
         self._status, self._filter, self._aggregation = status, filtered, aggregation
         self._end_is_assessed = assessed
         self._fired += assessed
@@ -233,7 +233,7 @@ class Stream:
             )
         if self.scheme.welfare is not None:
             judged = statuses[~override.applies] if override else statuses
-            if present is not None:  # whoever is not there cannot leave the welfare undefined
+            if present is not None:  # those who are not there cannot leave the welfare undefined
                 judged = np.where(present, judged, np.inf)
             require_defined(self.scheme.welfare, judged, block.status_at)
         if present is None:
@@ -268,7 +268,7 @@ class Stream:
         for rows, mask in stretches(block.present):  # type: ignore[arg-type]
             if not mask.any():
                 raise NothingAssessed(
-                    f"nobody is there to be judged at time {block.time(rows.start)}: mend the "
+                    f"nobody is there to be judged at time {block.time(rows.start)}: fix the "
                     "dates at which stakeholders come and go."
                 )
             aggregation.require_fit(int(mask.sum()))

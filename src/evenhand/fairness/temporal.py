@@ -39,7 +39,7 @@ class Temporal(ABC, Generic[State]):
 
     @property
     def sum_discount(self) -> float | None:
-        """The γ of the sum Σ_j γ^(j−1) w_j that it is, or None where it is no such sum."""
+        """The γ of the sum Σ_j γ^(j−1) w_j that it is, or None where it is not such a sum."""
         return None
 
     @property

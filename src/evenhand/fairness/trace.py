@@ -71,14 +71,14 @@ class Trace:
         set_field = object.__setattr__  # the fields of a frozen dataclass, put into one form
         set_field(self, "rewards", rewards)
         _require_length("states", self.states, steps + 1, f"one more than the {steps} steps")
-        _require_length("actions", self.actions, steps, "one a step")
-        _require_length("times", self.times, steps, "one a step")
+        _require_length("actions", self.actions, steps, "one per step")
+        _require_length("times", self.times, steps, "one per step")
         set_field(self, "overrides", _as_overrides(self.overrides, steps))
         if self.feedback is not None:
-            _require_length("feedback", self.feedback, steps, "one a step")
+            _require_length("feedback", self.feedback, steps, "one per step")
             set_field(self, "feedback", as_float64(self.feedback, "feedback"))
         names = tuple(self.stakeholders) or tuple(str(i) for i in range(stakeholders))
-        _require_length("stakeholders", names, stakeholders, "one a column of rewards")
+        _require_length("stakeholders", names, stakeholders, "one per column of rewards")
         if len(set(names)) != stakeholders:
             twice = next(name for name in names if names.count(name) > 1)
             raise BadParameter(f"two stakeholders are called {twice!r}: give each its own name.")
@@ -220,14 +220,14 @@ def _as_overrides(overrides: Any, steps: int) -> Override | None:
             )
         overrides = [overrides.get(t) for t in range(1, steps + 1)]
     if not isinstance(overrides, Override):
-        _require_length("overrides", overrides, steps, "one a step, None where there is none")
+        _require_length("overrides", overrides, steps, "one per step, None where there is none")
         applies = np.array([value is not None for value in overrides], dtype=bool)
         overrides = Override(applies, [0.0 if value is None else value for value in overrides])
     applies = np.asarray(overrides.applies, dtype=bool)
     value = as_float64(overrides.value, "overrides")
-    _require_length("overrides", applies, steps, "one a step, None where there is none")
+    _require_length("overrides", applies, steps, "one per step, None where there is none")
     if applies.shape != value.shape:
-        raise UnequalLengths("overrides must be plain numbers, one a step, None where none is.")
+        raise UnequalLengths("overrides must be plain numbers, one per step, None where none is.")
     return Override(applies, value) if applies.any() else None
 
 

@@ -39,7 +39,7 @@ class Welfare(Exchanging, ABC):
 
     @property
     def additive(self) -> bool:
-        """Whether it is a sum of one term a status, W(u) = Σ W((u_i))."""
+        """Whether it is a sum of one term per status, W(u) = Σ W((u_i))."""
         return False
 
     @property
@@ -213,7 +213,7 @@ class GeneralisedGini(Welfare):
     def __post_init__(self) -> None:
         weights = as_float64(self.weights, "weights")
         if weights.ndim != 1 or not len(weights):
-            raise WeightsDoNotFit("weights must be a plain list, one number a stakeholder.")
+            raise WeightsDoNotFit("weights must be a plain list, one number per stakeholder.")
         if weights.min() < 0 or weights[0] == 0:
             raise WeightsDoNotFit("weights must not be negative, nor all be zero.")
         if (np.diff(weights) > 0).any():

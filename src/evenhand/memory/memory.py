@@ -1,4 +1,4 @@
-"""Section 5.1: ⟨M, m_init, μ⟩, what the one who decides remembers of the past.
+"""Section 5.1: ⟨M, m_init, μ⟩, what a policy remembers of the past.
 
 A memory is an init/update pair of pure functions, for NumPy and for JAX under jit and vmap. Unlike
 the paper's μ(m, a, s'), `update` sees the whole step: whether a doughnut was wasted is decided by
@@ -40,11 +40,11 @@ class Memory(Exchanging, ABC, Generic[Value]):
         """μ: the memory after a step."""
 
     def implied_status(self, memory: Value) -> Float[Array, " status"] | None:
-        """The status vector this memory claims to know, as far as the pay depends on it.
+        """The status vector this memory claims to know, as far as the reward depends on it.
 
-        Full knows the counts. Min knows them up to a common amount, which is enough where only
-        differences are paid. A memory that claims nothing returns None. Claims are checked: see
-        `Problem.require_memory_pays`.
+        Full knows the counts. Min knows them up to a common amount, which is enough where the
+        reward depends on differences only. A memory that claims nothing returns None.
+        Claims are checked: see `Problem.require_memory_pays`.
         """
         return None
 

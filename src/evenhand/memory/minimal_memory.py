@@ -1,8 +1,8 @@
-"""Section 5.1: the smallest memory that still determines the pay.
+"""Section 5.1: the smallest memory that still determines the reward.
 
-Two memory states are alike if no string of events to come is paid differently after one than after
-the other. What was paid on the way is past, so pay hangs on the step: `pay[memory, event]`. This is
-about determining the *pay*: to *act* well a smaller memory may do.
+Two memory states are alike if no string of events to come is rewarded differently after one than
+after the other. Past rewards no longer matter, so that the reward belongs to the step:
+`pay[memory, event]`. This is about determining the *reward*: to *act* well a smaller memory may do.
 """
 
 from __future__ import annotations
@@ -20,12 +20,12 @@ from evenhand.memory.automata.automaton_memory import TableMemory, require_table
 if TYPE_CHECKING:
     from jaxtyping import Float, Int
 
-TOLERANCE = 1e-9  # pays closer than this, relative to their size, differ by rounding only
+TOLERANCE = 1e-9  # rewards closer than this, relative to their size, differ by rounding only
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class MinimalMemory:
-    """The smallest automaton with the same pay, and the map onto it.
+    """The smallest automaton with the same rewards, and the map onto it.
 
     States are numbered as they are reached from m_init = 0, breadth first, so that equal automata
     have equal tables. Memory states that m_init does not reach are mapped to −1.
@@ -76,9 +76,9 @@ def minimal_memory(
     pay: Float[np.ndarray, "memory event"] | Float[np.ndarray, " memory"],
     tolerance: float = TOLERANCE,
 ) -> MinimalMemory:
-    """Merge memory states that no string of events tells apart as to pay (Moore's refinement).
+    """Merge memory states whose rewards no string of events distinguishes (Moore's refinement).
 
-    `pay` is paid on leaving by an event, or, if given for each memory state, on arriving there.
+    `pay` is the reward on leaving by an event, or, if given for each memory state, on arriving.
 
     >>> waiting = minimal_memory(initial=0, table=[[1, 0], [2, 0], [1, 0]], pay=[0, -1, -1])
     >>> waiting.size, waiting.state_of
@@ -105,10 +105,11 @@ def minimal_memories(
     horizon: int,
     tolerance: float = TOLERANCE,
 ) -> MinimalMemories:
-    """The same for a horizon T: for each k, memory states that k further steps tell apart.
+    """The same for a horizon T: for each k, memory states that k further steps distinguish.
 
     It is done for each k, on the states that T − k steps lead to: without a clock "alike for the
-    steps that remain" compares states with different numbers of steps left, and is no equivalence.
+    steps that remain" compares states with different numbers of steps left, and is not an
+    equivalence.
     """
     table, pay, paid = _validated(initial, table, pay, tolerance)
     if horizon < 0:
@@ -129,7 +130,7 @@ def minimal_memories(
 def _validated(
     initial: int, table: np.ndarray, pay: np.ndarray, tolerance: float
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """The table, the pay of each step, and the same with equal pays numbered equally."""
+    """The table, the reward of each step, and the same with equal rewards numbered equally."""
     table = require_table(table, initial)
     pay = as_float64(pay, "pay")
     if pay.shape == (len(table),):

@@ -18,7 +18,7 @@ from evenhand.planning.model import Model
 from evenhand.planning.planner import Plan
 from evenhand.planning.solve import backward, uniform
 from evenhand.planning.state_table import MEMORY_LIMIT, StateTable, tabulate
-from evenhand.problem.problem import Problem
+from evenhand.problem.problem import AugmentedState, Problem
 
 if TYPE_CHECKING:
     from jaxtyping import Float
@@ -59,7 +59,15 @@ def evaluate(
     """The exact score of a policy that sees the problem's memory, or an interval for it.
 
     A policy `act(key, state, memory)` that uses its key is evaluated by episodes: its chances are
-    not listed. So is one whose table, with everyone told apart, would not fit.
+    not listed. So is one whose table, with all stakeholders distinguished, would not fit.
+
+    Args:
+        problem: The problem, with the memory that the policy sees.
+        policy: A function act(key, state, memory) -> action, or a plan.
+        episodes: How many episodes, where it is evaluated by episodes.
+        seed: Of these episodes.
+        with_distribution: Whether to give the distribution of scores too, where it is exact.
+        memory_limit: Bytes that the table may take.
     """
     if isinstance(policy, Plan):
         return _exact(policy.value, policy, with_distribution)
@@ -128,7 +136,7 @@ def _chosen(
 def _distribution(table: StateTable, decide: Any) -> tuple[np.ndarray, np.ndarray]:
     """Every score an episode can have under the policy, with its probability.
 
-    Carried forward: the probability of each pair of a state and what has been paid so far.
+    Carried forward: the probability of each pair of a state and the rewards so far.
     """
     horizon, chance = table.horizon or 0, table.model.noise[1]
     if table.model.discount != 1.0:
@@ -169,15 +177,15 @@ def _by_episodes(problem: Problem, policy: Act, episodes: int, seed: int) -> Eva
 
 @partial(jax.jit, static_argnames=("problem", "policy", "episodes"))
 def _scores(problem: Problem, policy: Act, episodes: int, key: Any) -> Any:
-    def episode(key: Any) -> Any:
-        def decide(augmented: Any, keys: Any) -> Any:
-            action = policy(keys[0], augmented.state, augmented.memory)
-            augmented, _, pay = problem.step(keys[1], augmented, action)
-            return augmented, pay
+    horizon = problem.environment.horizon
 
+    def decide(key: Any, augmented: AugmentedState, carry: Any) -> tuple[Any, Any]:
+        return carry, policy(key, augmented.state, augmented.memory)
+
+    def episode(key: Any) -> Any:
         start, run = jax.random.split(key)
-        horizon = problem.environment.horizon
-        _, pays = jax.lax.scan(decide, problem.initial(start), jax.random.split(run, (horizon, 2)))
-        return pays @ problem.discount ** jnp.arange(horizon)
+        keys = jax.random.split(run, (horizon, 2))
+        rewards = problem.episode(decide, (), start, (keys[:, 0], keys[:, 1])).rewards
+        return rewards @ problem.discount ** jnp.arange(horizon)
 
     return jax.vmap(episode)(jax.random.split(key, episodes))

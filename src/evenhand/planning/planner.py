@@ -73,7 +73,7 @@ class Plan:
         return float(backward(self.table, uniform)[0][0])
 
     def values_of(self, time: int, worlds_and_books: Any) -> Float[np.ndarray, "row effect"]:
-        """Q of every effect for many worlds and books (leading axis) at a step number (from 0)."""
+        """Q of every effect for many worlds and scheme states (leading axis) at a step (from 0)."""
         model = self.table.model
         rows = model.to_rows(worlds_and_books)
         horizon = self.table.horizon
@@ -163,8 +163,18 @@ def plan(
     """The optimal policy of a finite problem, its value, and the value of every reachable state.
 
     By backward induction over the environment's horizon; with `horizon=math.inf` by value
-    iteration to a proven bound. `use_memory` plans on the problem's memory in place of the
-    scheme's own status, where that memory determines the pay (checked) and is smaller.
+    iteration to a proven bound.
+
+    Args:
+        problem: What to plan; its environment must list its noise and outcomes.
+        horizon: How many decisions: the environment's own by default, or math.inf.
+        use_memory: Whether to plan on the problem's memory in place of the scheme's own status,
+            where that memory determines the reward (checked) and has fewer states.
+        canonical: Whether to merge states that differ only in which of two exchangeable
+            stakeholders is which.
+        tolerance: How near to the optimum value iteration must come.
+        memory_limit: Bytes that the plan may take; a problem that needs more is refused.
+        progress: Called with what is done and how much there is to do.
     """
     model = Model(problem, use_memory, canonical)
     require_listed(model)

@@ -160,9 +160,14 @@ def price_of_memory(
 ) -> PriceTable:
     """The best score that each memory allows, proved or bounded.
 
-    `time_limit` is in seconds, for the proof of each memory; 0 asks for bounds alone. With
-    `augment_with_score` (see `Problem`) schemes that are not sums are priced too, their running
-    score seen.
+    Args:
+        environment: Where decisions are made; it must be small enough to be planned.
+        scheme: How fair a history is.
+        memories: The memories to compare, by the names they have in the table.
+        time_limit: Seconds for the proof of each memory; 0 asks for bounds alone.
+        seed: Of the random policies that the search for a good one starts from.
+        augment_with_score: Whether the running score is seen too, as schemes that are not sums of
+            per-step rewards need it (see `Problem`).
     """
     _require(memories, time_limit, seed)
     whole = plan(Problem(environment, scheme, Full(), augment_with_score))

@@ -1,6 +1,6 @@
 """Section 5.1 turned round: the best score of policies that see only π_t(seen state, seen memory).
 
-The world and the scheme's books go on as they are, but the one who decides cannot tell apart
+The world and the scheme's state go on as they are, but the policy cannot distinguish
 situations that look alike: they form an information set, and get one action. Time is known. A
 deterministic policy is as good as any: no information set is met twice in an episode, so the
 expected score is linear in what is done at each of them while the others are held, and a linear
@@ -35,7 +35,7 @@ Decisions = list[Any]  # by step number: the action at each information set, Int
 
 @dataclass(frozen=True, eq=False)
 class Restricted:
-    """A problem in which the decider sees (seen state, memory), and the books are hidden.
+    """A problem in which the policy sees (seen state, memory), and the scheme state is hidden.
 
     What a `Problem` adds to the seen memory by itself is seen here too: the filter's counter, and
     the running score where it is remembered.
@@ -148,7 +148,7 @@ class Restricted:
 
 
 def restrict(problem: Problem) -> Restricted:
-    """The problem as its memory lets it be seen: joint states (world, books, memory)."""
+    """The problem as its memory lets it be seen: joint states (world, scheme state, memory)."""
     table = _joint_table(problem)
     model = table.model
     possible = np.flatnonzero(model.noise[1] > 0)
@@ -178,7 +178,7 @@ def restrict(problem: Problem) -> Restricted:
 
 
 def _joint_table(problem: Problem) -> StateTable:
-    # Two ways of wasting a doughnut are one effect, unless what is carried tells them apart.
+    # Two ways of wasting a doughnut are one effect, unless what is carried distinguishes them.
     merge = not _reads_action(problem)
     model = Model(problem, canonical=False, merge_effects=merge, carry_memory=True)
     require_listed(model)
@@ -186,7 +186,7 @@ def _joint_table(problem: Problem) -> StateTable:
 
 
 def _reads_action(problem: Problem) -> bool:
-    """Whether the memory or the books look at the action itself, not only at what came of it."""
+    """Whether the memory or the scheme looks at the action itself, not only at what came of it."""
     environment: Any = problem.environment
     size = environment.num_stakeholders
 

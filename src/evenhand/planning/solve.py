@@ -51,7 +51,7 @@ def uniform(
 def effect_values(
     table: StateTable, after: Float[np.ndarray, " state"], states: slice | np.ndarray, last: bool
 ) -> Float[np.ndarray, "effect state"]:
-    """Q of each effect: its expected pay, and the value of what follows."""
+    """Q of each effect: its expected reward, and the value of what follows."""
     pay = (table.last_pay if last else table.pay)[:, states]
     following = table.following[:, :, states]
     carried = np.einsum("eks,eks->es", table.probability[:, :, states], after[following])
@@ -65,7 +65,7 @@ def backward(
     horizon = table.horizon
     if horizon is None:
         raise CannotPlan("backward induction needs a finite horizon.")
-    # Nothing is left to be paid after the last step, wherever it leads.
+    # There is no reward after the last step, wherever it leads.
     values = [np.zeros(table.num_states)]
     for time in reversed(range(horizon)):
         count, after = table.within[time], values[-1]

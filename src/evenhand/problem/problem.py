@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import functools
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -11,10 +11,11 @@ import jax.numpy as jnp
 import numpy as np
 
 from evenhand._util.arrays import Array
-from evenhand.errors import BadParameter, MemoryDoesNotPay, OverridesRefused
+from evenhand.errors import BadParameter, OverridesRefused
 from evenhand.fairness.scheme import FairnessScheme
 from evenhand.fairness.trace import Step
 from evenhand.memory.memory import Full, Memory
+from evenhand.problem import memory_check
 from evenhand.problem.environment_like import EnvironmentLike
 from evenhand.problem.reward import FairnessReward, SchemeState
 
@@ -22,11 +23,8 @@ if TYPE_CHECKING:
     from jaxtyping import Bool, Float, PRNGKeyArray
 
 
-LONGEST_CHECK = 256  # steps of an episode along which a memory's claim is compared with the pay
-
-
 class AgentView(NamedTuple):
-    """What the decider knows besides the state: its memory, and what the scheme makes it carry."""
+    """What the policy knows besides the state: its memory, and what the scheme makes it carry."""
 
     memory: Any
     filter: Any  # a clock for periodic assessment, a counter for bounded assessment
@@ -34,26 +32,48 @@ class AgentView(NamedTuple):
 
 
 class AugmentedState(NamedTuple):
-    """An augmented state: ⟨s, m⟩, and the scheme's books, which pay."""
+    """An augmented state: ⟨s, m⟩, and the scheme's own state, from which rewards come."""
 
     state: Any
     memory: Any
-    books: SchemeState
+    books: SchemeState  # what the scheme carries from step to step
 
     @property
     def seen(self) -> AgentView:
         return AgentView(self.memory, self.books.filter, self.books.fold)
 
 
+class Episode(NamedTuple):
+    """What came of an episode."""
+
+    last: AugmentedState
+    rewards: Float[Array, " time"]
+    kept: Float[Array, " time"]  # 1 where the environment did not override the welfare
+
+    def score(self, discount: float) -> Float[Array, ""]:
+        """The (discounted) sum of the rewards."""
+        times = jnp.arange(self.rewards.shape[0])
+        return jnp.sum(discount**times * self.rewards)
+
+
+Decide = Callable[[Any, AugmentedState, Any], tuple[Any, Any]]
+
+
 @dataclass(frozen=True)
 class Problem:
     """⟨environment M, fairness scheme 𝔉⟩, augmented with a memory ⟨M, m_init, μ⟩.
 
-    What pays and what is seen are two things. The pay comes from the scheme's own books; the
-    decider sees the memory chosen for it. Counters of periodic and bounded filters are added to
-    what it sees by themselves. A scheme that is not a sum of per-step rewards is refused, unless
-    `augment_with_score` adds its running value to what is seen; then the pay of a step is by how
-    much it changed the score so far.
+    What gives the reward and what is seen are two things. The reward comes from the scheme's own
+    state; the policy sees the memory chosen for it. Counters of periodic and bounded filters are
+    added to what it sees by themselves.
+
+    Args:
+        environment: Where decisions are made: one of `evenhand.envs`, or your own.
+        scheme: How fair a history is. One that is not a sum of per-step rewards is refused, unless
+            `augment_with_score` is set.
+        memory: What the policy remembers. The default is all that each stakeholder has received.
+        augment_with_score: Whether the policy also sees the running score. Then the reward of a
+            step is by how much it changed the score so far.
     """
 
     environment: EnvironmentLike
@@ -80,7 +100,7 @@ class Problem:
 
     @property
     def discount(self) -> float:
-        """With this discount the pays of an episode add up to the score of its trace."""
+        """With this discount the rewards of an episode add up to the score of its trace."""
         return self.pay.discount
 
     def with_full_memory(self) -> Problem:
@@ -97,7 +117,7 @@ class Problem:
     def step(
         self, key: PRNGKeyArray, augmented: AugmentedState, action: Any
     ) -> tuple[AugmentedState, Step, Float[Array, ""]]:
-        """One decision: the next augmented state, what happened, and its pay."""
+        """One decision: the next augmented state, what happened, and its reward."""
         state, step = self.environment.step(key, augmented.state, action)
         if not self.environment.may_override:
             step = step._replace(override=None)
@@ -107,7 +127,7 @@ class Problem:
     def after(
         self, augmented: AugmentedState, step: Step, state: Any, is_over: Bool[Array, ""]
     ) -> tuple[AugmentedState, Float[Array, ""]]:
-        """What a step that happened makes of memory and books, and its pay."""
+        """The augmented state after a step that happened, and the reward of the step."""
         memory = self.memory.update(augmented.memory, step)
         books, pay = self.pay.update(augmented.books, step, is_over)
         return AugmentedState(state, memory, books), pay
@@ -115,10 +135,11 @@ class Problem:
     def imagine(
         self, memory: Any, books: SchemeState, step: Step, is_over: Bool[Array, ""]
     ) -> tuple[Any, SchemeState, Float[Array, ""]]:
-        """Equation 2: the memory, books and pay that a step would have brought from another memory.
+        """Equation 2: what a step would have brought from another memory.
 
-        Asks the same μ and the same pay as real experience. The books are those of before the
-        step: the clocks and running scores it started with are not imagined.
+        Gives the next memory, the next scheme state and the reward, by the same μ and the same
+        reward function as real experience. `books` is the scheme state of before the step: the
+        clocks and running scores it started with are not imagined.
         """
         following = self.memory.update(memory, step)
         after, pay = self.pay.step_reward(
@@ -126,73 +147,41 @@ class Problem:
         )
         return following, after, pay
 
-    def require_memory_pays(self, seed: int = 0, episodes: int = 64) -> None:
-        """Refuse imagined memories unless the memory determines the pay (W∘U is Markovian).
+    def episode(self, decide: Decide, carry: Any, first_key: PRNGKeyArray, keys: Any) -> Episode:
+        """One episode of a policy, over the environment's horizon.
 
-        What the memory claims to know is paid along random episodes and compared with what the
-        true status is paid; the error shows the first step where the two part.
+        Args:
+            decide: decide(key, augmented state, carry) -> (carry, action).
+            carry: What the policy carries into the first decision.
+            first_key: A random key for the first state.
+            keys: Random keys for decisions and for steps, two arrays of one per step.
+        """
+
+        def step(carried: Any, keys: Any) -> tuple[Any, Any]:
+            augmented, carry = carried
+            act_key, step_key = keys
+            carry, action = decide(act_key, augmented, carry)
+            after, happened, reward = self.step(step_key, augmented, action)
+            override = happened.override
+            kept = jnp.ones(()) if override is None else 1.0 - override.applies
+            return (after, carry), (reward, kept)
+
+        (last, _), (rewards, kept) = jax.lax.scan(step, (self.initial(first_key), carry), keys)
+        return Episode(last, rewards, kept)
+
+    def require_memory_pays(self, seed: int = 0, episodes: int = 64) -> None:
+        """Refuse imagined memories unless the memory determines the reward (W∘U is Markovian).
+
+        What the memory claims to know is rewarded along random episodes and compared with the
+        reward of the true status; the error shows the first step where the two differ.
         """
         self.scheme.require_counterfactuals()
-        stakeholders = self.environment.num_stakeholders
-        claim = self.memory.implied_status(self.memory.init(stakeholders))
-        if claim is None:
-            raise MemoryDoesNotPay(
-                f"the memory ({self.memory.describe()}) does not say which status it knows, so "
-                "imagined memories cannot be paid: use Full, or a memory with `implied_status`."
-            )
-        status = self.scheme.status.value(self.scheme.status.init(stakeholders))
-        if claim.shape != status.shape:
-            raise MemoryDoesNotPay(
-                f"the memory ({self.memory.describe()}) knows {claim.shape[0]} numbers where the "
-                f"status ({self.scheme.status.describe()}) has {status.shape[0]}: judge groups as "
-                "stakeholders (status=GroupTotals) to be paid from a memory of groups."
-            )
-        if not self.environment.compiled:  # whoever runs it compares the two as it goes
-            return
-        claimed, true, trail = _along_episodes(self, seed, episodes)
-        alike = np.isclose(claimed, true, rtol=1e-4, atol=1e-4, equal_nan=True)
-        parts = np.logical_not(alike)
-        if not parts.any():
-            return
-        time = int(np.flatnonzero(parts.any(axis=0))[0])
-        episode = int(np.flatnonzero(parts[:, time])[0])
-        memory, status, action = jax.tree.map(lambda leaf: leaf[episode, time].tolist(), trail)
-        raise MemoryDoesNotPay(
-            f"the memory ({self.memory.describe()}) does not determine the pay: at step {time + 1} "
-            f"of a random episode, after action {action}, it is {memory} and would be paid "
-            f"{claimed[episode, time]:g}, but the status is {status} and is paid "
-            f"{true[episode, time]:g}. Use a memory that does, such as Full."
-        )
-
-    def _paid_both_ways(self, key: PRNGKeyArray) -> tuple[Array, Array, Any]:
-        """Along a random episode: pay by the memory's claim, pay by the books, and the trail."""
-
-        def decide(augmented: AugmentedState, key: PRNGKeyArray) -> tuple[AugmentedState, Any]:
-            act_key, step_key = jax.random.split(key)
-            action = jax.random.randint(act_key, (), 0, self.environment.num_actions)
-            following, step, true = self.step(step_key, augmented, action)
-            is_over = self.environment.is_over(following.state)
-            memory, _, claimed = self.imagine(augmented.memory, augmented.books, step, is_over)
-            status = self.scheme.status.value(following.books.status)
-            return following, (claimed, true, (memory, status, action))
-
-        start_key, run_key = jax.random.split(key)
-        keys = jax.random.split(run_key, min(self.environment.horizon, LONGEST_CHECK))
-        _, paid = jax.lax.scan(decide, self.initial(start_key), keys)
-        return paid
+        memory_check.require_claim(self)
+        if self.environment.compiled:  # on the host, the loop that runs it compares as it goes
+            memory_check.require_determined(self, seed, episodes)
 
 
 def _as_jax(leaf: Any) -> Array:
     """A leaf of an initial state as JAX carries it: float32, or an integer or a flag as it is."""
     array = np.asarray(leaf)
     return jnp.asarray(array.astype(np.float32) if array.dtype == np.float64 else array)
-
-
-@functools.lru_cache(maxsize=64)
-def _along_episodes(problem: Problem, seed: int, episodes: int) -> Any:
-    """Pays by claim and by the books along random episodes, once for each problem."""
-    keys = jax.random.split(jax.random.key(seed), episodes)
-    # It runs once, so that what it costs is compilation: not worth optimising.
-    quick = {"xla_backend_optimization_level": 0}
-    check = jax.jit(jax.vmap(problem._paid_both_ways), compiler_options=quick)
-    return jax.device_get(check(keys))

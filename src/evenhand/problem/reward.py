@@ -1,7 +1,8 @@
-"""Sections 5.2 and 5.3: what each step is paid, so that what an episode is paid is its score.
+"""Sections 5.2 and 5.3: the reward of each step, such that the rewards of an episode add up to its
+score.
 
-The scheme keeps its own books: its status, its filter, and the fold of its aggregation. From them
-comes the pay of a step. What the one who decides remembers is another matter (see `problem`).
+The scheme carries a state of its own: of its status, its filter, and the fold of its aggregation.
+From it comes the reward of a step. What the policy remembers is another matter (see `problem`).
 """
 
 from __future__ import annotations
@@ -92,7 +93,7 @@ def _not_a_sum(scheme: FairnessScheme) -> str:
 
 @dataclass(frozen=True)
 class FairnessReward:
-    """The pay of each step under a scheme, with or without its fold in memory.
+    """The reward of each step under a scheme, with or without its fold in memory.
 
     Without: the welfare of the assessed time points, for schemes that are sums of it. With: by how
     much the step changed the score so far, which any fold can say. Either way the (discounted)
@@ -106,21 +107,21 @@ class FairnessReward:
         for part in (self.scheme.status, self.scheme.filter, self.scheme.aggregation):
             if part.keeps_history:
                 raise CannotStream(
-                    f"{type(part).__name__} needs the whole history, so no finite memory can pay "
-                    "by it: write that part as a fold."
+                    f"{type(part).__name__} needs the whole history, so no finite memory "
+                    "determines the reward: write that part as a fold."
                 )
         if not (self.augment_with_score or is_sum_of_rewards(self.scheme)):
             raise NotRewardLike(f"the scheme is not reward-like: {_not_a_sum(self.scheme)}.")
 
     @property
     def discount(self) -> float:
-        """With this discount an episode's pays add up to its score."""
+        """With this discount the rewards of an episode add up to its score."""
         temporal = self.scheme.temporal
         discount = None if temporal is None else temporal.sum_discount
         return 1.0 if self.augment_with_score or discount is None else discount
 
     def init(self, num_stakeholders: int) -> SchemeState:
-        """The books before the first step."""
+        """The scheme state before the first step."""
         scheme = self.scheme
         status = scheme.status.init(num_stakeholders)
         size = scheme.status.value(status).shape[-1]
@@ -129,47 +130,49 @@ class FairnessReward:
         return SchemeState(status, scheme.filter.init(), fold, np.zeros((), dtype=bool))
 
     def update(
-        self, books: SchemeState, step: Step, is_over: Bool[Array, ""]
+        self, before: SchemeState, step: Step, is_over: Bool[Array, ""]
     ) -> tuple[SchemeState, Array]:
-        """The books after a step, and its pay."""
-        status = self.scheme.status.update(books.status, step)
+        """The scheme state after a step, and its reward."""
+        status = self.scheme.status.update(before.status, step)
         return self.step_reward(
-            books._replace(status=status), self.scheme.status.value(status), step, is_over
+            before._replace(status=status), self.scheme.status.value(status), step, is_over
         )
 
     def step_reward(
         self,
-        books: SchemeState,
+        before: SchemeState,
         vector: Float[Array, " status"],
         step: Step,
         is_over: Bool[Array, ""],
     ) -> tuple[SchemeState, Float[Array, ""]]:
-        """Assess a step whose outcome is this status vector, real or imagined, and pay it."""
+        """Assess a step whose outcome is this status vector, real or imagined, and reward it."""
         scheme, xp = self.scheme, namespace(vector)
-        filtered, fires = scheme.filter.update(books.filter, step)
+        filtered, fires = scheme.filter.update(before.filter, step)
         assessed = fires | is_over if scheme.filter.assesses_end else fires
         if step.override is not None:
             assessed = assessed | step.override.applies
         contribution = scheme.aggregation.contribute(vector, step.override)
         contribution = self._where_defined(contribution, vector, step)
         if self.augment_with_score:
-            before = xp.where(books.assessed, scheme.aggregation.value(books.fold), 0.0)
-            fold = choose(assessed, scheme.aggregation.update(books.fold, contribution), books.fold)
-            after = xp.where(books.assessed | assessed, scheme.aggregation.value(fold), 0.0)
-            pay = xp.where(assessed, after - before, 0.0)
+            score_before = xp.where(before.assessed, scheme.aggregation.value(before.fold), 0.0)
+            fold = choose(
+                assessed, scheme.aggregation.update(before.fold, contribution), before.fold
+            )
+            after = xp.where(before.assessed | assessed, scheme.aggregation.value(fold), 0.0)
+            reward = xp.where(assessed, after - score_before, 0.0)
         else:
-            fold, pay = books.fold, xp.where(assessed, contribution, 0.0)
+            fold, reward = before.fold, xp.where(assessed, contribution, 0.0)
         if not self._asks_whether_assessed:
-            return SchemeState(books.status, filtered, fold, books.assessed), pay
-        ever = books.assessed | assessed
-        pay = xp.where(is_over & ~ever, self._nothing(), pay)
-        return SchemeState(books.status, filtered, fold, ever), pay
+            return SchemeState(before.status, filtered, fold, before.assessed), reward
+        ever = before.assessed | assessed
+        reward = xp.where(is_over & ~ever, self._nothing(), reward)
+        return SchemeState(before.status, filtered, fold, ever), reward
 
     @property
     def _asks_whether_assessed(self) -> bool:
         """A sum of nothing is 0 by itself, and every step of an always-on filter is assessed.
 
-        To carry the answer where it is not asked for would tell like states apart.
+        To carry the answer where it is not asked for would distinguish states that are alike.
         """
         sure = self.scheme.filter.always or self._nothing() == 0.0
         return self.augment_with_score or not sure
@@ -186,7 +189,7 @@ class FairnessReward:
         return xp.where(defined, contribution, -math.inf)
 
     def _nothing(self) -> float:
-        """What an episode in which nothing was assessed is paid: no number, if none was named."""
+        """The reward of an episode in which nothing was assessed: NaN, if none was named."""
         empty = self.scheme.aggregation.empty if self.scheme.empty is None else self.scheme.empty
         return float("nan") if empty is None else empty
 

@@ -47,10 +47,20 @@ def policy_score(
 ) -> PolicyScore:
     """Definition "fairness score of a policy": the expectation over its traces.
 
-    By rollouts, with a 95% interval; or by an exact `evaluator`. With `horizon=math.inf` the
-    limit, cut off where the rest is at most `tolerance`, or a refusal where no limit is known.
-    `growth(t)` may declare a bound on |w_t|, for a welfare or a process that does not have one;
-    its ratio growth(t + 1) / growth(t) must not increase.
+    By rollouts, with a 95% interval; or by an exact `evaluator`.
+
+    Args:
+        scheme: How fair a trace is.
+        process: Where decisions are made.
+        policy: What decides.
+        horizon: How many decisions. With math.inf it is the limit, cut off where the rest is at
+            most `tolerance`, or a refusal where no limit is known.
+        episodes: How many rollouts.
+        seed: Of the rollouts.
+        evaluator: A function (scheme, process, policy, horizon) -> score, in place of rollouts.
+        tolerance: See `horizon`.
+        growth: A bound growth(t) on |w_t|, for a welfare or a process that does not have one; its
+            ratio growth(t + 1) / growth(t) must not increase.
     """
     if math.isinf(horizon):
         steps, tail = steps_for_limit(scheme, process, tolerance, growth)
@@ -77,7 +87,7 @@ def steps_for_limit(
     """How many steps bring 𝔉^T within `tolerance` of 𝔉^∞, and the bound on the rest.
 
     The limit is known to exist for a discounted sum with γ < 1 of values that grow by less than
-    1/γ a step in the end: bounded ones, or log-Nash of counts, at most n·log(t + 1).
+    1/γ per step in the end: bounded ones, or log-Nash of counts, at most n·log(t + 1).
     """
     if not tolerance > 0:
         raise BadParameter(f"tolerance is {tolerance}: it must be positive.")

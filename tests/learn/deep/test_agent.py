@@ -299,7 +299,7 @@ def test_mistakes_are_named():
         DQN(**parts, proposal=Everything())
     with pytest.raises(MemoryDoesNotPay, match="does not say which status"):
         DQN(**parts | {"problem": Problem(shop, shop.nash_scheme(), Reset())}, proposal=Above(1))
-    with pytest.raises(MemoryDoesNotPay, match="does not determine the pay"):
+    with pytest.raises(MemoryDoesNotPay, match="does not determine the reward"):
         DQN(**parts | {"problem": Problem(shop, shop.nash_scheme(), Min())}, proposal=Above(1))
     with pytest.raises(BadParameter, match="sums of it at every step"):
         DQN(**parts | {"problem": Problem(shop, periodic(2, LogNash(), Total()))}, shaping=True)

@@ -1,7 +1,7 @@
 """The mistakes that the paper's scripts make with imagined experience, to see what they cost.
 
-Doughnuts: an imagined memory gains a doughnut even where it was wasted. Lending: the imagined pay
-is of the memory before the step, not after it. Neither is of any use but to be measured.
+Doughnuts: an imagined memory gains a doughnut even where it was wasted. Lending: the imagined
+reward is of the memory before the step, not after it. Neither is of any use but to be measured.
 """
 
 from __future__ import annotations
@@ -22,12 +22,13 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class _Mistaken(Problem):
-    """A problem that pays real experience rightly and imagined experience as the scripts do."""
+    """A problem that rewards real experience rightly and imagined experience as the scripts do."""
 
     def imagine(
         self, memory: Any, books: SchemeState, step: Step, over: Any
     ) -> tuple[Any, SchemeState, Array]:
         following, after, pay = super().imagine(memory, books, step, over)
+        # Each mistake is of one script, and a script is of one environment.
         if isinstance(self.environment, Doughnuts):
             served = jnp.arange(self.environment.num_stakeholders) == step.action
             return memory + served, after, pay

@@ -40,7 +40,7 @@ def tabular_learner(
     `paper`: γ = 0.99, α = 0.1, epsilon from 1 by 0.95 a visit to 0.2, FairQCM imagining the 2^n
     memories above; the horizon cuts episodes off without ending them.
 
-    `best`: the horizon ends an episode and a clock tells how near it is, so that nothing need be
+    `best`: the horizon ends an episode and a clock shows how near it is, so that nothing need be
     discounted; steps are rewarded by the welfare they add (shaping); learning rates fall as Watkins
     asks; FairQCM imagines every memory there is.
 

@@ -14,7 +14,7 @@ from evenhand.errors import CannotPlan
 from evenhand.learn.policies.greedy_policy import GreedyScore
 from evenhand.memory.memory import Full
 from evenhand.planning.planner import plan
-from evenhand.problem.problem import Problem
+from evenhand.problem.problem import AugmentedState, Problem
 
 if TYPE_CHECKING:
     from jaxtyping import PRNGKeyArray
@@ -57,20 +57,16 @@ def sampled(problem: Problem, act: Act, seed: int = 0, episodes: int = EPISODES)
 
 @functools.partial(jax.jit, static_argnames=("problem", "act", "episodes"))
 def _sampled(problem: Problem, act: Act, key: PRNGKeyArray, episodes: int) -> GreedyScore:
-    def episode(key: PRNGKeyArray) -> GreedyScore:
-        def step(augmented: Any, at: Any) -> tuple[Any, Any]:
-            time, act_key, step_key = at
-            action = act(act_key, augmented.state, augmented.memory)
-            after, happened, pay = problem.step(step_key, augmented, action)
-            override = happened.override
-            kept = jnp.ones(()) if override is None else 1.0 - override.applies
-            return after, (problem.discount**time * pay, kept)
+    environment = problem.environment
 
-        horizon = problem.environment.horizon
+    def decide(key: PRNGKeyArray, augmented: AugmentedState, carry: Any) -> tuple[Any, Any]:
+        return carry, act(key, augmented.state, augmented.memory)
+
+    def episode(key: PRNGKeyArray) -> GreedyScore:
         first_key, *keys = jax.random.split(key, 3)
-        ats = (jnp.arange(horizon), *(jax.random.split(k, horizon) for k in keys))
-        last, (paid, kept) = jax.lax.scan(step, problem.initial(first_key), ats)
-        reached = problem.environment.achieved(last.state.world).astype(jnp.float32)
-        return GreedyScore(jnp.sum(paid), jnp.sum(kept), reached)
+        per_step = tuple(jax.random.split(k, environment.horizon) for k in keys)
+        found = problem.episode(decide, (), first_key, per_step)
+        reached = environment.achieved(found.last.state.world).astype(jnp.float32)
+        return GreedyScore(found.score(problem.discount), jnp.sum(found.kept), reached)
 
     return jax.tree.map(jnp.mean, jax.vmap(episode)(jax.random.split(key, episodes)))

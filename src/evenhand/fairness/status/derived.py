@@ -136,11 +136,11 @@ class PerEntitlement(_Comparing):
     def __post_init__(self) -> None:
         values = as_float64(self.entitlements, "entitlements")
         if values.ndim != 1:
-            raise WeightsDoNotFit("entitlements must be a plain list, one number a stakeholder.")
+            raise WeightsDoNotFit("entitlements must be a plain list, one number per stakeholder.")
         for i in np.flatnonzero(values <= 0)[:1]:
             raise ZeroEntitlement(
                 f"the entitlement of stakeholder {i} is {values[i]:g}: it must be positive; "
-                "leave out whoever is entitled to nothing."
+                "leave out those entitled to nothing."
             )
         object.__setattr__(self, "entitlements", tuple(values.tolist()))
 

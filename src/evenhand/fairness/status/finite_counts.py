@@ -87,7 +87,7 @@ class Modulo(_FiniteCount):
     def value_regular(self) -> DeclaredRegularity:
         if not self.counts:
             return super().value_regular()
-        values = f"{self.modulus} values a stakeholder"
+        values = f"{self.modulus} values per stakeholder"
         return DeclaredRegularity(True, f"a count modulo {self.modulus} takes {values}")
 
     def magnitude(self, reward_bound: float, time: int) -> float:

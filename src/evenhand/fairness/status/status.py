@@ -1,7 +1,7 @@
 """Section 4: U, how well each stakeholder is doing at the end of a trace. Higher is better.
 
 A status is a fold: `init` gives the state before anything happened, `update` takes one step into
-account, `value` reads the status vector off. So it streams, pays a learner and is planned with.
+account, `value` reads the status vector off. So it can be streamed, learned and planned with.
 `scan` does many steps at once, for histories; it must agree with `update` repeated.
 """
 

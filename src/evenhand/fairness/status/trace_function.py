@@ -50,7 +50,7 @@ class TraceFunction(Status[int]):
             if vector.ndim != 1 or len(vector) != len(values[0] if values else vector):
                 raise UnequalLengths(
                     f"the status function returned an array of shape {vector.shape} at time {t}: "
-                    "it must return one number a stakeholder, always as many."
+                    "it must return one number per stakeholder, always as many."
                 )
             values.append(vector)
         return state, np.array(values).reshape(len(steps), -1)

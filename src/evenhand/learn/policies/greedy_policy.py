@@ -69,22 +69,15 @@ class Greedy:
     def episode(self, key: PRNGKeyArray) -> GreedyScore:
         """One episode. Its score is the sum of its rewards."""
         problem = self.problem
-
-        def step(carried: Any, at: Any) -> tuple[Any, Any]:
-            augmented, carry = carried
-            time, key = at
-            carry, action = self.decide(carry, augmented)
-            after, happened, pay = problem.step(key, augmented, action)
-            override = happened.override
-            kept = jnp.ones(()) if override is None else 1.0 - override.applies
-            return (after, carry), (problem.discount**time * pay, kept)
-
-        horizon = problem.environment.horizon
-        keys = jax.random.split(key, horizon + 1)
-        first = problem.initial(keys[0]), self.network.start()
-        (last, _), (paid, kept) = jax.lax.scan(step, first, (jnp.arange(horizon), keys[1:]))
-        reached = problem.environment.achieved(last.state.world).astype(jnp.float32)
-        return GreedyScore(jnp.sum(paid), jnp.sum(kept), reached)
+        keys = jax.random.split(key, problem.environment.horizon + 1)
+        found = problem.episode(
+            lambda _, augmented, carry: self.decide(carry, augmented),
+            self.network.start(),
+            keys[0],
+            (keys[1:], keys[1:]),  # to be greedy takes no chance
+        )
+        reached = problem.environment.achieved(found.last.state.world).astype(jnp.float32)
+        return GreedyScore(found.score(problem.discount), jnp.sum(found.kept), reached)
 
     def mean_episode(self, key: PRNGKeyArray, episodes: int) -> GreedyScore:
         """Means over that many independent episodes."""

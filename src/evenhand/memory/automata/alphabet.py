@@ -79,7 +79,7 @@ class Events:
     def of_rewards(
         cls, rewards: Sequence[Sequence[float]], labels: Iterable[str] | None = None
     ) -> Events:
-        """Steps told apart by their rewards alone, which is all that a count looks at.
+        """Steps distinguished by their rewards alone, which is all that a count looks at.
 
         Under jit rewards that are not among these count as the first of them.
 

@@ -228,7 +228,7 @@ def _not_markovian(
         f"the status is not Markovian with this memory: the histories {list(one)} and "
         f"{list(other)} of (action, next state) both end in state {state} with memory "
         f"{remembered}, but with statuses {values[0].tolist()} and {values[1].tolist()}. The "
-        "memory must tell them apart.",
+        "memory must distinguish them.",
         histories=(one, other),
     )
 

@@ -1,4 +1,4 @@
-"""The Myhill-Nerode theorem up to a length: which histories a memory must tell apart."""
+"""The Myhill-Nerode theorem up to a length: which histories a memory must distinguish."""
 
 from __future__ import annotations
 

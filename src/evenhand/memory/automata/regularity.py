@@ -45,7 +45,7 @@ def value_regular(
 
     >>> from evenhand.fairness.status import Modulo, Returns
     >>> print(value_regular(Modulo(12)))
-    value-regular: a count modulo 12 takes 12 values a stakeholder
+    value-regular: a count modulo 12 takes 12 values per stakeholder
     >>> value_regular(Returns()).regular, value_regular(Returns(), horizon=10).regular
     (False, True)
     """

@@ -1,0 +1,108 @@
+"""Whether a memory determines the reward, compared with the true status along episodes.
+
+Imagined memories are rewarded by what they claim to know. So the claim must be right: what it
+gives and what the scheme's own status gives must agree at every step (W∘U is Markovian).
+"""
+
+from __future__ import annotations
+
+import functools
+from typing import TYPE_CHECKING, Any
+
+import jax
+import numpy as np
+
+from evenhand.errors import MemoryDoesNotPay
+
+if TYPE_CHECKING:
+    from jaxtyping import Array, PRNGKeyArray
+
+    from evenhand.problem.problem import AugmentedState, Problem
+
+LONGEST_CHECK = 256  # steps of an episode along which the two are compared
+
+
+def require_claim(problem: Problem) -> None:
+    """Refuse a memory that claims no status, or one of another size."""
+    stakeholders = problem.environment.num_stakeholders
+    memory, status = problem.memory, problem.scheme.status
+    claim = memory.implied_status(memory.init(stakeholders))
+    if claim is None:
+        raise MemoryDoesNotPay(
+            f"the memory ({memory.describe()}) does not say which status it knows, so "
+            "imagined memories have no reward: use Full, or a memory with `implied_status`."
+        )
+    true = status.value(status.init(stakeholders))
+    if claim.shape != true.shape:
+        raise MemoryDoesNotPay(
+            f"the memory ({memory.describe()}) knows {claim.shape[0]} numbers where the status "
+            f"({status.describe()}) has {true.shape[0]}: judge groups as stakeholders "
+            "(status=GroupTotals) to use a memory of groups."
+        )
+
+
+def require_same_reward(problem: Problem, claimed: Any, true: Any, where: str) -> None:
+    """Refuse a memory whose claim gives another reward than the true status, at one step.
+
+    Args:
+        problem: The problem with the memory.
+        claimed: The reward by what the memory claims to know.
+        true: The reward by the true status.
+        where: Which step this is, as a phrase that goes on "…, it would give 2".
+    """
+    if not agree(claimed, true):
+        raise MemoryDoesNotPay(
+            f"the memory ({problem.memory.describe()}) does not determine the reward: {where} it "
+            f"would give {float(claimed):g}, but the reward is {float(true):g}. Use a memory that "
+            "does, such as Full."
+        )
+
+
+def agree(claimed: Any, true: Any) -> Any:
+    """Which rewards are the same, up to the rounding of float32."""
+    return np.isclose(claimed, true, rtol=1e-4, atol=1e-4, equal_nan=True)
+
+
+def require_determined(problem: Problem, seed: int, episodes: int) -> None:
+    """Compare the two along random episodes; the error shows the first step where they differ."""
+    claimed, true, trail = _along_episodes(problem, seed, episodes)
+    differ = np.logical_not(agree(claimed, true))
+    if not differ.any():
+        return
+    time = int(np.flatnonzero(differ.any(axis=0))[0])
+    episode = int(np.flatnonzero(differ[:, time])[0])
+    memory, status, action = jax.tree.map(lambda leaf: leaf[episode, time].tolist(), trail)
+    where = (
+        f"at step {time + 1} of a random episode, after action {action}, it is {memory} where the "
+        f"status is {status};"
+    )
+    require_same_reward(problem, claimed[episode, time], true[episode, time], where)
+
+
+@functools.lru_cache(maxsize=64)
+def _along_episodes(problem: Problem, seed: int, episodes: int) -> Any:
+    """Rewards by claim and by the true status along random episodes, once for each problem."""
+    keys = jax.random.split(jax.random.key(seed), episodes)
+    # It runs once, so that what it costs is compilation: not worth optimising.
+    quick = {"xla_backend_optimization_level": 0}
+    check = jax.jit(jax.vmap(functools.partial(_both_rewards, problem)), compiler_options=quick)
+    return jax.device_get(check(keys))
+
+
+def _both_rewards(problem: Problem, key: PRNGKeyArray) -> tuple[Array, Array, Any]:
+    """Along a random episode: reward by the memory's claim, by the status, and the trail."""
+    environment = problem.environment
+
+    def decide(augmented: AugmentedState, key: PRNGKeyArray) -> tuple[AugmentedState, Any]:
+        act_key, step_key = jax.random.split(key)
+        action = jax.random.randint(act_key, (), 0, environment.num_actions)
+        following, step, true = problem.step(step_key, augmented, action)
+        is_over = environment.is_over(following.state)
+        memory, _, claimed = problem.imagine(augmented.memory, augmented.books, step, is_over)
+        status = problem.scheme.status.value(following.books.status)
+        return following, (claimed, true, (memory, status, action))
+
+    start_key, run_key = jax.random.split(key)
+    keys = jax.random.split(run_key, min(environment.horizon, LONGEST_CHECK))
+    _, rewards = jax.lax.scan(decide, problem.initial(start_key), keys)
+    return rewards
