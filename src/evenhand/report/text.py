@@ -111,7 +111,7 @@ def question_table(questions: tuple[QuestionRow, ...], write: Write = short_numb
             )
         )
     title = (
-        "Where the verdict turns. Whom each question finds treated worst, the score by each "
+        "Where the verdict turns. Who is treated worst under each question, the score by each "
         "welfare, and whether it is that of an even log (=) or not (<). → is the question asked; ≠ "
         "marks a verdict that is not as in it."
     )

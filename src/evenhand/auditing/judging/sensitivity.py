@@ -1,8 +1,8 @@
 """Where the verdict turns: the same log under every other question.
 
-For one log the verdict of a question is whom it treated worst (the lowest overall unfairness over
+For one log the verdict of a question is who was treated worst (the lowest overall unfairness over
 its assessments, all of them where several are equal), or nobody, if no one is behind over all. A
-welfare function adds whether it can tell the log from an even one, in which everybody has the mean:
+welfare function adds whether it differs from that of an even log, in which everybody has the mean:
 "even" or "uneven". A verdict turns where it differs from that of the question that was asked.
 """
 

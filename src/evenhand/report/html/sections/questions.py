@@ -11,7 +11,7 @@ EVEN = {True: "even", False: "uneven", None: ""}
 
 
 def turns(rows: tuple[QuestionRow, ...]) -> Markup:
-    """One log: whom each question finds treated worst, and what each welfare function says."""
+    """One log: who is treated worst under each question, and what each welfare function says."""
     names = list(dict.fromkeys(reading.welfare for row in rows for reading in row.readings))
     caption = (
         "Each question, whom it finds treated worst, and the score by each welfare function with "
