@@ -340,7 +340,7 @@ def _print(found: Answer | LogComparison) -> None:
     answers = _answers(found)
     print(visible(found.verdict))
     for ask in dict.fromkeys(ask for answer in answers for ask in answer.asks):
-        print(f"\nBefore you read on: {visible(ask)}")
+        print(f"\nPlease check first: {visible(ask)}")
     if not isinstance(found, Answer):
         _table(text.side_by_side(found))
     for answer in answers:

@@ -35,9 +35,9 @@ def notebook(answer: Answer) -> Markup:
         "div",
         {"class": "evenhand"},
         element("p", None, element("b", None, name_of(answer.label)), ": ", answer.verdict),
-        (element("p", None, "Before you read on: ", ask) for ask in answer.asks),
+        (element("p", None, "Please check first: ", ask) for ask in answer.asks),
         element("p", None, numbers),
-        (element("p", None, f"Limit broken: {breach}.") for breach in answer.breaches),
+        (element("p", None, f"Threshold breached: {breach}.") for breach in answer.breaches),
         table(shown, COLUMNS, (_row(one) for one in people[:SHOWN])),
     )
 
