@@ -6,8 +6,7 @@ from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
 from evenhand._util.wording import format_number, join_tied, short_number
-from evenhand.auditing.answer.answer import Answer
-from evenhand.auditing.answer.stakeholder_answer import StakeholderAnswer
+from evenhand.auditing.answer.answer import Answer, StakeholderAnswer
 from evenhand.auditing.compare_logs import LogComparison
 from evenhand.auditing.judging.ranking import Ranking
 from evenhand.auditing.judging.sensitivity import QuestionRow, WelfareReading

@@ -5,8 +5,7 @@ It has no style or script of its own, so it looks like everything else in the no
 
 from __future__ import annotations
 
-from evenhand.auditing.answer.answer import Answer
-from evenhand.auditing.answer.stakeholder_answer import StakeholderAnswer
+from evenhand.auditing.answer.answer import Answer, StakeholderAnswer
 from evenhand.report.html.element import Child, Markup, element, figure_of, name_of, percent, table
 
 SHOWN = 10  # stakeholders, the worst treated ones
