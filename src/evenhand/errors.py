@@ -132,7 +132,7 @@ class NoLimit(EvenhandError):
 
 
 class CounterfactualsRefused(EvenhandError):
-    """The scheme cannot say what an imagined memory would have been paid."""
+    """The scheme cannot say what the reward of an imagined memory would have been."""
 
 
 class BadParameter(EvenhandError):
@@ -200,7 +200,7 @@ class NotRewardLike(EvenhandError):
 
 
 class MemoryDoesNotPay(EvenhandError):
-    """A memory that does not determine what is paid, where imagined memories must be paid."""
+    """A memory that does not determine the reward, where imagined memories need one."""
 
 
 class CannotPlan(EvenhandError):
@@ -220,7 +220,7 @@ class BadFile(EvenhandError):
 
 
 class BadLog(EvenhandError):
-    """A log that cannot be judged as it is: empty, with times that are none, with no names."""
+    """A log that cannot be judged as it is: empty, without names, or with unreadable times."""
 
 
 class MissingColumn(EvenhandError):

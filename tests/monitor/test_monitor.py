@@ -208,7 +208,7 @@ def test_an_alert_does_not_move_the_terminal():
 
 
 def test_whom_to_watch_must_be_said(tmp_path):
-    assert "say whom to watch over" in run("", code=2)[2]
+    assert "say who is to be watched, with --name or with --roster (not both)" in run("", code=2)[2]
     (tmp_path / "roster.csv").write_text("name,from\nA,\nB,2021-02-10\n")
     text = lines_of([("2021-01-05", "A", 2), ("2021-03-01", "B", 2), ("2021-03-31", "A", 2)])
     options = ("--roster", str(tmp_path / "roster.csv"), "--amount", "amount", "--every", "month")

@@ -8,9 +8,9 @@ from typing import Any
 from evenhand.auditing.answer.answer import Answer
 from evenhand.auditing.answer.assembly import assemble, limits
 from evenhand.auditing.answer.over_runs import over_runs, split_runs
-from evenhand.auditing.judging.case import Case
-from evenhand.auditing.judging.judgement import judge_case
+from evenhand.auditing.judging.judge import Case
 from evenhand.auditing.judging.questions import question_of
+from evenhand.auditing.judging.sensitivity import judge_case
 from evenhand.auditing.notes import Notes
 from evenhand.auditing.options import AuditOptions, with_keywords
 from evenhand.auditing.reading.prepare import prepare

@@ -209,9 +209,9 @@ def audit_command(
     """
     # The products here are of 16 by 16 numbers: threads would only wait for each other.
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
-    from evenhand.auditing import AuditOptions
     from evenhand.auditing.audit_log import audit_with
     from evenhand.auditing.compare_logs import compare_with
+    from evenhand.auditing.options import AuditOptions
     from evenhand.auditing.sources.addresses import shown
     from evenhand.auditing.sources.open_source import opened
     from evenhand.errors import BadParameter
@@ -307,7 +307,7 @@ def _require_apart(
 
 
 def _answers(found: Answer | LogComparison) -> tuple[Answer, ...]:
-    from evenhand.auditing import Answer
+    from evenhand.auditing.answer.answer import Answer
 
     return (found,) if isinstance(found, Answer) else (found.first, found.second)
 
@@ -334,13 +334,13 @@ def _write(found: Answer | LogComparison, csv: Path | None, out: Path | None) ->
 
 def _print(found: Answer | LogComparison) -> None:
     from evenhand._util.wording import format_number
-    from evenhand.auditing import Answer
+    from evenhand.auditing.answer.answer import Answer
     from evenhand.report import text
 
     answers = _answers(found)
     print(visible(found.verdict))
     for ask in dict.fromkeys(ask for answer in answers for ask in answer.asks):
-        print(f"\nBefore you read on: {visible(ask)}")
+        print(f"\nPlease check first: {visible(ask)}")
     if not isinstance(found, Answer):
         _table(text.side_by_side(found))
     for answer in answers:

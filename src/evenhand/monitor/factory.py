@@ -35,7 +35,7 @@ def make_monitor(
     """
     if bool(names) == (roster is not None):
         raise BadParameter(
-            f"say whom to watch over, with {argument('names')} or with {argument('roster')} (not "
+            f"say who is to be watched, with {argument('names')} or with {argument('roster')} (not "
             "both): those who have received nothing yet are in no event."
         )
     people = read_roster(names or roster, keys.stakeholder)

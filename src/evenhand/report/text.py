@@ -6,8 +6,7 @@ from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
 from evenhand._util.wording import format_number, join_tied, short_number
-from evenhand.auditing.answer.answer import Answer
-from evenhand.auditing.answer.stakeholder_answer import StakeholderAnswer
+from evenhand.auditing.answer.answer import Answer, StakeholderAnswer
 from evenhand.auditing.compare_logs import LogComparison
 from evenhand.auditing.judging.ranking import Ranking
 from evenhand.auditing.judging.sensitivity import QuestionRow, WelfareReading
@@ -111,7 +110,7 @@ def question_table(questions: tuple[QuestionRow, ...], write: Write = short_numb
             )
         )
     title = (
-        "Where the verdict turns. Whom each question finds treated worst, the score by each "
+        "Where the verdict turns. Who is treated worst under each question, the score by each "
         "welfare, and whether it is that of an even log (=) or not (<). → is the question asked; ≠ "
         "marks a verdict that is not as in it."
     )

@@ -41,7 +41,7 @@ def test_the_verdict_the_numbers_and_a_table():
     assert answer.verdict in text
     assert "Score 5 (an even log scores 10)" in text
     assert "below the mean at 2 of 2 assessments (each event), 1 to 2." in text
-    assert "Limit broken: the score is 5, below `min_score` 1,000." in text
+    assert "Threshold breached: the score is 5, below `min_score` 1,000." in text
     assert "A10−5050%1" in text  # 10 in all; −5 at the end, 0 over all; below at one of two; rank
     assert page.count("<tr>") == 3  # the head, and one row for each
     assert 'value="-5.0"' in page

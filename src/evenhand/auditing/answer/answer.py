@@ -8,8 +8,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from evenhand._util.wording import nearest
-from evenhand.auditing.answer.answer_tables import to_frame
-from evenhand.auditing.answer.stakeholder_answer import StakeholderAnswer
 from evenhand.auditing.judging.ranking import Ranking
 from evenhand.auditing.judging.sensitivity import QuestionRow
 from evenhand.errors import UnknownStakeholder, argument_name
@@ -19,6 +17,30 @@ if TYPE_CHECKING:
     from jaxtyping import Float
 
 SHOWN_CORRECTIONS = 1000
+
+
+@dataclass(frozen=True)
+class StakeholderAnswer:
+    """One stakeholder. Below 0 is unfair to it, above 0 in its favour (section 4.2.1)."""
+
+    name: str
+    group: str | None
+    entitlement: float | None
+    received: float | None  # the plain amount; None for a group of which it is the status
+    final: float  # its status at the end of the log
+    final_unfairness: float
+    overall_unfairness: float  # summed over the assessments
+    share_below: float  # of the assessments at which it was there
+    assessments: float  # at which it was there
+    longest_spell: int  # assessments below the mean in a row
+    longest_spell_from: str | None  # left out over runs, of which each has its own
+    longest_spell_until: str | None
+    first_unfairness: float | None  # at the first assessment
+    last_unfairness: float | None  # at the last assessment, which may be before the end
+    rank_final: int  # 1 is the most favoured
+    rank_overall: int
+    made_good: bool  # behind over all, not behind at the end
+    fell_behind: bool  # not behind over all, behind at the end
 
 
 @dataclass(frozen=True, eq=False)
@@ -142,6 +164,8 @@ class Answer:
             backend: What the frame is of: "pandas", "polars", "pyarrow", or another that narwhals
                 can make frames of. The default is the first of these three that is installed.
         """
+        from evenhand.auditing.answer.answer_tables import to_frame
+
         return to_frame(self, kind, backend)
 
     def _repr_html_(self) -> str:

@@ -5,17 +5,14 @@ from __future__ import annotations
 import importlib.util
 from collections.abc import Callable
 from dataclasses import fields
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import narwhals as nw
 import numpy as np
 
 from evenhand._util.wording import nearest
-from evenhand.auditing.answer.stakeholder_answer import StakeholderAnswer
+from evenhand.auditing.answer.answer import Answer, StakeholderAnswer
 from evenhand.errors import BadParameter, MissingExtra, argument
-
-if TYPE_CHECKING:
-    from evenhand.auditing.answer.answer import Answer
 
 BACKENDS = ("pandas", "polars", "pyarrow")  # the first that is installed is the default
 KINDS_OF_FIELDS = {"str": nw.String, "float": nw.Float64, "int": nw.Int64, "bool": nw.Boolean}

@@ -1,9 +1,14 @@
-"""An answer put together from what was read and what was judged."""
+"""An answer put together from what was read and judged, with how it came about."""
 
 from __future__ import annotations
 
+import hashlib
+import os
+from typing import Any
+
 import numpy as np
 
+from evenhand import __version__
 from evenhand._util.moments import moment_label
 from evenhand._util.wording import format_number, join_names
 from evenhand.auditing.answer.answer import (
@@ -12,14 +17,12 @@ from evenhand.auditing.answer.answer import (
     AnswerOverTime,
     Limit,
     Overall,
+    StakeholderAnswer,
     Unfinished,
 )
-from evenhand.auditing.answer.provenance import origin
-from evenhand.auditing.answer.stakeholder_answer import StakeholderAnswer
 from evenhand.auditing.answer.verdict_text import verdict
-from evenhand.auditing.judging.case import Case
-from evenhand.auditing.judging.judge import Judged
-from evenhand.auditing.judging.judgement import Judgement
+from evenhand.auditing.judging.judge import Case, Judged
+from evenhand.auditing.judging.sensitivity import Judgement
 from evenhand.auditing.notes import Notes
 from evenhand.auditing.options import AuditOptions
 from evenhand.auditing.reading.history import History
@@ -27,6 +30,8 @@ from evenhand.auditing.reading.prepare import Prepared
 from evenhand.auditing.reading.suspicious_rows import note_sizes
 from evenhand.auditing.sources.open_source import LogTable
 from evenhand.errors import argument
+
+HASHED_BYTES = 256 * 1024 * 1024  # files larger than this are known by their size alone
 
 
 def assemble(
@@ -63,7 +68,7 @@ def assemble(
         gaps=judged.timeline.gaps,
         corrections=_corrections(case.history),
         limits=limits(overall, over_time.unfinished, options),
-        origin=origin(table, case.history),
+        origin=_origin(table, case.history),
     )
 
 
@@ -186,3 +191,24 @@ def _corrections(history: History) -> tuple[tuple[str, str, float], ...]:
             if len(found) == SHOWN_CORRECTIONS:
                 return tuple(found)
     return tuple(found)
+
+
+def _origin(table: LogTable, history: History) -> dict[str, Any]:
+    """Version, files with size and sha256, and a digest of the history that was judged."""
+    return {
+        "version": __version__,
+        "files": [_file(path) for path in table.sources],
+        "rows": history.rows,
+        "events": history.events,
+        "time_points": len(history.slots) if history.exact else None,
+        "fingerprint": history.fingerprint(),
+    }
+
+
+def _file(path: str) -> dict[str, Any]:
+    size = os.path.getsize(path)
+    digest = None
+    if size <= HASHED_BYTES:
+        with open(path, "rb") as file:
+            digest = hashlib.file_digest(file, "sha256").hexdigest()
+    return {"path": path, "bytes": size, "sha256": digest}

@@ -18,15 +18,15 @@ from evenhand.auditing.answer.answer import (
     Answer,
     AnswerOverTime,
     Overall,
+    StakeholderAnswer,
     Unfinished,
 )
-from evenhand.auditing.answer.stakeholder_answer import StakeholderAnswer
 from evenhand.auditing.answer.verdict_text import changes, treated_worst
 from evenhand.auditing.judging.ranking import Ranking, known_mean
 from evenhand.auditing.judging.sensitivity import QuestionRow, WelfareReading
 from evenhand.auditing.notes import Notes
 from evenhand.auditing.options import FALLBACK, FALLBACK_NOTE, AuditOptions
-from evenhand.auditing.reading.columns import require_column
+from evenhand.auditing.reading.events import require_column
 from evenhand.auditing.sources.engines import engine_of, fetch
 from evenhand.auditing.sources.open_source import LogTable
 from evenhand.errors import BadLog, argument

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from evenhand._util.wording import format_number, join_names, join_tied, pluralise
-from evenhand.auditing.answer.stakeholder_answer import StakeholderAnswer
+from evenhand.auditing.answer.answer import StakeholderAnswer
 from evenhand.auditing.judging.judge import Judged
 from evenhand.auditing.judging.questions import AtEnd
 from evenhand.auditing.judging.sensitivity import QuestionRow

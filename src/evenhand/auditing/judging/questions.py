@@ -75,7 +75,7 @@ class Question(ABC):
         return Timeline(np.arange(len(slots)), len(slots), slots, lambda k: moment_label(slots[k]))
 
     def merged(self, history: History, until: Any) -> Timeline:
-        """The same with time points merged that need not be told apart, where a status is a sum."""
+        """The same with time points merged that need not be apart, where a status is a sum."""
         return self.timeline(history, until)
 
     @abstractmethod

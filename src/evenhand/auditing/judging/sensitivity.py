@@ -1,8 +1,8 @@
-"""Where the verdict turns: the same log under every other question.
+"""A case judged under the question asked, and where the verdict turns: under every other.
 
-For one log the verdict of a question is whom it treated worst (the lowest overall unfairness over
+For one log the verdict of a question is who was treated worst (the lowest overall unfairness over
 its assessments, all of them where several are equal), or nobody, if no one is behind over all. A
-welfare function adds whether it can tell the log from an even one, in which everybody has the mean:
+welfare function adds whether it differs from that of an even log, in which everybody has the mean:
 "even" or "uneven". A verdict turns where it differs from that of the question that was asked.
 """
 
@@ -14,12 +14,15 @@ from typing import Any
 
 import numpy as np
 
+from evenhand._util.moments import moment_label
 from evenhand.auditing.judging.calendar import PERIODS
-from evenhand.auditing.judging.case import Case
-from evenhand.auditing.judging.judge import Judged, judge
+from evenhand.auditing.judging.judge import Case, Judged, judge
 from evenhand.auditing.judging.questions import AtEnd, EachEvent, EveryN, EveryPeriod, Question
 from evenhand.auditing.judging.ranking import EQUAL, Ranking
 from evenhand.auditing.judging.scorer import Scorer
+from evenhand.auditing.notes import Notes
+from evenhand.auditing.options import FALLBACK_NOTE, SchemeOptions
+from evenhand.errors import EvenhandError, NegativeStatus, NothingAssessed, argument
 from evenhand.fairness.aggregation import TimepointFirst
 from evenhand.fairness.scheme import FairnessScheme
 from evenhand.fairness.temporal import Temporal
@@ -103,6 +106,50 @@ class QuestionRow:
                 for reading in self.readings
             },
         }
+
+
+@dataclass(frozen=True, eq=False)
+class Judgement:
+    """What the question asked found, by which scheme, and the table of all questions."""
+
+    asked: Judged
+    scheme: FairnessScheme
+    questions: tuple[QuestionRow, ...]
+
+
+def judge_case(case: Case, question: Question, options: SchemeOptions, notes: Notes) -> Judgement:
+    """Judge by the scheme asked for; by Rawls where log-Nash, the default, is undefined."""
+    temporal = options.temporal_part()
+    scheme, *fallback = options.schemes(case.status, question.filter())
+    asked = judge_welfares(case, question, scheme, temporal)
+    _require_assessments(case, asked, scheme)
+    undefined = asked.scorers[0].undefined
+    if undefined is not None:
+        if not fallback:
+            raise _named(undefined, case, asked)
+        notes.add(FALLBACK_NOTE)
+        scheme = fallback[0]
+        asked = judge_welfares(case, question, scheme, temporal)
+    return Judgement(asked, scheme, question_table(case, asked, scheme, temporal))
+
+
+def _require_assessments(case: Case, asked: Judged, scheme: FairnessScheme) -> None:
+    if asked.totals.assessments:
+        return
+    first, last = (moment_label(case.history.slots[place]) for place in (0, -1))
+    raise NothingAssessed(
+        f"nothing was assessed: fairness is assessed {scheme.filter.describe()}, which never came "
+        f"between {first} and {last}. Ask for something more frequent, or say with "
+        f"{argument('until')} up to when the log is whole."
+    )
+
+
+def _named(error: EvenhandError, case: Case, asked: Judged) -> EvenhandError:
+    """An error of the scoring with the names and dates of the log in it."""
+    if not isinstance(error, NegativeStatus) or error.place is None:
+        return error
+    who, moment = case.names[error.place.stakeholder], asked.label(error.place.time - 1)
+    return error.about(f"the status of {who!r} at {moment}")
 
 
 def other_questions(case: Case) -> Iterator[Question]:

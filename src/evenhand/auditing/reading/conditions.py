@@ -35,7 +35,6 @@ TOKEN = re.compile(
 # Any character, line ends too, in words that the expressions of all engines share; texts do not
 # hold the one that is left out.
 ANY = r"[^\x01]"
-KEYWORDS = ("and", "or", "not", "in", "between", "like", "is", "null", "true", "false")
 COMPARE: dict[str, Callable[[Any, Any], Any]] = {
     "=": lambda a, b: a == b,
     "==": lambda a, b: a == b,

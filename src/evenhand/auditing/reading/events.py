@@ -5,6 +5,7 @@ Filters apply first; only the rows they leave are looked at. Everything is still
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
@@ -16,11 +17,11 @@ from evenhand._util.moments import moment_label
 from evenhand._util.wording import nearest
 from evenhand.auditing.options import AuditOptions
 from evenhand.auditing.reading import conditions
-from evenhand.auditing.reading.columns import log_columns
 from evenhand.auditing.reading.values import in_utc, read_numbers, read_times
+from evenhand.auditing.sources import csv_files
 from evenhand.auditing.sources.engines import Frame, engine_of, fetch
 from evenhand.auditing.sources.open_source import ROW, SAME, LogTable
-from evenhand.errors import UnknownStakeholder
+from evenhand.errors import BadParameter, MissingColumn, UnknownStakeholder, argument
 
 SHOWN = 3  # rows that an error names, before it says how many more there are
 
@@ -62,7 +63,7 @@ class LogEvents:
 
 def read_events(table: LogTable, options: AuditOptions, on_roster: Sequence[str] = ()) -> LogEvents:
     """The events of a table, with its columns checked and its filters applied."""
-    columns = log_columns(table, options)
+    columns = _columns(table, options)
     loaded = _load(table, options, columns)
     _require_names(loaded, options, on_roster)
     typed = _typed(loaded, options, columns)
@@ -73,6 +74,51 @@ def read_events(table: LogTable, options: AuditOptions, on_roster: Sequence[str]
         plain_numbers=typed.plain_numbers,
         text_times="at_text" in typed.texts,
         text_amounts="amount_text" in typed.texts,
+    )
+
+
+def require_column(table: LogTable, name: str, given: str) -> None:
+    """Refuse a column that is not there or there twice; `given` is the argument that names it."""
+    csv_files.refuse_doubled(table.label, table.csv_paths, table.columns, name, given)
+    if name in table.columns:
+        return
+    csv_files.refuse_lost_header(table.label, table.csv_paths, table.columns)
+    raise MissingColumn(
+        [name],
+        table.label,
+        known=table.columns,
+        nearest=nearest(name, table.columns, least=0.5),
+        argument=given,
+    )
+
+
+def _columns(table: LogTable, options: AuditOptions) -> dict[str, str]:
+    """The columns that an audit looks at, by the argument that names each; all are there."""
+    names = {
+        "stakeholder": options.stakeholder,
+        "time": options.time,
+        "amount": options.amount,
+        "group": options.group,
+        "entitlement": options.entitlement if _entitlement_is_column(table, options) else None,
+    }
+    columns = {given: name for given, name in names.items() if name is not None}
+    for given, name in columns.items():
+        require_column(table, name, given)
+    return columns
+
+
+def _entitlement_is_column(table: LogTable, options: AuditOptions) -> bool:
+    """Whether the entitlement is a column of the log; otherwise it is a table of its own."""
+    given = options.entitlement
+    if not isinstance(given, str) or given in table.columns:
+        return isinstance(given, str)
+    if os.path.exists(given):
+        return False
+    near = nearest(given, table.columns)
+    hint = "check its name." if near is None else f"did you mean the column {near!r}?"
+    raise BadParameter(
+        f"{argument('entitlement')} is {given!r}, which is neither a column of {table.label} nor a "
+        f"file: {hint}"
     )
 
 

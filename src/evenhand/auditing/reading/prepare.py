@@ -43,7 +43,7 @@ class Prepared:
 
 def prepare(table: LogTable, options: AuditOptions, exact: bool, notes: Notes) -> Prepared:
     """Read, filter, count and check; what is odd but not an error goes into the notes."""
-    roster = roster_of(options)
+    roster = None if options.roster is None else roster_of(options)
     names = () if roster is None else roster.names
     events = read_events(table, options, names)
     history = count(events, notes, exact, names)

@@ -29,10 +29,8 @@ if TYPE_CHECKING:
 FROM, UNTIL = ("from", "start", "since"), ("until", "to", "end")
 
 
-def roster_of(options: AuditOptions) -> Roster | None:
-    """The roster of those who are to be judged, if one is given."""
-    if options.roster is None:
-        return None
+def roster_of(options: AuditOptions) -> Roster:
+    """The roster that is given, with those who are to be judged."""
     roster = read_roster(
         options.roster, options.stakeholder, options.group, options.time_format, options.encoding
     )

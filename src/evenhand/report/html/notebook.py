@@ -5,8 +5,7 @@ It has no style or script of its own, so it looks like everything else in the no
 
 from __future__ import annotations
 
-from evenhand.auditing.answer.answer import Answer
-from evenhand.auditing.answer.stakeholder_answer import StakeholderAnswer
+from evenhand.auditing.answer.answer import Answer, StakeholderAnswer
 from evenhand.report.html.element import Child, Markup, element, figure_of, name_of, percent, table
 
 SHOWN = 10  # stakeholders, the worst treated ones
@@ -35,9 +34,9 @@ def notebook(answer: Answer) -> Markup:
         "div",
         {"class": "evenhand"},
         element("p", None, element("b", None, name_of(answer.label)), ": ", answer.verdict),
-        (element("p", None, "Before you read on: ", ask) for ask in answer.asks),
+        (element("p", None, "Please check first: ", ask) for ask in answer.asks),
         element("p", None, numbers),
-        (element("p", None, f"Limit broken: {breach}.") for breach in answer.breaches),
+        (element("p", None, f"Threshold breached: {breach}.") for breach in answer.breaches),
         table(shown, COLUMNS, (_row(one) for one in people[:SHOWN])),
     )
 

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from evenhand._util.wording import format_number, pluralise
-from evenhand.auditing.answer.answer import Answer
-from evenhand.auditing.answer.stakeholder_answer import StakeholderAnswer
+from evenhand.auditing.answer.answer import Answer, StakeholderAnswer
 from evenhand.report.html import plots
 from evenhand.report.html.element import (
     LONG_NAME,
