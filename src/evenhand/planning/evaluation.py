@@ -14,6 +14,7 @@ from evenhand._util.bootstrap import bootstrap_interval
 from evenhand.envs.environment import State
 from evenhand.envs.hard_coded import Act, Random
 from evenhand.errors import CannotPlan, TooLarge
+from evenhand.planning.carried import SchemeAndMemory
 from evenhand.planning.model import Model
 from evenhand.planning.planner import Plan
 from evenhand.planning.solve import backward, uniform
@@ -78,7 +79,7 @@ def evaluate(
             return Evaluation(value, (value, value), "exact")
         if _uses_key(problem, policy):
             return _by_episodes(problem, policy, episodes, seed)
-        model = Model(problem, canonical=False, carry_memory=True)
+        model = Model(problem, SchemeAndMemory(), canonical=False)
         table = tabulate(model, problem.environment.horizon, memory_limit)
     except TooLarge:
         return _by_episodes(problem, policy, episodes, seed)

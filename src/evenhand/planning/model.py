@@ -15,9 +15,12 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
+from evenhand._util.hashing import require_hashable
 from evenhand.envs import Environment, OutcomesNotFinite, State
 from evenhand.errors import BadParameter, CannotPlan
 from evenhand.fairness.trace import Step
+from evenhand.planning.carried import Carried, SchemeAlone
+from evenhand.planning.row_layout import RowLayout
 from evenhand.planning.symmetry import canonical_order, exchangeable
 from evenhand.problem.problem import AugmentedState, Problem
 
@@ -40,18 +43,20 @@ class Expansion(NamedTuple):
 class Model:
     """The finite model of a problem.
 
-    With `use_memory` the problem's memory is carried in place of the scheme's status: it must
-    determine the pay, and is often much smaller. With `carry_memory` it is carried beside the
-    books, for a policy that sees it: what is carried is then the pair (books, memory). With
-    `canonical` exchangeable stakeholders are put in canonical order.
+    Args:
+        problem: What is planned.
+        carried: What rows hold of the past besides the world.
+        canonical: Whether exchangeable stakeholders are put in canonical order.
+        merge_effects: Whether pairs of noise and action that the environment declares alike are
+            one; not where what is carried depends on the action itself.
+        keep_time: Whether the step number is in the rows, where rules depend on it.
     """
 
     problem: Problem
-    use_memory: bool = False
+    carried: Carried = SchemeAlone()
     canonical: bool = True
-    merge_effects: bool = True  # not where what is carried looks at the action itself
-    carry_memory: bool = False
-    keep_time: bool = False  # the step number in the rows, where rules depend on it
+    merge_effects: bool = True
+    keep_time: bool = False
 
     def __post_init__(self) -> None:
         env = self.environment
@@ -73,8 +78,8 @@ class Model:
             )
         if env.noises() is None:
             raise CannotPlan(f"the noise of {type(env).__name__} cannot be listed: use a learner.")
-        if self.use_memory:
-            self.problem.require_memory_pays()
+        require_hashable(self.problem)
+        self.carried.require(self.problem)
 
     @property
     def environment(self) -> Any:
@@ -122,32 +127,22 @@ class Model:
     @cached_property
     def classes(self) -> list[list[int]]:
         """The classes of stakeholders that are put in canonical order."""
-        seen = self.use_memory or self.carry_memory
-        return exchangeable(self.problem, seen) if self.canonical else []
+        return exchangeable(self.problem, self.carried.sees_memory) if self.canonical else []
 
     # From pytrees to rows and back
 
     @cached_property
-    def _start(self) -> Any:
-        """World and books before the first decision, as NumPy in float64."""
+    def _start(self) -> tuple[Any, Any]:
+        """The world and what is carried before the first decision, as NumPy in float64."""
         env, size = self.environment, self.environment.num_stakeholders
         with jax.enable_x64(True):
             world = jax.device_get(env.start())
-        books = self.problem.pay.init(size)
-        memory = self.problem.memory.init(size)
-        if self.use_memory:
-            books = books._replace(status=memory)
-        carried = (books, memory) if self.carry_memory else books
+        carried = self.carried.of(self.problem.pay.init(size), self.problem.memory.init(size))
         return jax.tree.map(np.asarray, (world._replace(time=np.zeros((), np.int32)), carried))
 
     @cached_property
-    def _layout(self) -> tuple[Any, list[tuple[slice, tuple[int, ...], np.dtype]]]:
-        leaves, structure = jax.tree.flatten(self._start)
-        places, begin = [], 0
-        for leaf in leaves:
-            places.append((slice(begin, begin + leaf.size), leaf.shape, leaf.dtype))
-            begin += leaf.size
-        return structure, places
+    def _layout(self) -> RowLayout:
+        return RowLayout.of(self._start)
 
     @cached_property
     def start(self) -> Float[np.ndarray, "1 column"]:
@@ -156,11 +151,7 @@ class Model:
 
     def placed(self, augmented: AugmentedState) -> tuple[Any, Any]:
         """The worlds of augmented states, and what is carried of them."""
-        books = augmented.books
-        if self.use_memory:
-            books = books._replace(status=augmented.memory)
-        carried = (books, augmented.memory) if self.carry_memory else books
-        return augmented.state.world, carried
+        return augmented.state.world, self.carried.of(augmented.books, augmented.memory)
 
     def noise_numbers(self, noise: Any) -> Int[np.ndarray, " run"]:
         """Which of the environment's `noises` each value of the noise is."""
@@ -180,26 +171,12 @@ class Model:
         """Worlds and what is carried, with a leading axis, as rows."""
         world, carried = state
         if not self.keep_time:
-            state = world._replace(time=np.zeros_like(world.time)), carried
-        leaves = jax.tree.leaves(jax.device_get(state))
-        return np.concatenate(
-            [np.asarray(leaf, dtype=np.float64).reshape(len(leaf), -1) for leaf in leaves], axis=1
-        )
-
-    def _from_row(self, row: Float[jax.Array, " column"], time: Any) -> Any:
-        structure, places = self._layout
-        leaves = [row[place].reshape(shape).astype(dtype) for place, shape, dtype in places]
-        world, carried = jax.tree.unflatten(structure, leaves)
-        return world if self.keep_time else world._replace(time=time), carried
+            world = world._replace(time=np.zeros_like(world.time))
+        return self._layout.to_rows((world, carried))
 
     def from_rows(self, rows: Float[np.ndarray, "row column"], time: int) -> Any:
         """Worlds and what is carried, with a leading axis, at a step number."""
-        structure, places = self._layout
-        leaves = [
-            rows[:, place].reshape(len(rows), *shape).astype(dtype)
-            for place, shape, dtype in places
-        ]
-        world, carried = jax.tree.unflatten(structure, leaves)
+        world, carried = self._layout.from_rows(rows)
         if not self.keep_time:
             world = world._replace(time=np.full(len(rows), time, dtype=np.int32))
         return world, carried
@@ -217,14 +194,7 @@ class Model:
 
     @cached_property
     def _stakeholder_columns(self) -> Int[np.ndarray, "feature stakeholder"]:
-        """The columns that hold something of each stakeholder, one row a feature."""
-        size = self.environment.num_stakeholders
-        found = [
-            np.arange(place.start, place.stop).reshape(-1, size)
-            for place, shape, _ in self._layout[1]
-            if shape and shape[-1] == size
-        ]
-        return np.concatenate(found) if found else np.zeros((0, size), dtype=int)
+        return self._layout.columns_of_each(self.environment.num_stakeholders)
 
     # What rows become
 
@@ -276,32 +246,23 @@ class Model:
         return dynamics
 
     def _outcomes(self, row: Any, time: Any, noise: Any, action: Any) -> tuple[Any, Any, Any]:
-        env = self.environment
-        world, carried = self._from_row(row, time)
-        probability, worlds = env.outcomes(world, noise, action)
-        after, pay = jax.vmap(partial(self._settle, world, carried, noise, action))(worlds)
+        world, carried = self._layout.from_row(row)
+        if not self.keep_time:
+            world = world._replace(time=time)
+        probability, worlds = self.environment.outcomes(world, noise, action)
+        after, pay = jax.vmap(partial(self._after, world, carried, noise, action))(worlds)
         leaves = jax.tree.leaves(after)
         flat = [leaf.reshape(leaf.shape[0], -1).astype(jnp.float64) for leaf in leaves]
         return jnp.concatenate(flat, axis=1), pay, probability
 
-    def _settle(self, world: Any, carried: Any, noise: Any, action: Any, after: Any) -> Any:
-        """The next world and what is carried, and the pay, of one outcome."""
-        env, problem = self.environment, self.problem
-        books, seen = carried if self.carry_memory else (carried, None)
-        state = State(world, noise)
+    def _after(self, world: Any, carried: Any, noise: Any, action: Any, after: Any) -> Any:
+        """The next world and what is carried, and the reward, of one outcome."""
+        env, state = self.environment, State(world, noise)
         override = env.override(state, action, after) if env.may_override else None
         # The next noise is not known yet, and nothing that is carried may depend on it.
         step = Step(action, env.rewards(state, action, after), State(after, None), override)
         is_over = env.is_over(State(after, None))
-        if self.use_memory:
-            memory = problem.memory.update(books.status, step)
-            vector = problem.memory.implied_status(memory)
-            books, pay = problem.pay.step_reward(
-                books._replace(status=memory), vector, step, is_over
-            )
-        else:
-            books, pay = problem.pay.update(books, step, is_over)
-        carried = (books, problem.memory.update(seen, step)) if self.carry_memory else books
+        carried, pay = self.carried.after(self.problem, carried, step, is_over)
         if not self.keep_time:
             after = after._replace(time=jnp.zeros_like(after.time))
         return (after, carried), pay

@@ -10,6 +10,7 @@ import numpy as np
 from evenhand import __version__
 from evenhand._util.tensor_files import read_tensors, write_tensors
 from evenhand.errors import BadFile, EvenhandError
+from evenhand.planning.carried import MemoryForStatus, SchemeAlone
 from evenhand.planning.model import Model
 from evenhand.planning.planner import Plan
 from evenhand.planning.state_table import Index, StateTable
@@ -35,7 +36,7 @@ def save_plan(plan: Plan, path: str | os.PathLike[str]) -> None:
     header = {
         "version": __version__,
         **describe_problem(plan.problem),
-        "use_memory": table.model.use_memory,
+        "use_memory": table.model.carried.sees_memory,
         "canonical": table.model.canonical,
         "horizon": table.horizon,
         "error": plan.error,
@@ -56,7 +57,8 @@ def load_plan(path: str | os.PathLike[str]) -> Plan:
 
 
 def _table(problem: Problem, header: dict[str, Any], arrays: dict[str, np.ndarray]) -> StateTable:
-    model = Model(problem, header["use_memory"], header["canonical"])
+    carried = MemoryForStatus() if header["use_memory"] else SchemeAlone()
+    model = Model(problem, carried, header["canonical"])
     index = Index(arrays["rows"].shape[1])
     index.number_in_order(arrays["rows"])
     return StateTable(

@@ -10,6 +10,7 @@ import jax
 import numpy as np
 
 from evenhand.errors import BadParameter, CannotPlan
+from evenhand.planning.carried import MemoryForStatus, SchemeAlone
 from evenhand.planning.model import Model, require_listed
 from evenhand.planning.solve import backward, effect_values, uniform, value_iteration
 from evenhand.planning.state_table import MEMORY_LIMIT, Progress, StateTable, tabulate
@@ -176,7 +177,7 @@ def plan(
         memory_limit: Bytes that the plan may take; a problem that needs more is refused.
         progress: Called with what is done and how much there is to do.
     """
-    model = Model(problem, use_memory, canonical)
+    model = Model(problem, MemoryForStatus() if use_memory else SchemeAlone(), canonical)
     require_listed(model)
     if horizon is not None and not (horizon == math.inf or horizon == horizon // 1 > 0):
         raise BadParameter(f"horizon is {horizon}: it must be a whole number from 1, or math.inf.")

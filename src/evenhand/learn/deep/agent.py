@@ -16,9 +16,9 @@ import jax
 import jax.numpy as jnp
 import optax  # type: ignore[import-untyped]
 
+from evenhand._util.hashing import require_hashable
 from evenhand.errors import BadParameter
 from evenhand.fairness.trace import Step
-from evenhand.learn.agent_parts import require_hashable
 from evenhand.learn.deep.encoders import Encoder, Layout
 from evenhand.learn.deep.networks import Network
 from evenhand.learn.deep.replay import Replay

@@ -10,8 +10,8 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
+from evenhand._util.hashing import require_hashable
 from evenhand.errors import BadParameter
-from evenhand.learn.agent_parts import require_hashable
 from evenhand.learn.proposals import NoProposal, Proposal
 from evenhand.learn.schedules import Constant, Exploration, Rate
 from evenhand.learn.shaping import require_shaping

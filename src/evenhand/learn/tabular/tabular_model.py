@@ -15,6 +15,7 @@ import numpy as np
 from evenhand.envs import State
 from evenhand.learn.proposals import Proposal
 from evenhand.learn.tabular.memory_rows import MemoryRows, number_rows
+from evenhand.planning.carried import MemoryForStatus, SchemeAndMemory
 from evenhand.planning.model import Model
 from evenhand.planning.state_table import StateTable, tabulate
 from evenhand.problem.problem import Problem
@@ -60,7 +61,7 @@ def build_tabular_model(
     status, which that memory must determine (checked). Any other walks on rows that hold both.
     """
     imagines = proposal.imagines
-    model = Model(problem, use_memory=imagines, canonical=False, carry_memory=not imagines)
+    model = Model(problem, MemoryForStatus() if imagines else SchemeAndMemory(), canonical=False)
     size = problem.environment.num_stakeholders
     table = tabulate(model, horizon, beyond=proposal.steps_ahead(size))
     expanded = len(table.pay[0])

@@ -1,4 +1,4 @@
-"""What an agent is made of must be hashable: equal agents share what was compiled."""
+"""Parts of what is compiled must be hashable: equal ones share what was compiled."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ from typing import Any
 from evenhand.errors import BadParameter
 
 
-def require_hashable(agent: Any) -> None:
-    """Refuse an agent (a dataclass) with a part that cannot be hashed."""
-    for part in fields(agent):
-        value = getattr(agent, part.name)
+def require_hashable(whole: Any) -> None:
+    """Refuse a dataclass with a part that cannot be hashed."""
+    for part in fields(whole):
+        value = getattr(whole, part.name)
         try:
             hash(value)
         except TypeError as error:
