@@ -59,6 +59,16 @@ _in_words = argument  # for constructors that have an argument of that name
 class EvenhandError(ValueError):
     """Something a user can fix. The command line prints it as one sentence and exits with 2."""
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        """An error of a worker process arrives with its sentence and its fields."""
+        return _restored, (type(self), str(self), dict(vars(self)))
+
+
+def _restored(kind: type[EvenhandError], sentence: str, fields: dict[str, Any]) -> EvenhandError:
+    error = kind.__new__(kind, sentence)  # the constructor would build the sentence anew
+    vars(error).update(fields)
+    return error
+
 
 class UnequalLengths(EvenhandError):
     """Sequences that should describe the same steps or stakeholders differ in length."""
