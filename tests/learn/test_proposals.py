@@ -71,8 +71,8 @@ def test_a_proposal_is_not_given_the_outcome():
 
 
 def memories_of(table, rows):
-    _, books = table.model.from_rows(table.rows[rows], 0)
-    return sorted(map(tuple, np.asarray(books.status).tolist()))
+    _, scheme_state = table.model.from_rows(table.rows[rows], 0)
+    return sorted(map(tuple, np.asarray(scheme_state.status).tolist()))
 
 
 def test_imagined_rows_are_those_of_the_table_with_the_proposed_memory():
@@ -98,8 +98,8 @@ def test_imagined_rows_are_those_of_the_table_with_the_proposed_memory():
 def test_proposals_never_move_a_clock():
     problem = Problem(SHOP, SCHEME, Product((Full(), Clock(5))))
     _, table = build_tabular_model(problem, Above(2), 4)
-    _, books = table.model.from_rows(table.rows, 0)
-    clock = books.status[1]
+    _, scheme_state = table.model.from_rows(table.rows, 0)
+    clock = scheme_state.status[1]
     for proposal in (Above(2), Everything()):
         others = imagined_rows(table, proposal)
         for row, imagined in enumerate(others):

@@ -407,16 +407,16 @@ def test_the_policy_runs_where_what_is_carried_is_no_whole_number(scheme, fold):
 # Turn taking
 
 
-def turn_taking(world, books, noise):
+def turn_taking(world, scheme_state, noise):
     """Of those present, the one with least."""
-    return jnp.argmax(jnp.where(noise, -books.status.total, -jnp.inf))
+    return jnp.argmax(jnp.where(noise, -scheme_state.status.total, -jnp.inf))
 
 
 def rare_first(chances):
     """Turn taking that prefers, among equals, those who are seldom there."""
 
-    def choose(world, books, noise):
-        counts = books.status.total + 1e-3 * jnp.asarray(chances)
+    def choose(world, scheme_state, noise):
+        counts = scheme_state.status.total + 1e-3 * jnp.asarray(chances)
         return jnp.argmax(jnp.where(noise, -counts, -jnp.inf))
 
     return choose
@@ -427,8 +427,8 @@ def test_turn_taking_is_optimal_in_every_reachable_state(canonical):
     found = plan(Problem(Doughnuts(3, 12, 0.8), NASH), canonical=canonical)
     assert found.is_best_everywhere(turn_taking, treats_alike=True) == (True, None)
 
-    def greedy(world, books, noise):
-        return jnp.argmax(jnp.where(noise, books.status.total, -jnp.inf))
+    def greedy(world, scheme_state, noise):
+        return jnp.argmax(jnp.where(noise, scheme_state.status.total, -jnp.inf))
 
     holds, witness = found.is_best_everywhere(greedy, treats_alike=True)
     assert not holds
@@ -456,8 +456,8 @@ def test_where_turn_taking_is_not_optimal_brute_force_says_so_too(horizon, chanc
     found = plan(Problem(Doughnuts(2, horizon, chances), NASH))
     holds, witness = found.is_best_everywhere(rule)
     assert not holds
-    _, books = found.table.model.from_rows(np.array([witness["state"]]), 0)
-    counts = books.status.total[0].astype(int).tolist()
+    _, scheme_state = found.table.model.from_rows(np.array([witness["state"]]), 0)
+    counts = scheme_state.status.total[0].astype(int).tolist()
     steps = [
         bf.DecisionRecord(bf.one_for(i, 2), None, ()) for i in (0, 1) for _ in range(counts[i])
     ]
@@ -473,7 +473,7 @@ def test_where_turn_taking_is_not_optimal_brute_force_says_so_too(horizon, chanc
 
 def test_a_rule_that_depends_on_who_is_who_is_not_shown_optimal_in_canonical_order():
     """Whoever stands first is, in canonical order, the one with least."""
-    first_come = lambda world, books, noise: jnp.argmax(noise)  # noqa: E731
+    first_come = lambda world, scheme_state, noise: jnp.argmax(noise)  # noqa: E731
     with pytest.raises(CannotPlan, match="who is who"):
         plan(Problem(Doughnuts(3, 6, 0.8), NASH)).is_best_everywhere(first_come)
     holds, _ = plan(Problem(Doughnuts(3, 6, 0.8), NASH), canonical=False).is_best_everywhere(
@@ -485,7 +485,7 @@ def test_a_rule_that_depends_on_who_is_who_is_not_shown_optimal_in_canonical_ord
 def test_without_a_horizon_a_bad_rule_is_not_shown_optimal():
     scheme = anytime(LogNash(), Discounted(0.9), Window(2))
     found = plan(Problem(Doughnuts(2, 6, 0.8), scheme), horizon=math.inf, canonical=False)
-    holds, _ = found.is_best_everywhere(lambda world, books, noise: jnp.argmin(noise))
+    holds, _ = found.is_best_everywhere(lambda world, scheme_state, noise: jnp.argmin(noise))
     assert not holds
 
 

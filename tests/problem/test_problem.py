@@ -230,7 +230,7 @@ def test_a_counterfactual_of_a_wasted_doughnut_pays_nothing_and_remembers_nothin
     following, step, pay = problem.step(jax.random.key(2), augmented, 0)
     assert (pay, following.memory.tolist()) == (0.0, [0, 0, 0])
     imagined = jnp.array([3.0, 1.0, 2.0])
-    memory, _, pay = problem.imagine(imagined, augmented.books, step, jnp.array(False))
+    memory, _, pay = problem.imagine(imagined, augmented.scheme_state, step, jnp.array(False))
     assert (pay, memory.tolist()) == (0.0, [3, 1, 2])
 
 
@@ -245,10 +245,12 @@ def test_an_imagined_memory_is_paid_what_the_environment_would_have_paid_it():
         action = jax.random.randint(action_key, (), 0, 3)
         following, step, _ = problem.step(step_key, augmented, action)
         memory, _, told = problem.imagine(
-            imagined, augmented.books, step, problem.environment.is_over(following.state)
+            imagined, augmented.scheme_state, step, problem.environment.is_over(following.state)
         )
-        status = augmented.books.status._replace(total=imagined)
-        put_in = augmented._replace(memory=imagined, books=augmented.books._replace(status=status))
+        status = augmented.scheme_state.status._replace(total=imagined)
+        put_in = augmented._replace(
+            memory=imagined, scheme_state=augmented.scheme_state._replace(status=status)
+        )
         replayed, _, pay = problem.step(step_key, put_in, action)
         return (memory, told), (replayed.memory, pay)
 

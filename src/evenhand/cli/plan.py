@@ -13,11 +13,10 @@ from evenhand.cli.output import JsonOption, print_json, print_table, progress_ba
 
 if TYPE_CHECKING:
     from evenhand.fairness.scheme import FairnessScheme
-    from evenhand.planning import Plan, PriceTable
+    from evenhand.planning import PriceTable
     from evenhand.problem.problem import Problem
 
 # States, noises and steps that a check of turn taking may look at before it takes too long.
-CHECKED = 50_000_000
 
 
 def plan_command(
@@ -53,8 +52,10 @@ def plan_command(
     Example: evenhand plan doughnuts --stakeholders 3 --horizon 12 --presence 0.8
     """
     started = time.perf_counter()
-    from evenhand.planning import regret, save_plan
+    from evenhand.planning.evaluation import regret
+    from evenhand.planning.plan_file import save_plan
     from evenhand.planning.planner import plan
+    from evenhand.planning.turn_taking import check_turn_taking
 
     problem, use_memory = _problem(environment, stakeholders, horizon, presence, discount, scheme)
     with progress_bar("planning", hidden=as_json) as progress:
@@ -68,9 +69,9 @@ def plan_command(
         "random": random,
         "states": found.states,
     }
-    turns = _turn_taking(found)
+    turns = check_turn_taking(found)
     if turns is not None:
-        answer["turn_taking"] = turns
+        answer["turn_taking"] = turns.to_json()
     if save is not None:
         save_plan(found, save)
         answer["saved"] = str(save)
@@ -92,7 +93,7 @@ def plan_command(
     print_table(f"{environment}, {answer['horizon']} decisions", ("", "score"), rows)
     print(f"\n{problem.scheme.describe()}")
     if turns is not None:
-        print(f"\n{_in_words(turns)}")
+        print(f"\n{turns.describe()}")
     if price is not None:
         print(f"\nThe best that a policy with each memory can reach:\n{price.table()}")
     if save is not None:
@@ -103,7 +104,7 @@ def _price(problem: Problem, wanted: bool, chart: Path | None) -> PriceTable | N
     """The price of memory, and its chart where one is asked for."""
     from evenhand._util.files import write_whole
     from evenhand.errors import BadParameter
-    from evenhand.planning import price_of_memory, standard_memories
+    from evenhand.planning.price import price_of_memory, standard_memories
 
     if not wanted:
         if chart is not None:
@@ -161,40 +162,3 @@ def _scheme(environment: Any, discount: float, scheme_file: Path | None) -> Fair
     scheme = environment.default_scheme()
     temporal = Total() if discount == 1.0 else Discounted(discount)
     return replace(scheme, aggregation=TimepointFirst(scheme.welfare, temporal))
-
-
-def _turn_taking(found: Plan) -> dict[str, Any] | None:
-    """Whether turn taking is optimal in every reachable state, where that can be looked at."""
-    import jax.numpy as jnp
-
-    from evenhand.fairness.status import Returns
-
-    problem, table = found.problem, found.table
-    environment: Any = problem.environment
-    if not environment.takes_turns or problem.scheme.status != Returns():
-        return None
-    noises = len(table.model.noise[1])
-    if sum(table.within[:-1]) * noises * environment.num_actions > CHECKED:
-        return None
-
-    def least_served(world: Any, books: Any, noise: Any) -> Any:
-        return jnp.argmin(jnp.where(noise, books.status.total, jnp.inf))
-
-    optimal, witness = found.is_best_everywhere(least_served, treats_alike=True)
-    return {"optimal": optimal} if optimal else {"optimal": False, "witness": witness}
-
-
-def _in_words(turns: dict[str, Any]) -> str:
-    if turns["optimal"]:
-        return (
-            "The optimal policy is turn taking: of those present, serve the one who has had least. "
-            "This holds in every state that can be reached, at every step."
-        )
-    witness = turns["witness"]
-    best = max(range(len(witness["values"])), key=witness["values"].__getitem__)
-    present = [i for i, here in enumerate(witness["noise"][0]) if here]
-    return (
-        f"Turn taking is not optimal here: at step {witness['time']}, with {present} present, it "
-        f"serves {witness['chosen']} (worth {witness['values'][witness['chosen']]:.4f}) where "
-        f"serving {best} is worth {witness['values'][best]:.4f}."
-    )

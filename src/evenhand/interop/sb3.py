@@ -143,10 +143,14 @@ class CounterfactualReplayBuffer(ReplayBuffer):
         parts, exist = self.proposal.near(memory.imaginable(real))
         chosen = _drawn(exist, which)
         proposed = memory.imagined(real, parts[chosen])
-        after, books, pay = problem.imagine(proposed, context.books, context.step, context.is_over)
+        after, scheme_state, pay = problem.imagine(
+            proposed, context.scheme_state, context.step, context.is_over
+        )
         changed = (how % (1 + self.imagined) > 0) & exist[chosen]
-        shown = self.fairness.code(AgentView(proposed, context.books.filter, context.books.fold))
-        then = self.fairness.code(AgentView(after, books.filter, books.fold))
+        shown = self.fairness.code(
+            AgentView(proposed, context.scheme_state.filter, context.scheme_state.fold)
+        )
+        then = self.fairness.code(AgentView(after, scheme_state.filter, scheme_state.fold))
         return changed, shown, then, pay
 
     def _require_memory_pays(self, context: StepContext, paid: float) -> None:

@@ -262,8 +262,8 @@ def _both_pays(
     problem: Problem, augmented: AugmentedState, action: Any, paid: Any, state: Any, is_over: Any
 ) -> tuple[AugmentedState, Any, Any]:
     step = Step(action, paid[0], state, paid[1])
-    books: SchemeState = augmented.books
-    _, _, claimed = problem.imagine(augmented.memory, books, step, is_over)
+    scheme_state: SchemeState = augmented.scheme_state
+    _, _, claimed = problem.imagine(augmented.memory, scheme_state, step, is_over)
     after, true = problem.after(augmented, step, state, is_over)
     return after, claimed, true
 

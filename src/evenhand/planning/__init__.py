@@ -1,24 +1,32 @@
-"""How it is solved, exactly: the optimum of any finite problem, and the value of any policy."""
+"""How it is solved, exactly: the optimum of any finite problem, and the value of any policy.
 
-from evenhand.planning.evaluation import Evaluation, evaluate, regret
-from evenhand.planning.exogenous_noise import MDPEnvironment, noise_distribution
-from evenhand.planning.plan_file import load_plan, save_plan
-from evenhand.planning.planner import Plan, PlanReasons, plan
-from evenhand.planning.price import PriceRow, PriceTable, price_of_memory, standard_memories
+What is exported is loaded when it is first used: most plans need no price of memory.
+"""
 
-__all__ = [
-    "Evaluation",
-    "MDPEnvironment",
-    "Plan",
-    "PlanReasons",
-    "PriceRow",
-    "PriceTable",
-    "evaluate",
-    "load_plan",
-    "noise_distribution",
-    "plan",
-    "price_of_memory",
-    "regret",
-    "save_plan",
-    "standard_memories",
-]
+# ruff: noqa: F401  # the imports under TYPE_CHECKING are for static checkers and readers
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from evenhand._util.lazy_exports import lazy_exports
+
+if TYPE_CHECKING:
+    from evenhand.planning.evaluation import Evaluation, evaluate, regret
+    from evenhand.planning.exogenous_noise import MDPEnvironment, noise_distribution
+    from evenhand.planning.plan_file import load_plan, save_plan
+    from evenhand.planning.planner import Plan, PlanReasons, plan
+    from evenhand.planning.price import PriceRow, PriceTable, price_of_memory, standard_memories
+    from evenhand.planning.turn_taking import TurnTakingCheck, check_turn_taking
+
+__getattr__, __dir__, __all__ = lazy_exports(
+    __name__,
+    {
+        "evaluation": ("Evaluation", "evaluate", "regret"),
+        "exogenous_noise": ("MDPEnvironment", "noise_distribution"),
+        "plan_file": ("load_plan", "save_plan"),
+        "planner": ("Plan", "PlanReasons", "plan"),
+        "price": ("PriceRow", "PriceTable", "price_of_memory", "standard_memories"),
+        "turn_taking": ("TurnTakingCheck", "check_turn_taking"),
+    },
+)

@@ -1,8 +1,8 @@
 """A problem as a planner sees it: rows of numbers, and what each may become.
 
-A row holds the world and what the scheme carries (its books). The noise is not in it: it is drawn
-afresh, independently of the world, so that it can be integrated out. Neither is the step number,
-unless rules depend on it in more than "is this the last step" (see `keep_time`).
+A row holds the world and what is carried of the past. The noise is not in it: it is drawn afresh,
+independently of the world, so that it can be integrated out. Neither is the step number, unless
+rules depend on it in more than "is this the last step" (see `keep_time`).
 """
 
 from __future__ import annotations
@@ -151,7 +151,7 @@ class Model:
 
     def placed(self, augmented: AugmentedState) -> tuple[Any, Any]:
         """The worlds of augmented states, and what is carried of them."""
-        return augmented.state.world, self.carried.of(augmented.books, augmented.memory)
+        return augmented.state.world, self.carried.of(augmented.scheme_state, augmented.memory)
 
     def noise_numbers(self, noise: Any) -> Int[np.ndarray, " run"]:
         """Which of the environment's `noises` each value of the noise is."""

@@ -13,7 +13,8 @@ from evenhand.errors import BadFile, EvenhandError
 from evenhand.planning.carried import MemoryForStatus, SchemeAlone
 from evenhand.planning.model import Model
 from evenhand.planning.planner import Plan
-from evenhand.planning.state_table import Index, StateTable
+from evenhand.planning.row_index import RowIndex
+from evenhand.planning.state_table import StateTable
 from evenhand.problem.problem import Problem
 from evenhand.problem.problem_file import build_problem, describe_problem
 
@@ -59,7 +60,7 @@ def load_plan(path: str | os.PathLike[str]) -> Plan:
 def _table(problem: Problem, header: dict[str, Any], arrays: dict[str, np.ndarray]) -> StateTable:
     carried = MemoryForStatus() if header["use_memory"] else SchemeAlone()
     model = Model(problem, carried, header["canonical"])
-    index = Index(arrays["rows"].shape[1])
+    index = RowIndex(arrays["rows"].shape[1])
     index.number_in_order(arrays["rows"])
     return StateTable(
         model,

@@ -73,10 +73,10 @@ class Plan:
             raise CannotPlan("the value of acting at random is computed for a finite horizon.")
         return float(backward(self.table, uniform)[0][0])
 
-    def values_of(self, time: int, worlds_and_books: Any) -> Float[np.ndarray, "row effect"]:
+    def values_of(self, time: int, worlds_and_carried: Any) -> Float[np.ndarray, "row effect"]:
         """Q of every effect for many worlds and scheme states (leading axis) at a step (from 0)."""
         model = self.table.model
-        rows = model.to_rows(worlds_and_books)
+        rows = model.to_rows(worlds_and_carried)
         horizon = self.table.horizon
         after, pay, probability = model.expand(rows, 0 if horizon is None else time)
         carried = np.zeros(pay.shape)
@@ -112,7 +112,7 @@ class Plan:
     ) -> tuple[bool, dict[str, Any] | None]:
         """Whether a rule picks a best action in every reachable state, whatever the noise.
 
-        `choose(world, books, noise)` gives the action for one state; it is mapped. If it does
+        `choose(world, carried, noise)` gives the action for one state; it is mapped. If it does
         not, the first state in which it fails is returned with what each action is worth there.
         A plan in canonical order holds one state for many that differ in who is who, so the rule
         must treat exchangeable stakeholders alike, but for ties among equals: `treats_alike`.
@@ -131,9 +131,9 @@ class Plan:
         layers = self._layers()[:-1] if table.horizon else [np.ones(table.num_states, dtype=bool)]
         for time, here in enumerate(layers):
             states = np.flatnonzero(here)
-            worlds, books = model.from_rows(table.rows[states], time)
+            worlds, scheme_state = model.from_rows(table.rows[states], time)
             with jax.enable_x64(True):
-                actions = np.asarray(mapped(worlds, books, noises))
+                actions = np.asarray(mapped(worlds, scheme_state, noises))
             last = time == (table.horizon or 0) - 1
             q = effect_values(table, self._values_at(time + 1), states, last)
             values = q[model.effects].transpose(2, 0, 1)  # [state, noise, action]

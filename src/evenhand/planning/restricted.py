@@ -155,12 +155,12 @@ def restrict(problem: Problem) -> Restricted:
     possible = np.flatnonzero(model.noise[1] > 0)
     effects, horizon = model.effects[possible], problem.environment.horizon
     layers = _layers(table, np.unique(effects), horizon)
-    world, (books, memory) = model.from_rows(table.rows, 0)
+    world, (scheme_state, memory) = model.from_rows(table.rows, 0)
     noises = jax.tree.map(lambda leaf: np.asarray(leaf)[possible], model.noise[0])
     look = jax.vmap(jax.vmap(_observe(problem), in_axes=(None, 0)), in_axes=(0, None))
     with jax.enable_x64(True):
         seen = np.asarray(jax.device_get(look(world, noises)), dtype=np.float64)
-    counters = _columns((books.filter, books.fold), len(table.rows))
+    counters = _columns((scheme_state.filter, scheme_state.fold), len(table.rows))
     remembered = _numbers(_columns(memory, len(table.rows)))
     state_of = np.repeat(np.arange(len(table.rows)), len(possible))
     plain = _numbers(np.column_stack((seen.reshape(len(state_of), -1), counters[state_of])))
@@ -200,11 +200,11 @@ def _reads_action(problem: Problem) -> bool:
             State(world, None),
             override if environment.may_override else None,
         )
-        memory, books = jax.tree.map(
+        memory, scheme_state = jax.tree.map(
             jnp.asarray, (problem.memory.init(size), problem.pay.init(size))
         )
         is_over = environment.is_over(State(world, None))
-        return problem.memory.update(memory, step), problem.pay.update(books, step, is_over)
+        return problem.memory.update(memory, step), problem.pay.update(scheme_state, step, is_over)
 
     with jax.enable_x64(True):
         program = jax.make_jaxpr(carry)(0).jaxpr

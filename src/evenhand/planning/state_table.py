@@ -17,15 +17,14 @@ from scipy.spatial import KDTree
 
 from evenhand.errors import CannotPlan, NegativeStatus, TooLarge
 from evenhand.planning.model import Model
+from evenhand.planning.row_index import RowIndex
 
 if TYPE_CHECKING:
-    from jaxtyping import Bool, Float, Int, UInt
+    from jaxtyping import Bool, Float, Int
 
-# Numbers closer than this are one number: sums of logarithms differ by rounding alone.
-RESOLUTION = 2.0**-32
 NEAR = 1e-5  # a row of float32 numbers is this near, relative to the largest, to what it means
 MAX_CLOSED = 300_000  # states without a horizon, after which they are taken to have no end
-MEMORY_LIMIT = 5 * 2**30  # bytes that a plan may take, unless told otherwise
+MEMORY_LIMIT = 5 * 2**30  # bytes that a plan may take by default
 Progress = Callable[[int, int], None]  # how many steps are done, of how many
 
 
@@ -41,7 +40,7 @@ class StateTable:
     probability: Float[np.ndarray, "effect outcome state"]
     pay: Float[np.ndarray, "effect state"]  # expected over outcomes, before the last step
     last_pay: Float[np.ndarray, "effect state"]  # the same at the last step
-    index: Index = field(repr=False)
+    index: RowIndex = field(repr=False)
 
     @property
     def num_states(self) -> int:
@@ -82,79 +81,6 @@ def _finite(rows: Float[np.ndarray, "row column"]) -> Float[np.ndarray, "row col
     return np.where(np.isinf(rows), 1e9, rows)
 
 
-class Index:
-    """Finds the number of a row by a hash of it; equal hashes of unequal rows are noticed."""
-
-    def __init__(self, width: int) -> None:
-        draws = np.random.default_rng(1).integers(0, 2**63, width, dtype=np.uint64)
-        self._weights = draws * np.uint64(2) + np.uint64(1)
-        self._hashes = np.zeros(0, dtype=np.uint64)
-        self._numbers = np.zeros(0, dtype=np.int64)
-        self._rows = np.zeros((0, width))
-
-    def hashes(self, rows: Float[np.ndarray, "row column"]) -> UInt[np.ndarray, " row"]:
-        cells = np.rint(np.where(np.isinf(rows), 1e9, rows) / RESOLUTION).astype(np.int64)
-        bits = cells.view(np.uint64)
-        bits ^= bits >> np.uint64(32)  # whole numbers have their bits high up, where few multiply
-        return bits @ self._weights
-
-    def find(self, rows: Float[np.ndarray, "row column"]) -> Int[np.ndarray, " row"]:
-        """The number of each row, or −1 where it has none."""
-        return self._look_up(self.hashes(rows), rows)
-
-    def number(self, rows: Float[np.ndarray, "row column"]) -> Int[np.ndarray, " row"]:
-        """The number of each row; rows that are new are given the next numbers."""
-        hashes, first, inverse = np.unique(
-            self.hashes(rows), return_index=True, return_inverse=True
-        )
-        _require_alike(rows, rows[first][inverse])
-        numbers = self._look_up(hashes, rows[first])
-        new = numbers < 0
-        if new.any():
-            numbers[new] = len(self._numbers) + np.arange(np.count_nonzero(new))
-            places = np.searchsorted(self._hashes, hashes[new])
-            self._hashes = np.insert(self._hashes, places, hashes[new])
-            self._numbers = np.insert(self._numbers, places, numbers[new])
-            self._rows = np.concatenate((self._rows, rows[first][new]))
-        return numbers[inverse]
-
-    def number_in_order(self, rows: Float[np.ndarray, "row column"]) -> None:
-        """Number distinct rows 0, 1, 2, … as they come."""
-        hashes = self.hashes(rows)
-        self._numbers = np.argsort(hashes)
-        self._hashes, self._rows = hashes[self._numbers], rows
-
-    def __len__(self) -> int:
-        return len(self._numbers)
-
-    @property
-    def rows(self) -> Float[np.ndarray, "state column"]:
-        return self._rows
-
-    def _look_up(
-        self, hashes: UInt[np.ndarray, " row"], rows: Float[np.ndarray, "row column"]
-    ) -> Int[np.ndarray, " row"]:
-        if not len(self._hashes):
-            return np.full(len(hashes), -1)
-        places = np.searchsorted(self._hashes, hashes)
-        places[places == len(self._hashes)] = 0
-        known = self._hashes[places] == hashes
-        numbers = np.where(known, self._numbers[places], -1)
-        _require_alike(rows[known], self._rows[numbers[known]])
-        return numbers
-
-
-def _require_alike(
-    rows: Float[np.ndarray, "row column"], others: Float[np.ndarray, "row column"]
-) -> None:
-    with np.errstate(invalid="ignore"):
-        if not ((np.abs(rows - others) <= 4 * RESOLUTION) | (rows == others)).all():
-            raise CannotPlan(
-                "two states have the same hash, which is a coincidence of one in billions: "
-                "change any number of the problem slightly, or report it."
-            )
-
-
 def tabulate(
     model: Model,
     horizon: int | None,
@@ -162,8 +88,33 @@ def tabulate(
     progress: Progress | None = None,
     beyond: int = 0,
 ) -> StateTable:
-    """Every state reachable within the horizon (and `beyond` steps more), or until none is new."""
-    index = Index(model.start.shape[1])
+    """Every state reachable within the horizon (and `beyond` steps more), or until none is new.
+
+    Args:
+        model: The problem as rows.
+        horizon: The number of decisions; None for as many as it takes until no state is new.
+        memory_limit: How many bytes the table may take.
+        progress: Called with how many steps are done, of how many.
+        beyond: How many steps to go past the horizon, for memories that are only imagined.
+    """
+    table = _reach(model, horizon, memory_limit, progress, beyond)
+    if _depends_on_time(table):
+        model = replace(model, keep_time=True)
+        table = _reach(model, horizon, memory_limit, progress, beyond)
+    _require_effects(table)
+    _require_defined(table)
+    return table
+
+
+def _reach(
+    model: Model,
+    horizon: int | None,
+    memory_limit: float,
+    progress: Progress | None,
+    beyond: int,
+) -> StateTable:
+    """The table of a model, layer by layer."""
+    index = RowIndex(model.start.shape[1])
     index.number(model.start)
     within, pieces = [1], []
     last = (horizon or 1) - 1
@@ -199,15 +150,9 @@ def tabulate(
     following, probability, pay, last_pay = (
         np.ascontiguousarray(np.moveaxis(part, 0, -1)) for part in joined
     )
-    table = StateTable(
+    return StateTable(
         model, horizon, index.rows, within, following, probability, pay, last_pay, index
     )
-    if _depends_on_time(table):
-        model = replace(model, keep_time=True)
-        return tabulate(model, horizon, memory_limit, progress, beyond)
-    _require_effects(table)
-    _require_defined(table)
-    return table
 
 
 def _expected(
@@ -237,7 +182,7 @@ def bytes_a_state(model: Model, horizon: int | None) -> int:
 
 
 def _require_room(
-    model: Model, index: Index, within: list[int], horizon: int | None, memory_limit: float
+    model: Model, index: RowIndex, within: list[int], horizon: int | None, memory_limit: float
 ) -> None:
     """Refuse, as soon as it can be told, a problem with more states than there is room for."""
     if horizon is None and len(index) > MAX_CLOSED:

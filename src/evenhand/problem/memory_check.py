@@ -98,8 +98,10 @@ def _both_rewards(problem: Problem, key: PRNGKeyArray) -> tuple[Array, Array, An
         action = jax.random.randint(act_key, (), 0, environment.num_actions)
         following, step, true = problem.step(step_key, augmented, action)
         is_over = environment.is_over(following.state)
-        memory, _, claimed = problem.imagine(augmented.memory, augmented.books, step, is_over)
-        status = problem.scheme.status.value(following.books.status)
+        memory, _, claimed = problem.imagine(
+            augmented.memory, augmented.scheme_state, step, is_over
+        )
+        status = problem.scheme.status.value(following.scheme_state.status)
         return following, (claimed, true, (memory, status, action))
 
     start_key, run_key = jax.random.split(key)

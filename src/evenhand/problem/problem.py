@@ -36,11 +36,11 @@ class AugmentedState(NamedTuple):
 
     state: Any
     memory: Any
-    books: SchemeState  # what the scheme carries from step to step
+    scheme_state: SchemeState  # what the scheme carries from step to step
 
     @property
     def seen(self) -> AgentView:
-        return AgentView(self.memory, self.books.filter, self.books.fold)
+        return AgentView(self.memory, self.scheme_state.filter, self.scheme_state.fold)
 
 
 class Episode(NamedTuple):
@@ -111,8 +111,8 @@ class Problem:
         """The augmented state before the first decision."""
         stakeholders = self.environment.num_stakeholders
         start = self.memory.init(stakeholders), self.pay.init(stakeholders)
-        memory, books = jax.tree.map(_as_jax, start)
-        return AugmentedState(self.environment.initial(key), memory, books)
+        memory, scheme_state = jax.tree.map(_as_jax, start)
+        return AugmentedState(self.environment.initial(key), memory, scheme_state)
 
     def step(
         self, key: PRNGKeyArray, augmented: AugmentedState, action: Any
@@ -129,21 +129,21 @@ class Problem:
     ) -> tuple[AugmentedState, Float[Array, ""]]:
         """The augmented state after a step that happened, and the reward of the step."""
         memory = self.memory.update(augmented.memory, step)
-        books, pay = self.pay.update(augmented.books, step, is_over)
-        return AugmentedState(state, memory, books), pay
+        scheme_state, pay = self.pay.update(augmented.scheme_state, step, is_over)
+        return AugmentedState(state, memory, scheme_state), pay
 
     def imagine(
-        self, memory: Any, books: SchemeState, step: Step, is_over: Bool[Array, ""]
+        self, memory: Any, scheme_state: SchemeState, step: Step, is_over: Bool[Array, ""]
     ) -> tuple[Any, SchemeState, Float[Array, ""]]:
         """Equation 2: what a step would have brought from another memory.
 
         Gives the next memory, the next scheme state and the reward, by the same μ and the same
-        reward function as real experience. `books` is the scheme state of before the step: the
-        clocks and running scores it started with are not imagined.
+        reward function as real experience. `scheme_state` is that of before the step: the clocks
+        and running scores it started with are not imagined.
         """
         following = self.memory.update(memory, step)
         after, pay = self.pay.step_reward(
-            books, self.memory.implied_status(following), step, is_over
+            scheme_state, self.memory.implied_status(following), step, is_over
         )
         return following, after, pay
 

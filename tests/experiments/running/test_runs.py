@@ -185,7 +185,7 @@ def test_deep_methods_compared_with_settings_of_their_own(tmp_path):
     before = agent.problem.initial(jax.random.key(0))
     absent = before._replace(state=before.state._replace(noise=jnp.zeros(2, dtype=bool)))
     _, step, _ = agent.problem.step(jax.random.key(0), absent, 0)
-    memory, _, _ = agent.problem.imagine(jnp.ones(2), absent.books, step, jnp.array(False))
+    memory, _, _ = agent.problem.imagine(jnp.ones(2), absent.scheme_state, step, jnp.array(False))
     assert memory.tolist() == [2, 1]
 
 

@@ -121,10 +121,10 @@ def test_imagined_experiences_are_what_the_world_would_have_done(settings):
         memories = [before.augmented.memory[0] + np.array(m) for m in np.ndindex(2, 2, 2)]
         for k, memory in enumerate([before.augmented.memory[0], *(m + 1 for m in memories)]):
             augmented = before.augmented
-            status = augmented.books.status._replace(total=jnp.asarray(memory))
+            status = augmented.scheme_state.status._replace(total=jnp.asarray(memory))
             put_in = augmented._replace(
                 memory=(jnp.asarray(memory), augmented.memory[1]),
-                books=augmented.books._replace(status=status),
+                scheme_state=augmented.scheme_state._replace(status=status),
             )
             # The same key and an agent that explores: the same action and the same outcome.
             fresh = plain.start(jax.random.key(5))

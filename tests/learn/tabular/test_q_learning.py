@@ -29,13 +29,13 @@ def start(learner, seeds=2):
 
 def test_imagined_experience_is_what_the_problem_itself_imagines():
     model, table = build_tabular_model(PROBLEM, Above(2), 4)
-    _, books = table.model.from_rows(table.rows, 0)
+    _, scheme_state = table.model.from_rows(table.rows, 0)
     for effect in range(3):  # served 0, served 1, wasted
         rewards = np.eye(3, 2)[effect]
         for row in range(len(table.pay[0])):
             override = Override(jnp.asarray(effect == 2), jnp.asarray(0.0))
             step = Step(effect, jnp.asarray(rewards), None, override)
-            one = jax.tree.map(lambda leaf, row=row: jnp.asarray(leaf[row]), books)
+            one = jax.tree.map(lambda leaf, row=row: jnp.asarray(leaf[row]), scheme_state)
             memory, _, pay = PROBLEM.imagine(one.status, one, step, jnp.asarray(False))
             assert model.pay[0, effect, 0, row] == pytest.approx(float(pay), abs=1e-6)
             after = table.model.from_rows(table.rows[[model.following[effect, 0, row]]], 0)[1]

@@ -25,14 +25,16 @@ class _Mistaken(Problem):
     """A problem that rewards real experience rightly and imagined experience as the scripts do."""
 
     def imagine(
-        self, memory: Any, books: SchemeState, step: Step, over: Any
+        self, memory: Any, scheme_state: SchemeState, step: Step, over: Any
     ) -> tuple[Any, SchemeState, Array]:
-        following, after, pay = super().imagine(memory, books, step, over)
+        following, after, pay = super().imagine(memory, scheme_state, step, over)
         # Each mistake is of one script, and a script is of one environment.
         if isinstance(self.environment, Doughnuts):
             served = jnp.arange(self.environment.num_stakeholders) == step.action
             return memory + served, after, pay
-        after, pay = self.pay.step_reward(books, self.memory.implied_status(memory), step, over)
+        after, pay = self.pay.step_reward(
+            scheme_state, self.memory.implied_status(memory), step, over
+        )
         return following, after, pay
 
     def require_memory_pays(self, seed: int = 0, episodes: int = 64) -> None:

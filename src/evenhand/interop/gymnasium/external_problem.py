@@ -58,7 +58,7 @@ class StepContext(NamedTuple):
     """One step with the memory and scheme state of before it: all that imagining another takes."""
 
     memory: Any
-    books: SchemeState
+    scheme_state: SchemeState
     step: Step
     is_over: Bool[np.ndarray, ""]
 
@@ -99,7 +99,7 @@ class Fairness:
         return after, float(pay)
 
     def status(self, at: AugmentedState) -> Float[np.ndarray, " status"]:
-        return self.problem.scheme.status.value(at.books.status)
+        return self.problem.scheme.status.value(at.scheme_state.status)
 
     def code(self, seen: AgentView) -> Float[Array, " size"]:
         """What is remembered as numbers, in JAX: the caller maps and compiles it."""

@@ -135,14 +135,14 @@ class FairnessWrapper(gymnasium.Wrapper, RecordConstructorArgs):
         self._observation, self._at = deepcopy(observation), after
         joined = self._joined()
         # Copied, as an info must not share what a later one holds.
-        memory, books = jax.tree.map(np.array, (before.memory, before.books))
+        memory, scheme_state = jax.tree.map(np.array, (before.memory, before.scheme_state))
         info = {
             **info,
             "status": np.array(fairness.status(after)),
             "raw_reward": reward,
             "stakeholder_rewards": rewards.copy(),
             "score": self._score,
-            "step_context": StepContext(memory, books, step, np.asarray(is_over)),
+            "step_context": StepContext(memory, scheme_state, step, np.asarray(is_over)),
         }
         if is_over:
             self._at = None

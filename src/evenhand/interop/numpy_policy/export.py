@@ -34,8 +34,10 @@ def export_policy(learned: Greedy | HostLoop) -> NumpyPolicy:
     """
     greedy = learned if isinstance(learned, Greedy) else _greedy(learned)
     problem, size = greedy.problem, greedy.problem.environment.num_stakeholders
-    books = problem.pay.init(size)
-    if jax.tree.leaves(greedy.network.start()) or jax.tree.leaves((books.filter, books.fold)):
+    scheme_state = problem.pay.init(size)
+    if jax.tree.leaves(greedy.network.start()) or jax.tree.leaves(
+        (scheme_state.filter, scheme_state.fold)
+    ):
         raise BadParameter(
             "this policy carries more than its memory from step to step (a recurrent network, or a "
             "scheme's counters): only policies of state and memory can be exported."
@@ -43,7 +45,7 @@ def export_policy(learned: Greedy | HostLoop) -> NumpyPolicy:
     first = problem.initial(jax.random.key(0))
 
     def values(state: Any, memory: Any) -> Float[Array, " action"]:
-        seen = AgentView(memory, books.filter, books.fold)
+        seen = AgentView(memory, scheme_state.filter, scheme_state.fold)
         features = greedy.encoder(problem, state, seen)
         return greedy.network.apply(greedy.weights, (), features)[1]
 

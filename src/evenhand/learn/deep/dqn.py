@@ -39,7 +39,7 @@ class Pending(NamedTuple):
     action: Int[Array, " begun"]
     reward: Float[Array, "begun memory"]
     memory: Any
-    books: Any
+    scheme_state: Any
     exist: Bool[Array, "begun memory"]
     age: Int[Array, " begun"]  # steps so far; −1 where nothing has begun
 
@@ -109,15 +109,20 @@ class DQN(DeepAgent):
             imagined = jax.vmap(lambda part: seen.imagined(augmented.memory, part))(parts)
             memory = jax.tree.map(lambda *both: jnp.concatenate(both), memory, imagined)
             exist = jnp.concatenate((exist, there))
-        books = jax.tree.map(
-            lambda leaf: jnp.broadcast_to(leaf, (exist.shape[0], *leaf.shape)), augmented.books
+        scheme_state = jax.tree.map(
+            lambda leaf: jnp.broadcast_to(leaf, (exist.shape[0], *leaf.shape)),
+            augmented.scheme_state,
         )
-        features = jax.vmap(self._encode_at, in_axes=(None, 0, 0))(augmented.state, memory, books)
+        features = jax.vmap(self._encode_at, in_axes=(None, 0, 0))(
+            augmented.state, memory, scheme_state
+        )
         zero = jnp.zeros((), dtype=jnp.int32)
-        return Pending(features, zero, jnp.zeros(exist.shape), memory, books, exist, zero)
+        return Pending(features, zero, jnp.zeros(exist.shape), memory, scheme_state, exist, zero)
 
-    def _encode_at(self, state: Any, memory: Any, books: Any) -> Float[Array, " feature"]:
-        return self.encoder(self.problem, state, AgentView(memory, books.filter, books.fold))
+    def _encode_at(self, state: Any, memory: Any, scheme_state: Any) -> Float[Array, " feature"]:
+        return self.encoder(
+            self.problem, state, AgentView(memory, scheme_state.filter, scheme_state.fold)
+        )
 
     def store(self, learner: AgentState, happened: DecisionRecord) -> AgentState:
         """Begin an experience, real and imagined; go on with those begun; store those complete."""
@@ -140,35 +145,42 @@ class DQN(DeepAgent):
 
     def _go_on(self, pending: Pending, happened: DecisionRecord) -> Pending:
         """Add the reward of a step to an experience, real and imagined; update its memories."""
-        real = happened.after.memory, happened.after.books, happened.pay
+        real = happened.after.memory, happened.after.scheme_state, happened.pay
 
-        def one(memory: Any, books: Any, imagined: Bool[Array, ""]) -> tuple[Any, Any, Array]:
+        def one(
+            memory: Any, scheme_state: Any, imagined: Bool[Array, ""]
+        ) -> tuple[Any, Any, Array]:
             after = real
             if self.imagines:
-                after = self.problem.imagine(memory, books, happened.step, happened.is_over)
+                after = self.problem.imagine(memory, scheme_state, happened.step, happened.is_over)
                 after = choose(imagined, after, real)
             pay = after[2]
             if self.shaping:
-                pay = pay + self._shaping((memory, books), after[:2], imagined, happened)
+                pay = pay + self._shaping((memory, scheme_state), after[:2], imagined, happened)
             return *after[:2], self.scale * pay
 
         imagined = jnp.arange(pending.exist.shape[0]) > 0
-        memory, books, pay = jax.vmap(one)(pending.memory, pending.books, imagined)
+        memory, scheme_state, pay = jax.vmap(one)(pending.memory, pending.scheme_state, imagined)
         reward = pending.reward + self.discount**pending.age * pay
         age = jnp.where(pending.age >= 0, pending.age + 1, -1)
-        return pending._replace(memory=memory, books=books, reward=reward, age=age)
+        return pending._replace(memory=memory, scheme_state=scheme_state, reward=reward, age=age)
 
     def _shaping(
         self, before: Any, after: Any, imagined: Bool[Array, ""], happened: DecisionRecord
     ) -> Float[Array, ""]:
         """γΦ(x') − Φ(x): see `learn.shaping`."""
-        now, then = (self._welfare(memory, books, imagined) for memory, books in (before, after))
+        now, then = (
+            self._welfare(memory, scheme_state, imagined)
+            for memory, scheme_state in (before, after)
+        )
         horizon = self.problem.environment.horizon
         return shaping(now, then, happened.time, horizon, self.horizon_terminates, self.discount)
 
-    def _welfare(self, memory: Any, books: Any, imagined: Bool[Array, ""]) -> Float[Array, ""]:
+    def _welfare(
+        self, memory: Any, scheme_state: Any, imagined: Bool[Array, ""]
+    ) -> Float[Array, ""]:
         """W(U): by the scheme state for the real one, by the memory's claim for imagined ones."""
-        vector = self.problem.scheme.status.value(books.status)
+        vector = self.problem.scheme.status.value(scheme_state.status)
         if self.imagines:
             vector = jnp.where(imagined, self._claim(memory), vector)
         return self.problem.scheme.aggregation.contribute(vector, None)
@@ -183,7 +195,7 @@ class DQN(DeepAgent):
     ) -> Experience:
         """What is stored of an experience, for its real and its imagined memories."""
         encode = jax.vmap(self._encode_at, in_axes=(None, 0, 0))
-        following = encode(happened.after.state, pending.memory, pending.books)
+        following = encode(happened.after.state, pending.memory, pending.scheme_state)
         bootstrap = jnp.where(happened.terminated, 0.0, self.discount**pending.age)
         shape = pending.reward.shape
         ahead = jnp.zeros(shape)

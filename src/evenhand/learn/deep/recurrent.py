@@ -73,7 +73,7 @@ class RecurrentDQN(DeepAgent):
         if self.shaping:
             now, then = (
                 self.problem.scheme.aggregation.contribute(
-                    self.problem.scheme.status.value(at.books.status), None
+                    self.problem.scheme.status.value(at.scheme_state.status), None
                 )
                 for at in (before, after)
             )

@@ -45,12 +45,12 @@ class Greedy:
             raise BadParameter(
                 "a recurrent policy carries something from step to step: use `decide`."
             )
-        books = self.problem.pay.init(self.problem.environment.num_stakeholders)
-        if jax.tree.leaves((books.filter, books.fold)):
+        scheme_state = self.problem.pay.init(self.problem.environment.num_stakeholders)
+        if jax.tree.leaves((scheme_state.filter, scheme_state.fold)):
             raise BadParameter(
                 "this policy also sees the scheme's counters or running score: use `decide`."
             )
-        return self._look((), state, AgentView(memory, books.filter, books.fold))[1]
+        return self._look((), state, AgentView(memory, scheme_state.filter, scheme_state.fold))[1]
 
     def decide(self, carry: Any, augmented: AugmentedState) -> tuple[Any, Int[Array, ""]]:
         """The carry for the next decision, and the action."""

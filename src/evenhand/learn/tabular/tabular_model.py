@@ -113,8 +113,8 @@ def _seen(model: Model, table: StateTable, imagines: bool) -> Int[np.ndarray, " 
     """Rows that look alike to the learner have the same number."""
     if imagines:
         return np.arange(table.num_states, dtype=np.int32)
-    world, (books, memory) = model.from_rows(table.rows, 0)
-    return number_rows((world, books.filter, books.fold, memory))
+    world, (scheme_state, memory) = model.from_rows(table.rows, 0)
+    return number_rows((world, scheme_state.filter, scheme_state.fold, memory))
 
 
 def _reachable(table: StateTable, horizon: int | None) -> Bool[np.ndarray, "time row"]:
