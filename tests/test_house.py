@@ -92,7 +92,7 @@ def test_every_folder_has_its_floor():
 
 
 # One concept in several layers may have one name in each of them.
-SHARED_NAMES = {"__init__", "demo", "figure_1", "monitor", "provenance", "questions"}
+SHARED_NAMES = {"__init__", "demo", "monitor", "questions"}
 
 
 def test_no_two_files_have_one_name():
