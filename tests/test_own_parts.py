@@ -18,7 +18,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from evenhand import Clock, Full, Min, Problem, Product, Rawls, Total, Trace, anytime
+from evenhand import Clock, Full, Last, Min, Problem, Product, Rawls, Total, Trace, anytime, audit
 from evenhand.envs import ENVIRONMENTS, Environment, Outcomes
 from evenhand.errors import CannotPlan, SchemeFileError
 from evenhand.experiments.recipes.deep_recipes import deep_learner, deep_methods
@@ -177,6 +177,22 @@ def test_an_own_status_is_planned_scored_and_written():
     rewards = [[1.0, 0.0], [1.0, 0.0], [0.0, 1.0]]
     assert STREAKS.score(Trace(rewards=rewards)) == -1 - 2 - 2
     assert plan(Problem(GIFTS, STREAKS)).value > plan(Problem(GIFTS, STREAKS)).random_value()
+
+
+def test_an_own_status_judges_a_log(tmp_path, run, monkeypatch):
+    """A waits twice and B once: Streak is −2 and −1 at the end, and rawls takes the lower."""
+    log = tmp_path / "log.csv"
+    log.write_text("day,to\n1,B\n2,B\n3,A\n")
+    scheme = anytime(Rawls(), Last(), Streak())
+    answer = audit(str(log), stakeholder="to", time="day", scheme=scheme)
+    assert answer.score == -2
+    assert [answer.stakeholder(name).final for name in "AB"] == [-2, -1]
+    (tmp_path / "own.toml").write_text(to_toml(scheme))
+    monkeypatch.setenv("EVENHAND_PLUGINS", __file__)
+    columns = ("--stakeholder", "to", "--time", "day", "--scheme", str(tmp_path / "own.toml"))
+    code, out, err = run(str(log), *columns, "--json")
+    assert (code, err) == (0, "")
+    assert json.loads(out)["overall"]["score"] == -2
 
 
 def test_own_parts_are_saved_and_loaded_with_a_plan(tmp_path):
