@@ -179,7 +179,8 @@ def test_every_registered_part_is_among_those_tested():
         (FILTERS, FILTER),
         (AGGREGATIONS, AGGREGATION),
     ):
-        assert set(registry.classes.values()) <= {type(part) for part in tested}, registry.kind
+        built_in = {cls for cls in registry.classes.values() if cls.__module__[:9] == "evenhand."}
+        assert built_in <= {type(part) for part in tested}, registry.kind
 
 
 @given(

@@ -196,7 +196,7 @@ def test_mistakes_are_named(tmp_path):
         deep_learner(Lending(), "reset")
     with pytest.raises(BadParameter, match="no recipe 'worst'"):
         deep_learner(SHOP, "full", "worst")
-    with pytest.raises(BlockFailed, match="no recipe for Vaccines"):
+    with pytest.raises(BlockFailed, match="'fairqcm' is not a deep method"):
         train_in_blocks(
             replace(SPEC, environment=Vaccines()), tmp_path / "r", executor=LocalProcesses(1)
         )

@@ -12,6 +12,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from evenhand import __version__
 from evenhand._util.wording import format_number
 from evenhand.auditing import audit, compare
 from evenhand.fairness.aggregation import BalancedUnfairness
@@ -60,7 +61,7 @@ def test_every_part_is_there():
     ]
     for note in answer.notes:
         assert note in text
-    for words in ("evenhand audit log.csv", "2024-05-06 07:08:09 UTC", "evenhand 0.1.0"):
+    for words in ("evenhand audit log.csv", "2024-05-06 07:08:09 UTC", f"evenhand {__version__}"):
         assert words in text
     assert answer.origin["fingerprint"] in text
     assert "≠ nobody" in text  # at the end nobody was treated worst
