@@ -261,6 +261,7 @@ def test_own_parts_are_learned_by_networks_and_saved(tmp_path):
     assert float(saved.evaluate(episodes=10).score.min()) > 0
 
 
+@pytest.mark.system  # learns for long
 def test_other_processes_find_what_is_registered_here(tmp_path):
     found = compare(
         GIFTS,
@@ -276,6 +277,7 @@ def test_other_processes_find_what_is_registered_here(tmp_path):
     assert found.methods["full"].scores[0] > found.random
 
 
+@pytest.mark.system  # learns for long
 def test_the_command_line_finds_a_plugin(tmp_path):
     def run(*arguments):
         return subprocess.run(

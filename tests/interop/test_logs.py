@@ -55,6 +55,7 @@ def test_runs_in_a_wrapped_environment_are_traced():
         play(shop, lambda seen: 0)
 
 
+@pytest.mark.system  # learns for long
 def test_what_evaluate_writes_is_what_audit_takes(tmp_path):
     shop = Doughnuts(2, 4, 0.8)
     agent = DQN(

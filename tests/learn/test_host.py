@@ -55,6 +55,7 @@ def agent(process, memory=Full(), size=2, **settings):
     return DQN(problem=Problem(world, JAX_SHOP.nash_scheme(), memory), **parts | settings)
 
 
+@pytest.mark.system  # learns for long
 def test_it_learns_from_the_host_what_the_planner_knows():
     loop = HostLoop(agent(Shop(), proposal=Above(1), shaping=True), np.random.default_rng(0))
     loop.train_steps(900)

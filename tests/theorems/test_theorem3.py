@@ -41,7 +41,10 @@ def optimal_q(learner: Tabular) -> np.ndarray:
     return q[learner.model.effects[0]].T
 
 
-@pytest.mark.parametrize("seed", [0, 1, 2])
+SYSTEM = pytest.mark.system  # learns for long
+
+
+@pytest.mark.parametrize("seed", [0, pytest.param(1, marks=SYSTEM), pytest.param(2, marks=SYSTEM)])
 @pytest.mark.parametrize("proposal", [Everything(), Visited(4)], ids=str)
 def test_q_approaches_the_planners(seed, proposal):
     learner = Tabular(random_problem(seed), proposal, DISCOUNT, Watkins(0.7), AT_RANDOM, horizon=0)

@@ -105,6 +105,7 @@ def test_kill_9_in_the_middle_of_a_compare_changes_nothing(tmp_path):
     assert "vega" in (whole / "chart.html").read_text()
 
 
+@pytest.mark.system  # learns for long
 def test_the_best_recipe_beats_the_papers(tmp_path):
     paper = compare(SHOP, ["fairqcm"], seeds=5, steps=3_000, recipe="paper")
     best = compare(SHOP, ["fairqcm"], seeds=5, steps=3_000, recipe="best")
@@ -113,6 +114,7 @@ def test_the_best_recipe_beats_the_papers(tmp_path):
     assert None not in best.methods["fairqcm"].steps_to(0.9 * best.optimum)
 
 
+@pytest.mark.system  # learns for long
 def test_another_proposal_is_fairqcms_alone():
     plain = compare(SHOP, ["full"], seeds=2, steps=500)
     varied = compare(SHOP, ["fairqcm", "full"], seeds=2, steps=500, proposal=Everything())

@@ -69,6 +69,7 @@ def test_the_papers_recipe_has_the_papers_numbers(environment, method, numbers):
     assert agent.problem.memory == deep_methods(environment)[method]
 
 
+@pytest.mark.system  # learns for long
 def test_a_stopped_run_goes_on_to_the_same_numbers(tmp_path, monkeypatch):
     agent = SPEC.build()
     whole = train(agent, SPEC)
@@ -160,6 +161,7 @@ def test_train_writes_a_policy_that_evaluate_scores(tmp_path):
     assert (other.returncode, "other settings" in other.stderr) == (2, True)
 
 
+@pytest.mark.system  # learns for long
 def test_deep_methods_compared_with_settings_of_their_own(tmp_path):
     found = compare(
         SHOP,

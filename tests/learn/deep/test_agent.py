@@ -90,6 +90,7 @@ def test_values_that_depend_on_memory():
     assert values(agent, learners, second) == pytest.approx(expected, abs=0.15)
 
 
+@pytest.mark.system  # learns for long
 def test_a_recurrent_agent_remembers_what_it_saw():
     problem = Problem(Paid(3, recall=True), anytime(LogNash(), Total()), Nothing())
     settings = QUICK | {"network": Recurrent((16,), 16), "batch": 64}
@@ -224,6 +225,7 @@ SHOP = Doughnuts(2, 6, 0.8)
 PLAIN = Doughnuts(2, 6, 0.8, wasted=None)
 
 
+@pytest.mark.system  # learns for long
 @pytest.mark.parametrize(
     ("problem", "proposal"),
     [
