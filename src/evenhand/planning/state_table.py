@@ -184,7 +184,7 @@ def bytes_a_state(model: Model, horizon: int | None) -> int:
 def _require_room(
     model: Model, index: RowIndex, within: list[int], horizon: int | None, memory_limit: float
 ) -> None:
-    """Refuse, as soon as it can be told, a problem with more states than there is room for."""
+    """Refuse, as early as possible, a problem with more states than there is room for."""
     if horizon is None and len(index) > MAX_CLOSED:
         raise TooLarge(
             f"there is no end of new states: {len(index):,} were found and each leads to more, so "
