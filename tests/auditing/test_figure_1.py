@@ -24,9 +24,9 @@ def test_equal_at_the_end_and_unequal_month_by_month(logs):
     answer = audit(logs[0], **MAPPED, every="month", welfare="parity")
     assert answer.verdict.startswith(
         "Equal at the end, but unequal month by month: at 3 of 4 assessments somebody was below "
-        "the mean. Treated worst over all was B"
+        "the mean. Treated worst overall was B"
     )
-    assert "made good by the end: B" in answer.verdict
+    assert "recovered by the end: B" in answer.verdict
     assert answer.score == -20_000  # (20 + 40 + 20 + 0) thousand over four months
     b = answer.stakeholder("B")
     assert (b.final, b.final_unfairness, b.overall_unfairness) == (40_000, 0, -40_000)

@@ -41,11 +41,11 @@ def _stakeholders(answer: Answer, write: Write, shown: int) -> TextTable:
         half = shown // 2
         gap: Cells = (f"… {len(rows) - 2 * half:,} more", *[""] * 7)
         rows = [*rows[:half], gap, *rows[-half:]]
-    columns = ("stakeholder", "status", "at end", "over all", "below", "spell", "ranks", "")
+    columns = ("stakeholder", "status", "at end", "overall", "below", "spell", "ranks", "")
     title = (
-        "To whom (treated worst first). At the end and over all: how far from the mean, below 0 is "
+        "To whom (treated worst first). At the end and overall: how far from the mean, below 0 is "
         "unfair to it. Below: the share of assessments, and the longest spell of them in a row. "
-        "Ranks at the end and over all, 1 is the most favoured."
+        "Ranks at the end and overall, 1 is the most favoured."
     )
     return TextTable(title, columns, rows)
 
@@ -59,7 +59,7 @@ def _stakeholder(one: StakeholderAnswer, write: Write) -> Cells:
         f"{one.share_below:.0%}",
         f"{one.longest_spell:,}",
         f"{one.rank_final}, {one.rank_overall}",
-        "made good" if one.made_good else "fell behind" if one.fell_behind else "",
+        "recovered" if one.made_good else "fell behind" if one.fell_behind else "",
     )
 
 
@@ -110,7 +110,7 @@ def question_table(questions: tuple[QuestionRow, ...], write: Write = short_numb
             )
         )
     title = (
-        "Where the verdict turns. Who is treated worst under each question, the score by each "
+        "Does the verdict depend on the question? Who is treated worst under each question, the score by each "
         "welfare, and whether it is that of an even log (=) or not (<). → is the question asked; ≠ "
         "marks a verdict that is not as in it."
     )

@@ -158,7 +158,7 @@ def test_fell_behind_is_the_reverse_of_made_good():
     answer = audit(frame(rows), **MAPPED)
     assert answer.stakeholder("A").fell_behind
     assert answer.stakeholder("B").made_good
-    assert "Not behind over all, but behind at the end: A." in answer.verdict
+    assert "Not behind overall, but behind at the end: A." in answer.verdict
 
 
 def test_thresholds_decide_the_exit_code(tmp_path):

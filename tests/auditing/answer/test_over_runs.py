@@ -84,7 +84,7 @@ def test_the_whole_and_the_other_questions_are_means():
     assert scores["utilitarian"].score == (12 + 34) / 2
     assert scores["utilitarian"].turns  # the sum cannot tell who got what
     assert not scores["rawls"].turns
-    assert "Treated worst over all was C, below the mean at 50% of the assessments (−4.25" in (
+    assert "Treated worst overall was C, below the mean at 50% of the assessments (−4.25" in (
         answer.verdict
     )
     assert "and also at the end (−5.67)" in answer.verdict
@@ -159,7 +159,7 @@ def test_made_good_is_by_the_means():
     b = answer.stakeholder("B")
     assert (b.overall_unfairness, b.final_unfairness) == ((-2 + 1) / 2, (0 + 1) / 2)
     assert b.made_good
-    assert "Behind over all, but made good by the end: B." in answer.verdict
+    assert "Behind overall, but recovered by the end: B." in answer.verdict
     assert answer.overall.unequal_assessments == 1  # one in each run
 
 

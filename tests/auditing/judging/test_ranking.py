@@ -54,7 +54,7 @@ def test_names_do_not_settle_a_tie(names):
     assert [one.name for one in answer.by_stakeholder] == [*sorted((south, east)), north]
     first, second = sorted((south, east))
     assert (
-        f"Treated worst over all were {first} and {second}, each below the mean at 100% of the "
+        f"Treated worst overall were {first} and {second}, each below the mean at 100% of the "
         f"assessments (−15.83 from the mean on average); at the end it is {south} (−26.67)."
     ) in answer.verdict
 
@@ -84,7 +84,7 @@ def test_nobody_was_treated_worst_where_nobody_is_behind_over_all():
     assert "reated worst" not in answer.verdict
     assert answer.verdict.endswith(
         "Over all nobody was behind: what each was below the mean at some times it was above it at "
-        "others; at the end A is furthest below the mean (−0.05). Not behind over all, but behind "
+        "others; at the end A is furthest below the mean (−0.05). Not behind overall, but behind "
         "at the end: A."
     )
     assert [one.rank_overall for one in answer.by_stakeholder] == [1, 1]
@@ -103,7 +103,7 @@ def test_equals_who_were_below_at_different_times():
     answer = audit(log(rows), **MAPPED)
     assert answer.treated_worst == ("B", "C")
     assert (
-        "Treated worst over all were B and C, each below the mean at 50% to 100% of the "
+        "Treated worst overall were B and C, each below the mean at 50% to 100% of the "
         "assessments (−1 from the mean on average); at the end it is C (−1)."
     ) in answer.verdict
 
@@ -120,7 +120,7 @@ def test_how_many_are_named():
     assert join_tied("ABC") == "A, B and C"
     assert join_tied("ABCD") == "A, B and 2 others"
     answer = audit(log([(1, "A", 5), *((1, name, 0) for name in "BCDE")]), **MAPPED)
-    assert "Treated worst over all were B, C and 2 others, each" in answer.verdict
+    assert "Treated worst overall were B, C and 2 others, each" in answer.verdict
     assert "Treated worst overallB, C and 2 others" in page_of(answer)
 
 

@@ -39,8 +39,8 @@ class StakeholderAnswer:
     last_unfairness: float | None  # at the last assessment, which may be before the end
     rank_final: int  # 1 is the most favoured
     rank_overall: int
-    made_good: bool  # behind over all, not behind at the end
-    fell_behind: bool  # not behind over all, behind at the end
+    made_good: bool  # behind overall, not behind at the end
+    fell_behind: bool  # not behind overall, behind at the end
 
 
 @dataclass(frozen=True, eq=False)
@@ -139,7 +139,7 @@ class Answer:
 
     @property
     def treated_worst(self) -> tuple[str, ...]:
-        """Everyone treated worst over all: several where equal, nobody if none is behind."""
+        """Everyone treated worst overall: several where equal, nobody if none is behind."""
         return self.questions[0].all_worst
 
     @property

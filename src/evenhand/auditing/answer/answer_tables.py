@@ -29,7 +29,7 @@ class AnswerTable(NamedTuple):
 
 
 def stakeholders(answer: Answer) -> AnswerTable:
-    """One row per stakeholder, the worst treated over all first."""
+    """One row per stakeholder, the worst treated overall first."""
     specs = fields(StakeholderAnswer)
     return AnswerTable(
         {s.name: [getattr(one, s.name) for one in answer.by_stakeholder] for s in specs},

@@ -126,7 +126,7 @@ def _by_stakeholder(
     entitlements: np.ndarray | None,
     groups: dict[str, str],
 ) -> tuple[StakeholderAnswer, ...]:
-    """The figures of each stakeholder, the worst treated over all first."""
+    """The figures of each stakeholder, the worst treated overall first."""
     totals = judged.totals
     ranking = totals.ranking
     rank_final, rank_overall = judged.final_ranking.ranks, ranking.ranks

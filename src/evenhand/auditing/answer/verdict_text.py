@@ -47,15 +47,15 @@ NOBODY = (
 def treated_worst(
     worst: Sequence[StakeholderAnswer], last: Sequence[StakeholderAnswer], nobody: str = NOBODY
 ) -> str:
-    """Who was treated worst over all, and who is worst off at the end; of equals, all of them."""
+    """Who was treated worst overall, and who is worst off at the end; of equals, all of them."""
     names = [one.name for one in worst]
     if not worst:
         words = nobody
     elif len(worst) == 1:
-        words = f"Treated worst over all was {names[0]}, below the mean at {_share(worst)}"
+        words = f"Treated worst overall was {names[0]}, below the mean at {_share(worst)}"
     else:
         everyone, share = join_tied(names), _share(worst)
-        words = f"Treated worst over all were {everyone}, each below the mean at {share}"
+        words = f"Treated worst overall were {everyone}, each below the mean at {share}"
     if not last:
         return f"{words}."
     deviation = format_number(last[0].final_unfairness, signed=True)
@@ -90,7 +90,7 @@ def changes(stakeholders: tuple[StakeholderAnswer, ...]) -> list[str]:
     fell = [one.name for one in stakeholders if one.fell_behind]
     words = []
     if made_good:
-        words.append(f"Behind over all, but made good by the end: {join_names(made_good)}.")
+        words.append(f"Behind overall, but recovered by the end: {join_names(made_good)}.")
     if fell:
-        words.append(f"Not behind over all, but behind at the end: {join_names(fell)}.")
+        words.append(f"Not behind overall, but behind at the end: {join_names(fell)}.")
     return words

@@ -1,7 +1,7 @@
 """A case judged under the question asked, and where the verdict turns: under every other.
 
 For one log the verdict of a question is who was treated worst (the lowest overall unfairness over
-its assessments, all of them where several are equal), or nobody, if no one is behind over all. A
+its assessments, all of them where several are equal), or nobody, if no one is behind overall. A
 welfare function adds whether it differs from that of an even log, in which everybody has the mean:
 "even" or "uneven". A verdict turns where it differs from that of the question that was asked.
 """

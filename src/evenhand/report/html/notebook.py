@@ -10,7 +10,7 @@ from evenhand.report.html.element import Child, Markup, element, figure_of, name
 
 SHOWN = 10  # stakeholders, the worst treated ones
 
-COLUMNS = ("stakeholder", "status", "at the end", "over all", "assessments below", "rank over all")
+COLUMNS = ("stakeholder", "status", "at the end", "overall", "assessments below", "rank overall")
 
 
 def notebook(answer: Answer) -> Markup:
