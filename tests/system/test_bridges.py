@@ -59,7 +59,7 @@ def test_a_script_becomes_fair_with_five_lines(tmp_path):
 def test_a_data_set_of_ours_becomes_traces(tmp_path, monkeypatch):
     minari = pytest.importorskip("minari", reason="minari is not installed")
     monkeypatch.setenv("MINARI_DATASETS_PATH", str(tmp_path))
-    shop = gymnasium.make("evenhand/Doughnuts-v0", num_stakeholders=3, horizon=6)
+    shop = gymnasium.make("evenhand.interop:evenhand/Doughnuts-v0", num_stakeholders=3, horizon=6)
     env, received = minari.DataCollector(shop, record_infos=True, data_format="arrow"), []
     for seed in range(3):
         env.reset(seed=seed)

@@ -64,7 +64,7 @@ def story():
     """The demo's own story, learned with fewer steps."""
     steps, demo_story.STEPS = demo_story.STEPS, 4_000
     try:
-        return demo_page(demo_story.tell())
+        return demo_page(demo_story.build_demo())
     finally:
         demo_story.STEPS = steps
 

@@ -67,7 +67,6 @@ class CounterfactualReplayBuffer(ReplayBuffer):
                 "buffer to imagine none."
             )
         problem = fairness.problem
-        proposal.require_near(problem.memory, problem.environment.num_stakeholders)
         if isinstance(imagined, bool) or imagined != int(imagined) or imagined < 1:
             raise BadParameter(f"imagined is {imagined!r}: it must be a whole number from 1.")
         if not isinstance(self.observation_space, spaces.Box) or len(self.obs_shape) != 1:
@@ -77,6 +76,7 @@ class CounterfactualReplayBuffer(ReplayBuffer):
                 "join=FlatObservation()."
             )
         problem.require_memory_pays()
+        proposal.require_near(problem.memory, problem.environment.num_stakeholders)
         self.fairness, self.proposal, self.imagined = fairness, proposal, int(imagined)
         # A leaf of `StepContext` each: [place, env, …].
         self._contexts: list[np.ndarray] | None = None
