@@ -18,6 +18,7 @@ import postgres_server
 import same_numbers as same
 from evenhand.auditing import audit, compare
 from evenhand.auditing.reading import checks, counting
+from places import VACCINATIONS
 from postgres_server import READER, READER_PASSWORD
 
 psycopg = pytest.importorskip("psycopg", reason="psycopg is not installed")
@@ -152,11 +153,11 @@ def test_times_with_a_zone_and_tables_of_ibis(server):
     same.assert_same(audit(memory, **same.MAPPED), expected, True)
 
 
-@pytest.mark.skipif(not same.VACCINATIONS.exists(), reason="the real log is not here")
+@pytest.mark.skipif(not VACCINATIONS.exists(), reason="the real log is not here")
 def test_the_real_log(server, tmp_path):
     name = "us_state_vaccinations"
     with duckdb.connect(str(tmp_path / "real.duckdb")) as town:
-        town.execute(f"CREATE TABLE {name} AS FROM read_csv(?)", [str(same.VACCINATIONS)])
+        town.execute(f"CREATE TABLE {name} AS FROM read_csv(?)", [str(VACCINATIONS)])
         rows = town.execute(f"SELECT date, location, total_distributed FROM {name}").fetchall()
     with psycopg.connect(server.admin, autocommit=True) as town, town.cursor() as cursor:
         cursor.execute(
@@ -173,7 +174,7 @@ def test_the_real_log(server, tmp_path):
     town.close()
     for question in same.REAL_QUESTIONS:
         asked = {**same.REAL_MAPPED, **question}
-        expected = audit(str(same.VACCINATIONS), **asked)
+        expected = audit(str(VACCINATIONS), **asked)
         for address in (
             server.reader,
             f"sqlite:///{tmp_path}/real.db",

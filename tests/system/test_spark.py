@@ -14,6 +14,7 @@ import pytest
 import same_numbers as same
 from evenhand.auditing import audit
 from evenhand.auditing.reading import counting
+from places import VACCINATIONS
 
 with warnings.catch_warnings():
     warnings.simplefilter("ignore")
@@ -118,12 +119,12 @@ def test_files(spark, run, tmp_path):
     assert json.loads(text)["score"] == pytest.approx(expected.score, rel=1e-9)
 
 
-@pytest.mark.skipif(not same.VACCINATIONS.exists(), reason="the real log is not here")
+@pytest.mark.skipif(not VACCINATIONS.exists(), reason="the real log is not here")
 def test_the_real_log(spark):
     asked = {**same.REAL_MAPPED, "every": "month"}
     same.assert_same(
-        audit(str(same.VACCINATIONS), engine="spark", **asked),
-        audit(str(same.VACCINATIONS), **asked),
+        audit(str(VACCINATIONS), engine="spark", **asked),
+        audit(str(VACCINATIONS), **asked),
     )
 
 
