@@ -111,9 +111,8 @@ def question_table(questions: tuple[QuestionRow, ...], write: Write = short_numb
         )
     title = (
         "Does the verdict depend on the question? Who is treated worst under each question, the "
-        "score by each "
-        "welfare, and whether it is that of an even log (=) or not (<). → is the question asked; ≠ "
-        "marks a verdict that is not as in it."
+        "score by each welfare, and whether it is that of an even log (=) or not (<). → is the "
+        "question asked; ≠ marks a verdict that is not as in it."
     )
     return TextTable(title, ("question", "unequal", "treated worst", *names), rows)
 
