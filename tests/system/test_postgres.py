@@ -197,11 +197,11 @@ def test_the_reader_may_only_read(server):
 
 def test_all_queries_see_one_state_of_the_table(server, monkeypatch):
     expected = audit(server.reader, table="totals", **same.TOTALS_MAPPED, every="month")
-    look, admin = checks.look, psycopg.connect(server.admin, autocommit=True)
+    scan, admin = checks.scan_cells, psycopg.connect(server.admin, autocommit=True)
 
     def and_meanwhile(*arguments):
         admin.execute("INSERT INTO totals VALUES ('2021-01-01', 'A newcomer', 1000)")
-        return look(*arguments)
+        return scan(*arguments)
 
     monkeypatch.setattr(checks, "scan_cells", and_meanwhile)
     try:
