@@ -26,7 +26,7 @@ os.environ.setdefault("JAX_PERSISTENT_CACHE_MIN_ENTRY_SIZE_BYTES", "-1")
 # How many examples a law is tried on: `make test-system` runs the laws again with `thorough`.
 # A test says a number of its own only where each example is costly, as when it is compiled.
 hypothesis.settings.register_profile("quick", max_examples=60, deadline=None)
-hypothesis.settings.register_profile("thorough", max_examples=1000, deadline=None)
+hypothesis.settings.register_profile("thorough", max_examples=300, deadline=None)
 hypothesis.settings.load_profile("quick")
 
 
