@@ -68,7 +68,7 @@ def test_what_is_untidy_is_noted(running):
     assert "393 rows have an empty amount" in notes
     assert "A running total falls 16 times" in notes
     assert "Is 'United States' the sum of the others?" in notes
-    assert "--exclude 'United States'" in notes
+    assert "`exclude=['United States']`" in notes
     assert "2021-05) is not finished" in notes
     assert answer.overall.unfinished == "2021-05"
     assert len(answer.corrections) == 16
