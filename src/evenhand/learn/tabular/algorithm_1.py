@@ -175,7 +175,7 @@ def _evaluate(
     def back(values: ExactScore, last: Int[Array, ""]) -> tuple[ExactScore, None]:
         score, kept = values
         reward = model.pay[last] + score[model.following]
-        count = model.kept + kept[model.following]
+        count = model.kept[last] + kept[model.following]
         return ExactScore(jnp.sum(outcome * reward, (0, 1)), jnp.sum(outcome * count, (0, 1))), None
 
     nothing = jnp.zeros(model.seen.shape)

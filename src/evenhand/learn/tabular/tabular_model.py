@@ -30,7 +30,7 @@ class TabularModel(NamedTuple):
     following: Int[np.ndarray, "effect outcome row"]
     chance: Float[np.ndarray, "effect outcome row"]  # cumulative over outcomes
     pay: Float[np.ndarray, "last effect outcome row"]
-    kept: Float[np.ndarray, "effect outcome row"]  # 1 where the step was not overridden
+    kept: Float[np.ndarray, "last effect outcome row"]  # 1 where the step was not overridden
     seen: Int[np.ndarray, " row"]
     effects: Int[np.ndarray, "noise action"]
     noise: Float[np.ndarray, " noise"]  # cumulative probability
@@ -64,6 +64,7 @@ def build_tabular_model(
     model = Model(problem, MemoryForStatus() if imagines else SchemeAndMemory(), canonical=False)
     size = problem.environment.num_stakeholders
     table = tabulate(model, horizon, beyond=proposal.steps_ahead(size))
+    model = table.model  # which keeps the step number where rules depend on it
     expanded = len(table.pay[0])
     rows = table.rows[:expanded]
     last = (horizon or 1) - 1
@@ -73,12 +74,13 @@ def build_tabular_model(
     padding = table.num_states - expanded  # rows that only an episode's end reaches
     pad = lambda part: np.pad(part, [(0, 0)] * (part.ndim - 1) + [(0, padding)])  # noqa: E731
     pay = np.stack([pad(order(np.nan_to_num(part.pay))) for part in (first, final)])
+    kept = np.stack([pad(order(_kept(model, rows, time))) for time in (0, last)])
     chance = np.cumsum(pad(table.probability), axis=1).astype(np.float32)
     tabular_model = TabularModel(
         pad(table.following),
         chance,
         pay,
-        pad(order(_kept(model, rows))),
+        kept,
         _seen(model, table, imagines),
         model.effects,
         np.cumsum(model.noise[1]).astype(np.float32),
@@ -88,7 +90,7 @@ def build_tabular_model(
     return tabular_model, table
 
 
-def _kept(model: Model, rows: Float[np.ndarray, "row column"]) -> np.ndarray:
+def _kept(model: Model, rows: Float[np.ndarray, "row column"], time: int) -> np.ndarray:
     """1 for every outcome in which the environment put nothing in place of the welfare."""
     shape = model.expand(rows[:1], 0).pay.shape[1:]
     env = model.environment
@@ -101,7 +103,7 @@ def _kept(model: Model, rows: Float[np.ndarray, "row column"]) -> np.ndarray:
         state = State(world, noise)
         return jax.vmap(lambda after: env.override(state, action, after).applies)(worlds)
 
-    worlds, _ = model.from_rows(rows, 0)
+    worlds, _ = model.from_rows(rows, time)
     if not env.may_override:
         return np.ones((len(rows), *shape))
     by_effect = jax.vmap(overridden, in_axes=(None, 0, 0))
