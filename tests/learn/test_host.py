@@ -2,15 +2,25 @@
 
 from __future__ import annotations
 
+from copy import copy
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
 import numpy as np
 import pytest
 
+import three_rooms as rooms
 from evenhand.envs import Doughnuts
 from evenhand.errors import BadParameter, MemoryDoesNotPay, UnequalLengths
+from evenhand.fairness.scheme import anytime
+from evenhand.fairness.temporal import Discounted
 from evenhand.fairness.trace import Override
+from evenhand.fairness.welfare import LogNash
 from evenhand.learn.deep.dqn import DQN
-from evenhand.learn.deep.encoders import Relative
-from evenhand.learn.deep.networks import EquivariantMLP
+from evenhand.learn.deep.encoders import Raw, Relative
+from evenhand.learn.deep.networks import EquivariantMLP, Recurrent
+from evenhand.learn.deep.recurrent import RecurrentDQN
 from evenhand.learn.deep.targets import PolyakUpdate
 from evenhand.learn.host import HostLoop, HostWorld
 from evenhand.learn.proposals import Above
@@ -83,3 +93,118 @@ def test_what_is_wrong_is_said():
             DQN(problem=jax_problem, encoder=Relative(), network=EquivariantMLP((4,))),
             np.random.default_rng(0),
         )
+
+
+# Step by step, in three rooms
+
+
+class RoomsOnTheHost:
+    """The three rooms without JAX: the first episode ends, the second is cut off, both after two
+    steps; the others go on for as long as they are let.
+    """
+
+    num_stakeholders = 2
+
+    def __init__(self, seed=3):
+        self.rng = np.random.default_rng(seed)
+        self.episodes, self.record = 0, []
+
+    def initial(self, rng):
+        self.episodes += 1
+        self.record.append([])
+        return 0, int(self.rng.random() < rooms.HEADS)
+
+    def step(self, state, action, rng):
+        room, coin = state
+        chances = rooms.moves(room, action)
+        after = chances[0 if self.rng.random() < chances[0][0] else 1][1]
+        following = after, int(self.rng.random() < rooms.HEADS)
+        instead = rooms.override(room, coin, after, last=False)
+        now = self.record[-1]
+        now.append((state, action, following))
+        short = len(now) == 2
+        return Transition(
+            following,
+            np.array(rooms.received(room, coin, action)),
+            None if instead is None else Override(True, instead),
+            terminated=short and self.episodes == 1,
+            truncated=short and self.episodes == 2,
+        )
+
+
+@pytest.fixture(scope="module")
+def walked():
+    """A recurrent agent that has made nine decisions and has learned nothing yet."""
+    world = HostWorld(
+        RoomsOnTheHost(), 2, 3, lambda state: np.asarray(state, float), 2, may_override=True
+    )
+    agent = RecurrentDQN(
+        problem=Problem(world, anytime(LogNash(), Discounted(0.5)), Full()),
+        encoder=Raw(),
+        network=Recurrent((), 3),
+        discount=0.9,
+        capacity=40,
+        scale=2.0,
+        length=4,
+        burn_in=1,
+        exploration=Exploration(0.8, 0.5, 0.1),
+    )
+    loop = HostLoop(agent, np.random.default_rng(0))
+    loop.train_steps(9)
+    return loop
+
+
+def test_every_step_on_the_host_is_stored_as_it_happened(walked):
+    loop, agent, process = walked, walked.agent, walked.world.process
+    weights = jax.tree.map(lambda leaf: leaf[0], loop.learners.weights)
+    look = jax.jit(lambda carry, x: agent.network.apply(weights, carry, x)[0])
+    items = jax.tree.map(lambda leaf: np.asarray(leaf[0]), loop.learners.replay.items)
+    assert [len(episode) for episode in process.record] == [2, 2, 3, 2]
+    place = 0
+    for number, episode in enumerate(process.record):
+        counts, carry = (0.0, 0.0), np.zeros(3)
+        for time, ((room, coin), action, (after, next_coin)) in enumerate(episode):
+            moment = jax.tree.map(lambda leaf, place=place: leaf[place], items)
+            # What each has stands together with what each of two numbers of the state is.
+            shown = np.column_stack(((room, coin), counts)).ravel()
+            assert moment.features.tolist() == shown.tolist()
+            np.testing.assert_allclose(moment.carry, carry, atol=1e-5)
+            assert (int(moment.action), bool(moment.first)) == (action, time == 0)
+            carry = np.asarray(look(carry.astype(np.float32), shown.astype(np.float32)))
+            counts = rooms.plus(counts, rooms.received(room, coin, action))
+            following = np.column_stack(((after, next_coin), counts)).ravel()
+            assert moment.following.tolist() == following.tolist()
+            instead = rooms.override(room, coin, after, last=False)
+            pay = rooms.welfare(counts) if instead is None else instead
+            assert moment.reward == pytest.approx(2.0 * pay, abs=1e-5)
+            # Only the first episode ended; the others were cut off and would have gone on.
+            ended = number == 0 and time == 1
+            assert moment.bootstrap == pytest.approx(0.0 if ended else 0.9)
+            place += 1
+    assert place == int(loop.learners.replay.stored[0]) == 9
+    assert float(loop.learners.epsilon[0]) == pytest.approx(0.1)  # 0.8 halved three times
+    assert int(loop.learners.time[0]) == 2
+
+
+def test_an_episode_on_the_host_is_greedy_for_the_target_network_and_discounted(walked):
+    loop = copy(walked)
+    before = len(loop.world.process.record)
+
+    def always(action):
+        """The network with a last layer that prefers one action, whatever it sees."""
+        embed, cell, out = jax.tree.map(jnp.zeros_like, loop.learners.weights)
+        return embed, cell, eqx.tree_at(lambda layer: layer.bias, out, out.bias.at[:, action].set(1))
+
+    loop.learners = loop.learners._replace(weights=always(0), target=always(1))
+    process = RoomsOnTheHost(seed=9)
+    scores = [loop.episode(np.random.default_rng(1), process) for _ in range(3)]
+    assert len(loop.world.process.record) == before  # the one that is learned in goes on
+    assert [len(episode) for episode in process.record] == [2, 2, 3]
+    for episode, score in zip(process.record, scores, strict=True):
+        counts, expected = (0.0, 0.0), 0.0
+        for time, ((room, coin), action, (after, _)) in enumerate(episode):
+            assert action == 1
+            counts = rooms.plus(counts, rooms.received(room, coin, action))
+            instead = rooms.override(room, coin, after, last=False)
+            expected += 0.5**time * (rooms.welfare(counts) if instead is None else instead)
+        assert score == pytest.approx(expected, abs=1e-5)
