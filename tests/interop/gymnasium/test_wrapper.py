@@ -11,6 +11,7 @@ from gymnasium import spaces
 from gymnasium.utils.env_checker import check_env
 
 from evenhand import (
+    Discounted,
     Every,
     FairnessScheme,
     LogNash,
@@ -219,3 +220,20 @@ def test_an_observation_space_that_cannot_carry_the_memory_is_refused(space, joi
     env.observation_space = space
     with pytest.raises(CannotCarry, match=sentence):
         FairnessWrapper(env, NASH, stakeholder_rewards=FromInfo("each"), num_stakeholders=2, **join)
+
+
+def test_a_discounted_score_is_the_discounted_sum_of_what_is_paid():
+    env = FairnessWrapper(
+        Kitchen(), anytime(LogNash(), Discounted(0.5)), Full(), FromInfo("each"), num_stakeholders=2
+    )
+    for _ in range(2):  # a second episode begins with the full weight again
+        _, info = env.reset()
+        assert info["score"] == 0.0
+        counts, expected = np.zeros(2), 0.0
+        for time, action in enumerate((0, 1, 0, 0, 1)):
+            _, pay, _, _, info = env.step(action)
+            counts[action] += 1.0
+            assert pay == pytest.approx(np.log1p(counts).sum())
+            expected += 0.5**time * pay
+            assert info["score"] == pytest.approx(expected)
+            assert info["status"].tolist() == counts.tolist()
