@@ -28,7 +28,13 @@ from evenhand.memory.memory import (
 )
 from evenhand.planning.occupancy import prove
 from evenhand.planning.planner import plan
-from evenhand.planning.price import PriceTable, price_of_memory, standard_memories
+from evenhand.planning.price import (
+    PriceTable,
+    _Found,
+    _share,
+    price_of_memory,
+    standard_memories,
+)
 from evenhand.planning.relaxation import rule_out
 from evenhand.planning.restricted import ascend, restrict, starts
 from evenhand.problem.problem import Problem
@@ -389,3 +395,62 @@ def test_bad_input_is_named(options, message):
 def test_a_name_that_is_not_there(four):
     with pytest.raises(BadParameter, match="no memory called 'Max'"):
         four["Max"]
+
+
+# Bounds on a share, by hand: (score − none) / (optimum − none)
+
+
+def bounded_by(lower, upper=None):
+    return _Found(None, [], lower, lower if upper is None else upper)
+
+
+@pytest.mark.parametrize(
+    ("best", "none", "optimum", "expected"),
+    [
+        # All exact: 3 of the 4 from 1 to 5.
+        (bounded_by(4.0), bounded_by(1.0), 5.0, (0.75, 0.75)),
+        # The score lies in 2 … 4: between 1/4 and 3/4 of the way.
+        (bounded_by(2.0, 4.0), bounded_by(1.0), 5.0, (0.25, 0.75)),
+        # None lies in 1 … 3: at least ½ of the way from 3, at most ¾ of that from 1.
+        (bounded_by(4.0), bounded_by(1.0, 3.0), 5.0, (0.5, 0.75)),
+        # It may be that none does as well: a share is never below 0 nor above 1.
+        (bounded_by(2.0, 5.5), bounded_by(1.0, 3.0), 5.0, (0.0, 1.0)),
+        # None may reach the optimum, so nothing is known from below.
+        (bounded_by(2.0, 4.0), bounded_by(1.0, 5.0), 5.0, (0.0, 0.75)),
+        # There is no way to go.
+        (bounded_by(5.0), bounded_by(5.0), 5.0, None),
+    ],
+)
+def test_shares_by_hand(best, none, optimum, expected):
+    assert _share(best, none, optimum) == (None if expected is None else pytest.approx(expected))
+
+
+def test_the_share_of_no_memory_is_nothing():
+    none = bounded_by(1.0, 2.0)
+    assert _share(none, none, 5.0) == (0.0, 0.0)
+
+
+def test_bounds_this_close_are_exact():
+    assert bounded_by(1.0, 1.0 + 0.9e-6).exact
+    assert not bounded_by(1.0, 1.0 + 1.1e-6).exact
+
+
+def test_a_bound_is_never_below_what_was_reached(four):
+    """Nor above the relaxation, in which everything is seen."""
+    shop = Doughnuts(2, 4, 0.8)
+    restricted = restrict(Problem(shop, shop.nash_scheme(), recent(1)))
+    best = four["window 1"]
+    for reached in (best.lower, best.lower - 0.05):
+        bound, _ = prove(restricted, reached, best.decisions, 60.0)
+        assert bound == pytest.approx(best.lower, abs=1e-6)
+    assert prove(restricted, best.lower, best.decisions, 0.0) == (np.inf, best.decisions)
+
+
+def test_relabelled_customers_have_the_same_prices():
+    memories = {"none": Nothing(), "last winner": LastWinner(), "window 1": recent(1)}
+    one, other = (price(3, presence, memories) for presence in ((0.3, 0.9), (0.9, 0.3)))
+    assert (one.random, one.optimum) == pytest.approx((other.random, other.optimum))
+    for name in memories:
+        assert one[name].lower == pytest.approx(other[name].lower, abs=1e-9)
+        assert one[name].memory_size == other[name].memory_size
+        assert one[name].share == pytest.approx(other[name].share, abs=1e-6)
