@@ -193,7 +193,11 @@ def test_an_episode_on_the_host_is_greedy_for_the_target_network_and_discounted(
     def always(action):
         """The network with a last layer that prefers one action, whatever it sees."""
         embed, cell, out = jax.tree.map(jnp.zeros_like, loop.learners.weights)
-        return embed, cell, eqx.tree_at(lambda layer: layer.bias, out, out.bias.at[:, action].set(1))
+        return (
+            embed,
+            cell,
+            eqx.tree_at(lambda layer: layer.bias, out, out.bias.at[:, action].set(1)),
+        )
 
     loop.learners = loop.learners._replace(weights=always(0), target=always(1))
     process = RoomsOnTheHost(seed=9)

@@ -104,7 +104,9 @@ def test_a_policy_is_worth_what_going_through_everything_says(name):
     rule, policy = POLICIES[name]
     problem = Problem(ThreeRooms(), NASH, Full())
     expected = scores_of(rule)
-    found = evaluate(problem, lambda key, state, memory: policy(state, memory), with_distribution=True)
+    found = evaluate(
+        problem, lambda key, state, memory: policy(state, memory), with_distribution=True
+    )
     mean = sum(score * chance for score, chance in expected.items())
     assert found.exact
     assert found.score == pytest.approx(mean, **NEAR)

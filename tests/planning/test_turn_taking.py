@@ -6,7 +6,9 @@ import pytest
 
 from evenhand import LogNash, PerEntitlement, Total, anytime
 from evenhand.envs import Doughnuts, Lending
+from evenhand.envs.hard_coded import TurnTaking
 from evenhand.planning import turn_taking
+from evenhand.planning.evaluation import evaluate
 from evenhand.planning.planner import plan
 from evenhand.planning.turn_taking import TurnTakingCheck, check_turn_taking
 from evenhand.problem.problem import Problem
@@ -47,9 +49,6 @@ def test_where_it_means_nothing_or_takes_long_nothing_is_said(monkeypatch):
 
 
 def test_a_plan_is_never_below_turn_taking():
-    from evenhand.envs.hard_coded import TurnTaking
-    from evenhand.planning.evaluation import evaluate
-
     for chances in (0.6, (0.9, 0.2)):
         problem = Problem(Doughnuts(2, 3, chances), NASH)
         best, turns = plan(problem).value, evaluate(problem, TurnTaking()).score

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from functools import cache
+from itertools import pairwise
 from typing import Any
 
 import jax
@@ -86,7 +87,7 @@ def history(items, k: int, each: int) -> list[Happened]:
 
 def require_one_history(steps):
     """Each step begins where the one before it ended, or anew."""
-    for before, now in zip(steps, steps[1:], strict=False):
+    for before, now in pairwise(steps):
         if now.time == 0:
             assert (now.room, now.counts) == (0, (0.0, 0.0))
         else:
@@ -305,7 +306,9 @@ def test_only_those_with_enough_stored_learn_and_targets_are_copied_when_due():
     for _ in range(2):
         apart = step(apart)
     require_close(moved.target, jax.tree.map(lambda leaf: leaf[1], apart.weights))
-    stored = values(jax.tree.map(np.asarray, moved.target), np.asarray(moved.replay.items.following))
+    stored = values(
+        jax.tree.map(np.asarray, moved.target), np.asarray(moved.replay.items.following)
+    )
     np.testing.assert_allclose(moved.replay.items.ahead, stored.max(axis=1), atol=1e-5)
     untouched = both[0].replay.items.ahead
     np.testing.assert_array_equal(idle.replay.items.ahead, untouched)

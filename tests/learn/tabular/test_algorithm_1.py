@@ -15,7 +15,14 @@ import three_rooms as rooms
 from evenhand.fairness.scheme import anytime
 from evenhand.fairness.temporal import Total
 from evenhand.fairness.welfare import LogNash
-from evenhand.learn.proposals import Above, Everything, NoProposal, ReachableNow, Visited
+from evenhand.learn.proposals import (
+    Above,
+    Everything,
+    NoProposal,
+    ProposalContext,
+    ReachableNow,
+    Visited,
+)
 from evenhand.learn.schedules import Constant, Exploration, Watkins
 from evenhand.learn.tabular.q_learning import Tabular
 from evenhand.memory.memory import Full
@@ -82,9 +89,7 @@ def q_learning(**settings):
 
 
 AGENTS = {
-    "q-learning, cut off": lambda: q_learning(
-        discount=0.9, exploration=Exploration(0.5, 0.5, 0.2)
-    ),
+    "q-learning, cut off": lambda: q_learning(discount=0.9, exploration=Exploration(0.5, 0.5, 0.2)),
     "q-learning, shaped to the end": lambda: q_learning(
         discount=1.0,
         rate=Watkins(0.6),
@@ -292,8 +297,6 @@ def test_the_evaluation_goes_through_everything(name):
 
 
 def test_visited_memories_are_imagined_as_often_as_they_were_real_and_never_the_real_one():
-    from evenhand.learn.proposals import ProposalContext
-
     proposal = Visited(3)
     alike = jnp.array([True, True, False, True, True])
     visits = jnp.array([2.0, 1.0, 9.0, 0.0, 1.0])
