@@ -27,7 +27,7 @@ ENDLESS = Problem(SHOP, anytime(LogNash(), Discounted(0.5), Window(1)))
 def test_the_horizon_is_the_environments_or_none():
     assert plan(PROBLEM, horizon=3).value == plan(PROBLEM).value
     for horizon in (0, -1, 2.5, math.nan):
-        with pytest.raises(BadParameter, match="whole number from 1, or math.inf"):
+        with pytest.raises(BadParameter, match=r"whole number from 1, or math\.inf"):
             plan(PROBLEM, horizon=horizon)
     for horizon in (1, 2, 4):
         with pytest.raises(BadParameter, match="build the environment with the horizon"):

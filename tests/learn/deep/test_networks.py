@@ -131,3 +131,31 @@ def test_a_sequence_is_unrolled_as_it_was_lived():
         carry, value = network.apply(weights, carry, features[t])
         np.testing.assert_allclose(carries[t], carry, rtol=1e-5, atol=1e-6)
         np.testing.assert_allclose(values[t], value, rtol=1e-5, atol=1e-6)
+
+
+def test_a_network_that_treats_alike_by_hand():
+    """One's own features, the group's mean, everyone's mean; what is common, the kind's label."""
+    layout = Layout(3, 1, 1)
+    network = EquivariantMLP((2,), {"A": [0, 1], "B": [2]}, kinds=(0, 0, 1))
+    fresh = network.init(jax.random.key(0), layout, 3)
+    rng = np.random.default_rng(0)
+    weights = jax.tree.map(lambda leaf: rng.normal(size=leaf.shape).astype(np.float32), fresh)
+    (mix,), out = weights.hidden, weights.out
+    own, common = np.array([0.5, -1.0, 2.0]), 0.3
+    x = np.column_stack((own, np.full(3, common), [1, 1, 0], [0, 0, 1]))
+    group = np.stack((x[:2].mean(axis=0), x[:2].mean(axis=0), x[2]))
+    hidden = x @ mix.own.weight.T + mix.own.bias + mix.everyone @ x.mean(axis=0)
+    hidden = np.maximum(hidden + group @ mix.group.T, 0.0)
+    expected = hidden @ out.weight[0] + out.bias
+    found = network.apply(weights, (), jnp.array([*own, common], dtype=jnp.float32))[1]
+    np.testing.assert_allclose(found, expected, rtol=1e-4, atol=1e-5)
+
+
+def test_one_kind_is_no_kind():
+    layout = Layout(2, 1, 0)
+    plain, labelled = EquivariantMLP((2,)), EquivariantMLP((2,), kinds=(1, 1))
+    shapes = [
+        [leaf.shape for leaf in jax.tree.leaves(network.init(jax.random.key(0), layout, 2))]
+        for network in (plain, labelled)
+    ]
+    assert shapes[0] == shapes[1]

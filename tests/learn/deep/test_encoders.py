@@ -1,0 +1,78 @@
+"""Codes by hand: of numbers with a range, of groups, and of what a scheme carries."""
+
+from __future__ import annotations
+
+import math
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+from evenhand.envs import Doughnuts
+from evenhand.fairness.groups import Groups
+from evenhand.fairness.scheme import anytime, periodic
+from evenhand.fairness.temporal import Total, Worst
+from evenhand.fairness.welfare import LogNash, Parity
+from evenhand.learn.deep.encoders import Binary, Layout, Raw, Relative
+from evenhand.memory.attribute import Attribute
+from evenhand.memory.memory import Nothing
+from evenhand.problem.problem import Problem
+
+PROFIT = Attribute(np.array([-3.0, 5.0]), least=-4.0, most=12.0, whole=True)
+
+
+def test_a_range_is_counted_from_its_least():
+    # −3 and 5 of −4 … 12 are 1 and 9, in five bits, the lowest first.
+    assert Binary().code(PROFIT).tolist() == [[1, 0, 0, 0, 0], [1, 0, 0, 1, 0]]
+    assert Relative().code(PROFIT).ravel().tolist() == [1 / 4, 9 / 4]  # by the root of 16
+    assert Raw().code(PROFIT).tolist() == [[-3.0], [5.0]]
+    short = PROFIT._replace(values=np.array([0.25, 0.5]), least=0.0, most=1.0, whole=False)
+    assert Relative().code(short).ravel().tolist() == [0.25, 0.5]
+    assert Binary().code(short).tolist() == [[0.25], [0.5]]
+
+
+@pytest.mark.parametrize(("most", "bits"), [(0, 1), (1, 1), (2, 2), (3, 2), (4, 3), (7, 3), (8, 4)])
+def test_as_many_bits_as_the_range_needs(most, bits):
+    code = Binary().code(Attribute(np.arange(most + 1.0), 0.0, float(most), whole=True))
+    assert code.shape == (most + 1, bits)
+    numbers = np.asarray(code) @ 2 ** np.arange(bits)
+    assert numbers.tolist() == list(range(most + 1))
+
+
+def test_counts_are_leads_and_logarithms():
+    counts = Attribute(np.array([5.0, 2.0]), counts=True)
+    expected = [[3.0, math.log(6.0)], [0.0, math.log(3.0)]]
+    np.testing.assert_allclose(Relative().code(counts), expected, rtol=1e-6)
+
+
+def test_members_are_given_the_number_of_their_group():
+    groups = Groups.of({"A": [0, 3], "B": [1, 2]})
+    attribute = Attribute(np.array([7.0, 9.0]), counts=True, groups=groups)
+    assert Relative().spread(attribute).values.tolist() == [7.0, 9.0, 9.0, 7.0]
+    assert Relative().spread(attribute).groups is None
+    assert Raw().spread(attribute) == attribute
+
+
+def test_what_the_scheme_carries_is_seen():
+    """A clock as it is; a running worst, which starts infinite, with whether there is one yet."""
+    shop = Doughnuts(2, 4, 0.5)
+    clocked = Problem(shop, periodic(3, LogNash(), Total()), Nothing())
+    at = clocked.initial(jax.random.key(0))
+    flat = Raw()(clocked, at.state, at.seen._replace(filter=jnp.asarray(2, jnp.int32)))
+    assert flat[2:].tolist() == [2.0]
+    worst = Problem(shop, anytime(Parity(), Worst()), Nothing(), augment_with_score=True)
+    at = worst.initial(jax.random.key(0))
+    leaves, structure = jax.tree.flatten(at.seen.fold)
+    assert len(leaves) == 1
+    for value, expected in ((jnp.inf, [0.0, 0.0]), (-1.5, [-1.5, 1.0])):
+        fold = jax.tree.unflatten(structure, [jnp.asarray(value)])
+        assert Raw()(worst, at.state, at.seen._replace(fold=fold))[2:].tolist() == expected
+
+
+def test_features_lie_as_the_layout_says():
+    layout = Layout(2, 3, 2)
+    assert layout.size == 8
+    each, common = layout.split(jnp.arange(8.0))
+    assert each.tolist() == [[0.0, 1.0, 2.0], [3.0, 4.0, 5.0]]
+    assert common.tolist() == [6.0, 7.0]
