@@ -51,7 +51,14 @@ def episodes_of(action):
                 instead = rooms.override(room, coin, after, time == 2)
                 pay = rooms.welfare(then) if instead is None else instead
                 total = score + 0.5**time * pay
-                go_on(time + 1, after, then, total, kept + (instead is None), chance * tossed * probability)
+                go_on(
+                    time + 1,
+                    after,
+                    then,
+                    total,
+                    kept + (instead is None),
+                    chance * tossed * probability,
+                )
 
     go_on(0, 0, (0.0, 0.0), 0.0, 0, 1.0)
     return found

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+from dataclasses import dataclass
 from functools import cache
 
 import jax
@@ -14,6 +15,7 @@ import brute_force as bf
 import three_rooms as rooms
 from evenhand.fairness.scheme import anytime
 from evenhand.fairness.temporal import Total
+from evenhand.fairness.trace import Override
 from evenhand.fairness.welfare import LogNash
 from evenhand.learn.proposals import (
     Above,
@@ -257,6 +259,34 @@ def test_the_arrays_say_what_the_rooms_do(proposal):
         assert len(alike) == len({room for room, _ in known})
     for time, here in enumerate(model.reachable):
         assert {known[row] for row in np.flatnonzero(here)} == reached_by(time)
+
+
+@dataclass(frozen=True)
+class ClosedOnTheSecondDay(ThreeRooms):
+    """The three rooms, in which the second step pays −7 whatever is done."""
+
+    def override(self, state, action, world):
+        return Override(world.time == 2, jnp.asarray(-7.0))
+
+
+@pytest.mark.parametrize("proposal", [NoProposal(), Everything()], ids=str)
+def test_where_rules_depend_on_the_step_number_each_row_pays_by_its_own(proposal):
+    agent = Tabular(Problem(ClosedOnTheSecondDay(), SCHEME, Full()), proposal)
+    model, table = agent.model, agent.table
+    assert table.model.keep_time
+    times = table.model.from_rows(table.rows, 0)[0].time
+    rows = np.arange(table.pay.shape[1])
+    for row, time in zip(rows, times[rows], strict=True):
+        assert (model.pay[:, :, 0, row] == -7.0).all() == (time == 1)
+        assert (model.kept[:, :, 0, row] == (time != 1)).all()
+    # The step number is in the row and is not seen.
+    alike = {}
+    for row, (cell, number) in enumerate(zip(cells(agent), model.seen.tolist(), strict=True)):
+        assert alike.setdefault(number, cell) == cell, row
+    assert len(alike) == len(set(cells(agent)))
+    # Random at first: the second day costs 7, and what is paid on it else is lost.
+    score = agent.evaluate(jax.jit(jax.vmap(agent.start))(jax.random.split(jax.random.key(0), 1)))
+    assert float(score.kept[0]) == pytest.approx(2.0)
 
 
 # The exact value of acting greedily

@@ -112,10 +112,14 @@ def _kept(model: Model, rows: Float[np.ndarray, "row column"], time: int) -> np.
 
 
 def _seen(model: Model, table: StateTable, imagines: bool) -> Int[np.ndarray, " row"]:
-    """Rows that look alike to the learner have the same number."""
-    if imagines:
+    """Rows that look alike to the learner have the same number. The step number is not seen."""
+    if imagines and not model.keep_time:  # no two rows are alike
         return np.arange(table.num_states, dtype=np.int32)
-    world, (scheme_state, memory) = model.from_rows(table.rows, 0)
+    world, carried = model.from_rows(table.rows, 0)
+    world = world._replace(time=np.zeros_like(world.time))
+    if imagines:
+        return number_rows((world, carried))
+    scheme_state, memory = carried
     return number_rows((world, scheme_state.filter, scheme_state.fold, memory))
 
 
