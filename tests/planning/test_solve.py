@@ -15,7 +15,7 @@ import brute_force as bf
 import three_rooms as rooms
 from evenhand import Discounted, LogNash, PerEntitlement, Total, anytime
 from evenhand.memory.memory import Full
-from evenhand.planning.evaluation import evaluate
+from evenhand.planning.evaluation import Evaluation, evaluate
 from evenhand.planning.planner import plan
 from evenhand.planning.solve import best, effect_values, uniform
 from evenhand.problem.problem import Problem
@@ -115,7 +115,9 @@ def test_a_policy_is_worth_what_going_through_everything_says(name):
     assert dict(zip(np.round(scores, 6), chances, strict=True)) == pytest.approx(
         {round(score, 6): chance for score, chance in expected.items()}
     )
-    assert found.score <= plan(problem).value + 1e-9
+    best = plan(problem)
+    assert found.score <= best.value + 1e-9
+    assert evaluate(problem, best) == Evaluation(best.value, (best.value,) * 2, "exact", 0, None)
 
 
 @dataclass(frozen=True)
