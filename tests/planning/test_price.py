@@ -29,6 +29,7 @@ from evenhand.memory.memory import (
 from evenhand.planning.occupancy import prove
 from evenhand.planning.planner import plan
 from evenhand.planning.price import (
+    PriceRow,
     PriceTable,
     _Found,
     _share,
@@ -454,3 +455,100 @@ def test_relabelled_customers_have_the_same_prices():
         assert one[name].lower == pytest.approx(other[name].lower, abs=1e-9)
         assert one[name].memory_size == other[name].memory_size
         assert one[name].share == pytest.approx(other[name].share, abs=1e-6)
+
+
+# The table in plain text, and the chart, from rows made by hand
+
+
+def made(name, size, lower, upper, share):
+    return PriceRow(name, "something", size, lower, upper, lower == upper, share, None, [])
+
+
+MADE = PriceTable(
+    (
+        made("none", 1, 2.0, 2.0, (0.0, 0.0)),
+        made("window 1", 13, 3.0, 3.5, (0.25, 0.375)),
+        made("all", 5, 6.0, 6.0, None),
+    ),
+    random=1.0,
+    optimum=6.0,
+)
+
+
+def test_the_table_by_hand():
+    assert MADE.table().splitlines() == [
+        "memory     size                 score          share of the way",
+        "(random)                     1.000000  exact",
+        "none          1              2.000000  exact               0.0%",
+        "window 1     13  3.000000 to 3.500000  bounds    25.0% to 37.5%",
+        "all           5              6.000000  exact                  -",
+        "(optimum)                    6.000000  exact",
+    ]
+    plain = MADE.to_json()
+    assert [row["share"] for row in plain["memories"]] == [[0.0, 0.0], [0.25, 0.375], None]
+    assert [row["label"] for row in plain["memories"]] == ["exact", "bounds", "exact"]
+    assert (plain["random"], plain["optimum"]) == (1.0, 6.0)
+
+
+def test_the_chart_has_a_tenth_to_spare():
+    def domain(table):
+        layers = table.chart().to_dict()["layer"]
+        (found,) = {
+            tuple(layer["encoding"]["y"]["scale"]["domain"])
+            for layer in layers
+            if "scale" in layer["encoding"]["y"]
+        }
+        return found
+
+    assert domain(MADE) == pytest.approx((1.6, 6.4))
+    assert domain(PriceTable(MADE.rows[2:], 1.0, 6.0)) == pytest.approx((5.9, 6.1))
+
+
+def test_the_standard_memories():
+    found = standard_memories(2)
+    assert list(found) == [
+        *("none", "last winner", "window 1", "window 2", "window 3", "Reset", "Min", "Full"),
+    ]
+    assert found["window 2"] == recent(2)
+    assert (found["none"], found["Min"], found["Full"]) == (Nothing(), Min(), Full())
+    assert "window 4" in standard_memories(2, windows=(4,))
+
+
+def test_what_is_seen_and_done_is_listed_step_by_step():
+    """One is always there: two things can be seen at each step, who is there being all of it."""
+    found = price(2, (1.0, 0.5), {"none": Nothing()})["none"]
+    rules = found.rules()
+    assert [(rule["time"], rule["noise"]) for rule in rules] == [
+        *((1, [True, False]), (1, [True, True]), (2, [True, False]), (2, [True, True])),
+    ]
+    # Whoever is there alone is served; with both there it is once the one and once the other.
+    assert [rule["action"] for rule in rules if rule["noise"] == [True, False]] == [0, 0]
+    both = [rule["action"] for rule in rules if rule["noise"] == [True, True]]
+    assert both in ([1, 1], [0, 1], [1, 0])
+
+
+def test_actions_that_do_the_same_are_one_choice():
+    shop = Doughnuts(2, 2, 0.5)
+    restricted = restrict(Problem(shop, shop.nash_scheme(), Nothing()))
+    may = restricted.candidates()[restricted.info[0]]
+    present = np.asarray(restricted.table.model.noise[0])
+    for choices, there in zip(may.tolist(), present.tolist(), strict=True):
+        # With nobody there, to serve the one or the other is the same waste.
+        assert choices == ([True, True] if any(there) else [True, False])
+
+
+def test_a_program_too_large_is_left_to_the_relaxation(monkeypatch, four):
+    shop = Doughnuts(2, 4, 0.8)
+    restricted = restrict(Problem(shop, shop.nash_scheme(), Nothing()))
+    best = four["none"]
+    relaxed, allowed = rule_out(restricted, best.lower, math.inf)
+    flows = sum(
+        int(may[restricted.info[layer]].sum())
+        for may, layer in zip(allowed, restricted.layers, strict=True)
+    )
+    monkeypatch.setattr("evenhand.planning.occupancy.MAX_FLOWS", flows)
+    assert prove(restricted, best.lower, best.decisions, 60.0)[0] == pytest.approx(best.lower)
+    monkeypatch.setattr("evenhand.planning.occupancy.MAX_FLOWS", flows - 1)
+    bound, decisions = prove(restricted, best.lower, best.decisions, 60.0)
+    assert bound == pytest.approx(max(relaxed, best.lower), abs=1e-12)
+    assert decisions is best.decisions

@@ -24,8 +24,6 @@ from evenhand.problem.problem import AugmentedState, Problem
 if TYPE_CHECKING:
     from jaxtyping import Float
 
-ROUNDING = 1e-9  # scores closer than this are one score in a distribution
-
 
 @dataclass(frozen=True)
 class Evaluation:
