@@ -28,6 +28,12 @@ PROBLEM = Problem(SHOP, SHOP.nash_scheme(), Full())
 PARTS = {"problem": PROBLEM, "encoder": Raw(), "network": MLP((2,))}
 
 
+@pytest.fixture(autouse=True)
+def _only_made(monkeypatch):
+    """Agents are made and not run: no table is built."""
+    monkeypatch.setattr(Tabular, "tables", None)
+
+
 def dqn(**settings):
     return DQN(**PARTS | settings)
 

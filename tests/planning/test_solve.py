@@ -110,7 +110,7 @@ def test_a_policy_is_worth_what_going_through_everything_says(name):
     mean = sum(score * chance for score, chance in expected.items())
     assert found.exact
     assert found.score == pytest.approx(mean, **NEAR)
-    assert found.interval == (found.score, found.score)
+    assert (found.interval, found.episodes) == ((found.score, found.score), 0)
     scores, chances = found.distribution
     assert dict(zip(np.round(scores, 6), chances, strict=True)) == pytest.approx(
         {round(score, 6): chance for score, chance in expected.items()}

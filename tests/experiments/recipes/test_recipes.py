@@ -16,10 +16,20 @@ from evenhand.learn.deep.networks import EquivariantMLP, Recurrent
 from evenhand.learn.deep.targets import PolyakUpdate
 from evenhand.learn.proposals import Above, Around, Everything, NoProposal
 from evenhand.learn.schedules import Constant, Exploration, Watkins
+from evenhand.learn.tabular.q_learning import Tabular
 from evenhand.memory.memory import Clock, Full, LastWinner, Min, Nothing, Product, Reset
 from evenhand.problem.problem import Problem
 
 SHOP = Doughnuts(2, 3, 0.8)
+
+
+@pytest.fixture(autouse=True)
+def _only_named(monkeypatch):
+    """Agents are looked at and not run: no table is built, and no memory tried out."""
+    monkeypatch.setattr(Tabular, "tables", None)
+    monkeypatch.setattr(Problem, "require_memory_pays", lambda problem: None)
+
+
 MEMORIES = {"fairqcm": Full(), "full": Full(), "min": Min(), "reset": Reset()}
 
 
