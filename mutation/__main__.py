@@ -38,7 +38,8 @@ def main() -> None:
             print(f"{mutant.file}:{mutant.line}: {mutant.change}")
         return
     started = time.perf_counter()
-    tests = measured(PROJECT, WORK / "coverage", options.processes)
+    folders = options.tests.split(",")
+    tests = measured(PROJECT, WORK / "coverage", folders, options.processes)
     verdicts = try_all(drawn, tests, options)
     minutes = (time.perf_counter() - started) / 60
     print(f"\n{len(drawn)} of {len(everything)} mutants, seed {options.seed}, {minutes:.0f} min")
@@ -58,6 +59,9 @@ def _options() -> argparse.Namespace:
     parser.add_argument("--processes", type=int, default=2)
     parser.add_argument(
         "--budget", type=float, default=300, help="seconds of testing for each mutant (300)"
+    )
+    parser.add_argument(
+        "--tests", default=".", help="folders of tests/, for a quick look: others might kill more"
     )
     parser.add_argument("--fresh", action="store_true", help="forget earlier verdicts")
     parser.add_argument("--list", action="store_true", help="print the sample and stop")

@@ -48,8 +48,8 @@ def digest(project: Path, paths: Iterable[Path]) -> str:
     return whole.hexdigest()[:16]
 
 
-def measured(project: Path, work: Path, processes: int) -> list[TestFile]:
-    """Every test file that passes, measured anew where it or the code has changed."""
+def measured(project: Path, work: Path, folders: list[str], processes: int) -> list[TestFile]:
+    """The test files of these folders that pass, measured anew where they or the code changed."""
     package = digest(project, (project / "src").rglob("*.py"))
     shared = [project / "tests" / "conftest.py", *(project / "tests" / "helpers").glob("*.py")]
     work.mkdir(exist_ok=True, parents=True)
@@ -69,7 +69,8 @@ def measured(project: Path, work: Path, processes: int) -> list[TestFile]:
 
     paths = [
         path
-        for path in sorted((project / "tests").rglob("test_*.py"))
+        for folder in folders
+        for path in sorted((project / "tests" / folder).rglob("test_*.py"))
         if path.parent.name not in ("system", "mutation")
     ]
     with ThreadPoolExecutor(processes) as pool:

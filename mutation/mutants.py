@@ -18,11 +18,9 @@ PAIRS = [
     *((ast.In, ast.NotIn), (ast.And, ast.Or), (ast.Add, ast.Sub), (ast.Mult, ast.FloorDiv)),
     *((ast.BitAnd, ast.BitOr), (ast.LShift, ast.RShift)),
 ]
-SWAPPED: dict[type[ast.AST], Any] = {
-    **dict(PAIRS),
-    **{second: first for first, second in PAIRS},
-    **{ast.Div: ast.Mult, ast.Mod: ast.FloorDiv, ast.Pow: ast.Mult},
-}
+SWAPPED: dict[type[ast.AST], Any] = dict(PAIRS)
+SWAPPED |= {second: first for first, second in PAIRS}
+SWAPPED |= {ast.Div: ast.Mult, ast.Mod: ast.FloorDiv, ast.Pow: ast.Mult}
 OPPOSITES = [("min", "max"), ("minimum", "maximum"), ("argmin", "argmax"), ("any", "all")]
 RENAMED = dict(OPPOSITES) | {b: a for a, b in OPPOSITES}
 # Calls whose two arguments may change places unnoticed, or never without a crash.
