@@ -44,10 +44,11 @@ class Mutant:
     text: str
     source: str  # the line as it stands
     change: str
+    origin: str  # a digest of the file as it stands
 
     @property
     def key(self) -> str:
-        said = f"{self.file}|{self.start}|{self.end}|{self.text}|{self.source}"
+        said = f"{self.file}|{self.start}|{self.end}|{self.text}|{self.origin}"
         return hashlib.sha256(said.encode()).hexdigest()[:16]
 
     def applied(self, original: bytes) -> bytes:
@@ -62,7 +63,7 @@ def mutants_of_file(root: Path, path: Path) -> list[Mutant]:
     for line in lines:
         begins.append(begins[-1] + len(line))
     found = {}
-    tree = ast.parse(source)
+    tree, origin = ast.parse(source), hashlib.sha256(source).hexdigest()
     statements = sorted({node.lineno for node in ast.walk(tree) if isinstance(node, ast.stmt)})
     for node, text, change in _Changes().of(tree):
         mutant = Mutant(
@@ -74,6 +75,7 @@ def mutants_of_file(root: Path, path: Path) -> list[Mutant]:
             text,
             lines[node.lineno - 1].decode().strip(),
             change,
+            origin,
         )
         found[mutant.key] = mutant
     return sorted(found.values(), key=lambda m: (m.start, m.end, m.text))
@@ -123,6 +125,8 @@ class _Changes:
         if isinstance(node, ast.If) and "TYPE_CHECKING" in ast.unparse(node.test):
             return
         if isinstance(node, ast.FunctionDef) and node.name in FOR_PEOPLE:
+            return
+        if isinstance(node, ast.keyword) and node.arg == "strict":  # zip asserts equal lengths
             return
         for name, value in ast.iter_fields(node):
             if name in ("annotation", "returns", "decorator_list"):

@@ -9,7 +9,8 @@ from hypothesis import strategies as st
 
 from built_ins import FILTER
 from evenhand import AfterEach, Always, Every, Final, Trace, When
-from evenhand.errors import BadParameter
+from evenhand.errors import BadParameter, CannotStream
+from evenhand.fairness.filters import WhenPrefix
 
 
 @pytest.mark.parametrize(
@@ -27,6 +28,13 @@ def test_what_a_filter_says_of_itself_is_so(filter_):
 
 
 def test_only_what_is_certain_is_said():
+    assert Always().always
+    assert not Final().always
+    assert Final().assesses_end
+    assert not Always().assesses_end
+    assert WhenPrefix(len).keeps_history
+    assert not Every(1).keeps_history
+    assert AfterEach(1).steps_for(3) is None
     assert Every(1).always
     assert not Every(2).always
     assert not When(lambda step: True).always
@@ -90,3 +98,12 @@ def test_a_period_is_a_whole_number_from_1(period):
 def test_an_amount_is_positive(amount):
     with pytest.raises(BadParameter, match="amount is"):
         AfterEach(amount)
+
+
+def test_a_predicate_of_the_history_sees_every_prefix():
+    filter_ = WhenPrefix(lambda trace: len(trace) in (1, 3))
+    trace = Trace(rewards=np.zeros((4, 1)))
+    _, fires = filter_.scan(filter_.init(), trace)
+    assert fires.tolist() == [True, False, True, False]
+    with pytest.raises(CannotStream, match="needs the whole history"):
+        filter_.update((), next(trace.steps()))

@@ -17,6 +17,7 @@ from evenhand import (
     Final,
     GroupTotals,
     LogNash,
+    Nash,
     Parity,
     PerEntitlement,
     Rawls,
@@ -26,7 +27,7 @@ from evenhand import (
     Trace,
     Utilitarian,
 )
-from evenhand.errors import EvenhandError
+from evenhand.errors import EvenhandError, WelfareOverflow
 from evenhand.fairness import stream as stream_module
 from evenhand.fairness.stream import Stream
 from evenhand.fairness.trace import Override
@@ -38,9 +39,8 @@ rewards_of = st.integers(1, 12).flatmap(
         max_size=steps,
     )
 )
-schemes = st.builds(
-    FairnessScheme, st.sampled_from(STATUS), st.sampled_from(AGGREGATION), st.sampled_from(FILTER)
-)
+aggregations = st.one_of(st.sampled_from(AGGREGATION), st.just(BalancedUnfairness()))
+schemes = st.builds(FairnessScheme, st.sampled_from(STATUS), aggregations, st.sampled_from(FILTER))
 
 
 def trace_of(scheme: FairnessScheme, rewards: list[list[float]], data: st.DataObject) -> Trace:
@@ -228,3 +228,45 @@ def test_an_error_names_the_time_point_that_has_no_override():
     stream.extend(trace.prefix(5))
     with pytest.raises(EvenhandError, match="stakeholder 1 at time 6 is -1"):
         stream.push([0.0, 0.0])
+
+
+def test_an_error_at_the_end_names_the_last_time_point():
+    scheme = FairnessScheme(aggregation=TimepointFirst(LogNash(), Total()), filter=Final())
+    stream = scheme.stream(2)
+    stream.extend(Trace(rewards=[[1, 0], [0, 0], [0, -1]]))
+    with pytest.raises(EvenhandError, match="stakeholder 1 at time 3 is -1"):
+        stream.end()
+    with pytest.raises(EvenhandError, match="stakeholder 1 at time 3 is -1"):
+        _ = stream.score
+
+
+@pytest.mark.parametrize("by_step", [False, True])
+def test_what_overflows_is_refused_by_its_time_point(by_step):
+    scheme = FairnessScheme(aggregation=TimepointFirst(Nash(), Total()), filter=Every(2))
+    stream = scheme.stream(2)
+    trace = Trace(rewards=[[1.0, 1.0], [0, 0], [1e200, 1e200], [0, 0]])
+
+    def take() -> None:
+        if not by_step:
+            stream.extend(trace)
+        for step in trace.steps():
+            stream.push(step)
+
+    with pytest.raises(WelfareOverflow, match="the welfare at time 4 is inf"):
+        take()
+
+
+def test_amounts_that_overflow_are_told_from_a_welfare_that_does():
+    scheme = FairnessScheme(aggregation=TimepointFirst(Rawls(), Total()))
+    with pytest.raises(WelfareOverflow, match="too large: at time 2"):
+        scheme.score(Trace(rewards=[[1e308, 1e308], [1e308, 1e308]]))
+    huge = FairnessScheme(aggregation=TimepointFirst(Utilitarian(), Total()))
+    with pytest.raises(WelfareOverflow, match="the score is inf"):
+        huge.score(Trace(rewards=[[0.0, 1e308], [0.0, 0.0]]))
+
+
+def test_where_overrides_have_no_place_the_first_is_named():
+    scheme = FairnessScheme(aggregation=BalancedUnfairness(), filter=Every(2))
+    trace = Trace(rewards=[[1, 0]] * 5, overrides={3: 1.0, 5: 2.0})
+    with pytest.raises(EvenhandError, match="step 3 has an override"):
+        scheme.score(trace)

@@ -8,7 +8,19 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from built_ins import TEMPORAL
-from evenhand import Discounted, LogNash, Mean, Utilitarian, over_time
+from evenhand import (
+    Discounted,
+    GiniWelfare,
+    Last,
+    LogNash,
+    Mean,
+    Rawls,
+    TimepointFirst,
+    Total,
+    Utilitarian,
+    Worst,
+    over_time,
+)
 from evenhand.errors import BadParameter, NegativeStatus
 from evenhand.fairness.temporal import OverTime, Temporal
 
@@ -71,3 +83,24 @@ def test_a_discount_outside_its_range_is_refused(discount):
 
 def test_a_discount_of_one_is_a_sum():
     assert Discounted(1.0).sum_discount == 1.0
+
+
+@pytest.mark.parametrize(
+    ("temporal", "discount", "empty", "keeps"),
+    [
+        (Last(), None, None, False),
+        (Total(), 1.0, 0.0, False),
+        (Mean(), None, None, False),
+        (Discounted(0.5), 0.5, None, False),
+        (Worst(), None, None, False),
+        (OverTime(GiniWelfare()), None, None, True),
+        (OverTime(LogNash()), None, None, False),
+    ],
+    ids=str,
+)
+def test_what_a_temporal_aggregation_says_of_itself(temporal, discount, empty, keeps):
+    assert temporal.sum_discount == discount
+    assert temporal.empty == empty
+    assert temporal.keeps_history is keeps
+    assert TimepointFirst(Rawls(), temporal).empty == empty
+    assert TimepointFirst(Rawls(), temporal).keeps_history is keeps
