@@ -26,6 +26,7 @@ from mutation.verdicts import Verdicts, explanations
 PROJECT = Path(__file__).resolve().parents[1]
 PACKAGE = PROJECT / "src" / "evenhand"
 WORK = PROJECT / ".mutation"
+SURVIVORS = Path(__file__).with_name("survivors.toml")
 MUTATED = "fairness,memory,problem,planning,learn,auditing/judging,monitor"
 
 
@@ -110,7 +111,7 @@ def _say(mutant: Mutant, verdict: Verdict) -> None:
 
 def report(drawn: list[Mutant], verdicts: dict[str, Verdict]) -> float:
     """Print the score and the survivors; the share that was killed, in percent."""
-    why = explanations(Path(__file__).with_name("survivors.toml"))
+    why = explanations(SURVIVORS)
     outcomes = [verdicts[mutant.key].outcome for mutant in drawn]
     killed = len(drawn) - outcomes.count(SURVIVED)
     score = 100 * killed / max(len(drawn), 1)
@@ -121,8 +122,10 @@ def report(drawn: list[Mutant], verdicts: dict[str, Verdict]) -> float:
     for mutant in sorted(drawn, key=lambda m: (m.file, m.line)):
         if verdicts[mutant.key].outcome == SURVIVED:
             print(f"  {mutant.file}:{mutant.line}: {mutant.change}")
+            print(f"      {mutant.source}")
             print(f"      {why.get((mutant.file, mutant.source, mutant.change), 'NOT EXPLAINED')}")
     return score
 
 
-main()
+if __name__ == "__main__":
+    main()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import re
 import shutil
@@ -79,7 +80,7 @@ class Laboratory:
     def _run(self, tests: list[TestFile], seconds: float) -> tuple[str, str]:
         limit = 30 + 10 * max(test.seconds for test in tests)
         command = [*PYTEST, "--timeout", str(round(limit)), *(test.path for test in tests)]
-        process = subprocess.Popen(
+        with subprocess.Popen(
             command,
             cwd=self.project,
             env=environment(self.project, self.source),
@@ -88,13 +89,13 @@ class Laboratory:
             text=True,
             errors="replace",
             start_new_session=True,
-        )
-        try:
-            output, _ = process.communicate(timeout=seconds)
-        except subprocess.TimeoutExpired:
-            return SURVIVED, ""
-        finally:
-            _end(process)
+        ) as process:
+            try:
+                output, _ = process.communicate(timeout=seconds)
+            except subprocess.TimeoutExpired:
+                return SURVIVED, ""
+            finally:
+                _end(process)
         if process.returncode == 0:
             return SURVIVED, ""
         outcome = TIMED_OUT if "+++ Timeout +++" in output or "Timeout (>" in output else KILLED
@@ -104,9 +105,6 @@ class Laboratory:
 
 def _end(process: subprocess.Popen[str]) -> None:
     """End a run of the tests with all that it started."""
-    try:
+    with contextlib.suppress(ProcessLookupError):
         os.killpg(process.pid, signal.SIGKILL)
-    except ProcessLookupError:
-        return
-    finally:
-        process.wait()
+    process.wait()
