@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from mutation import __main__ as program
 from mutation.covering import TestFile, nearest_first
-from mutation.mutants import Mutant
+from mutation.mutants import Mutant, mutants_below
 from mutation.trial import KILLED, SURVIVED, TIMED_OUT, Verdict
 from mutation.verdicts import Verdicts, explanations
 
@@ -83,5 +83,10 @@ def test_the_report_counts_and_explains(capsys, monkeypatch, tmp_path):
     assert "NOT EXPLAINED" in capsys.readouterr().out
 
 
-def test_survivors_on_file_can_be_read():
-    assert all(explanations(program.SURVIVORS).values())
+def test_every_explanation_is_of_a_mutant_that_there_is():
+    """One whose line has changed says nothing any more."""
+    told = explanations(program.SURVIVORS)
+    assert all(told.values())
+    files = sorted({file for file, _, _ in told})
+    mutants = mutants_below(program.PACKAGE, files)
+    assert set(told) - {(one.file, one.source, one.change) for one in mutants} == set()
