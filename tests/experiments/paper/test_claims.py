@@ -55,6 +55,15 @@ def test_ahead_of_all_asks_for_a_lead_on_every_rival():
         assert claims.ahead_of("fairqcm", order)(beaten).held is False
 
 
+def test_to_be_above_the_nearest_is_not_to_be_above_all():
+    """The nearest is surely behind; one further off scatters so much that it might be ahead."""
+    wide = np.array([-40.0, -40.0, -20.0, 20.0, 40.0, 40.0])
+    parts = paper(result("fairqcm", 60), result("full", 59), result("min", 55 + wide))
+    finding = claims.ahead_of("fairqcm", ("full", "min"))(parts)
+    assert "ahead of Full by 1.0" in finding.measured
+    assert finding.held is None
+
+
 FIGURE_RIVALS = {
     ("doughnuts", "FairQCM outperforms other algorithms."): ("full", "min", "reset", "rnn"),
     ("lending", "FairQCM outperforms the other approaches."): ("full", "min", "rnn"),
