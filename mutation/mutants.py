@@ -128,6 +128,9 @@ class _Changes:
             return
         if isinstance(node, ast.keyword) and node.arg == "strict":  # zip asserts equal lengths
             return
+        if isinstance(node, ast.Call) and _name(node.func) in ("isinstance", "issubclass"):
+            yield node.args[0]  # the other is a type
+            return
         for name, value in ast.iter_fields(node):
             if name in ("annotation", "returns", "decorator_list"):
                 continue
@@ -162,7 +165,7 @@ class _Changes:
 
     def _Slice(self, node: ast.Slice) -> Iterator[Change]:
         for bound in (node.lower, node.upper):
-            if bound is not None and not isinstance(bound, ast.Constant):
+            if bound is not None and not isinstance(bound, (ast.Constant, ast.UnaryOp)):
                 yield _replaced(bound, ast.BinOp(bound, ast.Add(), ast.Constant(1)))
 
     def _Call(self, node: ast.Call) -> Iterator[Change]:

@@ -11,9 +11,20 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from evenhand import AfterEach, Every, FairnessScheme, Final, Mean, Rawls, TimepointFirst, anytime
+from evenhand import (
+    AfterEach,
+    BalancedUnfairness,
+    Every,
+    FairnessScheme,
+    Final,
+    Mean,
+    Rawls,
+    TimepointFirst,
+    anytime,
+)
 from evenhand.auditing.judging.questions import every
 from evenhand.auditing.reading.roster import Roster
+from evenhand.fairness import stream as stream_module
 from evenhand.monitor import Monitor
 from evenhand.monitor import monitor as monitor_module
 from evenhand.monitor.batch import Batch, text_as_number
@@ -181,3 +192,47 @@ def test_a_limit_is_passed_and_not_only_reached(amounts, limit, alert):
     at_score.push(1, "A", amounts[0])
     at_score.push(1, "B", amounts[1])
     assert not at_score.finish()[0].alert
+
+
+@given(events_of, st.integers(1, 9), st.sampled_from([Every(1), Every(3)]))
+def test_the_size_of_a_block_does_not_matter(events, values, filter_):
+    one, other = start(filter_), start(filter_)
+    expected = fed(other, sorted(events), [])
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(stream_module, "BLOCK_VALUES", values)
+        same(one, other, fed(one, sorted(events), []), expected)
+
+
+@pytest.mark.parametrize(
+    ("first", "last", "judged"),
+    [
+        ({}, {}, [{"B": -0.5}, {"B": -1.0}]),
+        ({"B": "2021-02-01"}, {}, [{}, {"B": -1.0}]),
+        ({"B": "2021-01-31T23:59:59"}, {}, [{"B": -0.5}, {"B": -1.0}]),
+        ({}, {"B": "2021-01-31T23:59:59.999999"}, [{"B": -0.5}, {}]),
+        ({}, {"B": "2021-01-31T23:59:59.999998"}, [{}, {}]),
+    ],
+)
+def test_who_is_there_is_asked_at_the_last_moment_of_a_period(first, last, judged):
+    question = every("month")
+    dates = [{name: np.datetime64(at) for name, at in one.items()} for one in (first, last)]
+    roster = Roster(("A", "B"), *dates)
+    scheme = replace(anytime(Rawls()), filter=question.filter())
+    monitor = Monitor(scheme, ("A", "B"), question, roster)
+    found = monitor.push("2021-01-05", "A") + monitor.push("2021-02-28", "A") + monitor.finish()
+    assert [one.unfair_to for one in found] == judged
+
+
+def test_at_the_end_those_who_are_there_are_judged():
+    roster = Roster(("A", "B", "C"), last={"C": 1})
+    scheme = FairnessScheme(aggregation=TimepointFirst(Rawls(), Mean()), filter=Final())
+    monitor = Monitor(scheme, ("A", "B", "C"), roster=roster)
+    assert monitor.push(1, "A", 4) == monitor.push(2, "B", 2) == []
+    (found,) = monitor.finish()
+    assert (found.time, found.welfare, found.unfair_to) == ("2", 2.0, {"B": -1.0})
+
+
+def test_where_there_is_no_welfare_the_score_stands_in_its_place():
+    monitor = Monitor(FairnessScheme(aggregation=BalancedUnfairness()), ("A", "B"))
+    found = monitor.push(1, "A", 2) + monitor.push(2, "B", 4) + monitor.finish()
+    assert [(one.score, one.welfare) for one in found] == [(-2.0, -2.0), (0.0, 0.0)]

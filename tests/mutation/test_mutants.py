@@ -32,6 +32,7 @@ def changes(tmp_path, source: str) -> list[str]:
         ("x = f(a, b.c)", []),
         ("x = min(a, b)", ["min → max"]),
         ("x = a[:n]", ["n → n + 1"]),
+        ("x = a[:-1]", ["-1 → 1", "1 → 0"]),
         ("a.x = b", ["a.x = b → (deleted)"]),
         ("a[i] = b", ["a[i] = b → (deleted)"]),
         ("a += b", ["a += b → (deleted)", "a += b → a -= b"]),
@@ -59,6 +60,7 @@ def test_each_kind_of_mistake(tmp_path, source, expected):
         "def __repr__(self): return 1 + 1",
         "if TYPE_CHECKING:\n    x = 1",
         "Number = int | None",
+        "x = isinstance(a, b.c | b.d)",
         "x = zip(a, b[c], strict=True)",
     ],
 )

@@ -112,6 +112,7 @@ def test_by_hand():
 def test_nobody_has_been_judged_yet():
     totals = RunningTotals(2)
     assert totals.share_below.tolist() == [0.0, 0.0]
+    assert (totals.worst, totals.scale, totals.furthest, totals.unequal) == (0.0, 0.0, 0.0, 0)
     deviation, below = totals.take(block(np.zeros((0, 2)), None))
     assert deviation.shape == below.shape == (0, 2)
     assert totals.assessments == 0
