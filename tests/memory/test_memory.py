@@ -232,3 +232,18 @@ def test_the_parts_of_a_memory_and_their_bounds(memory, expected):
     assert found == expected
     groups = isinstance(memory, GroupFull | GroupDifference)
     assert all((one.groups is not None) == groups for one in parts)
+
+
+@pytest.mark.parametrize(
+    ("memory", "alike"),
+    [
+        *((memory, (0, 0, 0)) for memory in (Full(), Min(), Reset(), Clock(1), Nothing())),
+        (LastWinner(), (0, 1, 2)),
+        (GroupFull(GROUPS), (0, 0, 1)),
+        (GroupDifference(GROUPS), (0, 0, 1)),
+        (recent(2), (0, 0, 0)),
+        (Product((Full(), GroupFull(GROUPS))), (0, 0, 1)),
+    ],
+)
+def test_whom_a_memory_treats_alike(memory, alike):
+    assert memory.exchangeable(3) == alike
