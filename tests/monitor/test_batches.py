@@ -236,3 +236,14 @@ def test_where_there_is_no_welfare_the_score_stands_in_its_place():
     monitor = Monitor(FairnessScheme(aggregation=BalancedUnfairness()), ("A", "B"))
     found = monitor.push(1, "A", 2) + monitor.push(2, "B", 4) + monitor.finish()
     assert [(one.score, one.welfare) for one in found] == [(-2.0, -2.0), (0.0, 0.0)]
+
+
+def test_only_the_lines_with_an_alert_are_written_wherever_they_stand():
+    """Even at 1 and 3; at 2 and 4 somebody is two below the mean."""
+    monitor = Monitor(anytime(Rawls()), ("A", "B"), max_unfairness=1.5)
+    events = [(1, 0, 1.0), (1, 1, 1.0), (2, 0, 4.0), (3, 1, 4.0), (4, 1, 4.0), (5, 0, 0.0)]
+    (found,) = monitor.found(Batch.of(events, True))
+    lines = [json.loads(line) for line in found.encoded(only_alerts=True).splitlines()]
+    assert [(line["assessment"], line["time"]) for line in lines] == [(2, "2"), (4, "4")]
+    assert [line["unfair_to"] for line in lines] == [{"B": -2.0}, {"A": -2.0}]
+    assert len(found.encoded().splitlines()) == 4
