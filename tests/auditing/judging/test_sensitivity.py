@@ -32,6 +32,7 @@ from evenhand.auditing.judging.sensitivity import (
     name_of,
 )
 from evenhand.auditing.reading.history import History
+from evenhand.errors import NegativeStatus
 from evenhand.fairness.filters import Always
 from evenhand.fairness.stream import Block
 
@@ -167,3 +168,12 @@ def test_the_table_of_questions_says_which_turn():
 def test_schemes_by_name():
     assert name_of(FairnessScheme(aggregation=TimepointFirst(Rawls()))) == "rawls"
     assert Always() == anytime().filter
+
+
+def test_where_the_default_welfare_is_undefined_rawls_stands_in():
+    log = pd.DataFrame({"at": [1, 2, 3], "who": list("ABA"), "much": [1, 1, -3]})
+    answer = audit(log, stakeholder="who", time="at", amount="much")
+    assert name_of(answer.scheme) == "rawls"
+    assert answer.score == (0 + 1 - 2) / 3
+    with pytest.raises(NegativeStatus, match="'A' at 3 is -2"):
+        audit(log, stakeholder="who", time="at", amount="much", welfare="log_nash")
