@@ -4,7 +4,7 @@ VENV   ?= .venv
 BIN    := $(VENV)/bin
 PIP    := $(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt
 
-.PHONY: demo test check docs format test-system bench clean
+.PHONY: demo test check docs format test-system bench mutate clean
 
 demo: $(VENV)/.base
 	@$(BIN)/evenhand demo
@@ -34,8 +34,12 @@ test-system: $(VENV)/.system
 bench: $(VENV)/.dev
 	$(BIN)/python -m benchmarks
 
+# For the night: small mistakes put into the code one at a time; how many do the tests notice?
+mutate: $(VENV)/.dev
+	$(BIN)/python -m mutation --seed 1 --sample 300 --at-least 90
+
 clean:
-	rm -rf $(VENV) build dist docs/_build .mypy_cache .pytest_cache .ruff_cache .hypothesis .jax_cache
+	rm -rf $(VENV) build dist docs/_build .mypy_cache .pytest_cache .ruff_cache .hypothesis .jax_cache .mutation
 
 $(VENV)/bin/python:
 	@$(PYTHON) -c 'import sys; sys.exit("evenhand needs Python 3.11 or later: make PYTHON=python3.11 …" if sys.version_info < (3, 11) else 0)'

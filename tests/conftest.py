@@ -27,6 +27,13 @@ os.environ.setdefault("JAX_PERSISTENT_CACHE_MIN_ENTRY_SIZE_BYTES", "-1")
 # A test says a number of its own only where each example is costly, as when it is compiled.
 hypothesis.settings.register_profile("quick", max_examples=60, deadline=None)
 hypothesis.settings.register_profile("thorough", max_examples=300, deadline=None)
+# `make mutate` asks only whether a law is broken, not by how small an example.
+hypothesis.settings.register_profile(
+    "unshrunk",
+    hypothesis.settings.get_profile("quick"),
+    phases=[hypothesis.Phase.explicit, hypothesis.Phase.generate],
+    database=None,
+)
 hypothesis.settings.load_profile("quick")
 
 

@@ -73,3 +73,9 @@ def test_feedback_must_be_complete():
 def test_an_override_that_does_not_apply_is_none():
     steps = [Step(0, [1.0], override=Override(np.False_, 9.0))]
     assert Trace.from_steps(steps).overrides is None
+
+
+def test_states_are_kept_where_any_is_known():
+    steps = [Step(0, [1.0], next_state="x"), Step(0, [1.0])]
+    assert Trace.from_steps(steps).states == [None, "x", None]
+    assert Trace.from_steps([Step(0, [1.0])]).states is None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 
 import jax
@@ -205,3 +206,37 @@ def test_temporal_update_repeated_is_extend(temporal, values, cut):
         one_by_one = temporal.update(one_by_one, np.asarray(value))
     at_once = temporal.extend(temporal.extend(temporal.init(), values[:cut]), values[cut:])
     assert temporal.value(one_by_one) == pytest.approx(temporal.value(at_once))
+
+
+BOUNDS = [
+    (Utilitarian(), 15.0),
+    (Average(), 5.0),
+    (Rawls(), 5.0),
+    (Nash(), 125.0),
+    (LogNash(), 3 * math.log(6)),
+    (LogNash(0.1), 3 * math.log(10)),
+    (LogNash(0.0), None),
+    (GeneralisedGini((3.0, 2.0, 1.0)), 30.0),
+    (GiniWelfare(), 5.0),
+    (AlphaFair(0.0), 15.0),
+    (AlphaFair(0.5), 3 * 2 * math.sqrt(5)),
+    (AlphaFair(1.0), None),
+    (AlphaFair(1.0, offset=0.1), 3 * math.log(10)),
+    (AlphaFair(2.0, offset=0.5), 6.0),
+    (Jain(), 1.0),
+    (Equality(), 1.0),
+    (Parity(), 30.0),
+    (NegativeVariance(), 25.0),
+    (WelfareFunction(np.sum), None),
+]
+
+
+@pytest.mark.parametrize(("welfare", "bound"), BOUNDS, ids=str)
+def test_no_welfare_is_beyond_its_bound(welfare, bound):
+    """By hand for three statuses of at most 5, and no vector of such is beyond it."""
+    found = welfare.magnitude(5.0, 3)
+    assert found == (None if bound is None else pytest.approx(bound))
+    if bound is not None:
+        least = 0.0 if welfare.least_status == 0.0 else -5.0
+        corners = np.array(list(itertools.product((least, 0.0, 5.0), repeat=3)))
+        assert np.abs(welfare(corners)).max() <= bound + 1e-9

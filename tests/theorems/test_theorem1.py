@@ -42,30 +42,33 @@ def strings(labels, max_length):
 
 @st.composite
 def moore_machines(draw, max_states=4, num_labels=2, num_values=3):
-    """A transition table and the number of a value for each state."""
+    """A transition table, the number of a value for each state, and the initial state."""
     size = draw(st.integers(1, max_states))
     state = st.integers(0, size - 1)
     table = draw(
         st.lists(st.tuples(*[state] * num_labels), min_size=size, max_size=size).map(np.array)
     )
     outputs = draw(st.lists(st.integers(0, num_values - 1), min_size=size, max_size=size))
-    return table, outputs
+    return table, outputs, draw(state)
 
 
-def dfa_of(table, final, labels):
+def dfa_of(table, final, labels, initial=0):
     return DFA(
         states=set(range(len(table))),
         input_symbols=set(labels),
         transitions={
             q: dict(zip(labels, map(int, row), strict=True)) for q, row in enumerate(table)
         },
-        initial_state=0,
+        initial_state=initial,
         final_states=set(final),
     )
 
 
-def run(table, string, labels):
-    state = 0
+def places(outputs, value):
+    return [q for q, out in enumerate(outputs) if out == value]
+
+
+def run(table, string, labels, state=0):
     for label in string:
         state = table[state][labels.index(label)]
     return state
@@ -73,18 +76,15 @@ def run(table, string, labels):
 
 @given(moore_machines(), st.data())
 def test_the_memory_knows_the_value_of_every_string(machine, data):
-    table, outputs = machine
+    table, outputs, initial = machine
     values = np.array([[0.0, 1.0], [2.0, -1.0], [5.0, 5.0]])
     used = sorted(set(outputs))
     # Minified and partial automata of different shapes: their product is not the machine again.
-    automata = [
-        dfa_of(table, [q for q, out in enumerate(outputs) if out == v], AB.labels).to_partial()
-        for v in used
-    ]
+    automata = [dfa_of(table, places(outputs, v), AB.labels, initial).to_partial() for v in used]
     regular = ValueRegular(values=values[used], languages=automata, events=AB)
     memory = regular.memory()
     string = data.draw(st.lists(st.sampled_from(AB.labels), max_size=12))
-    expected = values[outputs[run(table, string, AB.labels)]]
+    expected = values[outputs[run(table, string, AB.labels, initial)]]
     state = memory.init(2)
     for label in string:
         state = memory.update(state, Step(action=label, rewards=np.zeros(2)))
@@ -223,8 +223,8 @@ def test_in_a_problem_the_status_is_markovian(seed):
 @given(moore_machines(max_states=3), moore_machines(max_states=3))
 def test_what_is_no_partition_is_refused_with_a_shortest_witness(one, other):
     automata = [
-        dfa_of(table, [q for q, out in enumerate(outputs) if out == v], AB.labels)
-        for v, (table, outputs) in enumerate((one, other))
+        dfa_of(table, places(outputs, v), AB.labels, initial)
+        for v, (table, outputs, initial) in enumerate((one, other))
     ]
 
     def accepted_by(string):

@@ -74,6 +74,26 @@ def test_each_automaton_accepts_the_strings_of_its_value(seed):
 
 
 @given(seeds)
+def test_an_automaton_begins_where_the_memory_does(seed):
+    """Any state may be the initial one, not only the first."""
+    rng = np.random.default_rng(seed)
+    memory = TableMemory(
+        initial=int(rng.integers(4)),
+        table=rng.integers(0, 4, size=(4, 2)),
+        events=Events(labels=("a", "b"), label=lambda step: step.action),
+        values=rng.integers(0, 2, size=(4, 1)),
+        num_stakeholders=1,
+    )
+    string = rng.choice(("a", "b"), size=rng.integers(0, 6)).tolist()
+    state, by_step = memory.initial, memory.init(1)
+    for label in string:
+        state = memory.table[state, "ab".index(label)]
+        by_step = memory.update(by_step, Step(label, np.zeros(1)))
+    assert memory.after(string) == by_step == state
+    np.testing.assert_array_equal(automata_of(memory).status_after(string), memory.values[state])
+
+
+@given(seeds)
 def test_the_round_trip_accepts_the_same_strings(seed):
     rng = np.random.default_rng(seed)
     once = automata_of(random_augmented(rng).memory())

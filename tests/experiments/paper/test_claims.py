@@ -40,6 +40,61 @@ def test_ahead_of_all_names_the_rival_that_counts():
     assert "above Full for certain" in some.measured
 
 
+def test_ahead_of_all_asks_for_a_lead_on_every_rival():
+    """Surely above one and level with another is not ahead of all, and not behind either."""
+    level = paper(
+        result("fairqcm", 60 + SPREAD), result("full", 30), result("min", 60 + SPREAD[::-1])
+    )
+    finding = claims.ahead_of("fairqcm", ("full", "min"))(level)
+    assert finding.held is None
+    assert "ahead of Min by 0.0" in finding.measured
+    above = paper(result("fairqcm", 60), result("full", 30), result("min", 50))
+    assert claims.ahead_of("fairqcm", ("full", "min"))(above).held is True
+    for order in (("full", "min"), ("min", "full")):
+        beaten = paper(result("fairqcm", 60), result("full", 30), result("min", 61))
+        assert claims.ahead_of("fairqcm", order)(beaten).held is False
+
+
+def test_to_be_above_the_nearest_is_not_to_be_above_all():
+    """The nearest is surely behind; one further off scatters so much that it might be ahead."""
+    wide = np.array([-40.0, -40.0, -20.0, 20.0, 40.0, 40.0])
+    parts = paper(result("fairqcm", 60), result("full", 59), result("min", 55 + wide))
+    finding = claims.ahead_of("fairqcm", ("full", "min"))(parts)
+    assert "ahead of Full by 1.0" in finding.measured
+    assert finding.held is None
+
+
+FIGURE_RIVALS = {
+    ("doughnuts", "FairQCM outperforms other algorithms."): ("full", "min", "reset", "rnn"),
+    ("lending", "FairQCM outperforms the other approaches."): ("full", "min", "rnn"),
+    ("lending-gaussian", "FairQCM outperforms the other approaches."): ("full", "min"),
+    ("tabular", "FairQCM outperforms other approaches in terms of NSW scores."): (
+        *("full", "min", "reset"),
+    ),
+    ("tabular", "FairQCM outperforms other approaches in the number of samples needed to train."): (
+        *("full", "min", "reset"),
+    ),
+    ("lending-gaussian", "FairQCM was more sample efficient"): ("full", "min"),
+    ("doughnuts", claims.EFFICIENT): ("full", "rnn"),
+    ("lending", claims.EFFICIENT): ("full", "rnn"),
+}
+
+
+@pytest.mark.parametrize(("figure", "says"), FIGURE_RIVALS, ids=str)
+def test_a_claim_to_be_ahead_of_all_is_lost_to_any_one_of_its_rivals(figure, says):
+    """Each rival in its turn is level with FairQCM, which leads the others: that is undecided."""
+    check = next(claim.check for claim in CLAIMS[figure] if claim.says.startswith(says))
+    rivals = FIGURE_RIVALS[figure, says]
+    ours = result("fairqcm", 60 + SPREAD, starts=60)
+    ahead = {rival: result(rival, 30 + SPREAD, starts=30) for rival in rivals}
+    assert check(paper(ours, *ahead.values())).held is True
+    for rival in rivals:
+        level = result(rival, 60 + SPREAD[::-1], starts=60)
+        better = result(rival, 90 + SPREAD, starts=90)
+        assert check(paper(ours, *(ahead | {rival: level}).values())).held is None
+        assert check(paper(ours, *(ahead | {rival: better}).values())).held is False
+
+
 def test_wasting_less_sooner():
     early = np.array([90, *[99] * (CHECKPOINTS - 1)])
     late = np.array([*[90] * 5, *[99] * (CHECKPOINTS - 5)])

@@ -9,15 +9,20 @@ from evenhand import (
     Capped,
     Decayed,
     EnvyOfBest,
+    FairnessScheme,
     GroupTotals,
     PairwiseEnvy,
     PerEntitlement,
+    Rawls,
     Returns,
+    TimepointFirst,
+    Total,
     Trace,
     WaitingTime,
     Window,
 )
-from evenhand.fairness.status import Modulo
+from evenhand.errors import BadParameter, UnequalLengths
+from evenhand.fairness.status import Modulo, StateStatus, TraceFunction
 
 SUMS = [
     Returns(),
@@ -68,3 +73,87 @@ def test_value_regularity_is_declared(status, regular):
     declared = status.value_regular()
     assert declared.regular is regular
     assert declared.reason
+
+
+BOUNDS = [
+    (Returns(), 12.0),
+    (Returns(0.5), 5.625),  # 3 + 1.5 + 0.75 + 0.375
+    (Decayed(1.0), 6.0),
+    (Decayed(100.0), 12.0),
+    (Window(2), 6.0),
+    (Window(9), 12.0),
+    (WaitingTime(), 4.0),
+    (GroupTotals({"A": [0, 1], "B": [2]}), 24.0),
+    (PerEntitlement((1.0, 2.0, 0.5)), 24.0),
+    (EnvyOfBest(), 24.0),
+    (PairwiseEnvy(), None),
+    (EnvyOfBest(of=PairwiseEnvy()), None),
+    (Modulo(3), 3.0),
+    (Capped(2.0), 12.0),
+]
+
+
+@pytest.mark.parametrize(("status", "bound"), BOUNDS, ids=repr)
+def test_no_status_is_beyond_its_bound(status, bound):
+    """By hand for four steps of at most 3, and no history of such is beyond it."""
+    found = status.magnitude(3.0, 4)
+    if bound is None:
+        assert found is None
+        return
+    assert found == pytest.approx(bound)
+    rng = np.random.default_rng(0)
+    for _ in range(20):
+        rewards = rng.choice([-3.0, 0.0, 3.0], size=(4, 3))
+        _, values = status.scan(status.init(3), Trace(rewards=rewards))
+        assert np.abs(values).max() <= found + 1e-9
+
+
+def test_a_status_read_off_the_state():
+    status = StateStatus(lambda state: np.array([state, -state]), start=7.0)
+    assert status.value(status.init(2)).tolist() == [7.0, 7.0]
+    assert StateStatus(abs).init(2).tolist() == [0.0, 0.0]
+    trace = Trace(rewards=np.zeros((3, 2)), states=[0, 4, 5, 6])
+    state, values = status.scan(status.init(2), trace)
+    assert values.tolist() == [[4, -4], [5, -5], [6, -6]]
+    assert state.tolist() == [6, -6]
+
+
+@pytest.mark.parametrize("status", [StateStatus(abs), TraceFunction(len)])
+def test_a_history_of_no_steps_has_no_statuses(status):
+    """Also where a status has no way of its own to do many steps at once."""
+    _, values = status.scan(status.init(3), Trace(rewards=np.zeros((0, 3))))
+    assert values.shape == (0, 3)
+    scheme = FairnessScheme(status, TimepointFirst(Rawls(), Total()))
+    found = scheme.assess(Trace(rewards=np.zeros((0, 3))))
+    assert (found.score, found.times.tolist()) == (0.0, [])
+
+
+@pytest.mark.parametrize("length", [0, -1])
+def test_a_window_holds_a_step(length):
+    with pytest.raises(BadParameter, match="length is"):
+        Window(length)
+    assert Window(1).length == 1
+
+
+@pytest.mark.parametrize("half_life", [0.0, -1.0, float("inf"), float("nan")])
+def test_a_half_life_is_positive(half_life):
+    with pytest.raises(BadParameter, match="half_life is"):
+        Decayed(half_life)
+
+
+@pytest.mark.parametrize("discount", [0.0, 1.1, float("nan")])
+def test_a_discount_lies_above_0_and_up_to_1(discount):
+    with pytest.raises(BadParameter, match="discount is"):
+        Returns(discount)
+
+
+def test_a_function_of_the_trace_judges_always_as_many():
+    even = TraceFunction(lambda trace: trace.rewards.max(axis=0))
+    _, values = even.scan(even.init(2), Trace(rewards=[[1, 2], [3, 0]]))
+    assert values.tolist() == [[1, 2], [3, 2]]
+    more = TraceFunction(lambda trace: np.zeros(len(trace)))
+    with pytest.raises(UnequalLengths, match=r"shape \(2,\) at time 2"):
+        more.scan(more.init(1), Trace(rewards=[[1], [1]]))
+    table = TraceFunction(lambda trace: np.zeros((1, 1)))
+    with pytest.raises(UnequalLengths, match=r"shape \(1, 1\) at time 1"):
+        table.scan(table.init(1), Trace(rewards=[[1]]))

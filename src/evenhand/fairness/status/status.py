@@ -63,7 +63,7 @@ class Status(Exchanging, ABC, Generic[State]):
         for step in steps.steps():
             state = self.update(state, step)
             values.append(np.asarray(self.value(state), dtype=np.float64))
-        return state, np.array(values).reshape(len(steps), -1)
+        return state, np.array(values).reshape(len(steps), np.shape(self.value(state))[-1])
 
     def names(self, stakeholders: Sequence[str]) -> tuple[str, ...]:
         """What the entries of the status vector are called."""

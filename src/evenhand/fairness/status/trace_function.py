@@ -53,7 +53,7 @@ class TraceFunction(Status[int]):
                     "it must return one number per stakeholder, always as many."
                 )
             values.append(vector)
-        return state, np.array(values).reshape(len(steps), -1)
+        return state, np.array(values) if values else np.zeros((0, steps.num_stakeholders))
 
     def describe(self) -> str:
         name = getattr(self.function, "__name__", type(self.function).__name__)

@@ -1,0 +1,179 @@
+"""The verdict of each question and each welfare, and where it turns."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from evenhand import (
+    FairnessScheme,
+    GiniWelfare,
+    LogNash,
+    Rawls,
+    TimepointFirst,
+    Total,
+    Utilitarian,
+    anytime,
+)
+from evenhand.auditing import audit
+from evenhand.auditing.judging import sensitivity
+from evenhand.auditing.judging.judge import Case
+from evenhand.auditing.judging.questions import AtEnd
+from evenhand.auditing.judging.ranking import Ranking
+from evenhand.auditing.judging.scorer import Scorer
+from evenhand.auditing.judging.sensitivity import (
+    QuestionRow,
+    WelfareReading,
+    _reading,
+    judge_welfares,
+    name_of,
+)
+from evenhand.auditing.reading.history import History
+from evenhand.errors import NegativeStatus
+from evenhand.fairness.filters import Always
+from evenhand.fairness.stream import Block
+
+BILLION = 1e9
+
+
+def reading(welfare, *statuses) -> WelfareReading:
+    scorer = Scorer(anytime(welfare, Total()), len(statuses[0]))
+    rows = np.array(statuses, dtype=float)
+    scorer.take(Block(np.ones(len(rows), dtype=bool), rows, np.zeros(len(rows)), None, None))
+    return _reading(scorer)
+
+
+@pytest.mark.parametrize(
+    ("statuses", "even"),
+    [
+        ([1.0, 1.0], True),
+        ([1.0, 3.0], False),
+        ([BILLION, BILLION + 1.0], True),  # half a billionth of the even score below it
+        ([BILLION, BILLION + 4.0], False),
+        ([1e-12, 3e-12], False),  # a small difference, but not beside the score
+        ([0.0, 0.0], True),
+        ([-BILLION, -BILLION - 1.0], True),
+        ([-1e-12, -3e-12], False),
+    ],
+)
+def test_even_is_meant_relative_to_the_score(statuses, even):
+    assert reading(Rawls(), statuses).even is even
+
+
+@given(
+    st.lists(st.sampled_from([1.0, 2.0, 2.0 + 1e-11]), min_size=2, max_size=4),
+    st.sampled_from([1e-15, 1e-3, 1.0, 1e12]),
+    st.sampled_from([Rawls(), GiniWelfare()]),
+)
+def test_the_unit_of_the_amounts_does_not_decide_what_is_even(statuses, unit, welfare):
+    assert reading(welfare, np.array(statuses) * unit).even == reading(welfare, statuses).even
+
+
+def test_the_even_score_is_that_of_everyone_at_the_mean():
+    found = reading(Rawls(), [0.0, 4.0], [6.0, 4.0])
+    assert (found.score, found.even_score, found.even) == (4.0, 7.0, False)
+    assert reading(Utilitarian(), [0.0, 4.0]).even is True
+
+
+def test_nothing_is_said_where_the_welfare_is_undefined():
+    found = reading(LogNash(), [-1.0, 2.0])
+    assert found == WelfareReading("log_nash", None, None, None)
+
+
+def row(deviation, *even, asked=False) -> QuestionRow:
+    readings = tuple(WelfareReading("rawls", 1.0, 1.0, one) for one in even)
+    ranking = Ranking(np.array(deviation), 1e-9)
+    return QuestionRow("a question", asked, 1, 1, ("A", "B", "C"), ranking, readings)
+
+
+@pytest.mark.parametrize(
+    ("deviation", "turns"),
+    [
+        ([-2.0, 1.0, 1.0], False),
+        ([-1.0, 0.5, 0.5], False),  # the same, nearer
+        ([1.0, -2.0, 1.0], True),
+        ([-1.0, -1.0, 2.0], True),  # another beside it
+        ([0.0, 0.0, 0.0], True),  # nobody
+    ],
+)
+def test_a_verdict_turns_with_who_was_treated_worst(deviation, turns):
+    asked = row([-3.0, 2.0, 1.0], False, asked=True)
+    assert row(deviation, False).against(asked).turns is turns
+
+
+@pytest.mark.parametrize(
+    ("asked", "other", "turns"),
+    [
+        (True, True, False),
+        (True, False, True),
+        (False, True, True),
+        (False, False, False),
+        (None, True, False),
+        (True, None, False),
+        (None, None, False),
+    ],
+)
+def test_a_reading_turns_where_even_and_uneven_differ(asked, other, turns):
+    against = row([0.0, 0.0, 0.0], other).against(row([0.0, 0.0, 0.0], asked))
+    assert against.readings[0].turns is turns
+    assert not against.turns
+
+
+def test_a_row_in_words():
+    told = row([-2.0, 3.0, -1.0], True, False, None, asked=True).to_json()
+    assert told["treated_worst"] == "A"
+    assert told["all_treated_worst"] == ["A"]
+    assert told["overall_unfairness"] == -2.0
+    assert told["asked"] is True
+    even = row([0.0, 0.0, 0.0], True)
+    assert even.worst is None
+    assert even.worst_unfairness == 0.0
+
+
+def history(*slots) -> History:
+    size = len(slots)
+    return History(("A", "B"), np.array(slots), np.arange(size), np.arange(size) % 2, np.ones(size))
+
+
+def test_the_other_welfares_are_judged_beside_the_one_asked_for(monkeypatch):
+    case, scheme = Case(history(1.0, 2.0)), anytime(GiniWelfare(), Total())
+    found = judge_welfares(case, AtEnd(), scheme, Total())
+    assert [name_of(one.scheme) for one in found.scorers] == [
+        *("gini", "log_nash", "rawls", "utilitarian"),
+    ]
+    monkeypatch.setattr(sensitivity, "STEP_VALUES", 1)
+    few = judge_welfares(case, AtEnd(), scheme, Total())
+    assert [name_of(one.scheme) for one in few.scorers] == ["gini", "rawls", "utilitarian"]
+    monkeypatch.setattr(sensitivity, "STEP_VALUES", 2)  # one step of two names
+    assert len(judge_welfares(case, AtEnd(), scheme, Total()).scorers) == 4
+
+
+def test_the_table_of_questions_says_which_turn():
+    """A is ahead at the end and was behind, or level, all the way before."""
+    log = pd.DataFrame({"at": range(8), "who": list("BABBBAAA"), "much": [1, 1, 1, 1, 1, 1, 1, 2]})
+    answer = audit(log, stakeholder="who", time="at", amount="much", at_end=True, welfare="rawls")
+    table = {row.question: row for row in answer.questions}
+    assert list(table) == ["at the end", "every 2 time points", "each event"]
+    assert [row.asked for row in table.values()] == [True, False, False]
+    assert table["at the end"].all_worst == ("B",)
+    assert table["each event"].all_worst == ("A",)
+    assert [row.turns for row in table.values()] == [False, True, True]
+    assert table["each event"].assessments == 8
+    assert table["each event"].unequal == 7
+
+
+def test_schemes_by_name():
+    assert name_of(FairnessScheme(aggregation=TimepointFirst(Rawls()))) == "rawls"
+    assert Always() == anytime().filter
+
+
+def test_where_the_default_welfare_is_undefined_rawls_stands_in():
+    log = pd.DataFrame({"at": [1, 2, 3], "who": list("ABA"), "much": [1, 1, -3]})
+    answer = audit(log, stakeholder="who", time="at", amount="much")
+    assert name_of(answer.scheme) == "rawls"
+    assert answer.score == (0 + 1 - 2) / 3
+    with pytest.raises(NegativeStatus, match="'A' at 3 is -2"):
+        audit(log, stakeholder="who", time="at", amount="much", welfare="log_nash")

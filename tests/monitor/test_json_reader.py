@@ -1,0 +1,151 @@
+"""JSON lines to events: ids, kinds of time, and what is left out."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from evenhand.errors import BadLog, MissingKey
+from evenhand.monitor import json_reader
+from evenhand.monitor.json_reader import Counts, Keys, Reader
+
+WITH_ID = Keys(amount="amount", id="id")
+
+
+def line(time=1, stakeholder="A", **others) -> bytes:
+    return json.dumps({"time": time, "stakeholder": stakeholder, **others}).encode()
+
+
+def of_id(name) -> bytes:
+    return line(amount=1, id=name)
+
+
+def test_the_oldest_id_is_forgotten_first(monkeypatch):
+    """Two are remembered. That an id was seen again does not make it younger."""
+    monkeypatch.setattr(json_reader, "REMEMBERED_IDS", 2)
+    reader = Reader(WITH_ID, ("A",))
+    reader.read([of_id("x"), of_id("y")])
+    assert list(reader.ids) == ["x", "y"]
+    reader.read([of_id("x")])
+    assert reader.counts.repeated == 1
+    reader.read([of_id("z")])
+    assert list(reader.ids) == ["y", "z"]
+    reader.read([of_id("y"), of_id("z")])
+    assert reader.counts.repeated == 3
+    reader.read([of_id("x")])  # forgotten, and so an event
+    assert list(reader.ids) == ["z", "x"]
+    assert (reader.counts.events, reader.counts.repeated) == (4, 3)
+
+
+@pytest.mark.parametrize("cut", range(6))
+def test_a_reader_goes_on_from_any_place(cut):
+    lines = [of_id("x"), line(amount=None, id="e"), of_id("x"), b"?", of_id("y"), of_id("x")]
+    whole, first, second = (Reader(WITH_ID, ("A",)) for _ in range(3))
+    expected = whole.read(lines)
+    before = first.read(lines[:cut])
+    second.resume(json.loads(json.dumps(first.snapshot())))
+    after = second.read(lines[cut:])
+    assert len(before.at) + len(after.at) == len(expected.at) == 2
+    told = ["line 4 was left out: it is not a JSON object."]
+    counts = Counts(lines=6, events=2, empty=1, repeated=2, bad=1)
+    assert whole.counts == replace(counts, first_bad=told)
+    # What was said already is not said again.
+    assert second.counts == replace(counts, first_bad=told if cut <= 3 else [])
+    assert list(second.ids) == ["x", "y"]
+    assert second.plain_numbers is (True if cut else whole.plain_numbers)
+
+
+def test_a_snapshot_is_not_changed_by_what_comes_after():
+    reader = Reader(WITH_ID, ("A",))
+    reader.read([of_id("x"), b"?"])
+    snapshot = json.dumps(reader.snapshot())
+    kept = reader.snapshot()
+    reader.read([of_id("y"), b"?"])
+    assert json.loads(snapshot)["counts"]["lines"] == 2
+    assert list(kept["ids"]) == ["x"]
+
+
+def test_the_kind_of_time_is_remembered():
+    first, second = Reader(Keys(), ("A",)), Reader(Keys(), ("A",))
+    first.read([line("2021-01-01")])
+    second.resume(first.snapshot())
+    assert not second.read([line(3)]).plain_numbers
+    assert second.counts.bad == 1
+
+
+def test_events_are_what_the_lines_say():
+    reader = Reader(Keys(amount="amount"), ("A", "B"))
+    lines = [line(2, "B", amount=2.5), b" \n", b"", line(1, "A", amount=3)]
+    batch = reader.read(lines)
+    assert batch.at.tolist() == [2, 1]
+    assert batch.who.tolist() == [1, 0]
+    assert batch.amount.tolist() == [2.5, 3]
+    assert batch.plain_numbers
+    assert (reader.counts.lines, reader.counts.events, reader.counts.bad) == (4, 2, 0)
+    times = ["1970-01-01", "1970-01-02", "1970-01-02", "1970-01-01"]
+    dated = Reader(Keys(), ("A",)).read([line(time) for time in times])
+    assert dated.at.tolist() == [0, 86_400e6, 86_400e6, 0]
+    assert dated.amount.tolist() == [1, 1, 1, 1]
+    assert not dated.plain_numbers
+
+
+def test_a_number_may_be_the_name():
+    reader = Reader(Keys(), ("7", "8"))
+    assert reader.read([line(1, 8)]).who.tolist() == [1]
+
+
+def test_no_more_than_ten_bad_lines_are_told():
+    reader = Reader(Keys(), ("A",))
+    reader.read([b"?"] * 12)
+    assert reader.counts.bad == 12
+    assert len(reader.counts.first_bad) == 10
+    assert reader.counts.first_bad[-1].startswith("line 10 ")
+
+
+@pytest.mark.parametrize("amount", [True, "3", [1], 1e400])
+def test_an_amount_is_a_finite_number(amount):
+    reader = Reader(Keys(amount="amount"), ("A",), strict=True)
+    text = json.dumps({"time": 1, "stakeholder": "A", "amount": amount})
+    with pytest.raises(BadLog, match="line 1 cannot be taken"):
+        reader.read([text.encode()])
+    assert np.isfinite(reader.read([line(amount=0)]).amount).all()
+
+
+def refused(*lines: bytes, keys: Keys = WITH_ID) -> Reader:
+    reader = Reader(keys, ("North", "South"))
+    reader.read(list(lines))
+    return reader
+
+
+def test_where_no_line_has_a_key_the_key_is_wrong():
+    without = [b'{"when": 1, "stakeholder": "North", "amount": 1, "id": 1}'] * 2
+    with pytest.raises(MissingKey) as caught:
+        refused(*without).refuse_what_never_fits()
+    assert "'time'" in str(caught.value)
+    assert "when" in str(caught.value)
+    stranger = line(stakeholder="Nroth", amount=1, id=1)
+    with pytest.raises(BadLog, match=r"about 'Nroth', and watched is 'North'"):
+        refused(stranger, line(stakeholder="x", amount=1, id=2)).refuse_what_never_fits()
+
+
+@pytest.mark.parametrize(
+    "lines",
+    [
+        (),
+        (line(stakeholder="North", amount=1, id=1),),
+        (b'{"time": 1}', line(stakeholder="North", amount=1, id=1)),  # one is an event
+        (b'{"time": 1}', line(stakeholder="North", amount=None, id=1)),  # one has no amount
+        (b'{"time": 1}', b"?"),  # one is something else
+        (b'{"stakeholder": "North"}', b'{"stakeholder": "North", "amount": 1}'),  # two keys lack
+    ],
+)
+def test_lines_that_may_fit_after_all_are_left_alone(lines):
+    refused(*lines).refuse_what_never_fits()
+
+
+def test_which_argument_names_a_key():
+    assert Keys(amount="much").argument("much") == "amount"
+    assert Keys(time="when").argument("when") == "time"
