@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import json
 import os
 import signal
@@ -10,7 +11,7 @@ import sys
 import hypothesis
 import pytest
 
-from places import ROOT
+from places import ROOT, SYSTEM
 
 # Tests compile many small functions that run but once: not worth optimising. What one process has
 # compiled the others find, and the next run of the tests too.
@@ -22,6 +23,10 @@ os.environ.setdefault(
 os.environ.setdefault("JAX_COMPILATION_CACHE_DIR", str(ROOT / ".jax_cache"))
 os.environ.setdefault("JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS", "0")
 os.environ.setdefault("JAX_PERSISTENT_CACHE_MIN_ENTRY_SIZE_BYTES", "-1")
+# Where in the source each operation comes from costs time to write down, and nobody reads it here.
+os.environ.setdefault("JAX_TRACEBACK_IN_LOCATIONS_LIMIT", "0")
+# What was compiled stays: to look through all of it for garbage again and again is waste.
+gc.set_threshold(200_000, 20, 50)
 
 # How many examples a law is tried on: `make test-system` runs the laws again with `thorough`.
 # A test says a number of its own only where each example is costly, as when it is compiled.
@@ -35,6 +40,13 @@ hypothesis.settings.register_profile(
     database=None,
 )
 hypothesis.settings.load_profile("quick")
+
+
+def pytest_ignore_collect(collection_path, config):
+    """The system tests load torch, Spark and more at once: only if they are asked for."""
+    if collection_path == SYSTEM and config.getoption("markexpr") == "not system":
+        return True
+    return None
 
 
 @pytest.fixture

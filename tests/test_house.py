@@ -16,7 +16,7 @@ from pathlib import Path
 import pytest
 
 import evenhand
-from places import ROOT, SOURCE
+from places import ROOT, SOURCE, SYSTEM
 
 # The floor plan: a folder imports only from itself and from those above it. Folders on one line do
 # not know each other.
@@ -130,6 +130,12 @@ def test_public_names_are_those_the_static_imports_say():
 def test_version_is_said_once_in_two_places():
     text = (ROOT / "pyproject.toml").read_text()
     assert re.search(r'^version = "(.*)"$', text, re.M).group(1) == evenhand.__version__
+
+
+@pytest.mark.parametrize("path", sorted(SYSTEM.glob("test_*.py")), ids=lambda path: path.stem)
+def test_all_of_a_system_test_is_marked_as_one(path):
+    """Else neither `make test`, which leaves out the folder, nor `make test-system` runs it."""
+    assert re.search(r"^pytestmark = .*pytest\.mark\.system\b", path.read_text(), re.M)
 
 
 @pytest.mark.parametrize(

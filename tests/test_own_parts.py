@@ -31,6 +31,7 @@ from evenhand.fairness.scheme_file import from_toml, to_toml
 from evenhand.fairness.status import STATUSES, Status
 from evenhand.learn.policies.policy_files import load_policies, save_policies
 from evenhand.learn.proposals import PROPOSALS, Proposal
+from evenhand.learn.seeds import seed_keys, start_learners
 from evenhand.memory.memory import MEMORIES, Memory
 from evenhand.planning import load_plan, save_plan
 from evenhand.planning.planner import plan
@@ -252,7 +253,7 @@ def test_own_parts_are_learned_in_tables():
 
 def test_own_parts_are_learned_by_networks_and_saved(tmp_path):
     agent = deep_learner(GIFTS, "fairqcm", "best", proposal=OneMore())
-    learners = jax.vmap(agent.start)(jax.random.split(jax.random.key(0), 2))
+    learners = start_learners(agent, seed_keys([0, 1]))
     learners = agent.train_steps(learners, 200)
     save_policies(tmp_path / "own.policy", agent, agent.acting(learners), {})
     saved = load_policies(tmp_path / "own.policy")

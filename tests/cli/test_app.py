@@ -13,11 +13,12 @@ import duckdb
 import pytest
 from typer.testing import CliRunner
 
+from command_line import evenhand as run
 from evenhand.cli.app import app
 from evenhand.errors import EvenhandError
 
 
-def run(*arguments: str) -> subprocess.CompletedProcess[str]:
+def run_process(*arguments: str) -> subprocess.CompletedProcess[str]:
     command = [sys.executable, "-m", "evenhand", *arguments]
     return subprocess.run(command, capture_output=True, text=True, check=False)
 
@@ -25,7 +26,7 @@ def run(*arguments: str) -> subprocess.CompletedProcess[str]:
 @pytest.mark.system  # half a minute of two cores
 def test_demo_tells_the_whole_story_on_one_page(tmp_path):
     page = tmp_path / "demo.html"
-    done = run("demo", "--json", "--out", str(page))
+    done = run_process("demo", "--json", "--out", str(page))
     assert done.returncode == 0, done.stderr
     told = json.loads(done.stdout)
     assert told["vaccines"] == {"A first, then B": -20_000.0, "side by side": 0.0}
@@ -69,17 +70,19 @@ def test_list_has_a_line_for_every_registered_name():
 def test_train_evaluate_and_compare_as_in_the_readme(tmp_path):
     small = ("--stakeholders", "2", "--horizon", "3", "--seeds", "2", "--steps", "1000")
     path = tmp_path / "fair.run"
-    trained = run("train", "doughnuts", "--method", "fairqcm", *small, "--out", str(path), "--json")
+    trained = run_process(
+        "train", "doughnuts", "--method", "fairqcm", *small, "--out", str(path), "--json"
+    )
     answer = json.loads(trained.stdout)
     assert len(answer["final_scores"]) == 2
     assert {"optimum", "curve", "seconds", "compile_seconds"} <= answer.keys()
-    scored = json.loads(run("evaluate", str(path), "--json").stdout)
+    scored = json.loads(run_process("evaluate", str(path), "--json").stdout)
     assert scored["scores"] == pytest.approx(answer["final_scores"])
-    assert "share of the way" in run("evaluate", str(path)).stdout
-    words = run("compare", "doughnuts", "--methods", "full,oracle", *small)
+    assert "share of the way" in run_process("evaluate", str(path)).stdout
+    words = run_process("compare", "doughnuts", "--methods", "full,oracle", *small)
     assert "exact optimum" in words.stdout
-    assert run("evaluate", str(tmp_path / "none")).returncode == 2
-    assert "no figure" in run("reproduce", "fig").stderr
+    assert run_process("evaluate", str(tmp_path / "none")).returncode == 2
+    assert "no figure" in run_process("reproduce", "fig").stderr
 
 
 def test_plan_prints_the_optimum_and_what_it_does():
@@ -147,14 +150,14 @@ def test_a_scheme_file_that_is_no_text_is_named(tmp_path):
 
 
 def test_version():
-    assert run("--version").stdout.startswith("evenhand 0.")
+    assert run_process("--version").stdout.startswith("evenhand 0.")
 
 
 @pytest.mark.parametrize(
     ("arguments", "words"), [(("demoo",), "demo"), (("demo", "--jsn"), "--json")]
 )
 def test_a_typo_is_answered_with_the_nearest_and_exit_code_2(arguments, words):
-    answer = run(*arguments)
+    answer = run_process(*arguments)
     assert answer.returncode == 2
     assert words in answer.stderr
     assert "Traceback" not in answer.stderr

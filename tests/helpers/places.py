@@ -4,4 +4,5 @@ from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
 SOURCE = ROOT / "src" / "evenhand"
+SYSTEM = ROOT / "tests" / "system"
 VACCINATIONS = ROOT.parent / "shared" / "data" / "us_state_vaccinations.csv"

@@ -27,6 +27,7 @@ from evenhand.learn.proposals import (
     Visited,
 )
 from evenhand.learn.schedules import Constant
+from evenhand.learn.seeds import seed_keys, start_learners
 from evenhand.learn.tabular.algorithm_1 import Algorithm1, train_all
 from evenhand.learn.tabular.q_learning import Tabular
 from evenhand.learn.tabular.tabular_model import build_tabular_model, imagined_rows
@@ -172,7 +173,7 @@ def test_a_proposal_of_ones_own_works_on_tables_and_networks():
     assert updated_from_one_step(AnyOneReached()) == [(0, 0)]  # nothing else is reached at once
     problem = Problem(SHOP, SCHEME)
     agent = DQN(problem=problem, proposal=OneMore(), encoder=Raw(), network=MLP((4,)), capacity=60)
-    learners = agent.train_steps(jax.vmap(agent.start)(jax.random.split(jax.random.key(0), 1)), 3)
+    learners = agent.train_steps(start_learners(agent, seed_keys([0])), 3)
     assert learners.replay.stored.tolist() == [9]  # each step really, and with either one more
     features = np.asarray(learners.replay.items.features)[0, :3, :4]
     assert {tuple(row) for row in features[1:] - features[0]} == {(0, 1, 0, 0), (0, 0, 0, 1)}

@@ -16,6 +16,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from command_line import evenhand
 from evenhand import (
     Decayed,
     GiniWelfare,
@@ -46,8 +47,7 @@ def lines_of(events, keys=("time", "stakeholder", "amount")):
 
 def run(text, *arguments, code=0):
     """`evenhand monitor` as the shell runs it: its lines, its summary, and what it says."""
-    command = [sys.executable, "-m", "evenhand", "monitor", *arguments]
-    done = subprocess.run(command, input=text, capture_output=True, text=True, check=False)
+    done = evenhand("monitor", *arguments, stdin=text)
     assert done.returncode == code, done.stderr
     assert "Traceback" not in done.stderr
     found = [json.loads(line) for line in done.stdout.splitlines()]

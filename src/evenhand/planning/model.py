@@ -200,6 +200,36 @@ class Model:
 
     def expand(self, rows: Float[np.ndarray, "row column"], time: int) -> Expansion:
         """What each row may become when a decision is made at this step number (from 0)."""
+        # One pair of noise and action for each effect.
+        _, first = np.unique(self.effects, return_index=True)
+        return self._expand(rows, time, *np.unravel_index(first, self.effects.shape))
+
+    def expand_pairs(
+        self,
+        rows: Float[np.ndarray, "row column"],
+        noise_of: Int[np.ndarray, " pair"],
+        action_of: Int[np.ndarray, " pair"],
+    ) -> Expansion:
+        """What rows may become for these pairs of noise and action, in place of effects."""
+        # As many pairs at a time as there are effects: that is what is compiled already.
+        size = self.num_effects
+        parts = [
+            self._expand(
+                rows, 0, *(np.resize(of[k : k + size], size) for of in (noise_of, action_of))
+            )
+            for k in range(0, len(noise_of), size)
+        ]
+        joined = (np.concatenate(part, axis=1) for part in zip(*parts, strict=True))
+        return Expansion(*(part[:, : len(noise_of)] for part in joined))
+
+    def _expand(
+        self,
+        rows: Float[np.ndarray, "row column"],
+        time: int,
+        noise_of: Int[np.ndarray, " pair"],
+        action_of: Int[np.ndarray, " pair"],
+    ) -> Expansion:
+        noises = jax.tree.map(lambda leaf: np.asarray(leaf)[noise_of], self.noise[0])
         parts = []
         for start in range(0, len(rows), self._chunks[-1]):
             part = rows[start : start + self._chunks[-1]]
@@ -207,7 +237,9 @@ class Model:
             length = next(size for size in self._chunks if size >= len(part))
             padded = np.resize(part, (length, part.shape[1]))
             with jax.enable_x64(True):
-                found = jax.device_get(self._expand(padded, np.int32(time)))
+                found = jax.device_get(
+                    _expand_rows(self._dynamics, padded, np.int32(time), noises, action_of)
+                )
             parts.append(jax.tree.map(lambda leaf, size=len(part): leaf[:size], found))
         if not parts:
             raise BadParameter("there are no rows to expand.")
@@ -220,23 +252,6 @@ class Model:
         cells = self.num_effects * self.start.shape[1] * 2
         most = 1 << max(0, (CELLS // cells).bit_length() - 1)
         return tuple(sorted({min(size, most) for size in CHUNKS}))
-
-    def _expand(self, rows: Any, time: Any) -> Any:
-        # One pair of noise and action for each effect.
-        _, first = np.unique(self.effects, return_index=True)
-        return self._expand_for(rows, time, *np.unravel_index(first, self.effects.shape))
-
-    def expand_pairs(
-        self, rows: Any, noise_of: Int[np.ndarray, " pair"], action_of: Int[np.ndarray, " pair"]
-    ) -> Expansion:
-        """What rows may become for these pairs of noise and action, in place of effects."""
-        with jax.enable_x64(True):
-            found = jax.device_get(self._expand_for(rows, np.int32(0), noise_of, action_of))
-        return Expansion(*found)
-
-    def _expand_for(self, rows: Any, time: Any, noise_of: Any, action_of: Any) -> Any:
-        noises = jax.tree.map(lambda leaf: np.asarray(leaf)[noise_of], self.noise[0])
-        return _expand_rows(self._dynamics, rows, time, noises, np.asarray(action_of))
 
     @cached_property
     def _dynamics(self) -> Model:

@@ -222,9 +222,8 @@ def _require_effects(table: StateTable) -> None:
         return
     rng = np.random.default_rng(0)
     rows = table.rows[rng.integers(0, len(table.pay[0]), 8)]
-    noise_of, action_of = np.unravel_index(
-        rng.integers(0, model.effects.size, 256), model.effects.shape
-    )
+    drawn = np.unique(rng.integers(0, model.effects.size, 256))
+    noise_of, action_of = np.unravel_index(drawn, model.effects.shape)
     pairs, declared = model.expand_pairs(rows, noise_of, action_of), model.expand(rows, 0)
     for one, merged in zip(pairs, declared, strict=True):
         if _apart(one, merged[:, model.effects[noise_of, action_of]]):

@@ -31,20 +31,21 @@ def greedy(
 
 
 @pytest.mark.parametrize(
-    "learned",
+    "parts",
     [
-        greedy(),
-        greedy(encoder=Binary(), network=MLP((8,))),
-        greedy(
-            BANK,
-            Product((GroupFull(BANK.groups), Clock(41))),
-            network=EquivariantMLP((8,), BANK.groups),
-        ),
-        greedy(WaitingList(), encoder=Raw(), network=MLP((8, 4))),
+        {},
+        {"encoder": Binary(), "network": MLP((8,))},
+        {
+            "env": BANK,
+            "memory": Product((GroupFull(BANK.groups), Clock(41))),
+            "network": EquivariantMLP((8,), BANK.groups),
+        },
+        {"env": WaitingList(), "encoder": Raw(), "network": MLP((8, 4))},
     ],
     ids=["doughnuts", "bits", "lending", "waiting list"],
 )
-def test_values_are_those_of_the_network(learned, tmp_path):
+def test_values_are_those_of_the_network(parts, tmp_path):
+    learned = greedy(**parts)
     policy = export_policy(learned)
     policy.save(tmp_path / "policy")
     loaded = load_policy(tmp_path / "policy")

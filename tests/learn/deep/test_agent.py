@@ -22,6 +22,7 @@ from evenhand.learn.deep.recurrent import RecurrentDQN
 from evenhand.learn.deep.targets import HardUpdate, Huber, PolyakUpdate, Squared
 from evenhand.learn.proposals import Above, Everything
 from evenhand.learn.schedules import Exploration
+from evenhand.learn.seeds import start_learners
 from evenhand.memory.memory import Clock, Full, Min, Nothing, Product, Reset
 from evenhand.planning.evaluation import evaluate
 from evenhand.planning.planner import plan
@@ -42,12 +43,16 @@ QUICK = {
 
 def trained(agent, steps, seeds=1, first=0):
     keys = jax.vmap(jax.random.key)(jnp.arange(first, first + seeds, dtype=jnp.uint32))
-    return agent.train_steps(jax.jit(jax.vmap(agent.start))(keys), steps)
+    return agent.train_steps(start_learners(agent, keys), steps)
 
 
 def values(agent, learners, augmented):
-    one = jax.tree.map(lambda leaf: leaf[0], learners.weights)
-    return np.asarray(agent.network.apply(one, agent.network.start(), agent.encode(augmented))[1])
+    @jax.jit
+    def first(weights, augmented):
+        one = jax.tree.map(lambda leaf: leaf[0], weights)
+        return agent.network.apply(one, agent.network.start(), agent.encode(augmented))[1]
+
+    return np.asarray(first(learners.weights, augmented))
 
 
 @pytest.mark.parametrize(
@@ -112,12 +117,14 @@ def test_imagined_experiences_are_what_the_world_would_have_done(settings):
     plain = DQN(problem=problem, discount=0.9, **QUICK, **settings)
     imagining, copying = (jax.jit(a.experience) for a in (agent, plain))
     seen_waste = False
-    learner = agent.start(jax.random.key(5))
+    learner, start = (jax.jit(a.start)(jax.random.key(5)) for a in (agent, plain))
     for _ in range(8):  # over the end of an episode
-        before = learner
+        before = jax.device_get(learner)
         place = int(learner.replay.place)
         learner = imagining(learner)
-        stored = jax.tree.map(lambda leaf, p=place: leaf[p : p + 9], learner.replay.items)
+        stored = jax.tree.map(
+            lambda leaf, p=place: leaf[p : p + 9], jax.device_get(learner.replay.items)
+        )
         assert int(learner.replay.place) == place + 9  # the real one and 2^3 imagined
         memories = [before.augmented.memory[0] + np.array(m) for m in np.ndindex(2, 2, 2)]
         for k, memory in enumerate([before.augmented.memory[0], *(m + 1 for m in memories)]):
@@ -128,9 +135,8 @@ def test_imagined_experiences_are_what_the_world_would_have_done(settings):
                 scheme_state=augmented.scheme_state._replace(status=status),
             )
             # The same key and an agent that explores: the same action and the same outcome.
-            fresh = plain.start(jax.random.key(5))
-            fresh = fresh._replace(augmented=put_in, key=before.key, time=before.time)
-            item = jax.tree.map(lambda leaf: leaf[0], copying(fresh).replay.items)
+            fresh = start._replace(augmented=put_in, key=before.key, time=before.time)
+            item = jax.tree.map(lambda leaf: leaf[0], jax.device_get(copying(fresh).replay.items))
             theirs = jax.tree.map(lambda leaf, k=k: leaf[k], stored)
             for name in ("features", "action", "reward", "bootstrap", "following"):
                 own, other = getattr(item, name), getattr(theirs, name)
@@ -190,7 +196,7 @@ def test_double_targets_and_losses_by_hand():
     shop = Doughnuts(2, 4, 0.8)
     problem = Problem(shop, shop.nash_scheme(), Full())
     agent = DQN(problem=problem, double=True, **QUICK)
-    learner = agent.start(jax.random.key(0))
+    learner = jax.jit(agent.start)(jax.random.key(0))
     other = agent.network.init(jax.random.key(9), agent.layout, 2)
     learner = learner._replace(target=other)
     following = jax.random.normal(jax.random.key(1), (50, agent.layout.size))
