@@ -2,19 +2,54 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+import sys
+from typing import Annotated, Any
 
 import typer
+from typer.core import TyperGroup
 
 from evenhand import __version__
 from evenhand._util.compile_cache import enable_compile_cache
 from evenhand.cli import audit, compare, demo, evaluate, monitor, plan, reproduce, train
 from evenhand.cli import list as list_parts
 from evenhand.cli.output import as_option
-from evenhand.errors import naming_arguments
+from evenhand.errors import BadParameter, naming_arguments
+
+# What the parser says of options it cannot make sense of; its name is not public everywhere.
+_UsageError = typer.BadParameter.__mro__[1]
+
+
+class OneSentence(TyperGroup):
+    """Verbs whose options are refused as everything else is: in a sentence, not a box."""
+
+    def main(self, *arguments: Any, standalone_mode: bool = True, **more: Any) -> Any:
+        try:
+            code = super().main(*arguments, standalone_mode=False, **more)
+        except _UsageError as error:
+            raise BadParameter(_usage(error)) from None
+        return sys.exit(code) if standalone_mode else code
+
+    def invoke(self, ctx: Any) -> Any:
+        try:
+            return super().invoke(ctx)
+        except EOFError as error:  # which the parser would take for the end of a terminal's input
+            raise RuntimeError("a file ended before its end") from error
+
+
+def _usage(error: Any) -> str:
+    """The parser's words, and where to read what is right."""
+    words = error.format_message().strip()
+    if not words:  # help was asked for, and shown
+        sys.exit(2)
+    words = f"{words[0].lower()}{words[1:]}"
+    end = "" if words[-1] in ".?" else "."
+    command = "evenhand" if error.ctx is None else error.ctx.command_path
+    return f"{words}{end} `{command} --help` shows what there is."
+
 
 app = typer.Typer(
     name="evenhand",
+    cls=OneSentence,
     help="Fairness that remembers: score, plan and learn decisions that stay fair over time.",
     epilog="Example: evenhand audit log.csv --stakeholder region --time date --amount doses "
     "--every month",
