@@ -3,25 +3,15 @@
 from __future__ import annotations
 
 import json
-import os
 import signal
 import sys
 
 import hypothesis
 import pytest
 
-from places import ROOT
+from fast_compiling import compile_fast
 
-# Tests compile many small functions that run but once: not worth optimising. What one process has
-# compiled the others find, and the next run of the tests too.
-os.environ.setdefault(
-    "XLA_FLAGS",
-    "--xla_backend_optimization_level=0 --xla_llvm_disable_expensive_passes=true "
-    "--xla_cpu_use_fusion_emitters=false --xla_cpu_parallel_codegen_split_count=1",
-)
-os.environ.setdefault("JAX_COMPILATION_CACHE_DIR", str(ROOT / ".jax_cache"))
-os.environ.setdefault("JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS", "0")
-os.environ.setdefault("JAX_PERSISTENT_CACHE_MIN_ENTRY_SIZE_BYTES", "-1")
+compile_fast()
 
 # How many examples a law is tried on: `make test-system` runs the laws again with `thorough`.
 # A test says a number of its own only where each example is costly, as when it is compiled.
