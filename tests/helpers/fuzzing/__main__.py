@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import argparse
+import math
 import sys
 
 from fuzzing.commands import SHARES
 from fuzzing.fuzz import Summary, fuzz
-from fuzzing.runner import CPU_LIMIT, WALL_LIMIT, Runner
+from fuzzing.runner import IDLE_LIMIT, WORK_LIMIT, Outcome, Runner
+from fuzzing.trial import Trial
 
 
 def main() -> None:
@@ -15,15 +17,16 @@ def main() -> None:
     parser.add_argument("--tries", type=int, default=10_000, help="in one process")
     parser.add_argument("--shell", type=int, default=500, help="each in a process of its own")
     parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument("--cpu", type=float, default=CPU_LIMIT, help="seconds that are a hang")
-    parser.add_argument("--wall", type=float, default=WALL_LIMIT, help="the same, while it waits")
+    parser.add_argument("--work", type=float, default=WORK_LIMIT, help="seconds that are a hang")
+    parser.add_argument("--idle", type=float, default=IDLE_LIMIT, help="the same, while it waits")
     parser.add_argument("--verbs", nargs="*", default=(), choices=sorted(SHARES))
+    parser.add_argument("--seconds", type=float, default=math.inf, help="of each, at most")
     asked = parser.parse_args()
     failed = False
-    with Runner(asked.cpu, asked.wall) as runner:
+    with Runner(asked.work, asked.idle) as runner:
         for tries, shell in ((asked.tries, False), (asked.shell, True)):
             if tries:
-                summary = fuzz(tries, asked.seed, runner, shell, asked.verbs, _show)
+                summary = fuzz(tries, asked.seed, runner, shell, asked.verbs, _show, asked.seconds)
                 where = "through the shell" if shell else "in one process"
                 print(f"\n{where}, seed {asked.seed}, {summary.seconds:.0f} s\n{summary.table()}")
                 print(f"\n{summary.complaints()}" if summary.failures else "\nNothing was found.")
@@ -31,10 +34,13 @@ def main() -> None:
     sys.exit(failed)
 
 
-def _show(done: int, summary: Summary) -> None:
+def _show(summary: Summary, trial: Trial, outcome: Outcome) -> None:
+    """How far it is, and what went wrong for the first time."""
+    done = summary.counts.total()
+    if outcome.bad and summary.times[outcome.signature] == 1:
+        print(f"{outcome.signature}\n{trial.describe()}\n", file=sys.stderr, flush=True)
     if done % 100 == 0:
-        failures = len(summary.failures)
-        print(f"{done:,} tries, {failures} kinds of failure", file=sys.stderr, flush=True)
+        print(f"{done:,} tries, {len(summary.failures)} kinds", file=sys.stderr, flush=True)
 
 
 if __name__ == "__main__":

@@ -8,16 +8,59 @@ from fuzzing.damage import HUGE_TEXTS, places
 
 GOOD = ["much > 0", "who = 'A'", "team != 'red'", "who in ('A', 'B')", "not who = 'C'"]
 VALUES = [
-    *("1", "0", "-1", "2.5", "1e3", "'A'", "'red'", "''", "'it''s'", "null", "true", "'2021-02-01'"),
+    *(
+        "1",
+        "0",
+        "-1",
+        "2.5",
+        "1e3",
+        "'A'",
+        "'red'",
+        "''",
+        "'it''s'",
+        "null",
+        "true",
+        "'2021-02-01'",
+    ),
     *("9" * 20, "9" * 5000, "9223372036854775807", "9223372036854775808", "-9223372036854775809"),
     *("1e308", "1e400", "0.1e-400", "nan", "inf", "'infinity'", "'-infinity'", "'290000-01-01'"),
     *("'" + "x" * 5000 + "'", "'\0'", "'\\'", '"who"', "who", "day", "much", "٣", "0x10", "1_000"),
 ]
-FIELDS = [*["who", "day", "much", "team", "need"] * 4, '"who"', "nobody", "WHO", "[who]", "1", "'A'", ""]
-COMPARED = [*["=", "<", ">", "!="] * 4, "=", "!=", "<>", "<", ">", "<=", ">=", "==", "~", "like", "in", "is", "is not", "not in"]
+FIELDS = [
+    *["who", "day", "much", "team", "need"] * 4,
+    '"who"',
+    "nobody",
+    "WHO",
+    "[who]",
+    "1",
+    "'A'",
+    "",
+]
+COMPARED = [
+    *["=", "<", ">", "!="] * 4,
+    "=",
+    "!=",
+    "<>",
+    "<",
+    ">",
+    "<=",
+    ">=",
+    "==",
+    "~",
+    "like",
+    "in",
+    "is",
+    "is not",
+    "not in",
+]
 FORBIDDEN = [
     *("1; drop table log", "who = 'A' --", "/* x */ who = 'A'", "(select 1) = 1", "sum(much) > 1"),
-    *("read_text('/etc/hostname') = 'x'", "sqrt(-1) > 0", "cast(who as integer) > 1", "much / 0 > 1"),
+    *(
+        "read_text('/etc/hostname') = 'x'",
+        "sqrt(-1) > 0",
+        "cast(who as integer) > 1",
+        "much / 0 > 1",
+    ),
     *("much * 9223372036854775807 > 1", "much + 9223372036854775807 > 1", "who in (select 1)"),
 ]
 

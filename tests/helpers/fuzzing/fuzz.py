@@ -2,19 +2,42 @@
 
 from __future__ import annotations
 
+import contextlib
+import math
 import time
 from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 import hypothesis
 from hypothesis import HealthCheck, Phase
+from hypothesis.internal.conjecture.providers import AVAILABLE_PROVIDERS, HypothesisProvider
 
 from fuzzing.commands import trials_of
 from fuzzing.runner import BAD, GOOD, Outcome, Runner
 from fuzzing.trial import Trial
 
 MAX_SMALLER = 60  # tries to make a failing trial smaller
+
+
+class EvenDice(HypothesisProvider):
+    """Every choice as likely as the others: by itself Hypothesis prefers what is simple.
+
+    What is simple has been tried; and nothing is tried again with a small change.
+    """
+
+    def draw_integer(
+        self, min_value: int | None = None, max_value: int | None = None, **more: Any
+    ) -> int:
+        if min_value is None or max_value is None:
+            return super().draw_integer(min_value, max_value, **more)
+        assert self._random is not None
+        return self._random.randint(min_value, max_value)
+
+
+class _EnoughError(BaseException):
+    """There is no time for more; not an error that Hypothesis would look into."""
 
 
 @dataclass
@@ -46,8 +69,10 @@ class Summary:
             rows.append([verb, *(f"{n:,}" if n else "·" for n in some), f"{sum(some):,}"])
         widths = [max(len(row[k]) for row in rows) for k in range(len(rows[0]))]
         return "\n".join(
-            "  ".join(cell.rjust(width) if k else cell.ljust(width) for k, (cell, width) in
-                      enumerate(zip(row, widths, strict=True)))
+            "  ".join(
+                cell.rjust(width) if k else cell.ljust(width)
+                for k, (cell, width) in enumerate(zip(row, widths, strict=True))
+            )
             for row in rows
         )
 
@@ -56,7 +81,9 @@ class Summary:
         parts = []
         for signature, (trial, outcome) in sorted(self.failures.items()):
             said = outcome.said.strip()[:700]
-            parts.append(f"{signature} ({self.times[signature]} times)\n{trial.describe()}\n  → {said}")
+            parts.append(
+                f"{signature} ({self.times[signature]} times)\n{trial.describe()}\n  → {said}"
+            )
         return "\n\n".join(parts)
 
 
@@ -66,14 +93,17 @@ def fuzz(
     runner: Runner,
     shell: bool = False,
     verbs: Sequence[str] = (),
-    each: Callable[[int, Summary], None] | None = None,
+    each: Callable[[Summary, Trial, Outcome], None] | None = None,
+    most_seconds: float = math.inf,
 ) -> Summary:
-    """Try so many commands; the same ones for the same seed."""
+    """Try so many commands, the same ones for the same seed, or as many as there is time for."""
     summary, started = Summary(), time.monotonic()
     run = runner.run_in_shell if shell else runner.run
+    AVAILABLE_PROVIDERS["even dice"] = EvenDice
 
     @hypothesis.seed(seed)
     @hypothesis.settings(
+        backend="even dice",
         max_examples=tries,
         phases=[Phase.generate],
         database=None,
@@ -84,11 +114,15 @@ def fuzz(
     def attempt(trial: Trial) -> None:
         if shell and not typed(trial):
             return
-        summary.add(trial, run(trial))
+        outcome = run(trial)
+        summary.add(trial, outcome)
         if each is not None:
-            each(sum(summary.counts.values()), summary)
+            each(summary, trial, outcome)
+        if time.monotonic() - started > most_seconds:
+            raise _EnoughError
 
-    attempt()
+    with contextlib.suppress(_EnoughError):
+        attempt()
     for signature, (trial, outcome) in summary.failures.items():
         if outcome.kind not in ("hang", "crash") and not shell:
             summary.failures[signature] = smallest(trial, outcome, runner)

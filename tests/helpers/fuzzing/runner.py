@@ -13,7 +13,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -24,8 +24,9 @@ from fuzzing.trial import Trial
 from places import ROOT
 
 LONGEST = 600  # characters of a sentence
-CPU_LIMIT = 30.0  # seconds of work, however busy the machine is
-WALL_LIMIT = 120.0  # seconds: only what waits for something gets there
+# What is a hang, however busy the machine is: so many seconds of work, or of waiting for something.
+WORK_LIMIT = 30.0
+IDLE_LIMIT = 20.0
 GOOD = ("accepted", "threshold", "sentence")
 BAD = ("traceback", "hang", "crash", "too long", "not a sentence", "bad answer")
 FRAME = re.compile(r'File "[^"]*/evenhand/([^"]+)", line (\d+), in (\S+)')
@@ -50,14 +51,20 @@ class Outcome:
 class Runner:
     """Runs trials in one process, which is replaced when it hangs or crashes."""
 
-    def __init__(self, cpu_limit: float = CPU_LIMIT, wall_limit: float = WALL_LIMIT) -> None:
-        self.cpu_limit, self.wall_limit = cpu_limit, wall_limit
+    def __init__(
+        self,
+        work_limit: float = WORK_LIMIT,
+        idle_limit: float = IDLE_LIMIT,
+        learned: bool = True,  # whether what learners save is needed, for which jax is loaded
+    ) -> None:
+        self.work_limit, self.idle_limit = work_limit, idle_limit
         self.folder = Path(tempfile.mkdtemp(prefix="evenhand-fuzz-"))
         self.process: subprocess.Popen[bytes] | None = None
         samples = self.folder / "samples"
         samples.mkdir()
         os.environ[FOLDER] = str(samples)
-        self._ask({"samples": str(samples)}, cpu=600, wall=600)
+        if learned:
+            self._ask({"samples": str(samples)})
         state = ("monitor", *WATCHED, "--state", str(samples / STATE))
         made = self.run(Trial("monitor", state, stdin=EVENTS))
         assert made.kind == "accepted", made
@@ -73,7 +80,7 @@ class Runner:
                 "closed": trial.stdin is None,
             }
             try:
-                code = self._ask(order, self.cpu_limit, self.wall_limit)
+                code = self._ask(order)
             except TimeoutError as late:
                 return Outcome("hang", where=f"{trial.verb} {late}")
             except EOFError as end:
@@ -105,10 +112,11 @@ class Runner:
                     start_new_session=True,
                 )
             try:
-                code = process.wait(self.wall_limit)
-            except subprocess.TimeoutExpired:
+                self._watch(process, lambda seconds: _ended(process, seconds))
+            except TimeoutError as late:
                 _end(process)
-                return Outcome("hang", where=f"{trial.verb} in the shell")
+                return Outcome("hang", where=f"{trial.verb} in the shell {late}")
+            code = process.wait()
             if code < 0:
                 return Outcome("crash", where=f"{trial.verb} in the shell: signal {-code}")
             return judged(trial, code, folder)
@@ -125,7 +133,7 @@ class Runner:
         finally:
             shutil.rmtree(folder, ignore_errors=True)
 
-    def _ask(self, order: dict[str, Any], cpu: float, wall: float) -> Any:
+    def _ask(self, order: dict[str, Any]) -> Any:
         if self.process is None:
             self.process = subprocess.Popen(
                 [sys.executable, "-m", "fuzzing.child"],
@@ -138,20 +146,33 @@ class Runner:
         process = self.process
         assert process.stdin is not None
         assert process.stdout is not None
-        started, used = time.monotonic(), _cpu_seconds(process.pid)
+        answers = process.stdout
         process.stdin.write(json.dumps(order).encode() + b"\n")
         process.stdin.flush()
-        while not select.select([process.stdout], [], [], 0.25)[0]:
-            worked = _cpu_seconds(process.pid) - used > cpu
-            if worked or time.monotonic() - started > wall:
-                self.close()
-                raise TimeoutError("works and works" if worked else "waits")
-        line = process.stdout.readline()
+        try:
+            self._watch(process, lambda seconds: bool(select.select([answers], [], [], seconds)[0]))
+        except TimeoutError:
+            self.close()
+            raise
+        line = answers.readline()
         if not line:
             code = process.wait()
             self.process = None
             raise EOFError(f"ended with {code}")
         return json.loads(line)
+
+    def _watch(self, process: subprocess.Popen[bytes], done: Callable[[float], bool]) -> None:
+        """Wait until it is done; raise if it works or waits for longer than is sensible."""
+        first = last = _worked(process.pid)
+        changed = time.monotonic()
+        while not done(0.25):
+            worked = _worked(process.pid)
+            if worked > last:
+                last, changed = worked, time.monotonic()
+            if worked - first > self.work_limit:
+                raise TimeoutError("works and works")
+            if time.monotonic() - changed > self.idle_limit:
+                raise TimeoutError("waits")
 
     def close(self) -> None:
         if self.process is not None:
@@ -178,13 +199,21 @@ def _environment() -> dict[str, str]:
     return {**os.environ, "PYTHONPATH": os.pathsep.join(map(str, paths)), "COLUMNS": "100"}
 
 
-def _cpu_seconds(pid: int) -> float:
-    """The time that a process has worked, where the system tells."""
+def _ended(process: subprocess.Popen[bytes], seconds: float) -> bool:
+    with contextlib.suppress(subprocess.TimeoutExpired):
+        process.wait(seconds)
+    return process.returncode is not None
+
+
+def _worked(pid: int) -> float:
+    """Seconds that a process and those it started have worked, where the system tells."""
     try:
         fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+        started = Path(f"/proc/{pid}/task/{pid}/children").read_text().split()
     except OSError:
         return 0.0
-    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+    own = sum(map(int, fields[11:15])) / os.sysconf("SC_CLK_TCK")
+    return own + sum(_worked(int(child)) for child in started)
 
 
 def judged(trial: Trial, code: int, folder: Path) -> Outcome:
@@ -226,7 +255,9 @@ def _raised(folder: Path) -> str:
     for path in folder.glob("evenhand-*.txt"):
         text = path.read_text(errors="replace")
         frames = FRAME.findall(text)
-        last = [line for line in text.splitlines() if re.match(r"[\w.]+(Error|Exception|Broke)\b", line)]
+        last = [
+            line for line in text.splitlines() if re.match(r"[\w.]+(Error|Exception|Broke)\b", line)
+        ]
         name = last[-1].partition(":")[0] if last else text.strip().rpartition("\n")[2][:60]
         at = "{}:{} {}".format(*frames[-1]) if frames else "?"
         return f"{name} at {at}"

@@ -13,13 +13,34 @@ from hypothesis import strategies as st
 from safetensors.numpy import load, save
 
 from evenhand._util import tensor_files
-from fuzzing.damage import DEEP, Damage, changed_somewhere, changes, damaged, damages, nested, places, rarely
+from fuzzing.damage import (
+    DEEP,
+    Damage,
+    changed_somewhere,
+    changes,
+    damaged,
+    damages,
+    nested,
+    places,
+    rarely,
+)
 from fuzzing.trial import Content
 
 FOLDER = "EVENHAND_FUZZ_SAMPLES"  # where the undamaged files lie, as an environment variable
 KINDS = {"policy": "fair.policy", "run": "fair.run", "plan": "best.plan"}
 STATE = "monitor.state"
-WATCHED = ("--name", "A", "--name", "B", "--stakeholder", "who", "--time", "day", "--amount", "much")
+WATCHED = (
+    "--name",
+    "A",
+    "--name",
+    "B",
+    "--stakeholder",
+    "who",
+    "--time",
+    "day",
+    "--amount",
+    "much",
+)
 EVENTS = b'{"who": "A", "day": 1, "much": 2}\n{"who": "B", "day": 2, "much": 3}\n'
 
 
@@ -32,10 +53,10 @@ def make_samples(folder: Path) -> None:
     from evenhand.experiments.running.runs import Run, save_run
     from evenhand.learn.policies.policy_files import save_policies
     from evenhand.learn.seeds import seed_keys, start_learners
+    from evenhand.memory.memory import Full
     from evenhand.planning.plan_file import save_plan
     from evenhand.planning.planner import plan
     from evenhand.problem.problem import Problem
-    from evenhand.memory.memory import Full
 
     small = Doughnuts(2, 3, presence=0.8)
     save_plan(plan(Problem(small, small.default_scheme(), Full())), folder / KINDS["plan"])
@@ -91,9 +112,7 @@ class Saved:
         found: list[Content] = []
         for name in ("damage", "arrays", "header"):
             some = getattr(self, name)
-            found += [
-                replace(self, **{name: some[:k] + some[k + 1 :]}) for k in range(len(some))
-            ]
+            found += [replace(self, **{name: some[:k] + some[k + 1 :]}) for k in range(len(some))]
         return found
 
 
@@ -130,9 +149,7 @@ def _change(arrays: dict[str, np.ndarray], at: float, how: str) -> None:
 
 array_changes = st.tuples(
     places,
-    st.sampled_from(
-        ["leave out", "rename", "other type", "nan", "empty", "longer", "far", "flat"]
-    ),
+    st.sampled_from(["leave out", "rename", "other type", "nan", "empty", "longer", "far", "flat"]),
 )
 
 

@@ -23,7 +23,20 @@ from fuzzing.trial import Content
 
 GOOD_NAMES = ["A", "B", "C", "North", "Süd"]
 ODD_NAMES = [
-    *("", " ", "a ", "A", "a", "\0", "\x1b[31m", "x" * 5000, "\u202eevil", "👩‍🔬", "<script>", "=1+1"),
+    *(
+        "",
+        " ",
+        "a ",
+        "A",
+        "a",
+        "\0",
+        "\x1b[31m",
+        "x" * 5000,
+        "\u202eevil",
+        "👩‍🔬",
+        "<script>",
+        "=1+1",
+    ),
     *('"', "'", ";--", "%s", "{}", "\\N", "NULL", "None", "nan", "total", "\r", "\n", "\ufeffA"),
 ]
 GOOD_TIMES = [f"2021-{month:02}-{day:02}" for month in (1, 2, 3) for day in (1, 9, 28)]
@@ -36,7 +49,15 @@ EDGE_TIMES = [
     *("2021-03-28T02:30:00+01:00", "2021-01-01T00:00:00Z", "2021-01-01 00:00:00+25:00"),
     *("2021-01-01 00:00:00 EST", "2021-01-01 00:00 Europe/Berlin", "2021-01-01 00:00 Mars/Base"),
     *("2021-01-01 24:00:00", "2021-01-01 23:59:60", "2021-01-01T00:00:00.123456789", "12:30"),
-    *("1e308", "1e400", "-1e308", "9" * 20, "9" * 400, "9223372036854775807", "18446744073709551616"),
+    *(
+        "1e308",
+        "1e400",
+        "-1e308",
+        "9" * 20,
+        "9" * 400,
+        "9223372036854775807",
+        "18446744073709551616",
+    ),
     *("1.5", "0x10", "١", "2021-01-01\0", "x" * 5000, "1970-01-01", "-9223372036854775808"),
 ]
 GOOD_AMOUNTS = ["1", "2", "3", "10", "2.5", "0"]
@@ -85,7 +106,7 @@ class Table:
     def content(self) -> bytes:
         try:
             whole = FILES[self.format](self)
-        except (duckdb.Error, pyarrow.ArrowException, OverflowError, ValueError):
+        except (duckdb.Error, sqlite3.Error, pyarrow.ArrowException, OverflowError, ValueError):
             whole = _csv(self)  # a cell that the format has no place for
         return damaged(whole, self.damage)
 
@@ -112,7 +133,9 @@ def _csv(table: Table) -> bytes:
 
 
 def _json_lines(table: Table) -> bytes:
-    lines = [json.dumps(dict(zip(table.columns, map(_plain, row), strict=False))) for row in table.rows]
+    lines = [
+        json.dumps(dict(zip(table.columns, map(_plain, row), strict=False))) for row in table.rows
+    ]
     return "\n".join(lines).encode() + b"\n"
 
 
@@ -182,7 +205,8 @@ def _sqlite(table: Table) -> bytes:
     connection.execute(f"CREATE TABLE log ({', '.join(names)})")
     marks = ", ".join("?" * len(names))
     connection.executemany(
-        f"INSERT INTO log VALUES ({marks})", [[_plain(cell) if len(cell) < 19 else cell for cell in row] for row in table.rows]
+        f"INSERT INTO log VALUES ({marks})",
+        [[_plain(cell) if len(cell) < 19 else cell for cell in row] for row in table.rows],
     )
     connection.executescript(
         "CREATE VIEW seen AS SELECT * FROM log; CREATE VIEW broken AS SELECT * FROM gone;"
@@ -269,7 +293,11 @@ ODD_LINES = [
     *(b'{"who": "A", "day": 1, "who": "B"}', b'{"who": "\\ud800", "day": 1}', b"{" * 3000),
     *(b"[" * DEEP + b"]" * DEEP, b'{"who": "A", "day": ' + b"9" * 5000 + b"}"),
     b'{"who": "A", "day": ' + b"[" * DEEP + b"]" * DEEP + b"}",
-    *(b'{"who": "A", "day": true}', b'{"who": 1, "day": 1}', b'{"who": "A", "day": "1", "much": "2"}'),
+    *(
+        b'{"who": "A", "day": true}',
+        b'{"who": 1, "day": 1}',
+        b'{"who": "A", "day": "1", "much": "2"}',
+    ),
     *(b'{"who": "A", "day": 9223372036854775808}', b'{"who": null, "day": null, "much": null}'),
 ]
 
