@@ -15,6 +15,7 @@ import os
 import shutil
 import sys
 import tempfile
+import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -22,9 +23,10 @@ from typing import TYPE_CHECKING, Any
 
 import narwhals as nw
 
-from evenhand.auditing.sources import csv_files
+from evenhand.auditing.sources import csv_files, view_limits
 from evenhand.auditing.sources.addresses import is_address, shown
-from evenhand.auditing.sources.engines.duckdb import DuckDB, quoted
+from evenhand.auditing.sources.engines import engine_of
+from evenhand.auditing.sources.engines.duckdb import quoted, reason_of
 from evenhand.errors import BadFile, BadLog, BadParameter, argument
 
 if TYPE_CHECKING:
@@ -53,6 +55,7 @@ class LogTable:
     quoting: Mapping[str, str] = field(
         default_factory=dict
     )  # of CSV files, passed on to the engine
+    is_view: bool = False  # a view of a DuckDB file, which is a program of a stranger
 
     def load(self, needed: Sequence[str], as_text: Sequence[str]) -> LogTable:
         """The columns needed; of a text file held in memory, with some left as the text they are.
@@ -66,15 +69,26 @@ class LogTable:
         wanted = (
             f"row_number() OVER () AS {quoted(ROW)}, hash({everything}) AS {quoted(SAME)}, {chosen}"
         )
-        if not self.is_text:
+        if self.is_view:
             frame: Any = nw.from_native(self.frame.to_native().project(wanted))
+            return replace(self, frame=_worked_out(self, frame), is_view=False)
+        if not self.is_text:
+            frame = nw.from_native(self.frame.to_native().project(wanted))
         elif self.csv_paths:
             text = [name for name in as_text if name in self.columns]
             frame = _held_csv(self, wanted, text)
         else:
             relation = self.frame.to_native().project(wanted)
-            frame = _asked(self, lambda: DuckDB().hold(nw.from_native(relation)))
+            frame = _asked(self, lambda: _materialized(nw.from_native(relation)))
         return LogTable(self.label, self.columns, frame, self.paths)
+
+    def hold(self) -> LogTable:
+        """The same in memory, where it would be read or worked out anew at every look."""
+        if self.is_view:
+            return replace(self, frame=_worked_out(self, self.frame), is_view=False)
+        if self.is_text:
+            return replace(self, frame=engine_of(self.frame).hold(self.frame), paths=())
+        return self
 
     @property
     def is_text(self) -> bool:
@@ -210,7 +224,7 @@ def _held_csv(table: LogTable, wanted: str, as_text: list[str]) -> nw.LazyFrame[
     import duckdb
 
     def read(**more: Any) -> Any:
-        return DuckDB().hold(nw.from_native(_read_csv(table, **more).project(wanted)))
+        return _materialized(nw.from_native(_read_csv(table, **more).project(wanted)))
 
     try:
         return _asked(table, lambda: read(dtype=dict.fromkeys(as_text, "VARCHAR")))
@@ -246,8 +260,33 @@ def _asked(table: LogTable, read: Any) -> Any:
                 f"say how it is written, such as with {argument('encoding', 'latin-1')}."
             ) from None
         csv_files.refuse_misfits(table.label, table.csv_paths)
-        reason = text.split("\n")[0].split("Error: ")[-1].rstrip(".")
-        raise BadFile(f"{table.label} cannot be read: {reason}.") from None
+        raise BadFile(f"{table.label} cannot be read: {reason_of(error)}.") from None
+
+
+def _materialized(frame: Any) -> Any:
+    return nw.from_native(frame.to_native().materialize())
+
+
+def _worked_out(table: LogTable, frame: Any) -> Any:
+    """The rows of a view, worked out once and within its limits."""
+    import duckdb
+
+    over = threading.Event()
+
+    def stop() -> None:
+        over.set()
+        table.connection.interrupt()
+
+    timer = threading.Timer(view_limits.SECONDS, stop)
+    timer.start()
+    try:
+        return _materialized(frame)
+    except duckdb.Error as error:
+        if over.is_set() or isinstance(error, duckdb.OutOfMemoryException):
+            raise view_limits.endless_view(table.label) from None
+        raise BadLog(f"{table.label} cannot be read: {reason_of(error)}.") from None
+    finally:
+        timer.cancel()
 
 
 def _undecodable(paths: tuple[str, ...]) -> str:
@@ -283,8 +322,8 @@ def _open_frame(source: Any) -> LogTable:
     return LogTable("the table", tuple(relation.columns), lazy, (), connection)
 
 
-def connect(path: str = ":memory:") -> duckdb.DuckDBPyConnection:
-    """A DuckDB of our own, or a file of one, to read alone; it fetches nothing from elsewhere."""
+def connect(**settings: Any) -> duckdb.DuckDBPyConnection:
+    """A DuckDB of our own, in memory; it fetches nothing from elsewhere."""
     import duckdb
 
     _forget_types_at_exit()
@@ -292,7 +331,7 @@ def connect(path: str = ":memory:") -> duckdb.DuckDBPyConnection:
         "autoinstall_known_extensions": False,
         "autoload_known_extensions": False,
     }
-    connection = duckdb.connect(path, read_only=path != ":memory:", config=extensions)
+    connection = duckdb.connect(config={**extensions, **settings})
     connection.execute("SET TimeZone = 'UTC'")
     return connection
 
