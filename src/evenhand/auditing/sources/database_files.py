@@ -72,7 +72,7 @@ def lock(connection: duckdb.DuckDBPyConnection, view: bool) -> None:
             "SELECT parse_formatted_bytes(current_setting('memory_limit'))"
         ).fetchall()[0]
         connection.execute(f"SET memory_limit = '{min(int(usual), view_limits.MEMORY) >> 10} KiB'")
-        connection.execute("SET temp_directory = ''")
+        connection.execute("SET max_temp_directory_size = '0 KiB'")
     connection.execute("SET lock_configuration = true")
 
 
