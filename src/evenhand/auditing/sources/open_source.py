@@ -11,6 +11,7 @@ import atexit
 import contextlib
 import functools
 import glob
+import io
 import os
 import shutil
 import sys
@@ -23,11 +24,13 @@ from typing import TYPE_CHECKING, Any
 
 import narwhals as nw
 
+from evenhand._util.files import require_file
 from evenhand.auditing.sources import csv_files, view_limits
 from evenhand.auditing.sources.addresses import is_address, shown
 from evenhand.auditing.sources.engines import engine_of
 from evenhand.auditing.sources.engines.duckdb import quoted, reason_of
-from evenhand.errors import BadFile, BadLog, BadParameter, argument
+from evenhand.auditing.sources.gzip_files import is_packed, open_unpacked, require_gzip
+from evenhand.errors import BadFile, BadLog, BadParameter, DoubledColumn, argument
 
 if TYPE_CHECKING:
     import duckdb
@@ -81,6 +84,32 @@ class LogTable:
             relation = self.frame.to_native().project(wanted)
             frame = _asked(self, lambda: _materialized(nw.from_native(relation)))
         return LogTable(self.label, self.columns, frame, self.paths)
+
+    def refuse_doubled(self, name: str, given: str) -> None:
+        """Refuse a column's name that stands there twice: the engine renames the second.
+
+        `given` is the argument that names the column.
+        """
+        same = name.strip().lower()
+        if not any(column.lower() == f"{same}_1" for column in self.columns):
+            return
+        for header in self._headers():
+            alike = [column for column in header if column.strip().lower() == same]
+            if len(alike) > 1:
+                names = " and ".join(repr(column) for column in dict.fromkeys(alike))
+                raise DoubledColumn(
+                    f"{self.label} has {len(alike)} columns called {names}, and {argument(given)} "
+                    "must name one: give each a name of its own in the header."
+                )
+
+    def _headers(self) -> Iterator[list[str]]:
+        """What may be the names of the columns, as the files themselves have them."""
+        if self.csv_paths:
+            for path in self.csv_paths:
+                yield from csv_files.header_lines(path)
+        elif self.connection is not None and not self.is_text:
+            for path in self.paths:
+                yield _parquet_columns(self.connection, path)
 
     def hold(self) -> LogTable:
         """The same in memory, where it would be read or worked out anew at every look."""
@@ -174,11 +203,15 @@ def kind_of_files(paths: list[str], label: str) -> tuple[str, ...]:
 def _open_files(patterns: list[str], encoding: str) -> LogTable:
     paths, label = found_files(patterns)
     for path in paths:
-        if Path(path).is_dir():
+        if os.path.isdir(path):
             raise BadFile(f"{path} is a folder: name the files in it, such as '{path}/*.csv'.")
-        if Path(path).stat().st_size == 0:
+        require_file(path)
+        _require_unicode(path)
+        if os.path.getsize(path) == 0:
             raise BadLog(f"{path} is empty: it has no header and no rows.")
     kind = kind_of_files(paths, label)
+    for path in filter(is_packed, paths):
+        require_gzip(path)
     connection, sources = connect(), tuple(paths)
     if kind is not PARQUET and encoding.lower().replace("_", "-") not in ("utf-8", "utf8"):
         paths = [_in_utf_8(path, encoding) for path in paths]
@@ -194,14 +227,24 @@ def _open_files(patterns: list[str], encoding: str) -> LogTable:
     return replace(table, columns=tuple(relation.columns), frame=frame, sources=sources)
 
 
+def _require_unicode(path: str) -> None:
+    """Refuse a name that was written in another encoding, which the engine cannot be told."""
+    try:
+        path.encode()
+    except UnicodeEncodeError:
+        raise BadFile(
+            f"the name of the file {path!r} is not valid Unicode: rename the file."
+        ) from None
+
+
 def _in_utf_8(path: str, encoding: str) -> str:
     """A copy of a text file in UTF-8, all that the engine reads, kept until the program ends."""
     folder = tempfile.mkdtemp(prefix="evenhand-")
     atexit.register(shutil.rmtree, folder, ignore_errors=True)
-    copy = Path(folder) / Path(path).name
+    copy = Path(folder) / Path(path).name.removesuffix(".gz")
     try:
         with (
-            open(path, encoding=encoding, newline="") as source,
+            io.TextIOWrapper(open_unpacked(path), encoding=encoding, newline="") as source,
             open(copy, "w", encoding="utf-8", newline="") as target,
         ):
             shutil.copyfileobj(source, target, 1 << 20)
@@ -237,6 +280,19 @@ def _read_other(connection: Any, paths: list[str], kind: tuple[str, ...]) -> Any
         return connection.from_parquet(_literal(paths), union_by_name=True)
     lines = "newline_delimited" if not paths[0].lower().endswith((".json", ".json.gz")) else "auto"
     return connection.read_json(_literal(paths), format=lines, sample_size=-1, union_by_name=True)
+
+
+def _parquet_columns(connection: Any, path: str) -> list[str]:
+    """The names of the columns as the file has them, without what is nested in them."""
+    query = "SELECT name, coalesce(num_children, 0) FROM parquet_schema(?)"
+    names, nested = [], 0
+    for name, children in connection.execute(query, [glob.escape(path)]).fetchall()[1:]:
+        if nested:
+            nested -= 1
+        else:
+            names.append(name)
+        nested += children
+    return names
 
 
 def _literal(paths: Sequence[str]) -> list[str]:
@@ -292,7 +348,7 @@ def _worked_out(table: LogTable, frame: Any) -> Any:
 def _undecodable(paths: tuple[str, ...]) -> str:
     """Where the first line is that is not UTF-8, such as " (line 17 of log.csv)"."""
     for path in paths:
-        with open(path, "rb") as file:
+        with open_unpacked(path) as file:
             for number, line in enumerate(file, 1):
                 try:
                     line.decode("utf-8")
