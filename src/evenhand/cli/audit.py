@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from evenhand.cli.output import JsonOption, print_json, print_table, visible, working
+from evenhand.cli.output import JsonOption, print_json, print_table, working
+from evenhand.errors import visible
 
 if TYPE_CHECKING:
     from evenhand.auditing import Answer, LogComparison

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from evenhand.cli.output import visible
+from evenhand.errors import visible
 
 if TYPE_CHECKING:
     from evenhand.monitor import Monitor
