@@ -7,6 +7,7 @@ import signal
 import sys
 from types import FrameType
 
+from evenhand.cli.streams import require_unicode, standard_streams
 from evenhand.errors import EvenhandError
 
 
@@ -14,9 +15,11 @@ def main() -> None:
     """Run a command: exit code 0 for done, 1 for a breached threshold, 2 for bad input."""
     pressed = _notice_interrupts()
     try:
-        from evenhand.cli.app import app  # here, as it can be interrupted too
+        with standard_streams():
+            require_unicode(sys.argv[1:])
+            from evenhand.cli.app import app  # here, as it can be interrupted too
 
-        app()
+            app()
     except EvenhandError as error:
         # One plain sentence for a user's mistake; a traceback would only hide it.
         print(f"evenhand: {error}", file=sys.stderr)

@@ -5,11 +5,13 @@ from __future__ import annotations
 import contextlib
 import json
 import shlex
+import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Annotated, Any
 
 import typer
 
+from evenhand.cli.streams import knows_unicode
 from evenhand.errors import shortened, visible
 
 LONGEST_NAME = 60  # characters of a name that a table shows
@@ -31,7 +33,8 @@ def as_option(name: str, *value: Any) -> str:
 
 
 def print_json(value: Any) -> None:
-    print(json.dumps(value, indent=2, ensure_ascii=False, allow_nan=False))
+    escaped = not knows_unicode(sys.stdout.encoding)  # or a letter would be written as no JSON is
+    print(json.dumps(value, indent=2, ensure_ascii=escaped, allow_nan=False))
 
 
 def print_table(
