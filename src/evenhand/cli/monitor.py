@@ -7,7 +7,6 @@ import gc
 import os
 import select
 import signal
-import stat
 import sys
 import time
 from collections.abc import Iterator
@@ -117,7 +116,11 @@ def monitor_command(
     from evenhand.monitor.json_reader import Keys
     from evenhand.monitor.state_file import load_state, require_place, save_state
 
-    _require_input()
+    if sys.stdin is None:
+        raise BadParameter(
+            "standard input is closed: send events into it, as with `tail -f events.jsonl | "
+            "evenhand monitor …`."
+        )
     if state is not None:
         require_place(state)
     options = SchemeOptions(
@@ -158,19 +161,6 @@ def monitor_command(
     _summarise(watcher, reader)
     if watcher.alerts:
         raise typer.Exit(1)
-
-
-def _require_input() -> None:
-    """Refuse a standard input that is closed, or a folder."""
-    try:
-        if sys.stdin is not None and not stat.S_ISDIR(os.fstat(sys.stdin.fileno()).st_mode):
-            return
-    except (OSError, ValueError):  # closed since
-        pass
-    raise BadParameter(
-        "standard input cannot be read, as it is closed or a folder: send events into it, as with "
-        "`tail -f events.jsonl | evenhand monitor …`."
-    )
 
 
 @contextlib.contextmanager

@@ -1,4 +1,4 @@
-"""What the shell hands over: streams of any encoding, closed or full, and arguments of any bytes."""
+"""What the shell hands over: streams of any encoding, closed or full; arguments of any bytes."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ import io
 import os
 import sys
 from collections.abc import Iterator, Sequence
+from typing import Any
 
 from evenhand.errors import BadParameter, CannotWrite
 
@@ -33,18 +34,17 @@ BRAILLE = range(0x2800, 0x2900)  # of which a turning wheel is made
 def standard_streams() -> Iterator[None]:
     """Meanwhile whatever is printed can be printed, or one sentence says why not."""
     _reopen_closed()
+    if sys.stdout is sys.__stdout__:  # and not what a test reads in its place
+        sys.stdout = _noticing(sys.stdout)
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="evenhand_plain")
     try:
         yield
-    except BrokenPipeError:
-        _silence()
+    except SystemExit:  # with which typer ends
+        sys.stdout.flush()
         raise
-    except (OSError, SystemExit):  # typer ends with the latter
-        _flush()  # if it was about standard output, this fails too
-        raise
-    _flush()
+    sys.stdout.flush()
 
 
 def require_unicode(arguments: Sequence[str]) -> None:
@@ -91,26 +91,36 @@ def _reopen_closed() -> None:
         except OSError:
             os.open(os.devnull, os.O_RDWR)  # takes the lowest number that is free
     if sys.stdout is None:
-        sys.stdout = open(1, "w", encoding="utf-8", closefd=False)
+        sys.stdout = os.fdopen(1, "w", encoding="utf-8", closefd=False)
     if sys.stderr is None:
-        sys.stderr = open(2, "w", encoding="utf-8", closefd=False)
+        sys.stderr = os.fdopen(2, "w", encoding="utf-8", closefd=False)
 
 
-def _flush() -> None:
-    try:
-        sys.stdout.flush()
-    except BrokenPipeError:
-        _silence()
-        raise
-    except OSError as error:
-        _silence()
-        raise CannotWrite(
-            f"standard output cannot be written ({error.strerror}): send it somewhere else, or "
-            "make room there."
-        ) from None
+def _noticing(stream: Any) -> Any:
+    """The same stream, of which a failure is one sentence, however it is buffered."""
+    raw: Any = _StandardOutput(stream.fileno(), "wb", closefd=False)
+    return io.TextIOWrapper(
+        raw if stream.write_through else io.BufferedWriter(raw),  # as Python has it
+        encoding=stream.encoding,
+        line_buffering=stream.line_buffering,
+        write_through=stream.write_through,
+    )
 
 
-def _silence() -> None:
-    """What is still to be printed goes nowhere, so that Python does not complain when it ends."""
-    with contextlib.suppress(OSError), open(os.devnull, "wb") as nowhere:
-        os.dup2(nowhere.fileno(), sys.stdout.fileno())
+class _StandardOutput(io.FileIO):
+    def write(self, data: Any) -> int:
+        try:
+            return super().write(data)
+        except OSError as error:
+            self._lead_nowhere()
+            if isinstance(error, BrokenPipeError):
+                raise
+            raise CannotWrite(
+                f"standard output cannot be written ({error.strerror}): send it somewhere else, or "
+                "make room there."
+            ) from None
+
+    def _lead_nowhere(self) -> None:
+        """What is still in a buffer goes nowhere, so that Python does not complain at its end."""
+        with open(os.devnull, "wb") as nowhere:
+            os.dup2(nowhere.fileno(), self.fileno())

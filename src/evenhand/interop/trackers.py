@@ -47,7 +47,7 @@ class FileSink(Sink):
     def __init__(self, path: str | os.PathLike[str]) -> None:
         require_regular(path)
         with self._plainly(path):
-            self._file = Path(path).open("w", newline="", encoding="utf-8")
+            self._file = Path(path).open("w", newline="", encoding="utf-8")  # noqa: SIM115
 
     @contextlib.contextmanager
     def _writing(self) -> Iterator[TextIO]:
