@@ -7,9 +7,8 @@ import signal
 import sys
 from types import FrameType
 
+from evenhand.cli.streams import require_unicode, standard_streams
 from evenhand.errors import EvenhandError
-
-MAX_SENTENCE = 580  # characters; what is longer repeats something that nobody would read
 
 
 def main() -> None:
@@ -20,15 +19,17 @@ def main() -> None:
     pressed = _notice_interrupts()
     try:
         # Here, as it can be interrupted too.
-        from evenhand.cli.app import app
-        from evenhand.cli.output import shortened, visible
         from evenhand.cli.unforeseen import EXIT_CODE, say, sentence_about, silence_libraries
 
         silence_libraries()
-        app()
+        with standard_streams():
+            require_unicode(sys.argv[1:])
+            from evenhand.cli.app import app
+
+            app()
     except EvenhandError as error:
         # One plain sentence for a user's mistake; a traceback would only hide it.
-        say(shortened(visible(str(error)), MAX_SENTENCE))
+        say(str(error))
         sys.exit(2)
     except BrokenPipeError:  # such as `evenhand list | head`
         sys.stderr.close()

@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from evenhand.cli.output import JsonOption, print_json, print_table, visible, working
+from evenhand.cli.output import JsonOption, print_json, print_table, working
+from evenhand.errors import visible
 
 if TYPE_CHECKING:
     from evenhand.auditing import Answer, LogComparison
@@ -290,8 +291,8 @@ def _tables(logs: list[str], given: list[str]) -> list[str | None]:
 def _require_apart(
     logs: list[str], files: Iterable[Any], csv: Path | None, out: Path | None
 ) -> None:
-    """Refuse to write over what is read."""
-    from evenhand._util.files import require_apart
+    """Refuse to write over what is read, and where nothing can be written."""
+    from evenhand._util.files import require_apart, require_folder, require_place
     from evenhand.auditing.sources.addresses import FILES, is_address, read_address
     from evenhand.report.csv_export import SHEETS
 
@@ -304,6 +305,10 @@ def _require_apart(
             read += [log, *glob.glob(log, recursive=True)]
     folders = () if csv is None else (csv, csv / "first", csv / "second")
     require_apart((out, *(folder / name for folder in folders for name in SHEETS)), read)
+    if out is not None:
+        require_place(out, "out")
+    if csv is not None:
+        require_folder(csv, "csv")
 
 
 def _answers(found: Answer | LogComparison) -> tuple[Answer, ...]:

@@ -59,9 +59,12 @@ def compare_command(
 
     Example: evenhand compare doughnuts --stakeholders 3 --horizon 12 --seeds 10 --out results
     """
+    from evenhand._util.files import require_folder
     from evenhand.errors import BadParameter
     from evenhand.experiments.running.compare_methods import all_methods
 
+    if out is not None:
+        require_folder(out, "out")
     env, networks = world(environment, deep, episodes, stakeholders, horizon, presence)
     total = length(env, networks, steps, episodes, 100_000)
     chosen = [part.strip() for part in (methods or "").split(",") if part.strip()]

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from evenhand._util.files import require_apart
+from evenhand._util.files import require_apart, require_place
 from evenhand.cli.learning_options import Seed
 from evenhand.cli.output import JsonOption, print_json, print_table
 from evenhand.errors import BadFile, BadParameter
@@ -68,6 +68,7 @@ def _write_log(file: Path, log: Path, seed: int) -> None:
 
     policy = is_policy(file)
     require_apart([log], [file])
+    require_place(log, "log")
     if log.suffix != ".parquet":
         raise BadParameter(f"--log is {log}: it writes Parquet, so let the name end in .parquet.")
     if not policy:

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from evenhand.cli.output import visible
+from evenhand.errors import BadParameter, visible
 
 if TYPE_CHECKING:
     from evenhand.monitor import Monitor
@@ -116,6 +116,11 @@ def monitor_command(
     from evenhand.monitor.json_reader import Keys
     from evenhand.monitor.state_file import load_state, require_place, save_state
 
+    if sys.stdin is None:
+        raise BadParameter(
+            "standard input is closed: send events into it, as with `tail -f events.jsonl | "
+            "evenhand monitor …`."
+        )
     if state is not None:
         require_place(state)
     options = SchemeOptions(

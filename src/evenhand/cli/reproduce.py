@@ -45,6 +45,7 @@ def reproduce_command(
 
     Example: evenhand reproduce all --quick --out reproduced
     """
+    from evenhand._util.files import require_folder
     from evenhand.experiments.paper.figures import FIGURES
     from evenhand.experiments.paper.reproduction import (
         ALL,
@@ -55,6 +56,7 @@ def reproduce_command(
 
     if figure not in (*FIGURES, "all"):
         raise UnknownName(f"there is no figure {figure!r}: there are {', '.join(FIGURES)} and all.")
+    require_folder(out, "out")
     number = seeds or (QUICK_SEEDS if quick else 10)
     folder = out / "quick" if quick else out
     names = ALL if figure == "all" else (figure,)

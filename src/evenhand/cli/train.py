@@ -67,11 +67,14 @@ def train_command(
     Example: evenhand train doughnuts --method fairqcm --episodes 100 --out fair.policy
     """
     started = time.perf_counter()
+    from evenhand._util.files import require_place
     from evenhand.experiments.running.compare_methods import EVALUATIONS
     from evenhand.experiments.running.reference_scores import yardstick
     from evenhand.experiments.running.run_spec import RunSpec
     from evenhand.experiments.running.train_method import save_trained, summary
 
+    if out is not None:
+        require_place(out, "out")
     env, networks = world(environment, deep, episodes, stakeholders, horizon, presence)
     total = length(env, networks, steps, episodes, 10_000)
     checkpoints = min(EVALUATIONS, max(1, total // env.horizon) if networks else EVALUATIONS)

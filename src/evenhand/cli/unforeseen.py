@@ -15,6 +15,7 @@ import warnings
 from typing import Any
 
 from evenhand import __version__
+from evenhand.errors import shortened, visible
 
 EXIT_CODE = 70  # "internal software error" in sysexits.h
 MAX_CAUSE = 120  # characters of an error's own words that the sentence repeats
@@ -22,8 +23,6 @@ MAX_CAUSE = 120  # characters of an error's own words that the sentence repeats
 
 def sentence_about(error: BaseException) -> str:
     """What to tell a user of an error that is ours; its details are written to a file."""
-    from evenhand.cli.output import shortened, visible
-
     words = shortened(visible(f"{type(error).__name__}: {error}"), MAX_CAUSE)
     return (
         f"this is a mistake in evenhand, not yours ({words.removesuffix(': ')}). "

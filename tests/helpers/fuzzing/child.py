@@ -79,6 +79,7 @@ def _redirect(folder: Path, order: dict[str, Any]) -> None:
         errors="backslashreplace",
         line_buffering=True,
     )
+    sys.__stdout__ = sys.stdout  # type: ignore[misc]
     sys.stdin = io.TextIOWrapper(open(0, "rb", closefd=False))  # noqa: SIM115
     if order["closed"]:
         os.close(0)

@@ -79,7 +79,7 @@ def read_events(table: LogTable, options: AuditOptions, on_roster: Sequence[str]
 
 def require_column(table: LogTable, name: str, given: str) -> None:
     """Refuse a column that is not there or there twice; `given` is the argument that names it."""
-    csv_files.refuse_doubled(table.label, table.csv_paths, table.columns, name, given)
+    table.refuse_doubled(name, given)
     if name in table.columns:
         return
     csv_files.refuse_lost_header(table.label, table.csv_paths, table.columns)

@@ -56,6 +56,8 @@ def read_roster(
     column = stakeholder if stakeholder in table.columns else table.columns[0]
     ends = [next((c for c in table.columns if c.lower() in words), None) for words in (FROM, UNTIL)]
     dates = [name for name in ends if name is not None]
+    for name in (column, *dates):
+        table.refuse_doubled(name, "roster")
     grouped = [group] if group is not None and group in table.columns else []
     loaded = table.load([column, *dates, *grouped], as_text=[column, *dates, *grouped])
     frame = loaded.frame.with_columns(nw.col(column).cast(nw.String))
