@@ -100,7 +100,7 @@ def test_a_sentence_is_one_line_of_one_screen_whatever_a_name_is(name):
         MissingColumn([name] * 9, name, known=[name] * 20, argument="amount"),
     ):
         sentence = str(error)
-        assert len(sentence) <= 1000
+        assert len(sentence) <= 580
         assert sentence.isprintable()
         assert sentence.encode()
         assert "…" in sentence

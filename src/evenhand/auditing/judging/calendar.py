@@ -8,9 +8,13 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from evenhand._util.wording import pluralise
+from evenhand.errors import BadParameter, argument
+
 if TYPE_CHECKING:
     from jaxtyping import Int
 
+MOST_PERIODS = 100_000  # that are assessed: 270 years of days; one time far away would add millions
 Days = np.ndarray  # datetime64[D]
 
 
@@ -95,3 +99,20 @@ PERIODS: dict[str, Period] = {
     "quarter": Months(3, "quarter"),
     "year": Months(12, "year"),
 }
+
+
+def refuse_too_many(period: Period, first: np.datetime64, last: np.datetime64) -> None:
+    """Refuse to look at more periods than make sense, before any of them is counted."""
+    number = how_many(period, first, last)
+    if number > MOST_PERIODS:
+        raise BadParameter(
+            f"{argument('every', period.name)} asks for {pluralise(number, period.name)}, from "
+            f"{first} to {last}, and at most {MOST_PERIODS:,} are assessed: fix times that are far "
+            f"from the others, give another {argument('until')}, or ask for longer periods."
+        )
+
+
+def how_many(period: Period, first: np.datetime64, last: np.datetime64) -> int:
+    """Periods from that of the first day to that of the last."""
+    begin, end = period.number(np.array([first, last], dtype="datetime64[D]")).tolist()
+    return int(end - begin) + 1

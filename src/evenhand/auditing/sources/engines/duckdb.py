@@ -9,7 +9,15 @@ from typing import Any
 import narwhals as nw
 import numpy as np
 
-from evenhand.auditing.sources.engines.engine import BLANKS, BLOCK_ROWS, ZONE, Arrays, Engine, Frame
+from evenhand.auditing.sources.engines.engine import (
+    BLANKS,
+    BLOCK_ROWS,
+    PLAIN,
+    ZONE,
+    Arrays,
+    Engine,
+    Frame,
+)
 from evenhand.errors import BadLog, BadParameter, argument
 
 
@@ -39,13 +47,15 @@ class DuckDB(Engine):
         return held
 
     def in_utc(self, frame: Frame, column: str) -> Frame:
-        dtype = frame.collect_schema()[column]
+        dtype, given = frame.collect_schema()[column], quoted(column)
+        utc = f"timezone('UTC', {given})"
         if getattr(dtype, "time_zone", None) is None:
-            return frame.with_columns(nw.col(column).cast(nw.Datetime("us")))
+            # A time too far away for microseconds is as good as infinite, and refused like it.
+            far = f"CASE WHEN {given} IS NOT NULL THEN TIMESTAMP 'infinity' END"
+            utc = f"coalesce(TRY_CAST({given} AS TIMESTAMP), {far})"
         relation = frame.to_native()
         parts = [
-            f"timezone('UTC', {quoted(name)}) AS {quoted(name)}" if name == column else quoted(name)
-            for name in relation.columns
+            f"{utc} AS {given}" if name == column else quoted(name) for name in relation.columns
         ]
         replaced: Any = nw.from_native(relation.project(", ".join(parts)))
         return replaced
@@ -56,9 +66,10 @@ class DuckDB(Engine):
             moment = f"CAST(try_strptime({text}, {literal(time_format)}) AS TIMESTAMP)"
             return _formatted(frame, moment, into, time_format)
         zoned = f"regexp_matches({text}, {literal(ZONE)})"
-        moment = (
+        plain = f"regexp_matches({text}, {literal(PLAIN)})"
+        moment = (  # of a text that is neither, DuckDB would read the day and pass over the rest
             f"CASE WHEN {zoned} THEN timezone('UTC', TRY_CAST({text} AS TIMESTAMPTZ)) "
-            f"ELSE TRY_CAST({text} AS TIMESTAMP) END"
+            f"WHEN {plain} THEN TRY_CAST({text} AS TIMESTAMP) END"
         )
         return _added(frame, moment, into)
 

@@ -255,7 +255,9 @@ def read_moment(value: Any) -> str | None:
     text = str(value).strip()
     if value is None or not re.match(MOMENT, text):
         return None
-    return str(parse_moment(text))
+    with contextlib.suppress(ValueError):  # where its zone takes it out of the calendar
+        return str(parse_moment(text))
+    return None
 
 
 def read_number(value: Any) -> float | None:
