@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import glob
 import os
 import shlex
 import sys
@@ -294,6 +293,7 @@ def _require_apart(
     """Refuse to write over what is read, and where nothing can be written."""
     from evenhand._util.files import require_apart, require_folder, require_place
     from evenhand.auditing.sources.addresses import FILES, is_address, read_address
+    from evenhand.auditing.sources.open_source import matching_files
     from evenhand.report.csv_export import SHEETS
 
     read = [str(file) for file in files if file is not None]
@@ -302,7 +302,7 @@ def _require_apart(
             address = read_address(log)
             read += [address.database] if address.scheme in FILES else []
         else:
-            read += [log, *glob.glob(log, recursive=True)]
+            read += [log, *matching_files(log)]
     folders = () if csv is None else (csv, csv / "first", csv / "second")
     require_apart((out, *(folder / name for folder in folders for name in SHEETS)), read)
     if out is not None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import io
 import json
 import os
@@ -11,6 +12,8 @@ import sys
 import tempfile
 from pathlib import Path
 from typing import Any
+
+import typer.main
 
 MEMORY = 6 * 2**30  # bytes of addresses: what asks for more is refused by the system
 FILE = 2**28  # bytes that a command may write to one file
@@ -23,6 +26,8 @@ def main() -> None:
     resource.setrlimit(resource.RLIMIT_FSIZE, (FILE, FILE))
     signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
     _spare_devices()
+    # The parser of the options is the same for every command.
+    typer.main.get_command = functools.cache(typer.main.get_command)
     for line in orders:
         print(json.dumps(_obey(json.loads(line))), file=answers, flush=True)
 

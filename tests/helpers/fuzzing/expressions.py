@@ -87,7 +87,7 @@ def _joined(inner: st.SearchStrategy[str]) -> st.SearchStrategy[str]:
 def _damaged(draw: st.DrawFn) -> str:
     text = draw(st.recursive(_comparison(), _joined, max_leaves=4))
     k = int(draw(places) * len(text))
-    odd = st.sampled_from(["'", '"', "(", ")", "\0", "\ud800", ";", "not ", " and ", "", "\n", "é"])
+    odd = st.sampled_from(["'", '"', "(", ")", "\0", "\udcff", ";", "not ", " and ", "", "\n", "é"])
     return text[:k] + draw(odd) + text[k + draw(st.integers(0, 3)) :]
 
 

@@ -43,6 +43,8 @@ CSV = (".csv", ".tsv", ".txt", ".csv.gz", ".tsv.gz", ".txt.gz")
 JSON = (".jsonl", ".ndjson", ".json", ".jsonl.gz", ".ndjson.gz", ".json.gz")
 PARQUET = (".parquet", ".pq")
 
+MAX_PATTERN = 4096  # characters of a path, on every system that we know
+
 
 @dataclass(frozen=True, eq=False)
 class LogTable:
@@ -181,12 +183,24 @@ def found_files(patterns: list[str]) -> tuple[list[str], str]:
     """The files that patterns name, of which there must be some, and what to call them."""
     paths = []
     for pattern in patterns:
-        found = [pattern] if os.path.exists(pattern) else sorted(glob.glob(pattern, recursive=True))
+        found = matching_files(pattern)
         if not found:
             raise BadFile(f"there is no file {shown(pattern)!r}: check the name and the folder.")
         paths += found
     more = f" and {len(patterns) - 1} more" if len(patterns) > 1 else ""
     return paths, shown(patterns[0]) + more
+
+
+def matching_files(pattern: str) -> list[str]:
+    """The files of a name or of a glob; a name that no system has is not searched for."""
+    if os.path.exists(pattern):
+        return [pattern]
+    if len(pattern) > MAX_PATTERN:
+        raise BadFile(
+            f"the log's name has {len(pattern):,} characters, and no file has more than "
+            f"{MAX_PATTERN:,}: check what was put in its place."
+        )
+    return sorted(glob.glob(pattern, recursive=True))
 
 
 def kind_of_files(paths: list[str], label: str) -> tuple[str, ...]:
