@@ -109,11 +109,9 @@ def _trained(spec: RunSpec, out: Path | None, quiet: bool, track: Sequence[str])
 
     training = prepare(spec, out)  # before a sink is opened, which empties its file
     known: dict[str, float | None] = {}
-    with (
-        contextlib.ExitStack() as opened,
-        learning_bar(quiet, spec.environment.horizon) as show,
-    ):
+    with contextlib.ExitStack() as opened:
         sinks = [opened.enter_context(open_sink(where)) for where in track]
+        show = opened.enter_context(learning_bar(quiet, spec.environment.horizon))
 
         def on_point(step: int, score: float) -> None:
             for sink in sinks:
