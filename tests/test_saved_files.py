@@ -307,6 +307,7 @@ def test_settings_that_no_agent_has_are_named():
         ("policy", "leaf[0].bias", lambda a: a + np.inf, "not finite"),
         ("plan", "following", lambda a: a + 10**6, "numbered in a way that no plan"),
         ("plan", "rows", lambda a: a[:, :1], "the array 'rows' is of float64 in the shape"),
+        ("plan", "rows", lambda a: a + np.nan, "numbered in a way that no plan"),
         ("plan", "ends", lambda a: a * 0, "numbered in a way that no plan"),
     ],
 )

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from evenhand.envs import Doughnuts
-from evenhand.errors import BadParameter, MemoryDoesNotPay, UnequalLengths
+from evenhand.errors import BadParameter, MemoryDoesNotPay, NegativeStatus, UnequalLengths
 from evenhand.fairness.trace import Override
 from evenhand.learn.deep.dqn import DQN
 from evenhand.learn.deep.encoders import Relative
@@ -83,3 +83,22 @@ def test_what_is_wrong_is_said():
             DQN(problem=jax_problem, encoder=Relative(), network=EquivariantMLP((4,))),
             np.random.default_rng(0),
         )
+
+
+class Costly(Shop):
+    """Each who is served has to pay."""
+
+    def step(self, state, action, rng):
+        return super().step(state, action, rng)._replace(rewards=-2.0 * np.eye(2)[action])
+
+
+@pytest.mark.parametrize("settings", [{}, {"proposal": Above(1)}], ids=["plain", "imagining"])
+def test_a_status_without_welfare_is_refused_and_not_learned_from(settings):
+    with pytest.raises(NegativeStatus, match=r"stakeholder \d is -2 after .*no welfare under"):
+        HostLoop(agent(Costly(), **settings), np.random.default_rng(0)).train_steps(20)
+
+
+def test_a_greedy_episode_refuses_it_too():
+    loop = HostLoop(agent(Shop()), np.random.default_rng(0))
+    with pytest.raises(NegativeStatus, match=r"is -2 after decision \d, which has no welfare"):
+        loop.episode(np.random.default_rng(1), Costly())

@@ -94,6 +94,7 @@ def _require_forms(model: Model, horizon: int | None, arrays: dict[str, np.ndarr
     first = within[:-1] if horizon is not None else within[:0]
     fits = (
         0 < expanded <= states
+        and not np.isnan(arrays["rows"]).any()
         and (np.diff(within, prepend=1) >= 0).all()
         and (within <= states).all()
         and following.min(initial=0) >= 0
@@ -108,7 +109,8 @@ def _require_forms(model: Model, horizon: int | None, arrays: dict[str, np.ndarr
 
 def _table(model: Model, horizon: int | None, arrays: dict[str, np.ndarray]) -> StateTable:
     index = RowIndex(arrays["rows"].shape[1])
-    index.number_in_order(arrays["rows"])
+    with np.errstate(invalid="ignore"):  # numbers too large to be told apart
+        index.number_in_order(arrays["rows"])
     return StateTable(
         model,
         horizon,
