@@ -125,7 +125,11 @@ def _refuse_misplaced(events: LogEvents) -> None:
         return
     shown = events.frame.with_columns(shown=nw.col("at").cast(nw.String))
     show = "at_text" if events.text_times else "shown"
-    kind = "a time that is not a finite number" if events.plain_numbers else f"a time outside {CALENDAR}"
+    kind = (
+        "a time that is not a finite number"
+        if events.plain_numbers
+        else f"a time outside {CALENDAR}"
+    )
     raise BadLog(
         f"column {events.options.time!r} of {events.table.label} holds {kind} at "
         f"{replace(events, frame=shown).rows_where(lost, show)}: fix it, or leave such rows out "
