@@ -21,6 +21,7 @@ from evenhand.cli.learning_options import (
     Seeds,
     Stakeholders,
     Steps,
+    chosen_seeds,
     executor,
     learning_bar,
     length,
@@ -67,6 +68,7 @@ def compare_command(
         require_folder(out, "out")
     env, networks = world(environment, deep, episodes, stakeholders, horizon, presence)
     total = length(env, networks, steps, episodes, 100_000)
+    chosen_seeds(seed, seeds)
     chosen = [part.strip() for part in (methods or "").split(",") if part.strip()]
     if methods is not None and not chosen:
         raise BadParameter("--methods names none: leave it out for all of them.")

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from evenhand.cli.compare import print_comparison, write_chart
+from evenhand.cli.environment_options import at_most
 from evenhand.cli.learning_options import Ray, executor
 from evenhand.cli.output import JsonOption, print_json, print_table
 from evenhand.errors import UnknownName
@@ -28,7 +29,12 @@ def reproduce_command(
         ),
     ],
     seeds: Annotated[
-        int | None, typer.Option(help="How many runs of each method; 10 (3 with --quick).", min=1)
+        int | None,
+        typer.Option(
+            help="How many runs of each method; 10 (3 with --quick).",
+            min=1,
+            callback=at_most("--seeds"),
+        ),
     ] = None,
     quick: Annotated[
         bool, typer.Option("--quick", help="A tenth of the steps: to see it work, not to judge.")

@@ -23,6 +23,7 @@ from evenhand.cli.learning_options import (
     Seeds,
     Stakeholders,
     Steps,
+    chosen_seeds,
     learning_bar,
     length,
     variants,
@@ -81,7 +82,7 @@ def train_command(
     spec = RunSpec(
         env,
         method,
-        tuple(range(seed, seed + seeds)),
+        chosen_seeds(seed, seeds),
         steps=total // checkpoints * checkpoints,
         every=total // checkpoints,
         recipe=recipe,

@@ -230,8 +230,9 @@ def subsets(
     """Every subset of n independent events (who is present, who applies), with its probability."""
     size = len(probabilities)
     if size > MAX_LISTED:
+        number = f"{2**size:,}" if size <= 60 else f"2 to the power of {size:,}"
         raise TooLarge(
-            f"{size} stakeholders make {2**size:,} combinations of who is there, and more than "
+            f"{size:,} stakeholders make {number} combinations of who is there, and more than "
             f"{MAX_LISTED} cannot be listed one by one: plan for fewer, or use a learner."
         )
     happens = (np.arange(2**size)[:, None] >> np.arange(size)) & 1 == 1

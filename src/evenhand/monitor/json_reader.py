@@ -17,10 +17,13 @@ import orjson
 
 from evenhand._util.saved_record import shortened
 from evenhand._util.wording import nearest
+from evenhand.auditing.judging.calendar import MOST_PERIODS, Period
+from evenhand.auditing.options import refuse_shared
 from evenhand.errors import BadLog, MissingKey, argument
 from evenhand.monitor.batch import Batch, text_as_number
 
 GROUP = 500  # lines that are looked through together: more would not fit the allocator's own pages
+DAY = 86_400e6  # microseconds
 REMEMBERED_IDS = 100_000  # the latest, so that memory does not grow
 
 
@@ -32,6 +35,9 @@ class Keys:
     time: str = "time"
     amount: str | None = None
     id: str | None = None
+
+    def __post_init__(self) -> None:
+        refuse_shared(vars(self), "key", allowed=({"time", "id"},))
 
     def argument(self, key: str) -> str:
         """The argument that names a key."""
@@ -53,8 +59,16 @@ class Counts:
 class Reader:
     """Lines to events. Remembers whether times are dates or numbers, and the latest ids."""
 
-    def __init__(self, keys: Keys, names: Iterable[str], strict: bool = False) -> None:
+    def __init__(
+        self,
+        keys: Keys,
+        names: Iterable[str],
+        strict: bool = False,
+        period: Period | None = None,
+    ) -> None:
         self.keys = keys
+        self.period = period  # that is assessed, whether or not anything happens in it
+        self._latest: float | None = None  # moment, where there is a period
         self.places = {name: k for k, name in enumerate(names)}
         self.strict = strict
         self.plain_numbers: bool | None = None  # known with the first event
@@ -185,8 +199,21 @@ class Reader:
         if is_number:
             return float(value)
         if value != self._last_text:  # events at one time often come together
-            self._last_text, self._last_moment = value, text_as_number(value)
+            moment = text_as_number(value)
+            if self.period is not None:
+                self._refuse_leap(self.period, value, moment)
+            self._last_text, self._last_moment = value, moment
         return self._last_moment
+
+    def _refuse_leap(self, period: Period, text: str, moment: float) -> None:
+        """One wrong date would be followed by an assessment for each period on the way to it."""
+        latest = moment if self._latest is None else self._latest
+        if moment - latest > MOST_PERIODS * period.days * DAY:
+            raise ValueError(
+                f"the time {text!r} is more than {MOST_PERIODS:,} {period.name}s after the latest "
+                "before it"
+            )
+        self._latest = max(latest, moment)
 
     def _seen(self, name: Any) -> bool:
         if name in self.ids:

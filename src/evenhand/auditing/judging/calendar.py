@@ -22,6 +22,7 @@ class Period(ABC):
     """A way to cut the calendar; each period has a number, a first and a last day, and a name."""
 
     name: str
+    days: int  # that a period has at least
 
     @abstractmethod
     def number(self, days: Days) -> Int[np.ndarray, " day"]: ...
@@ -42,6 +43,7 @@ class Period(ABC):
 @dataclass(frozen=True)
 class Day(Period):
     name = "day"
+    days = 1
 
     def number(self, days: Days) -> Int[np.ndarray, " day"]:
         return days.astype("datetime64[D]").astype(np.int64)
@@ -62,6 +64,7 @@ class Week(Period):
     """
 
     name = "week"
+    days = 7
 
     def number(self, days: Days) -> Int[np.ndarray, " day"]:
         return (days.astype("datetime64[D]").astype(np.int64) + 3) // 7
@@ -80,6 +83,10 @@ class Months(Period):
 
     length: int
     name: str
+
+    @property
+    def days(self) -> int:  # type: ignore[override]
+        return 28 * self.length
 
     def number(self, days: Days) -> Int[np.ndarray, " day"]:
         return days.astype("datetime64[M]").astype(np.int64) // self.length

@@ -21,6 +21,7 @@ from evenhand.auditing.reading.history import History
 from evenhand.errors import BadParameter, argument
 from evenhand.fairness.filters import AfterEach, Always, Every, Filter, Final
 from evenhand.fairness.trace import Step, Trace
+from evenhand.fairness.whole_number import MOST_STEPS
 
 if TYPE_CHECKING:
     from jaxtyping import Bool, Int
@@ -282,7 +283,7 @@ def every(text: str) -> Question:
     """Every "month", or every "12" time points."""
     if text in PERIODS:
         return EveryPeriod(PERIODS[text])
-    if text.isdecimal() and len(text) < 19 and int(text) > 0:  # a longer one is not an int64
+    if text.isdecimal() and len(text) < 19 and 0 < int(text) <= MOST_STEPS:
         return EveryN(int(text))
     raise BadParameter(
         f"{argument('every')} is {text!r}: it must be {', '.join(PERIODS)}, or a whole number of "

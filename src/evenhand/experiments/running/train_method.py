@@ -11,6 +11,7 @@ import numpy as np
 from evenhand._util.saved_record import SavedRecord, reading_saved
 from evenhand.errors import BadFile
 from evenhand.experiments.running.blocks import Point, block_files, train_in_blocks
+from evenhand.experiments.running.learning_room import require_room_to_learn
 from evenhand.experiments.running.run_spec import RunSpec, spec_in
 from evenhand.experiments.running.runs import (
     MEASURES,
@@ -78,7 +79,9 @@ def prepare(spec: RunSpec, path: str | os.PathLike[str] | None = None) -> Method
         spec: What to train.
         path: Where the run is saved as it goes, and continued from.
     """
-    return MethodTraining(spec, spec.build(), path, _trained_before(spec, path))
+    agent = spec.build()
+    require_room_to_learn(spec, agent, side_by_side=len(spec.seeds))
+    return MethodTraining(spec, agent, path, _trained_before(spec, path))
 
 
 def _trained_before(spec: RunSpec, path: str | os.PathLike[str] | None) -> Run | None:
