@@ -228,6 +228,15 @@ def test_an_endless_view_of_sqlite_is_stopped(sqlite_file, refuses):
     refuses(words, log, *WORDS, "endless")
 
 
+def test_a_view_made_of_billions_of_views_is_refused(sqlite_file, refuses):
+    twice = "CREATE VIEW v{} AS SELECT * FROM {before} UNION ALL SELECT * FROM {before}"
+    log = sqlite_file(
+        "CREATE VIEW v0 AS SELECT * FROM decisions",
+        *(twice.format(k, before=f"v{k - 1}") for k in range(1, 40)),
+    )
+    refuses(("v39 is a view that takes more than", "make it a table"), log, *WORDS, "v39")
+
+
 @pytest.mark.parametrize(
     ("view", "words"),
     [

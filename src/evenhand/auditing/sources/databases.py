@@ -35,6 +35,10 @@ WHERE relkind IN ('r', 'v', 'm', 'f', 'p') AND nspname <> 'information_schema'
 AND nspname NOT LIKE 'pg\\_%' AND has_schema_privilege(pg_namespace.oid, 'USAGE')
 ORDER BY nspname, relname
 """
+SQLITE_TABLES = """
+SELECT name FROM sqlite_master
+WHERE type IN ('table', 'view') AND name NOT LIKE 'sqlite\\_%' ESCAPE '\\' ORDER BY name
+"""
 PATIENCE = "10"  # seconds to wait for a server's answer; an address may say otherwise
 
 
@@ -102,7 +106,8 @@ def _find_in_sqlite(connection: Any, address: Address, table: str | None) -> Log
 
     try:
         backend = ibis.sqlite.from_connection(connection)
-        listed = [("main", name) for name in backend.list_tables()]
+        # Ibis would have SQLite look into every view, also into those that nobody asks for.
+        listed = [("main", str(name)) for (name,) in connection.execute(SQLITE_TABLES)]
     except sqlite3.Error as error:
         raise BadFile(f"{address} cannot be opened: {error}.") from None
     _, name = _chosen(address, table, listed, "main")

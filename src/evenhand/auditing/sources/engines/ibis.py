@@ -201,8 +201,10 @@ class SQLite(_Cursors):
     @staticmethod
     def bound_if_view(backend: Any, name: str) -> None:
         """From here on queries end in time, if what they are about is a view."""
-        found = backend.con.execute("SELECT type FROM sqlite_master WHERE name = ?", (name,))
-        if ("view",) in found:
+        views = dict(backend.con.execute("SELECT name, sql FROM sqlite_master WHERE type = 'view'"))
+        if name in views:
+            if view_limits.too_many_views(views, name):  # no time counts while a query is planned
+                raise view_limits.endless_view(name)
             VIEWS.add(backend)
             SQLite._begin(backend)
 
