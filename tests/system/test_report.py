@@ -370,14 +370,14 @@ def test_hostile_names_stay_text_everywhere(hostile, visit):
     table = page.evaluate("() => document.querySelector('#heatmap table').textContent")
     for name in HOSTILE:
         assert name in table
+    shown = "() => document.querySelector('#story0 .who').textContent"
     for name in HOSTILE:
         page.fill("#search0", name)
         first = page.locator("#found0 [role=option]").first
         assert first.evaluate("one => one.children.length") == 0
         page.press("#search0", "Enter")
         if name:
-            who = "() => document.querySelector('#story0 .who').textContent"
-            assert comes_to(lambda: page.evaluate(who), name)
+            assert comes_to(lambda: page.evaluate(shown), name)
     cells = page.locator("[data-kind=heatmap] svg .mark-rect path")
     page.locator("[data-kind=heatmap]").scroll_into_view_if_needed()
     months = len(answer.over_time.times) + (answer.over_time.unfinished is not None)
