@@ -113,7 +113,7 @@ def test_plan_takes_a_scheme_file_and_saves(tmp_path):
         (("doughnuts", "--presence", "1.5"), "between 0 and 1"),
         (("lending", "--presence", "0.5"), "lending has no --presence: it takes --horizon"),
         (("lending_gaussian",), "outcomes cannot be listed"),
-        (("doughnuts", "--scheme", "none.toml"), "none.toml cannot be read"),
+        (("doughnuts", "--scheme", "none.toml"), "there is no file 'none.toml'"),
         (("doughnuts", "--discount", "1.5"), "discount is 1.5"),
         (("doughnuts", "--stakeholders", "30"), "1,073,741,824 combinations of who is there"),
         (

@@ -19,11 +19,11 @@ import re
 import tomllib
 from collections.abc import Mapping
 from dataclasses import MISSING, Field, fields, is_dataclass
-from pathlib import Path
 from typing import Any
 
 import tomli_w
 
+from evenhand._util.files import read_file
 from evenhand._util.registry import Registry
 from evenhand.errors import BadFile, EvenhandError, MissingPartParameter, SchemeFileError
 from evenhand.fairness.aggregation import AGGREGATIONS, TimepointFirst
@@ -45,6 +45,7 @@ PARTS: dict[str, Registry] = {
 }
 DEEPEST = 20  # tables and lists inside each other
 INT64 = range(-(1 << 63), 1 << 63)  # whole numbers as TOML has them
+MAX_BYTES = 16 << 20  # of a scheme file: one with an entitlement for each of a million
 TOP_LEVEL = ("status", "welfare", "temporal", "aggregation", "filter", "empty")
 
 
@@ -65,9 +66,7 @@ def to_toml(scheme: FairnessScheme) -> str:
 def read_scheme_file(path: str | os.PathLike[str]) -> FairnessScheme:
     """A scheme from a scheme file, which is named in whatever is said about it."""
     try:
-        text = Path(path).read_text(encoding="utf-8")
-    except OSError as error:
-        raise BadFile(f"{path} cannot be read: {error.strerror}.") from None
+        text = read_file(path, MAX_BYTES, "a scheme file").decode()
     except UnicodeDecodeError as error:
         line = error.object[: error.start].count(b"\n") + 1
         raise BadFile(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import math
+import signal
 import sys
 
 from fuzzing.commands import SHARES
@@ -22,6 +23,7 @@ def main() -> None:
     parser.add_argument("--verbs", nargs="*", default=(), choices=sorted(SHARES))
     parser.add_argument("--seconds", type=float, default=math.inf, help="of each, at most")
     asked = parser.parse_args()
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))  # leaving nothing behind
     failed = False
     with Runner(asked.work, asked.idle) as runner:
         for tries, shell in ((asked.tries, False), (asked.shell, True)):

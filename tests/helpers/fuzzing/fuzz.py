@@ -19,6 +19,7 @@ from fuzzing.runner import BAD, GOOD, Outcome, Runner
 from fuzzing.trial import Trial
 
 MAX_SMALLER = 60  # tries to make a failing trial smaller
+MAX_SHRINKING = 60.0  # seconds for all of them
 
 
 class EvenDice(HypothesisProvider):
@@ -123,8 +124,10 @@ def fuzz(
 
     with contextlib.suppress(_EnoughError):
         attempt()
+    shrinking = time.monotonic()
     for signature, (trial, outcome) in summary.failures.items():
-        if outcome.kind not in ("hang", "crash") and not shell:
+        late = time.monotonic() - shrinking > MAX_SHRINKING
+        if outcome.kind not in ("hang", "crash") and not shell and not late:
             summary.failures[signature] = smallest(trial, outcome, runner)
     summary.seconds = time.monotonic() - started
     return summary

@@ -41,6 +41,10 @@ def split_runs(table: LogTable, column: str) -> list[LogTable]:
     frame = held.frame
     found = fetch(frame.select(nw.col(column)).unique().sort(column))[column]
     names = [name for name in found.tolist() if name is not None and name == name]
+    if len({isinstance(name, str) for name in names}) > 1:  # as SQLite may have it
+        raise BadLog(
+            f"the column that {argument('run')} names holds numbers and text: write all runs alike."
+        )
     return [replace(held, frame=frame.filter(nw.col(column) == name), paths=()) for name in names]
 
 

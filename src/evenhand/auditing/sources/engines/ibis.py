@@ -217,9 +217,11 @@ class SQLite(_Cursors):
 
     @contextlib.contextmanager
     def plainly(self, label: str) -> Iterator[None]:
+        from ibis.common.exceptions import IbisError
+
         try:
             yield
-        except sqlite3.Error as error:
+        except (sqlite3.Error, IbisError, UnicodeDecodeError) as error:
             if str(error) == "interrupted":  # which not every version tells by a code
                 raise view_limits.endless_view(label) from None
             raise BadLog(f"{label} cannot be read: {error}.") from None
