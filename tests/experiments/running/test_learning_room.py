@@ -28,12 +28,14 @@ def test_as_many_learners_as_there_is_room_for():
     small = spec(deep=True)
     agent = small.build()
     require_room_to_learn(small, agent, side_by_side=10)
-    with pytest.raises(TooLarge, match="1,000,000 learners of full would take .* GB"):
+    with pytest.raises(TooLarge, match=r"1,000,000 learners of full would take .* GB"):
         require_room_to_learn(small, agent, side_by_side=1_000_000)
 
 
 def test_a_run_without_room_is_refused_before_it_begins():
-    with pytest.raises(TooLarge, match="the episodes that score it 298.0 GB .* a shorter horizon"):
+    with pytest.raises(
+        TooLarge, match=r"the episodes that score it 298\.0 GB .* a shorter horizon"
+    ):
         prepare(spec(Doughnuts(num_stakeholders=2, horizon=10**6), deep=True))
     with pytest.raises(TooLarge, match="ask for fewer stakeholders"):
         prepare(spec(Doughnuts(num_stakeholders=100_000, horizon=4), deep=True, recipe="best"))
