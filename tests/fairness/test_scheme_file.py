@@ -71,7 +71,7 @@ def test_what_is_large_but_can_be_is_read():
 def test_a_window_is_not_larger_than_there_is_room_for():
     assert Window(3.0) == Window(3)
     assert Window(1000).init(1000).shape == (1000, 1000)
-    with pytest.raises(BadParameter, match="a window of so many steps of 2 .* would take 16 GB"):
+    with pytest.raises(BadParameter, match=r"a window of so many steps of 2 .* would take 16 GB"):
         Window(2**30).init(2)
     with pytest.raises(BadParameter, match=WHOLE):
         Modulo(2.5)

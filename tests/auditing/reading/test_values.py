@@ -44,14 +44,23 @@ def log_of(*times, kind=None) -> pa.Table:
         ("2021-01-03 10:00:00 Mars/Phobos", "write the zone 'Mars/Phobos'"),
         ("2021-01-03 10:00:00+99:00", "write the zone '+99:00'"),
         ("2021-01-03 10:00:00+05:30:15", "write the zone '+05:30:15'"),
-        ("2021-01-03 10:00 PM", "--time-format '%Y-%m-%d %I:%M %p'"),
+        ("2021-01-03 10:00 PM", "`time_format='%Y-%m-%d %I:%M %p'`"),
         ("2021-01-03 10:00 garbage", "not a date or time at row 3"),
     ],
 )
-def test_a_text_that_says_no_moment_is_named_by_its_row(refuses, tmp_path, text, words):
-    rows = [(day, who, 1) for day, who in zip((*DAYS, text), "ABA", strict=True)]
-    path = write(tmp_path / "log.csv", rows)
-    refuses((words, "log.csv"), path, *OPTIONS)
+def test_a_text_that_says_no_moment_is_named_by_its_row(text, words):
+    with pytest.raises(BadLog) as caught:
+        audit(log_of(*DAYS, text), **MAPPED)
+    assert words in str(caught.value)
+
+
+def test_a_time_that_is_none_is_one_sentence_on_the_command_line(refuses, tmp_path):
+    path = write(tmp_path / "log.csv", [("2021-01-01", "A", 1), ("290000-01-01", "B", 1)])
+    words = (
+        "outside the years 1 to 9999 at row 2 ('290000-01-01')",
+        "leave such rows out with --w",
+    )
+    refuses(words, path, *OPTIONS)
 
 
 @pytest.mark.parametrize(
@@ -140,7 +149,7 @@ def test_sqlite_reads_the_same_calendar(refuses, tmp_path, value):
     "until", ["infinity", "20210-01-01", "9999-12-31T23:59:59-12:00", "0001-01-01T00:00+14:00"]
 )
 def test_until_lies_in_the_calendar(until):
-    with pytest.raises(BadParameter, match="`until` is .* it must be a date such as 2021-03-31"):
+    with pytest.raises(BadParameter, match=r"`until` is .* it must be a date such as 2021-03-31"):
         audit(log_of(*DAYS), **MAPPED, until=until)
 
 

@@ -74,7 +74,7 @@ class Week(Period):
 
     def label(self, number: int) -> str:
         year, week, _ = self.first_day(np.asarray([number]))[0].item().isocalendar()
-        return f"{year}-W{week:02}"
+        return f"{year:04}-W{week:02}"
 
 
 @dataclass(frozen=True)
