@@ -7,8 +7,15 @@ import socket
 
 import pytest
 
-from evenhand._util.files import open_file, read_file, require_file
-from evenhand.errors import BadFile
+from evenhand._util.files import (
+    open_file,
+    read_file,
+    require_file,
+    require_folder,
+    require_place,
+    write_whole,
+)
+from evenhand.errors import BadFile, CannotWrite
 
 
 def pipe(path):
@@ -86,3 +93,59 @@ def test_the_size_is_looked_at_before_anything_is_read(tmp_path):
     os.truncate(path, 1 << 40)  # a hole, which takes no place
     with pytest.raises(BadFile, match=r"has 1024 GB, and such a file has at most 64 MB"):
         read_file(path, 64 << 20)
+
+
+@pytest.mark.parametrize(
+    ("make", "sentence"),
+    [
+        (pipe, "page (`out`) cannot be written, as it is a pipe: name a file"),
+        (os.mkdir, "page (`out`) cannot be written, as it is a folder: name a file in it."),
+        (lambda path: path.symlink_to("/dev/null"), "cannot be written, as it is a device"),
+    ],
+)
+def test_a_place_for_a_file_is_looked_at_before_there_is_anything_to_lose(tmp_path, make, sentence):
+    path = tmp_path / "page"
+    make(path)
+    with pytest.raises(CannotWrite) as refused:
+        require_place(path, "out")
+    assert sentence in str(refused.value)
+    with pytest.raises(CannotWrite, match="cannot be written, as it is"):
+        write_whole(path, b"anything")
+    assert path.exists()
+
+
+def test_a_place_that_is_fine_stays_as_it_was(tmp_path):
+    path = tmp_path / "page"
+    require_place(path, "out")
+    assert list(tmp_path.iterdir()) == []
+    path.write_text("kept")
+    require_place(path, "out")
+    assert path.read_text() == "kept"
+
+
+@pytest.mark.parametrize("name", ["none/page", "page\0", "a" * 300, "file/page"])
+def test_a_place_where_no_file_can_be(tmp_path, name):
+    (tmp_path / "file").touch()
+    with pytest.raises(CannotWrite, match=r"\(`out`\) cannot be written \(.*\): choose a folder"):
+        require_place(tmp_path / name, "out")
+
+
+def test_a_folder_need_not_be_there_yet(tmp_path):
+    require_folder(tmp_path / "new" / "newer", "out")
+    assert list(tmp_path.iterdir()) == []
+    (tmp_path / "file").touch()
+    for name in ("file", "file/new"):
+        with pytest.raises(CannotWrite, match=r"cannot be a folder, as .*file is not one"):
+            require_folder(tmp_path / name, "out")
+
+
+def test_a_disk_that_is_full_leaves_the_file_as_it_was(tmp_path, monkeypatch):
+    def full(_):
+        raise OSError(28, "No space left on device")
+
+    path = tmp_path / "page"
+    path.write_text("kept")
+    monkeypatch.setattr(os, "fsync", full)
+    with pytest.raises(CannotWrite, match="page cannot be written: No space left on device"):
+        write_whole(path, b"new")
+    assert [one.read_text() for one in tmp_path.iterdir()] == ["kept"]

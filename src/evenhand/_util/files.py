@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import BinaryIO
 
-from evenhand.errors import BadFile, CannotWrite
+from evenhand.errors import BadFile, CannotWrite, argument
 
 # What is not a file, and might never end or never begin.
 ENDLESS: dict[str, Callable[[int], bool]] = {
@@ -96,22 +96,21 @@ def _why_not_read(path: str | os.PathLike[str], error: OSError | ValueError) -> 
 def _no_file(path: str | os.PathLike[str], mode: int) -> str:
     if stat.S_ISDIR(mode):
         return f"{path} is a folder: name a file in it."
-    kind = next((kind for kind, is_kind in ENDLESS.items() if is_kind(mode)), "something else")
-    return f"{path} is not a file but {kind}: save what it gives to a file, and name that."
+    return f"{path} is not a file but {_kind(mode)}: save what it gives to a file, and name that."
+
+
+def _kind(mode: int) -> str:
+    return next((kind for kind, is_kind in ENDLESS.items() if is_kind(mode)), "something else")
 
 
 def write_whole(path: str | os.PathLike[str], content: bytes) -> None:
     """Write a file beside its place and move it there, so that no reader ever sees half of it."""
     target = Path(path)
-    if os.path.isdir(target):  # unlike Path's own, it takes a name of any length
-        raise CannotWrite(f"{target} cannot be written, as it is a folder: name a file in it.")
+    require_regular(target)
     try:
         handle, name = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.")
     except OSError as error:
-        raise CannotWrite(
-            f"{target} cannot be written ({error.strerror}): choose a folder that exists and that "
-            "you may write to."
-        ) from None
+        raise _no_folder(target, error) from None
     try:
         with os.fdopen(handle, "wb") as file:
             file.write(content)
@@ -125,6 +124,60 @@ def write_whole(path: str | os.PathLike[str], content: bytes) -> None:
     except BaseException:
         Path(name).unlink(missing_ok=True)
         raise
+
+
+def require_place(path: str | os.PathLike[str], given: str) -> None:
+    """Refuse a place where no file can be written, before there is anything to lose.
+
+    `given` is the argument that names it. A file is made there and taken away again: only so is it
+    known that one can be.
+    """
+    target = Path(path)
+    named = f"{target} ({argument(given)})"
+    require_regular(target, named)
+    try:
+        with tempfile.NamedTemporaryFile(dir=target.parent, prefix=f".{target.name}."):
+            pass
+    except (OSError, ValueError) as error:
+        raise _no_folder(named, error) from None
+
+
+def require_folder(path: str | os.PathLike[str], given: str) -> None:
+    """The same of a folder, which need not be there yet."""
+    target = Path(path)
+    for folder in (target, *target.parents):
+        if os.path.isdir(folder):
+            require_place(folder / "x", given)
+            return
+        if os.path.lexists(folder):
+            raise CannotWrite(
+                f"{target} ({argument(given)}) cannot be a folder, as {folder} is not one: choose "
+                "another name."
+            )
+
+
+def require_regular(target: str | os.PathLike[str], named: str | None = None) -> None:
+    """Refuse to write where something is that is not a file, such as a pipe that nobody reads."""
+    named = named or os.fspath(target)
+    try:
+        mode = os.stat(target).st_mode
+    except (OSError, ValueError):
+        return  # nothing is there; and if nothing can be there, that is found out next
+    if stat.S_ISDIR(mode):
+        raise CannotWrite(f"{named} cannot be written, as it is a folder: name a file in it.")
+    if not stat.S_ISREG(mode):
+        raise CannotWrite(
+            f"{named} cannot be written, as it is {_kind(mode)}: name a file, which may be a new "
+            "one."
+        )
+
+
+def _no_folder(named: object, error: OSError | ValueError) -> CannotWrite:
+    reason = error.strerror if isinstance(error, OSError) else "no file can have such a name"
+    return CannotWrite(
+        f"{named} cannot be written ({reason}): choose a folder that exists and that you may write "
+        "to."
+    )
 
 
 def require_apart(written: Iterable[Path | None], read: Iterable[str | os.PathLike[str]]) -> None:
