@@ -182,7 +182,7 @@ def test_a_name_that_no_line_has_is_a_mistake_in_the_options():
 def test_a_place_where_no_state_can_be_saved_is_refused_first(tmp_path):
     where = tmp_path / "no" / "dir" / "x"
     said = refused(lines_of(EVENTS), *NAMES, "--state", str(where))
-    assert "(--state) cannot be written, as there is no folder" in said
+    assert "(--state) cannot be written (No such file or directory): choose a folder that" in said
     assert "is a folder" in refused(lines_of(EVENTS), *NAMES, "--state", str(tmp_path))
 
 

@@ -111,10 +111,11 @@ def monitor_command(
     """
     # The products here are of 16 by 16 numbers: threads would only wait for each other.
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+    from evenhand._util.files import require_place
     from evenhand.auditing.options import SchemeOptions
     from evenhand.monitor.factory import make_monitor
     from evenhand.monitor.json_reader import Keys
-    from evenhand.monitor.state_file import load_state, require_place, save_state
+    from evenhand.monitor.state_file import load_state, save_state
 
     if sys.stdin is None:
         raise BadParameter(
@@ -122,7 +123,7 @@ def monitor_command(
             "evenhand monitor …`."
         )
     if state is not None:
-        require_place(state)
+        require_place(state, "state")
     options = SchemeOptions(
         each_event=each_event,
         every=every,

@@ -123,7 +123,8 @@ class HostLoop:
                 (self.world.seen(after), first),
                 (bool(is_over), bool(answer.terminated)),
             )
-            require_reward(self.agent.problem, *jax.device_get(paid), " after a decision")
+            reward, status = jax.device_get(paid)
+            require_reward(self.agent.problem, reward, status, " after a decision")
         require_finite_values(self.learners.weights)
 
     def _answer(self, action: int) -> Transition:

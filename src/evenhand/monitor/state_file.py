@@ -6,7 +6,6 @@ The file is JSON: numbers keep every digit, and nothing in it can run.
 from __future__ import annotations
 
 import os
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -14,7 +13,7 @@ import orjson
 
 from evenhand._util.files import read_file, write_whole
 from evenhand._util.saved_record import SavedRecord, parse_json, reading_saved, shortened
-from evenhand.errors import BadFile, CannotWrite, argument
+from evenhand.errors import BadFile
 from evenhand.fairness.scheme_file import to_toml
 from evenhand.monitor.json_reader import REMEMBERED_IDS, Counts, Reader
 from evenhand.monitor.monitor import Monitor
@@ -33,23 +32,6 @@ def save_state(monitor: Monitor, reader: Reader, path: str | os.PathLike[str]) -
         "reader": reader.snapshot(),
     }
     write_whole(path, orjson.dumps(state))
-
-
-def require_place(path: str | os.PathLike[str]) -> None:
-    """Refuse a place where no state can be saved, before there is one to lose."""
-    target, named = Path(path), f"{path} ({argument('state')})"
-    if os.path.isdir(target):
-        raise CannotWrite(f"{named} is a folder: name a file in it.")
-    if not os.path.isdir(target.parent):
-        raise CannotWrite(
-            f"{named} cannot be written, as there is no folder {target.parent}: make "
-            "it, or choose another."
-        )
-    if not os.access(target.parent, os.W_OK):
-        raise CannotWrite(
-            f"{named} cannot be written, as you may not write to {target.parent}: "
-            "choose another folder."
-        )
 
 
 def load_state(monitor: Monitor, reader: Reader, path: str | os.PathLike[str]) -> bool:

@@ -39,10 +39,8 @@ def require_reward(
     if np.isfinite(reward):
         return
     welfare, status = problem.scheme.welfare, np.asarray(status, dtype=np.float64)
-    undefined = np.flatnonzero(_undefined(welfare, status)) if welfare is not None else ()
-    if len(undefined):
-        i = int(undefined[0])
-        assert welfare is not None
+    if welfare is not None and _undefined(welfare, status).any():
+        i = int(np.argmax(_undefined(welfare, status)))
         values = "above" if welfare.least_excluded else "from"
         raise NegativeStatus(
             f"the status of stakeholder {i} is {status[i]:g}{where}, which has no welfare under "

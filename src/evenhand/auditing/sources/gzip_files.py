@@ -12,9 +12,9 @@ from evenhand._util.files import in_bytes, open_file
 from evenhand.errors import BadFile
 
 # A log is packed to a tenth or a fiftieth. What unpacks to this many times its size, and to more
-# than a log of a few million rows, was made to do so.
+# than a log of some million rows, was made to do so.
 MOST_TIMES = 200
-ALWAYS_FINE = 1 << 30  # bytes
+ALWAYS_FINE = 1 << 28  # bytes
 CHUNK = 1 << 20
 
 
