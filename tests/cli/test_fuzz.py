@@ -26,10 +26,10 @@ def runner():
 
 
 def test_nothing_breaks_audit_and_monitor(runner):
-    summary = fuzz(150, 1, runner, verbs=WITHOUT_JAX)
+    summary = fuzz(80, 1, runner, verbs=WITHOUT_JAX)
     assert not summary.failures, f"\n{summary.table()}\n\n{summary.complaints()}"
-    for kind in ("accepted", "sentence"):  # it gets as far as an answer, too
-        assert sum(n for (_, found), n in summary.counts.items() if found == kind) > 10
+    for kind in ("accepted", "sentence"):  # it comes to answers, too
+        assert sum(n for (_, found), n in summary.counts.items() if found == kind) > 5
 
 
 @pytest.mark.parametrize(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Sequence
 from typing import Annotated, Any
 
 import typer
@@ -16,15 +17,17 @@ from evenhand.cli.output import as_option
 from evenhand.errors import BadParameter, naming_arguments
 
 # What the parser says of options it cannot make sense of; its name is not public everywhere.
-_UsageError = typer.BadParameter.__mro__[1]
+_UsageError: type[Exception] = typer.BadParameter.__mro__[1]
 
 
 class OneSentence(TyperGroup):
     """Verbs whose options are refused as everything else is: in a sentence, not a box."""
 
-    def main(self, *arguments: Any, standalone_mode: bool = True, **more: Any) -> Any:
+    def main(
+        self, args: Sequence[str] | None = None, standalone_mode: bool = True, **more: Any
+    ) -> Any:
         try:
-            code = super().main(*arguments, standalone_mode=False, **more)
+            code = super().main(args, standalone_mode=False, **more)
         except _UsageError as error:
             raise BadParameter(_usage(error)) from None
         return sys.exit(code) if standalone_mode else code
