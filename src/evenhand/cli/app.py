@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Sequence
-from typing import Annotated, Any
+from typing import Annotated, Any, cast
 
 import typer
 from typer.core import TyperGroup
@@ -17,17 +17,23 @@ from evenhand.cli.output import as_option
 from evenhand.errors import BadParameter, naming_arguments
 
 # What the parser says of options it cannot make sense of; its name is not public everywhere.
-_UsageError: type[Exception] = typer.BadParameter.__mro__[1]
+_UsageError = cast(type[Exception], typer.BadParameter.__mro__[1])
 
 
 class OneSentence(TyperGroup):
     """Verbs whose options are refused as everything else is: in a sentence, not a box."""
 
     def main(
-        self, args: Sequence[str] | None = None, standalone_mode: bool = True, **more: Any
+        self,
+        args: Sequence[str] | None = None,
+        prog_name: str | None = None,
+        complete_var: str | None = None,
+        standalone_mode: bool = True,
+        windows_expand_args: bool = True,
+        **extra: Any,
     ) -> Any:
         try:
-            code = super().main(args, standalone_mode=False, **more)
+            code = super().main(args, prog_name, complete_var, False, windows_expand_args, **extra)
         except _UsageError as error:
             raise BadParameter(_usage(error)) from None
         return sys.exit(code) if standalone_mode else code

@@ -157,7 +157,7 @@ class Runner:
         line = answers.readline()
         if not line:
             code = process.wait()
-            self.process = None
+            self.close()
             raise EOFError(f"ended with {code}")
         return json.loads(line)
 
@@ -191,6 +191,10 @@ def _end(process: subprocess.Popen[bytes]) -> None:
     with contextlib.suppress(ProcessLookupError):
         os.killpg(process.pid, signal.SIGKILL)
     process.wait()
+    for stream in (process.stdin, process.stdout):
+        if stream is not None:
+            with contextlib.suppress(BrokenPipeError):
+                stream.close()
 
 
 def _environment() -> dict[str, str]:
