@@ -4,27 +4,17 @@ from __future__ import annotations
 
 import gc
 import json
-import os
 import signal
 import sys
 
 import hypothesis
 import pytest
 
-from places import ROOT, SYSTEM
+from fast_compiling import compile_fast
+from places import SYSTEM
 
-# Tests compile many small functions that run but once: not worth optimising. What one process has
-# compiled the others find, and the next run of the tests too.
-os.environ.setdefault(
-    "XLA_FLAGS",
-    "--xla_backend_optimization_level=0 --xla_llvm_disable_expensive_passes=true "
-    "--xla_cpu_use_fusion_emitters=false --xla_cpu_parallel_codegen_split_count=1",
-)
-os.environ.setdefault("JAX_COMPILATION_CACHE_DIR", str(ROOT / ".jax_cache"))
-os.environ.setdefault("JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS", "0")
-os.environ.setdefault("JAX_PERSISTENT_CACHE_MIN_ENTRY_SIZE_BYTES", "-1")
-# Where in the source each operation comes from costs time to write down, and nobody reads it here.
-os.environ.setdefault("JAX_TRACEBACK_IN_LOCATIONS_LIMIT", "0")
+compile_fast()
+
 # What was compiled stays: to look through all of it for garbage again and again is waste.
 gc.set_threshold(200_000, 20, 50)
 

@@ -7,6 +7,7 @@ import pickle
 import pytest
 
 from evenhand.errors import (
+    BadFile,
     BadParameter,
     DoesNotClose,
     MissingColumn,
@@ -18,6 +19,8 @@ from evenhand.errors import (
     argument,
     argument_name,
     naming_arguments,
+    shortened,
+    visible,
 )
 
 
@@ -61,3 +64,45 @@ def test_whoever_speaks_names_the_arguments():
     with pytest.raises(RuntimeError), naming_arguments(lambda name, *value: "x"):
         raise RuntimeError
     assert argument("every") == "`every`"
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("\x1b[31mred", "\\x1b[31mred"),
+        ("two\nlines\t", "two\\nlines\\t"),
+        ("\x9b2J", "\\x9b2J"),
+        ("a\u202eb", "a\\u202eb"),
+        ("\ud800", "\\ud800"),
+        ("Łódź, Île\u00a0de\u202fFrance, 👩‍🔬, می\u200cخواهم", None),
+    ],
+)
+def test_what_a_terminal_would_obey_is_written_out(text, expected):
+    assert visible(text) == (text if expected is None else expected)
+
+
+def test_a_long_name_is_shortened_in_the_middle():
+    name = "a" * 1500 + "b" * 1500
+    assert shortened(name, 60) == "a" * 30 + "…" + "b" * 29
+    assert shortened(name[:60], 60) == name[:60]
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["folder/" * 3000 + "log.csv", "\0" * 5000, "many words " * 1000, "\udce9\n" * 3000],
+    ids=["folders", "NULs", "words", "no Unicode"],
+)
+def test_a_sentence_is_one_line_of_one_screen_whatever_a_name_is(name):
+    for error in (
+        BadFile(f"there is no file {name!r}: check the name and the folder."),
+        BadFile(f"there is no file {name}: check the name and the folder."),
+        UnknownStakeholder(name, nearest=name, argument="only"),
+        MissingColumn([name] * 9, name, known=[name] * 20, argument="amount"),
+    ):
+        sentence = str(error)
+        assert len(sentence) <= 580
+        assert sentence.isprintable()
+        assert sentence.encode()
+        assert "…" in sentence
+    assert str(BadFile(f"no file {name}: check the folder.")).endswith(": check the folder.")
+    assert UnknownStakeholder(name, nearest=None).name == name

@@ -169,7 +169,7 @@ def test_help_loads_neither_numpy_nor_jax():
     started = time.perf_counter()
     run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert "demo" in run.stdout
-    assert time.perf_counter() - started < 10  # a hang, not a benchmark
+    assert time.perf_counter() - started < 120  # a hang, not a benchmark
 
 
 def test_dependencies_are_pinned_by_name_and_version():

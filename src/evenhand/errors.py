@@ -6,9 +6,19 @@ An error that a program may want to act on has fields, so that nobody needs to r
 from __future__ import annotations
 
 import contextlib
+import re
+import unicodedata
 from collections.abc import Callable, Iterator, Sequence
 from contextvars import ContextVar
 from typing import Any, NamedTuple
+
+# What a terminal obeys rather than shows: control characters, halves of characters, line ends, and
+# marks that turn the direction of the text after them.
+OBEYED = ("Cc", "Cs", "Zl", "Zp")
+TURNING = "\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069"
+
+LONGEST_WORD = 200  # characters of a path or a name in a sentence
+LONGEST_SENTENCE = 580
 
 # How arguments are named: as in Python, unless somebody else (the command line) is speaking.
 _NAMED: ContextVar[Callable[..., str] | None] = ContextVar("named", default=None)
@@ -53,11 +63,50 @@ def naming_arguments(named: Callable[..., str]) -> Iterator[None]:
         _NAMED.reset(before)
 
 
+def visible(text: str) -> str:
+    """A text of somebody else's as a terminal may have it: what it would obey is written out.
+
+    >>> visible("\\x1b[31mred")
+    '\\\\x1b[31mred'
+    """
+    if text.isascii() and text.isprintable():
+        return text
+    return "".join(
+        char.encode("unicode_escape").decode()
+        if unicodedata.category(char) in OBEYED or char in TURNING
+        else char
+        for char in text
+    )
+
+
+def shortened(text: str, longest: int) -> str:
+    """A text that is too long without its middle.
+
+    >>> shortened("abcdefghij", 5)
+    'ab…ij'
+    """
+    if len(text) <= longest:
+        return text
+    end = (longest - 1) // 2
+    return f"{text[: longest - 1 - end]}…{text[-end:]}"
+
+
+def _as_sentence(text: str) -> str:
+    """A sentence on one line and of one screen, whatever the names and paths in it are."""
+    words = re.sub(
+        rf"\S{{{LONGEST_WORD + 1},}}", lambda word: shortened(word[0], LONGEST_WORD), visible(text)
+    )
+    return shortened(words, LONGEST_SENTENCE)
+
+
 _in_words = argument  # for constructors that have an argument of that name
 
 
 class EvenhandError(ValueError):
     """Something a user can fix. The command line prints it as one sentence and exits with 2."""
+
+    def __init__(self, sentence: str = "") -> None:
+        super().__init__(_as_sentence(sentence))
 
     def __reduce__(self) -> tuple[Any, ...]:
         """An error of a worker process arrives with its sentence and its fields."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import itertools
 from dataclasses import fields, replace
 
 import pandas as pd
@@ -167,3 +168,23 @@ def test_two_logs_may_be_tables_of_two_names():
     assert (options.for_log(0).table, options.for_log(1).table) == ("one", None)
     side = pd.DataFrame(SIDE_BY_SIDE, columns=["date", "country", "doses"])
     assert compare(LOG, side, **MAPPED, welfare="parity").questions[0].fairer is not None
+
+
+ROLES = ("stakeholder", "time", "amount", "group", "entitlement", "run")
+
+
+@pytest.mark.parametrize(("one", "other"), list(itertools.combinations(ROLES, 2)))
+def test_one_column_has_one_role(one, other):
+    """Except for two: all of a name may be a group, and a run may be of one group."""
+    roles = {"stakeholder": "a", "time": "b"} | {one: "x", other: "x"}
+    if {one, other} in ({"stakeholder", "group"}, {"group", "run"}):
+        assert AuditOptions(**roles)
+        return
+    with pytest.raises(BadParameter, match=f"`{one}` and `{other}` both name the column 'x'"):
+        AuditOptions(**roles)
+
+
+def test_one_column_for_two_roles_is_refused_in_a_sentence(refuses, tmp_path):
+    path = write(tmp_path / "log.csv", [("2021-01-01", "A", 1)])
+    words = ("--stakeholder and --amount both name the column 'doses'", "of its own")
+    refuses(words, path, "--stakeholder", "doses", "--time", "date", "--amount", "doses")

@@ -44,7 +44,7 @@ def test_demo_tells_the_whole_story_on_one_page(tmp_path):
 def test_demo_refuses_a_folder_that_is_not_there(tmp_path):
     done = run("demo", "--out", str(tmp_path / "none" / "demo.html"))
     assert (done.returncode, done.stdout) == (2, "")
-    assert "is not there" in done.stderr
+    assert "(--out) cannot be written (No such file or directory)" in done.stderr
 
 
 def test_list_has_a_line_for_every_registered_name():
@@ -116,7 +116,7 @@ def test_plan_takes_a_scheme_file_and_saves(tmp_path):
         (("doughnuts", "--presence", "1.5"), "between 0 and 1"),
         (("lending", "--presence", "0.5"), "lending has no --presence: it takes --horizon"),
         (("lending_gaussian",), "outcomes cannot be listed"),
-        (("doughnuts", "--scheme", "none.toml"), "none.toml cannot be read"),
+        (("doughnuts", "--scheme", "none.toml"), "there is no file 'none.toml'"),
         (("doughnuts", "--discount", "1.5"), "discount is 1.5"),
         (("doughnuts", "--stakeholders", "30"), "1,073,741,824 combinations of who is there"),
         (
@@ -159,8 +159,10 @@ def test_version():
 def test_a_typo_is_answered_with_the_nearest_and_exit_code_2(arguments, words):
     answer = run_process(*arguments)
     assert answer.returncode == 2
+    assert answer.stderr.startswith("evenhand: no such ")
+    assert answer.stderr.endswith(" --help` shows what there is.\n")
     assert words in answer.stderr
-    assert "Traceback" not in answer.stderr
+    assert answer.stderr.count("\n") == 1
 
 
 def test_a_users_mistake_is_one_sentence_and_exit_code_2(monkeypatch, capsys):
@@ -200,17 +202,6 @@ def test_ctrl_c_is_one_sentence_whatever_it_becomes_on_the_way(monkeypatch, caps
         signal.signal(signal.SIGINT, before)
     assert stop.value.code == 130
     assert capsys.readouterr().err == "evenhand: stopped. What was saved before is kept.\n"
-
-
-def test_other_failures_are_not_hidden(monkeypatch):
-    from evenhand import cli
-
-    def failing() -> None:
-        raise ImportError("of its own")
-
-    monkeypatch.setattr("evenhand.cli.app.app", failing)
-    with pytest.raises(ImportError, match="of its own"):
-        cli.main()
 
 
 def invoke(*arguments):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import json
+import os
 import sys
 
 import pytest
@@ -112,3 +113,20 @@ def test_what_is_wrong_is_said(tmp_path, monkeypatch):
         TensorBoardSink(tmp_path)
     with pytest.raises(MissingExtra, match="pip install mlflow"):
         MLflowSink()
+
+
+@pytest.mark.parametrize("kind", [CsvSink, JsonLinesSink])
+def test_a_disk_that_is_full_is_one_sentence(tmp_path, kind):
+    with kind(tmp_path / "curve") as sink:
+        sink.log(1, {"score": 1.0})
+        sink._file.close()
+        sink._file = open("/dev/full", "w")  # noqa: SIM115
+        with pytest.raises(CannotWrite, match=r"cannot be written \(No space left on device\)"):
+            sink.log(2, {"score": 1.0})
+    assert "1" in (tmp_path / "curve").read_text()  # what was there before is kept
+
+
+def test_what_is_no_file_is_not_written_to(tmp_path):
+    os.mkfifo(tmp_path / "curve.csv")
+    with pytest.raises(CannotWrite, match="as it is a pipe: name a file"):
+        open_sink(str(tmp_path / "curve.csv"))

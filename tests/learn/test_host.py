@@ -12,7 +12,7 @@ import pytest
 
 import three_rooms as rooms
 from evenhand.envs import Doughnuts
-from evenhand.errors import BadParameter, MemoryDoesNotPay, UnequalLengths
+from evenhand.errors import BadParameter, MemoryDoesNotPay, NegativeStatus, UnequalLengths
 from evenhand.fairness.scheme import anytime
 from evenhand.fairness.temporal import Discounted
 from evenhand.fairness.trace import Override
@@ -215,3 +215,22 @@ def test_an_episode_on_the_host_is_greedy_for_the_target_network_and_discounted(
             instead = rooms.override(room, coin, after, last=False)
             expected += 0.5**time * (rooms.welfare(counts) if instead is None else instead)
         assert score == pytest.approx(expected, abs=1e-5)
+
+
+class Costly(Shop):
+    """Each who is served has to pay."""
+
+    def step(self, state, action, rng):
+        return super().step(state, action, rng)._replace(rewards=-2.0 * np.eye(2)[action])
+
+
+@pytest.mark.parametrize("settings", [{}, {"proposal": Above(1)}], ids=["plain", "imagining"])
+def test_a_status_without_welfare_is_refused_and_not_learned_from(settings):
+    with pytest.raises(NegativeStatus, match=r"stakeholder \d is -2 after .*no welfare under"):
+        HostLoop(agent(Costly(), **settings), np.random.default_rng(0)).train_steps(20)
+
+
+def test_a_greedy_episode_refuses_it_too():
+    loop = HostLoop(agent(Shop()), np.random.default_rng(0))
+    with pytest.raises(NegativeStatus, match=r"is -2 after decision \d, which has no welfare"):
+        loop.episode(np.random.default_rng(1), Costly())

@@ -227,3 +227,12 @@ def test_mistakes_are_named():
         Tabular(Problem(SHOP, scheme, augment_with_score=True), shaping=True)
     assert "more" in Above(2).describe()
     assert {p.describe() for p in (Around(), Everything(), ReachableNow(), Visited(), NoProposal())}
+
+
+@pytest.mark.parametrize(
+    ("proposal", "number"),
+    [(Above(2), "2 to the power of 30"), (Around(10**9), "2,000,000,000")],
+)
+def test_more_than_can_be_imagined_is_refused_before_it_is_listed(proposal, number):
+    with pytest.raises(BadParameter, match=f"imagines {number} memories at every step"):
+        proposal.near(jnp.zeros(30))

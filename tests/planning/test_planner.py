@@ -527,7 +527,7 @@ def test_too_large_is_said_before_memory_runs_out():
     started = time.perf_counter()
     with pytest.raises(TooLarge, match=r"about [\d.e+]+ states.* GB .*alike.*horizon.*learner"):
         plan(Problem(Doughnuts(12, 200), NASH), canonical=False, memory_limit=2**28)
-    assert time.perf_counter() - started < 30  # it takes about a second
+    assert time.perf_counter() - started < 120  # it takes about a second
 
 
 def test_what_cannot_be_listed_is_refused_in_words():

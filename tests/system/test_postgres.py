@@ -7,7 +7,6 @@ import sqlite3
 import subprocess
 import sys
 import threading
-import time
 from urllib.parse import quote
 
 import duckdb
@@ -365,11 +364,11 @@ def test_a_connection_lost_in_mid_query(server, refuses, tmp_path):
             "CASE WHEN pg_sleep(0.01) IS NULL THEN 1 ELSE 2 END AS doses "
             "FROM generate_series(1, 3000) AS n"
         )
-    ended = []
+    ended, over = [], threading.Event()
 
     def end_it():
         with psycopg.connect(server.admin, autocommit=True) as town:
-            for _ in range(300):
+            while not over.is_set():
                 done = town.execute(
                     "SELECT pg_terminate_backend(pid) FROM pg_stat_activity "
                     "WHERE usename = %s AND state = 'active' AND query LIKE 'FETCH%%'",
@@ -378,13 +377,14 @@ def test_a_connection_lost_in_mid_query(server, refuses, tmp_path):
                 if done:
                     ended.extend(done)
                     return
-                time.sleep(0.1)
+                over.wait(0.1)
 
     other = threading.Thread(target=end_it)
     other.start()
     report, tables = tmp_path / "report.html", tmp_path / "tables"
     out = ("--out", str(report), "--csv", str(tables))
     refuses(("was lost", "nothing was written"), server.reader, "--table", "slow", *OPTIONS, *out)
+    over.set()
     other.join()
     assert ended
     assert not report.exists()

@@ -16,6 +16,7 @@ import pytest
 
 from evenhand.experiments.running.blocks import block_files
 from evenhand.experiments.running.runs import load_run
+from waiting import HANG, wait_until
 
 pytestmark = pytest.mark.system
 pytest.importorskip("ray", reason="Ray is not installed: pip install 'evenhand[ray]'")
@@ -70,16 +71,12 @@ def cluster(tmp_path_factory):
     with (folder / "log").open("w") as log:
         env_there = {**env, "PYTHONPATH": str(folder)}
         head = subprocess.Popen(command, env=env_there, stdout=log, stderr=log)
-    deadline = time.monotonic() + 120
-    while time.monotonic() < deadline and head.poll() is None:
-        if "Ray runtime started" in (folder / "log").read_text():
-            break
-        time.sleep(0.2)
-    assert head.poll() is None, (folder / "log").read_text()
+    started = wait_until(lambda: "Ray runtime started" in (folder / "log").read_text(), head)
+    assert started, (folder / "log").read_text()
     yield f"127.0.0.1:{port}", env, folder
     head.terminate()
     try:
-        head.wait(60)
+        head.wait(HANG)
     finally:
         head.kill()
 
@@ -112,13 +109,10 @@ def workers_below(pid: int) -> list[int]:
 
 
 def wait_for_blocks(folder: Path, process: subprocess.Popen, number: int) -> list[Path]:
-    deadline = time.monotonic() + 120
-    while time.monotonic() < deadline and process.poll() is None:
-        files = block_files(folder / "full.best.run")
-        if len(files) >= number:
-            return files
-        time.sleep(0.02)
-    raise AssertionError("it was too late, or nothing was saved")
+    file = folder / "full.best.run"
+    there = wait_until(lambda: len(block_files(file)) >= number, process)
+    assert there, "it was too late, or nothing was saved"
+    return block_files(file)
 
 
 def test_a_killed_worker_changes_nothing(plain, tmp_path):
@@ -131,7 +125,7 @@ def test_a_killed_worker_changes_nothing(plain, tmp_path):
     assert len(workers) == 2
     for pid in workers:
         os.kill(pid, signal.SIGKILL)
-    answer = json.loads(process.communicate(timeout=240)[0])
+    answer = json.loads(process.communicate(timeout=HANG)[0])
     assert process.returncode == 0
     assert len(answer["methods"]["full"]["scores"]) == 2
     assert (tmp_path / "curves.csv").read_text() == plain
@@ -153,7 +147,7 @@ def test_ctrl_c_keeps_what_is_there_and_a_second_run_goes_on(plain, cluster, tmp
     )
     files = wait_for_blocks(tmp_path, process, 2)
     os.killpg(process.pid, signal.SIGINT)
-    out, err = process.communicate(timeout=120)
+    out, err = process.communicate(timeout=HANG)
     said = "evenhand: stopped. What was saved before is kept.\n"
     assert (process.returncode, out, err) == (130, "", said)
     reached = [load_run(one) for one in files]
@@ -161,7 +155,7 @@ def test_ctrl_c_keeps_what_is_there_and_a_second_run_goes_on(plain, cluster, tmp
     assert not all(run.finished for run in reached), "it was too late to interrupt it"
     assert not (tmp_path / "results.json").exists()
     assert not list(tmp_path.glob(".*"))
-    again = subprocess.run(command, capture_output=True, text=True, env=env, timeout=240)
+    again = subprocess.run(command, capture_output=True, text=True, env=env, timeout=HANG)
     assert (again.returncode, again.stderr) == (0, "")
     assert (tmp_path / "curves.csv").read_text() == plain
 
@@ -172,9 +166,9 @@ SMALL = (
 )
 
 
-def refused(env, *more, timeout=120):
+def refused(env, *more):
     started = time.monotonic()
-    run = subprocess.run([*SMALL, *more], capture_output=True, text=True, env=env, timeout=timeout)
+    run = subprocess.run([*SMALL, *more], capture_output=True, text=True, env=env, timeout=HANG)
     assert (run.returncode, run.stdout) == (2, ""), run.stderr
     (sentence,) = run.stderr.splitlines()
     return sentence, time.monotonic() - started
@@ -201,13 +195,13 @@ def test_a_wrong_token_and_somebody_else_at_the_port_are_said(cluster):
         elsewhere = f"127.0.0.1:{other.getsockname()[1]}"
         sentence, took = refused(env, "--ray", elsewhere)
     assert f"no Ray cluster answers at {elsewhere}" in sentence
-    assert took < 60
+    assert took < 300  # and does not wait for an answer that never comes
 
 
 FULL = """
 import ray, sys, time
 ray.init(address=sys.argv[1], logging_level="ERROR", log_to_driver=False)
-hold = ray.remote(num_cpus=2)(lambda: time.sleep(600))
+hold = ray.remote(num_cpus=2)(lambda: time.sleep(3600))
 task = hold.remote()
 while ray.available_resources().get("CPU", 0) > 0:
     time.sleep(0.1)
@@ -247,7 +241,7 @@ def test_a_full_cluster_and_one_with_too_little_memory_are_said(cluster):
             capture_output=True,
             text=True,
             env=env,
-            timeout=120,
+            timeout=HANG,
         )
     finally:
         holder.kill()

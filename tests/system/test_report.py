@@ -14,6 +14,7 @@ from evenhand.auditing import audit, compare
 from evenhand.report import report
 from evenhand.report.html.page_data import class_bounds
 from places import VACCINATIONS
+from waiting import comes_to
 
 pytestmark = pytest.mark.system
 
@@ -170,12 +171,10 @@ def test_order_hover_and_click(plain, visit):
 
     assert shown() == [one.name for one in answer.by_stakeholder]
     page.select_option("#order0", "name")
-    page.wait_for_timeout(300)
-    assert shown() == sorted(one.name for one in answer.by_stakeholder)
+    assert comes_to(shown, sorted(one.name for one in answer.by_stakeholder))
     page.select_option("#order0", "final")
-    page.wait_for_timeout(300)
     by_final = sorted(answer.by_stakeholder, key=lambda one: one.final_unfairness)
-    assert shown() == [one.name for one in by_final]
+    assert comes_to(shown, [one.name for one in by_final])
     cells = page.locator("[data-kind=heatmap] svg .mark-rect path")
     fills = {cell.get_attribute("fill") for cell in cells.all()}
     assert any(fill.startswith("url(#below") for fill in fills)  # hatched
@@ -187,11 +186,9 @@ def test_order_hover_and_click(plain, visit):
     assert by_final[0].name in tip
     assert format_number(value, True) in tip
     names.nth(4).click()
-    page.wait_for_timeout(300)
-    assert page.inner_text("#story0 .who") == by_final[4].name
+    assert comes_to(lambda: page.inner_text("#story0 .who"), by_final[4].name)
     page.locator("#heatmap a.who").first.click()
-    page.wait_for_timeout(300)
-    assert page.inner_text("#story0 .who") == answer.by_stakeholder[0].name
+    assert comes_to(lambda: page.inner_text("#story0 .who"), answer.by_stakeholder[0].name)
     opened.fine()
 
 
@@ -204,8 +201,7 @@ def test_a_point_of_the_scatter_shows_its_stakeholder(plain, visit):
     points.last.hover()
     named = opened.page.inner_text(".tip").splitlines()[0]
     points.last.click()
-    opened.page.wait_for_timeout(300)
-    assert opened.page.inner_text("#story0 .who") == named
+    assert comes_to(lambda: opened.page.inner_text("#story0 .who"), named)
     opened.fine()
 
 
@@ -226,8 +222,7 @@ def test_search_by_keyboard_alone(plain, visit):
     chosen = page.locator("#found0 [aria-selected=true]").inner_text()
     assert page.get_attribute("#search0", "aria-activedescendant") == "found0-1"
     page.keyboard.press("Enter")
-    page.wait_for_timeout(300)
-    assert page.inner_text("#story0 .who") == chosen
+    assert comes_to(lambda: page.inner_text("#story0 .who"), chosen)
     assert page.get_attribute("#search0", "aria-expanded") == "false"
     one = answer.stakeholder(chosen)
     words = page.inner_text("#story0 .words")
@@ -375,15 +370,14 @@ def test_hostile_names_stay_text_everywhere(hostile, visit):
     table = page.evaluate("() => document.querySelector('#heatmap table').textContent")
     for name in HOSTILE:
         assert name in table
+    shown = "() => document.querySelector('#story0 .who').textContent"
     for name in HOSTILE:
         page.fill("#search0", name)
         first = page.locator("#found0 [role=option]").first
         assert first.evaluate("one => one.children.length") == 0
         page.press("#search0", "Enter")
-        page.wait_for_timeout(150)
-        who = page.evaluate("() => document.querySelector('#story0 .who').textContent")
         if name:
-            assert who == name
+            assert comes_to(lambda: page.evaluate(shown), name)
     cells = page.locator("[data-kind=heatmap] svg .mark-rect path")
     page.locator("[data-kind=heatmap]").scroll_into_view_if_needed()
     months = len(answer.over_time.times) + (answer.over_time.unfinished is not None)
@@ -505,8 +499,7 @@ def test_ten_thousand_stakeholders_are_usable(folder, visit):
     assert page.locator("#heatmap table tbody tr").count() == 31
     page.fill("#search0", "household 04321")
     page.press("#search0", "Enter")
-    page.wait_for_timeout(300)
-    assert page.inner_text("#story0 .who") == "household 04321"
+    assert comes_to(lambda: page.inner_text("#story0 .who"), "household 04321")
     one = answer.stakeholder("household 04321")
     assert format_number(one.overall_unfairness, True) in page.inner_text("#story0 .words")
     assert page.locator("[data-kind=heatmap] svg .mark-rect path").count() == 60 * 6
@@ -535,6 +528,5 @@ def test_the_real_log(folder, visit):
     assert "2,4" in dashes  # the unfinished period is dotted
     page.fill("#search0", "wiscon")
     page.press("#search0", "Enter")
-    page.wait_for_timeout(300)
-    assert "recovered" in page.inner_text("#story0 .words")
+    assert comes_to(lambda: "recovered" in page.inner_text("#story0 .words"), True)
     opened.fine()

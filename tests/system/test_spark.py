@@ -169,4 +169,4 @@ def test_without_java(refuses, monkeypatch, tmp_path):
     started = time.perf_counter()
     monkeypatch.setenv("JAVA_HOME", str(tmp_path))
     refuses(("Spark needs Java",), str(tmp_path / "log.csv"), *OPTIONS, "--engine", "spark")
-    assert time.perf_counter() - started < 30
+    assert time.perf_counter() - started < 120  # and does not look for Java any longer

@@ -26,7 +26,7 @@ def as_float64(values: Any, what: str) -> np.ndarray:
     """Numbers from the outside as float64, or an error that names the first bad place."""
     try:
         array = np.asarray(values, dtype=np.float64)
-    except (TypeError, ValueError) as error:
+    except (TypeError, ValueError, OverflowError) as error:
         raise NotFinite(f"{what} must be numbers in equal rows: {error}.") from None
     if not np.isfinite(array).all():
         place = tuple(int(i) for i in np.argwhere(~np.isfinite(array))[0])

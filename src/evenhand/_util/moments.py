@@ -11,6 +11,10 @@ from typing import Any
 import numpy as np
 
 EPOCH = datetime.datetime(1970, 1, 1)
+# The calendar that times lie in: the years 1 to 9999, which is what ISO 8601 writes.
+FIRST_MOMENT, LAST_MOMENT = datetime.datetime.min, datetime.datetime.max
+CALENDAR = "the years 1 to 9999"
+LARGEST_WHOLE = 1e15  # a number beyond it is written with an exponent
 
 
 def moment_label(moment: Any) -> str:
@@ -25,7 +29,10 @@ def moment_labels(moments: np.ndarray) -> list[str]:
     ['2021-03-31', '2021-03-31 10:30:00']
     """
     if moments.dtype.kind != "M":
-        return [f"{int(x)}" if x == int(x) else f"{x!r}" for x in moments.tolist()]
+        return [
+            f"{int(x)}" if abs(x) < LARGEST_WHOLE and x == int(x) else f"{x!r}"
+            for x in moments.tolist()
+        ]
     texts = np.datetime_as_string(moments, unit="us").tolist()
     return [
         text[:10]
@@ -38,13 +45,18 @@ def moment_labels(moments: np.ndarray) -> list[str]:
 def parse_moment(text: str) -> datetime.datetime:
     """An ISO date or timestamp, in UTC without a zone; a ValueError if it is none.
 
+    So is one that its zone pushes out of the calendar, such as 0001-01-01T00:00:00+01:00.
+
     >>> parse_moment("2021-03-31T10:00:00+02:00")
     datetime.datetime(2021, 3, 31, 8, 0)
     """
     moment = datetime.datetime.fromisoformat(text)
     if moment.tzinfo is None:
         return moment
-    return moment.astimezone(datetime.UTC).replace(tzinfo=None)
+    try:
+        return moment.astimezone(datetime.UTC).replace(tzinfo=None)
+    except OverflowError:
+        raise ValueError(f"{text!r} is outside {CALENDAR} in UTC") from None
 
 
 def microseconds(moment: datetime.datetime) -> float:

@@ -13,7 +13,8 @@ import numpy as np
 from safetensors import SafetensorError, safe_open
 from safetensors.numpy import save as to_bytes
 
-from evenhand._util.files import write_whole
+from evenhand._util.files import require_file, write_whole
+from evenhand._util.saved_record import parse_json, shortened
 from evenhand.errors import BadFile
 
 # Files of evenhand 0.1 do not say their format: their headers have other keys.
@@ -36,21 +37,7 @@ def read_tensors(
 
     `names` are those of its arrays, where they are the same for every file of the kind.
     """
-    if os.path.isdir(path):
-        raise BadFile(f"{path} is a folder: name the file of a {kind}.")
-    try:
-        with safe_open(Path(path), framework="numpy") as file:
-            header = json.loads((file.metadata() or {}).get("evenhand", "{}"))
-            arrays = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
-    except FileNotFoundError:
-        raise BadFile(f"there is no file {path}.") from None
-    except PermissionError:
-        raise BadFile(f"{path} may not be read: change who may read it.") from None
-    except (SafetensorError, OSError, ValueError):
-        raise BadFile(
-            f"{path} is not a {kind} that evenhand wrote, or was cut short: name another file, or "
-            f"make the {kind} anew."
-        ) from None
+    header, arrays = _opened(path, kind)
     if header.get("kind") != kind:
         raise BadFile(f"{path} is not a {kind} that evenhand wrote.")
     if header.get("format") != FORMAT:
@@ -77,14 +64,40 @@ def _digest(header: dict[str, Any], arrays: dict[str, np.ndarray]) -> str:
 
 def kind_of(path: str | os.PathLike[str]) -> str | None:
     """What kind of file this says it is, or None if it does not say."""
+    require_file(path)
     try:
         with safe_open(Path(path), framework="numpy") as file:
-            kind = json.loads((file.metadata() or {}).get("evenhand", "{}")).get("kind")
-    except FileNotFoundError:
-        raise BadFile(f"there is no file {path}.") from None
-    except (SafetensorError, OSError, ValueError, AttributeError):
+            kind = _header(file, path, "file").get("kind")
+    except (*_UNREADABLE, BadFile):
         return None
-    return str(kind)
+    return kind if isinstance(kind, str) else None
+
+
+# What is raised where a file is not safetensors, or has arrays of a type or size that NumPy lacks.
+_UNREADABLE = (SafetensorError, OSError, ValueError, TypeError, LookupError, AttributeError)
+
+
+def _opened(path: str | os.PathLike[str], kind: str) -> tuple[dict[str, Any], dict[str, Any]]:
+    """The header and arrays of a file; they take no more memory than the file has bytes."""
+    require_file(path)
+    try:
+        with safe_open(Path(path), framework="numpy") as file:
+            header = _header(file, path, kind)
+            return header, {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
+    except BadFile:
+        raise
+    except (*_UNREADABLE, MemoryError, OverflowError):
+        raise BadFile(
+            f"{path} is not a {kind} that evenhand wrote, or was cut short: name another file, or "
+            f"make the {kind} anew."
+        ) from None
+
+
+def _header(file: Any, path: str | os.PathLike[str], kind: str) -> dict[str, Any]:
+    header = parse_json((file.metadata() or {}).get("evenhand", "{}"), path, kind)
+    if not isinstance(header, dict):
+        raise BadFile(f"{path} is not a {kind} that evenhand wrote.")
+    return header
 
 
 def named_leaves(tree: Any) -> dict[str, np.ndarray]:
@@ -104,15 +117,36 @@ def with_leaves(like: Any, arrays: dict[str, np.ndarray], leading: int = 0) -> A
     """A pytree like this one with the named arrays in it, that may have more leading axes."""
     import jax
 
+    left = dict(arrays)
+
     def find(path: Any, leaf: Any) -> Any:
         name = f"leaf{jax.tree_util.keystr(path)}"
-        if name not in arrays:
+        if name not in left:
             raise BadFile(f"the array {name} is missing: make the file anew.")
-        array = arrays[name]
-        if jax.dtypes.issubdtype(leaf.dtype, jax.dtypes.prng_key):
-            return jax.random.wrap_key_data(jax.numpy.asarray(array))
-        if array.shape[leading:] != leaf.shape or array.dtype != leaf.dtype:
-            raise BadFile(f"the array {name} has another shape than it should: make it anew.")
-        return array
+        array, is_key = left.pop(name), jax.dtypes.issubdtype(leaf.dtype, jax.dtypes.prng_key)
+        form = jax.eval_shape(jax.random.key_data, leaf) if is_key else leaf
+        if array.shape[leading:] != form.shape or array.ndim != leading + len(form.shape):
+            raise BadFile(
+                f"the array {name} has another shape, {array.shape}, than it should have, "
+                f"{('…',) * leading + form.shape}: make the file anew."
+            )
+        if array.dtype != form.dtype:
+            raise BadFile(
+                f"the array {name} is of {array.dtype} where it should be of {form.dtype}: make "
+                "the file anew."
+            )
+        return jax.random.wrap_key_data(jax.numpy.asarray(array)) if is_key else array
 
-    return jax.tree_util.tree_map_with_path(find, like)
+    found = jax.tree_util.tree_map_with_path(find, like)
+    if left:
+        raise BadFile(f"the array {shortened(min(left))} belongs to nothing: make the file anew.")
+    return found
+
+
+def require_finite(path: str | os.PathLike[str], arrays: dict[str, np.ndarray]) -> None:
+    """Refuse arrays with a NaN or an infinity."""
+    for name, array in arrays.items():
+        if array.dtype.kind == "f" and not np.isfinite(array).all():
+            raise BadFile(
+                f"{path} holds numbers that are not finite ({shortened(name)}): make it anew."
+            )

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import functools
 import inspect
+import itertools
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Concatenate, ParamSpec, TypeVar, overload
 
@@ -25,6 +26,9 @@ FALLBACK_NOTE = (
     "worst-off) is used instead."
 )
 STAKEHOLDER, GROUP = "stakeholder", "group"  # what `by` may be, besides a column of groups
+# Roles that one column may have at once: all who are of the same name are a group, and a run may be
+# of one group alone. For every other two it would be a mistake that changes the answer unseen.
+SHARED_ROLES = ({"stakeholder", "group"}, {"group", "run"})
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -149,6 +153,8 @@ class AuditOptions(SchemeOptions):
                 f"{argument('cumulative')} says that amounts are running totals: say with "
                 f"{argument('amount')} which column holds them."
             )
+        roles = ("stakeholder", "time", "amount", "group", "entitlement", "run")
+        refuse_shared({name: getattr(self, name) for name in roles}, "column", SHARED_ROLES)
 
     @property
     def by_group(self) -> bool:
@@ -163,6 +169,22 @@ class AuditOptions(SchemeOptions):
         if self.table is None or isinstance(self.table, str):
             return self
         return replace(self, table=self.table[place])
+
+
+def refuse_shared(
+    roles: Mapping[str, Any], what: str, allowed: Collection[Collection[str]] = ()
+) -> None:
+    """Refuse a column (or a key) that is named for two roles, unless they are `allowed` together.
+
+    >>> refuse_shared({"stakeholder": "to", "amount": "doses"}, "column")
+    """
+    named = [(role, name) for role, name in roles.items() if isinstance(name, str)]
+    for (one, name), (other, same) in itertools.combinations(named, 2):
+        if name == same and {one, other} not in [set(pair) for pair in allowed]:
+            raise BadParameter(
+                f"{argument(one)} and {argument(other)} both name the {what} {name!r}: each needs "
+                f"a {what} of its own."
+            )
 
 
 def _part(value: Any, registry: Registry, kind: str) -> Any:

@@ -7,29 +7,42 @@ import signal
 import sys
 from types import FrameType
 
+from evenhand.cli.streams import require_unicode, standard_streams
 from evenhand.errors import EvenhandError
 
 
 def main() -> None:
-    """Run a command: exit code 0 for done, 1 for a breached threshold, 2 for bad input."""
+    """Run a command: exit code 0 for done, 1 for a breached threshold, 2 for bad input.
+
+    70 is for what nobody foresaw, and 130 for what was stopped by Ctrl-C.
+    """
     pressed = _notice_interrupts()
     try:
-        from evenhand.cli.app import app  # here, as it can be interrupted too
+        # Here, as it can be interrupted too.
+        from evenhand.cli.unforeseen import EXIT_CODE, say, sentence_about, silence_libraries
 
-        app()
+        silence_libraries()
+        with standard_streams():
+            require_unicode(sys.argv[1:])
+            from evenhand.cli.app import app
+
+            app()
     except EvenhandError as error:
         # One plain sentence for a user's mistake; a traceback would only hide it.
-        print(f"evenhand: {error}", file=sys.stderr)
+        say(str(error))
         sys.exit(2)
     except BrokenPipeError:  # such as `evenhand list | head`
         sys.stderr.close()
         sys.exit(0)
     except BaseException as error:
         # Of an interrupted import of compiled code nothing is left but that it failed.
-        if not (_interrupted(error) or (pressed and isinstance(error, Exception))):
+        if _interrupted(error) or (pressed and isinstance(error, Exception)):
+            print("evenhand: stopped. What was saved before is kept.", file=sys.stderr)
+            sys.exit(130)
+        if isinstance(error, SystemExit):
             raise
-        print("evenhand: stopped. What was saved before is kept.", file=sys.stderr)
-        sys.exit(130)
+        say(sentence_about(error))
+        sys.exit(EXIT_CODE)
 
 
 def _notice_interrupts() -> list[int]:

@@ -2,19 +2,63 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+import sys
+from collections.abc import Sequence
+from typing import Annotated, Any, cast
 
 import typer
+from typer.core import TyperGroup
 
 from evenhand import __version__
 from evenhand._util.compile_cache import enable_compile_cache
 from evenhand.cli import audit, compare, demo, evaluate, monitor, plan, reproduce, train
 from evenhand.cli import list as list_parts
 from evenhand.cli.output import as_option
-from evenhand.errors import naming_arguments
+from evenhand.errors import BadParameter, naming_arguments
+
+# What the parser says of options it cannot make sense of; its name is not public everywhere.
+_UsageError = cast(type[Exception], typer.BadParameter.__mro__[1])
+
+
+class OneSentence(TyperGroup):
+    """Verbs whose options are refused as everything else is: in a sentence, not a box."""
+
+    def main(
+        self,
+        args: Sequence[str] | None = None,
+        prog_name: str | None = None,
+        complete_var: str | None = None,
+        standalone_mode: bool = True,
+        windows_expand_args: bool = True,
+        **extra: Any,
+    ) -> Any:
+        try:
+            code = super().main(args, prog_name, complete_var, False, windows_expand_args, **extra)
+        except _UsageError as error:
+            raise BadParameter(_usage(error)) from None
+        return sys.exit(code) if standalone_mode else code
+
+    def invoke(self, ctx: Any) -> Any:
+        try:
+            return super().invoke(ctx)
+        except EOFError as error:  # which the parser would take for the end of a terminal's input
+            raise RuntimeError("a file ended before its end") from error
+
+
+def _usage(error: Any) -> str:
+    """The parser's words, and where to read what is right."""
+    words = error.format_message().strip()
+    if not words:  # help was asked for, and shown
+        sys.exit(2)
+    words = f"{words[0].lower()}{words[1:]}"
+    end = "" if words[-1] in ".?" else "."
+    command = "evenhand" if error.ctx is None else error.ctx.command_path
+    return f"{words}{end} `{command} --help` shows what there is."
+
 
 app = typer.Typer(
     name="evenhand",
+    cls=OneSentence,
     help="Fairness that remembers: score, plan and learn decisions that stay fair over time.",
     epilog="Example: evenhand audit log.csv --stakeholder region --time date --amount doses "
     "--every month",

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import glob
 import os
 import shlex
 import sys
@@ -12,7 +11,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from evenhand.cli.output import JsonOption, print_json, print_table, visible, working
+from evenhand.cli.output import JsonOption, print_json, print_table, working
+from evenhand.errors import visible
 
 if TYPE_CHECKING:
     from evenhand.auditing import Answer, LogComparison
@@ -290,9 +290,10 @@ def _tables(logs: list[str], given: list[str]) -> list[str | None]:
 def _require_apart(
     logs: list[str], files: Iterable[Any], csv: Path | None, out: Path | None
 ) -> None:
-    """Refuse to write over what is read."""
-    from evenhand._util.files import require_apart
+    """Refuse to write over what is read, and where nothing can be written."""
+    from evenhand._util.files import require_apart, require_folder, require_place
     from evenhand.auditing.sources.addresses import FILES, is_address, read_address
+    from evenhand.auditing.sources.open_source import matching_files
     from evenhand.report.csv_export import SHEETS
 
     read = [str(file) for file in files if file is not None]
@@ -301,9 +302,13 @@ def _require_apart(
             address = read_address(log)
             read += [address.database] if address.scheme in FILES else []
         else:
-            read += [log, *glob.glob(log, recursive=True)]
+            read += [log, *matching_files(log)]
     folders = () if csv is None else (csv, csv / "first", csv / "second")
     require_apart((out, *(folder / name for folder in folders for name in SHEETS)), read)
+    if out is not None:
+        require_place(out, "out")
+    if csv is not None:
+        require_folder(csv, "csv")
 
 
 def _answers(found: Answer | LogComparison) -> tuple[Answer, ...]:

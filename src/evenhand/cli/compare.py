@@ -21,6 +21,7 @@ from evenhand.cli.learning_options import (
     Seeds,
     Stakeholders,
     Steps,
+    chosen_seeds,
     executor,
     learning_bar,
     length,
@@ -59,11 +60,15 @@ def compare_command(
 
     Example: evenhand compare doughnuts --stakeholders 3 --horizon 12 --seeds 10 --out results
     """
+    from evenhand._util.files import require_folder
     from evenhand.errors import BadParameter
     from evenhand.experiments.running.compare_methods import all_methods
 
+    if out is not None:
+        require_folder(out, "out")
     env, networks = world(environment, deep, episodes, stakeholders, horizon, presence)
     total = length(env, networks, steps, episodes, 100_000)
+    chosen_seeds(seed, seeds)
     chosen = [part.strip() for part in (methods or "").split(",") if part.strip()]
     if methods is not None and not chosen:
         raise BadParameter("--methods names none: leave it out for all of them.")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import os
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -12,7 +11,6 @@ from typing import Annotated, Any
 import typer
 
 from evenhand.cli.output import JsonOption, print_json, print_table
-from evenhand.errors import CannotWrite
 
 
 def demo(
@@ -25,14 +23,12 @@ def demo(
 
     Example: evenhand demo --out demo.html
     """
-    from evenhand._util.files import write_whole
+    from evenhand._util.files import require_place, write_whole
+
+    require_place(out, "out")
     from evenhand.experiments.paper.demo import build_demo
     from evenhand.report.html.pages.demo_page import demo_page, three_commands
 
-    if not os.path.isdir(out.parent):
-        raise CannotWrite(
-            f"the folder {out.parent} is not there: make it, or choose another --out."
-        )
     started = time.perf_counter()
     with _steps(as_json) as (on_stage, progress):
         story = build_demo(on_stage, progress)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from evenhand.errors import BadParameter
@@ -12,6 +12,36 @@ if TYPE_CHECKING:
 
 # Constructor arguments, and the options that set them.
 OPTIONS = {"num_stakeholders": "--stakeholders", "horizon": "--horizon", "presence": "--presence"}
+# The largest that an option may be. Whether what was asked for fits into memory depends on several
+# of them, and is looked at where it is known; beyond these nothing would.
+LARGEST = {
+    "--stakeholders": 100_000,
+    "--horizon": 1_000_000,  # decisions
+    "--seed": 2**32 - 1,  # of which a random key is made
+    "--seeds": 10_000,
+    "--steps": 10**10,
+    "--episodes": 10**8,
+}
+
+
+def at_most(option: str) -> Callable[[int | None], int | None]:
+    """What looks at the value of an option as soon as it is read."""
+
+    def looked_at(value: int | None) -> int | None:
+        require_at_most(option, value)
+        return value
+
+    return looked_at
+
+
+def require_at_most(option: str, value: int | None) -> None:
+    """Refuse more than makes sense, before anything is made of that size.
+
+    >>> require_at_most("--seeds", 10)
+    """
+    if value is not None and value > LARGEST[option]:
+        written = f"{value:,}" if value < 10**20 else "a number of more than 20 digits"
+        raise BadParameter(f"{option} is {written}: it must be at most {LARGEST[option]:,}.")
 
 
 def environment_options(
@@ -21,6 +51,8 @@ def environment_options(
     from evenhand.envs import ENVIRONMENTS
 
     kind = ENVIRONMENTS.get(name)
+    require_at_most("--stakeholders", stakeholders)
+    require_at_most("--horizon", horizon)
     given = {
         "num_stakeholders": stakeholders,
         "horizon": horizon,

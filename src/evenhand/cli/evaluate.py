@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from evenhand._util.files import require_apart
+from evenhand._util.files import require_apart, require_place
+from evenhand.cli.environment_options import at_most
 from evenhand.cli.learning_options import Seed
 from evenhand.cli.output import JsonOption, print_json, print_table
 from evenhand.errors import BadFile, BadParameter
@@ -23,7 +24,12 @@ def evaluate_command(
         Path, typer.Argument(help="A policy or run that `evenhand train` or `compare` wrote.")
     ],
     episodes: Annotated[
-        int, typer.Option(help="Greedy episodes that a score is the mean of (deep).", min=1)
+        int,
+        typer.Option(
+            help="Greedy episodes that a score is the mean of (deep).",
+            min=1,
+            callback=at_most("--episodes"),
+        ),
     ] = 1000,
     seed: Seed = 0,
     log: Annotated[
@@ -68,6 +74,7 @@ def _write_log(file: Path, log: Path, seed: int) -> None:
 
     policy = is_policy(file)
     require_apart([log], [file])
+    require_place(log, "log")
     if log.suffix != ".parquet":
         raise BadParameter(f"--log is {log}: it writes Parquet, so let the name end in .parquet.")
     if not policy:

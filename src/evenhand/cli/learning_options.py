@@ -8,7 +8,13 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from evenhand.cli.environment_options import build_environment, environment_options
+from evenhand.cli.environment_options import (
+    LARGEST,
+    at_most,
+    build_environment,
+    environment_options,
+    require_at_most,
+)
 from evenhand.errors import BadParameter
 
 if TYPE_CHECKING:
@@ -27,13 +33,25 @@ Presence = Annotated[
     str | None, typer.Option(help="The chance to be present: one, or one each: 0.9,0.5.")
 ]
 Recipe = Annotated[str, typer.Option(help="paper: the appendix's numbers. best: ours.")]
-Seeds = Annotated[int, typer.Option(help="How many runs, side by side.", min=1)]
-Seed = Annotated[int, typer.Option(help="The first seed.", min=0)]
+Seeds = Annotated[
+    int, typer.Option(help="How many runs, side by side.", min=1, callback=at_most("--seeds"))
+]
+Seed = Annotated[int, typer.Option(help="The first seed.", min=0, callback=at_most("--seed"))]
 Steps = Annotated[
-    int | None, typer.Option(help="Environment steps of each run (tabular: 100000).", min=100)
+    int | None,
+    typer.Option(
+        help="Environment steps of each run (tabular: 100000).",
+        min=100,
+        callback=at_most("--steps"),
+    ),
 ]
 Episodes = Annotated[
-    int | None, typer.Option(help="Episodes of each run, in place of --steps (deep: 1000).", min=1)
+    int | None,
+    typer.Option(
+        help="Episodes of each run, in place of --steps (deep: 1000).",
+        min=1,
+        callback=at_most("--episodes"),
+    ),
 ]
 Deep = Annotated[
     bool | None,
@@ -95,10 +113,22 @@ def length(
     if steps is not None and episodes is not None:
         raise BadParameter("give --steps or --episodes, not both.")
     if episodes is not None:
-        return episodes * environment.horizon
+        total = episodes * environment.horizon
+        if total > LARGEST["--steps"]:
+            raise BadParameter(
+                f"--episodes {episodes:,} of {environment.horizon:,} decisions are {total:,} "
+                f"steps: at most {LARGEST['--steps']:,} are learned, so ask for fewer."
+            )
+        return total
     if steps is not None:
         return steps
     return 1000 * environment.horizon if deep else tabular
+
+
+def chosen_seeds(first: int, number: int) -> tuple[int, ...]:
+    """So many seeds from the first on."""
+    require_at_most("--seed", first + number - 1)
+    return tuple(range(first, first + number))
 
 
 def variants(memory: str | None, proposal: str | None) -> dict[str, Any]:

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from evenhand.cli.output import visible
+from evenhand.errors import BadParameter, visible
 
 if TYPE_CHECKING:
     from evenhand.monitor import Monitor
@@ -111,13 +111,19 @@ def monitor_command(
     """
     # The products here are of 16 by 16 numbers: threads would only wait for each other.
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+    from evenhand._util.files import require_place
     from evenhand.auditing.options import SchemeOptions
     from evenhand.monitor.factory import make_monitor
     from evenhand.monitor.json_reader import Keys
-    from evenhand.monitor.state_file import load_state, require_place, save_state
+    from evenhand.monitor.state_file import load_state, save_state
 
+    if sys.stdin is None:
+        raise BadParameter(
+            "standard input is closed: send events into it, as with `tail -f events.jsonl | "
+            "evenhand monitor …`."
+        )
     if state is not None:
-        require_place(state)
+        require_place(state, "state")
     options = SchemeOptions(
         each_event=each_event,
         every=every,

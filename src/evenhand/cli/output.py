@@ -5,17 +5,16 @@ from __future__ import annotations
 import contextlib
 import json
 import shlex
-import unicodedata
+import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Annotated, Any
 
 import typer
 
+from evenhand.cli.streams import knows_unicode
+from evenhand.errors import shortened, visible
+
 LONGEST_NAME = 60  # characters of a name that a table shows
-# What a terminal obeys rather than shows: control characters, halves of characters, line ends, and
-# marks that turn the direction of the text after them.
-OBEYED = ("Cc", "Cs", "Zl", "Zp")
-TURNING = "\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069"
 
 OPTIONS = {"names": "name"}  # arguments that are not called as their options are
 
@@ -34,35 +33,8 @@ def as_option(name: str, *value: Any) -> str:
 
 
 def print_json(value: Any) -> None:
-    print(json.dumps(value, indent=2, ensure_ascii=False, allow_nan=False))
-
-
-def visible(text: str) -> str:
-    """A text from a log as a terminal may have it: what the terminal would obey is written out.
-
-    >>> visible("\\x1b[31mred")
-    '\\\\x1b[31mred'
-    """
-    if text.isascii() and text.isprintable():
-        return text
-    return "".join(
-        char.encode("unicode_escape").decode()
-        if unicodedata.category(char) in OBEYED or char in TURNING
-        else char
-        for char in text
-    )
-
-
-def shortened(text: str, longest: int = LONGEST_NAME) -> str:
-    """A text that is too long for a table without its middle.
-
-    >>> shortened("abcdefghij", 5)
-    'ab…ij'
-    """
-    if len(text) <= longest:
-        return text
-    end = (longest - 1) // 2
-    return f"{text[: longest - 1 - end]}…{text[-end:]}"
+    escaped = not knows_unicode(sys.stdout.encoding)  # or a letter would be written as no JSON is
+    print(json.dumps(value, indent=2, ensure_ascii=escaped, allow_nan=False))
 
 
 def print_table(
@@ -77,7 +49,7 @@ def print_table(
     from rich.text import Text
 
     def cell(text: str) -> Text:
-        return Text(shortened(visible(text)) if numbers else visible(text))
+        return Text(shortened(visible(text), LONGEST_NAME) if numbers else visible(text))
 
     table = Table(title=Text(visible(title)), title_justify="left", box=None, pad_edge=False)
     for k, column in enumerate(columns):

@@ -52,6 +52,7 @@ def plan_command(
     Example: evenhand plan doughnuts --stakeholders 3 --horizon 12 --presence 0.8
     """
     started = time.perf_counter()
+    _require_places(save, chart, memories)
     from evenhand.planning.evaluation import regret
     from evenhand.planning.plan_file import save_plan
     from evenhand.planning.planner import plan
@@ -100,15 +101,24 @@ def plan_command(
         print(f"\nThe optimal policy is in {save}.")
 
 
+def _require_places(save: Path | None, chart: Path | None, memories: bool) -> None:
+    """Refuse what cannot be written, before anything is planned."""
+    from evenhand._util.files import require_place
+    from evenhand.errors import BadParameter
+
+    if chart is not None and not memories:
+        raise BadParameter("--chart is of the price of memory: add --memories.")
+    for path, given in ((save, "save"), (chart, "chart")):
+        if path is not None:
+            require_place(path, given)
+
+
 def _price(problem: Problem, wanted: bool, chart: Path | None) -> PriceTable | None:
     """The price of memory, and its chart where one is asked for."""
     from evenhand._util.files import write_whole
-    from evenhand.errors import BadParameter
     from evenhand.planning.price import price_of_memory, standard_memories
 
     if not wanted:
-        if chart is not None:
-            raise BadParameter("--chart is of the price of memory: add --memories.")
         return None
     environment: Any = problem.environment
     price = price_of_memory(

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from evenhand.cli.compare import print_comparison, write_chart
+from evenhand.cli.environment_options import at_most
 from evenhand.cli.learning_options import Ray, executor
 from evenhand.cli.output import JsonOption, print_json, print_table
 from evenhand.errors import UnknownName
@@ -28,7 +29,12 @@ def reproduce_command(
         ),
     ],
     seeds: Annotated[
-        int | None, typer.Option(help="How many runs of each method; 10 (3 with --quick).", min=1)
+        int | None,
+        typer.Option(
+            help="How many runs of each method; 10 (3 with --quick).",
+            min=1,
+            callback=at_most("--seeds"),
+        ),
     ] = None,
     quick: Annotated[
         bool, typer.Option("--quick", help="A tenth of the steps: to see it work, not to judge.")
@@ -45,6 +51,7 @@ def reproduce_command(
 
     Example: evenhand reproduce all --quick --out reproduced
     """
+    from evenhand._util.files import require_folder
     from evenhand.experiments.paper.figures import FIGURES
     from evenhand.experiments.paper.reproduction import (
         ALL,
@@ -55,6 +62,7 @@ def reproduce_command(
 
     if figure not in (*FIGURES, "all"):
         raise UnknownName(f"there is no figure {figure!r}: there are {', '.join(FIGURES)} and all.")
+    require_folder(out, "out")
     number = seeds or (QUICK_SEEDS if quick else 10)
     folder = out / "quick" if quick else out
     names = ALL if figure == "all" else (figure,)

@@ -23,6 +23,7 @@ from evenhand.cli.learning_options import (
     Seeds,
     Stakeholders,
     Steps,
+    chosen_seeds,
     learning_bar,
     length,
     variants,
@@ -67,18 +68,21 @@ def train_command(
     Example: evenhand train doughnuts --method fairqcm --episodes 100 --out fair.policy
     """
     started = time.perf_counter()
+    from evenhand._util.files import require_place
     from evenhand.experiments.running.compare_methods import EVALUATIONS
     from evenhand.experiments.running.reference_scores import yardstick
     from evenhand.experiments.running.run_spec import RunSpec
     from evenhand.experiments.running.train_method import save_trained, summary
 
+    if out is not None:
+        require_place(out, "out")
     env, networks = world(environment, deep, episodes, stakeholders, horizon, presence)
     total = length(env, networks, steps, episodes, 10_000)
     checkpoints = min(EVALUATIONS, max(1, total // env.horizon) if networks else EVALUATIONS)
     spec = RunSpec(
         env,
         method,
-        tuple(range(seed, seed + seeds)),
+        chosen_seeds(seed, seeds),
         steps=total // checkpoints * checkpoints,
         every=total // checkpoints,
         recipe=recipe,
@@ -106,11 +110,9 @@ def _trained(spec: RunSpec, out: Path | None, quiet: bool, track: Sequence[str])
 
     training = prepare(spec, out)  # before a sink is opened, which empties its file
     known: dict[str, float | None] = {}
-    with (
-        contextlib.ExitStack() as opened,
-        learning_bar(quiet, spec.environment.horizon) as show,
-    ):
+    with contextlib.ExitStack() as opened:
         sinks = [opened.enter_context(open_sink(where)) for where in track]
+        show = opened.enter_context(learning_bar(quiet, spec.environment.horizon))
 
         def on_point(step: int, score: float) -> None:
             for sink in sinks:

@@ -12,6 +12,7 @@ import numpy as np
 
 from evenhand._util.arrays import as_float64
 from evenhand.envs.environment import (
+    MOST_STAKEHOLDERS,
     Environment,
     Outcomes,
     State,
@@ -63,7 +64,7 @@ class Doughnuts(Environment[Shop, jax.Array]):
     wasted: float | None = 0.0
 
     def __post_init__(self) -> None:
-        require_count(self.num_stakeholders, "num_stakeholders")
+        require_count(self.num_stakeholders, "num_stakeholders", MOST_STAKEHOLDERS)
         require_count(self.horizon, "horizon")
         chances = one_each(self.presence, self.num_stakeholders, "presence", 0.0, 1.0)
         object.__setattr__(self, "presence", chances)

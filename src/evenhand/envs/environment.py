@@ -21,6 +21,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from evenhand._util.arrays import as_float64
+from evenhand._util.saved_record import shortened
 from evenhand.envs.recipe import BestRecipe, Recipe, memories_by_method
 from evenhand.errors import BadParameter, EvenhandError, TooLarge, UnequalLengths
 from evenhand.fairness.labels import Labels, all_different
@@ -229,8 +230,9 @@ def subsets(
     """Every subset of n independent events (who is present, who applies), with its probability."""
     size = len(probabilities)
     if size > MAX_LISTED:
+        number = f"{2**size:,}" if size <= 60 else f"2 to the power of {size:,}"
         raise TooLarge(
-            f"{size} stakeholders make {2**size:,} combinations of who is there, and more than "
+            f"{size:,} stakeholders make {number} combinations of who is there, and more than "
             f"{MAX_LISTED} cannot be listed one by one: plan for fewer, or use a learner."
         )
     happens = (np.arange(2**size)[:, None] >> np.arange(size)) & 1 == 1
@@ -255,10 +257,17 @@ def one_each(values: Any, size: int, what: str, least: float, most: float) -> tu
     return tuple(numbers.tolist())
 
 
-def require_count(value: Any, what: str) -> None:
-    """Refuse what is not a whole number from 1."""
+# Beyond these nothing can be run: steps are counted in 32 bits, and each stakeholder takes room.
+MOST_DECISIONS = 2**31 - 1
+MOST_STAKEHOLDERS = 10**6
+
+
+def require_count(value: Any, what: str, most: int = MOST_DECISIONS) -> None:
+    """Refuse what is not a whole number from 1 to `most`."""
     if isinstance(value, bool) or not isinstance(value, (int, np.integer)) or value < 1:
-        raise BadParameter(f"{what} is {value!r}: it must be a whole number from 1.")
+        raise BadParameter(f"{what} is {shortened(value)}: it must be a whole number from 1.")
+    if value > most:
+        raise BadParameter(f"{what} is {shortened(value)}: it must be at most {most:,}.")
 
 
 def served_or_not(present: Bool[Array, "noise n"]) -> Int[np.ndarray, "noise action"]:

@@ -17,6 +17,7 @@ from evenhand._util.registry import Registry
 from evenhand.errors import BadParameter, CannotStream
 from evenhand.fairness.labels import Exchanging
 from evenhand.fairness.trace import Step, Trace
+from evenhand.fairness.whole_number import require_whole
 
 if TYPE_CHECKING:
     from jaxtyping import Bool
@@ -109,8 +110,7 @@ class Every(Filter[Array]):
     period: int
 
     def __post_init__(self) -> None:
-        if isinstance(self.period, bool) or self.period != int(self.period) or self.period < 1:
-            raise BadParameter(f"period is {self.period!r}: it must be a whole number from 1.")
+        require_whole(self.period, "period")
 
     @property
     def always(self) -> bool:

@@ -15,14 +15,15 @@ aggregation that is not timepoint-first stands in place of `welfare` and `tempor
 from __future__ import annotations
 
 import os
+import re
 import tomllib
 from collections.abc import Mapping
 from dataclasses import MISSING, Field, fields, is_dataclass
-from pathlib import Path
 from typing import Any
 
 import tomli_w
 
+from evenhand._util.files import read_file
 from evenhand._util.registry import Registry
 from evenhand.errors import BadFile, EvenhandError, MissingPartParameter, SchemeFileError
 from evenhand.fairness.aggregation import AGGREGATIONS, TimepointFirst
@@ -42,6 +43,9 @@ PARTS: dict[str, Registry] = {
     "aggregation": AGGREGATIONS,
     "filter": FILTERS,
 }
+DEEPEST = 20  # tables and lists inside each other
+INT64 = range(-(1 << 63), 1 << 63)  # whole numbers as TOML has them
+MAX_BYTES = 16 << 20  # of a scheme file: one with an entitlement for each of a million
 TOP_LEVEL = ("status", "welfare", "temporal", "aggregation", "filter", "empty")
 
 
@@ -62,9 +66,7 @@ def to_toml(scheme: FairnessScheme) -> str:
 def read_scheme_file(path: str | os.PathLike[str]) -> FairnessScheme:
     """A scheme from a scheme file, which is named in whatever is said about it."""
     try:
-        text = Path(path).read_text(encoding="utf-8")
-    except OSError as error:
-        raise BadFile(f"{path} cannot be read: {error.strerror}.") from None
+        text = read_file(path, MAX_BYTES, "a scheme file").decode()
     except UnicodeDecodeError as error:
         line = error.object[: error.start].count(b"\n") + 1
         raise BadFile(
@@ -78,10 +80,7 @@ def read_scheme_file(path: str | os.PathLike[str]) -> FairnessScheme:
 
 def from_toml(text: str) -> FairnessScheme:
     """A scheme from TOML text."""
-    try:
-        table = tomllib.loads(text)
-    except tomllib.TOMLDecodeError as error:
-        raise SchemeFileError(f"the scheme is not valid TOML: {error}.") from None
+    table = _read_toml(text)
     for key in table:
         if key not in TOP_LEVEL:
             raise SchemeFileError(f"a scheme has no part {key!r}: it has {', '.join(TOP_LEVEL)}.")
@@ -99,6 +98,48 @@ def from_toml(text: str) -> FairnessScheme:
     if not isinstance(empty, int | float | None) or isinstance(empty, bool):
         raise SchemeFileError(f"empty is {empty!r}: it must be a number.")
     return FairnessScheme(**parts, empty=empty)
+
+
+def _read_toml(text: str) -> dict[str, Any]:
+    """What TOML text says, if its nesting and its numbers are such as a scheme may have."""
+    try:
+        # A key of thousands of parts, such as a.b.c…, takes the reader minutes.
+        if any(key.count(".") > DEEPEST for line in text.splitlines() for key in _keys(line)):
+            raise RecursionError
+        table = tomllib.loads(text)
+        _require_numbers(table)
+    except RecursionError:
+        raise SchemeFileError(
+            f"the scheme has more than {DEEPEST} tables or lists inside each other: a part is a "
+            "name, or a table of its name and parameters."
+        ) from None
+    except tomllib.TOMLDecodeError as error:
+        raise SchemeFileError(f"the scheme is not valid TOML: {error}.") from None
+    except ValueError:  # of a number with more digits than Python reads
+        raise _too_large() from None
+    return table
+
+
+def _keys(line: str) -> list[str]:
+    """The parts of a line that may be keys: what stands between brackets, signs and commas."""
+    return [] if line.lstrip().startswith("#") else re.split(r"[^\w \t.\"'-]", line)
+
+
+def _require_numbers(value: Any, depth: int = 0) -> None:
+    if depth > DEEPEST:
+        raise RecursionError
+    if isinstance(value, int) and value not in INT64:
+        raise _too_large()
+    if isinstance(value, dict | list):
+        for inner in value.values() if isinstance(value, dict) else value:
+            _require_numbers(inner, depth + 1)
+
+
+def _too_large() -> SchemeFileError:
+    return SchemeFileError(
+        "the scheme holds a whole number of more than 64 bits: make it smaller, or write it as a "
+        "float such as 1e20."
+    )
 
 
 def to_table(part: Any, registry: Registry) -> Any:
@@ -170,7 +211,7 @@ def from_table(value: Any, registry: Registry, key: str) -> Any:
         return cls(**parameters)
     except EvenhandError:
         raise
-    except (TypeError, ValueError) as error:
+    except (TypeError, ValueError, OverflowError) as error:
         raise SchemeFileError(
             f"{key} {value['name']!r} cannot be made from {parameters}: {error}."
         ) from None

@@ -17,9 +17,10 @@ import jax.numpy as jnp
 import numpy as np
 from gymnasium import spaces
 
-from evenhand.errors import BadParameter, CannotCarry, MemoryDoesNotPay, MissingExtra
+from evenhand.errors import BadParameter, CannotCarry, MissingExtra
 from evenhand.interop.gymnasium.external_problem import Fairness, StepContext
 from evenhand.learn.proposals import Proposal
+from evenhand.problem.memory_check import require_same_reward
 from evenhand.problem.problem import AgentView
 
 try:
@@ -158,14 +159,10 @@ class CounterfactualReplayBuffer(ReplayBuffer):
         problem = self.fairness.problem
         memory, _, claimed = problem.imagine(*context)
         self._checked += 1
-        if not np.isclose(float(claimed), paid, rtol=1e-4, atol=1e-4, equal_nan=True):
-            remembered = jax.tree.map(np.ndarray.tolist, memory)
-            raise MemoryDoesNotPay(
-                f"the memory ({problem.memory.describe()}) does not determine the reward: "
-                f"experience {self._checked} leaves it at {remembered} and it would give "
-                f"{float(claimed):g}, but the reward was {paid:g}. Use a memory that does, such as "
-                "Full, and wrap the environment in nothing that changes the reward."
-            )
+        remembered = jax.tree.map(lambda leaf: np.asarray(leaf).tolist(), memory)
+        where = f"experience {self._checked} leaves it at {remembered} and"
+        besides = ", and wrap the environment in nothing that changes the reward"
+        require_same_reward(problem, claimed, paid, where, besides)
 
     def __getstate__(self) -> dict[str, Any]:
         return {name: value for name, value in self.__dict__.items() if name != "_compiled"}

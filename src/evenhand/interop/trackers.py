@@ -13,8 +13,9 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from types import TracebackType
-from typing import Any
+from typing import Any, TextIO
 
+from evenhand._util.files import require_regular
 from evenhand.errors import BadParameter, CannotConnect, CannotWrite, MissingExtra
 
 
@@ -40,42 +41,65 @@ class Sink(ABC):
         self.close()
 
 
-class CsvSink(Sink):
+class FileSink(Sink):
+    """A text file, of which a run that is killed keeps what it had."""
+
+    def __init__(self, path: str | os.PathLike[str]) -> None:
+        require_regular(path)
+        with self._plainly(path):
+            self._file = Path(path).open("w", newline="", encoding="utf-8")  # noqa: SIM115
+
+    @contextlib.contextmanager
+    def _writing(self) -> Iterator[TextIO]:
+        """The file to write something to, which is there afterwards."""
+        with self._plainly(self._file.name):
+            yield self._file
+            self._file.flush()
+
+    @contextlib.contextmanager
+    def _plainly(self, path: str | os.PathLike[str]) -> Iterator[None]:
+        try:
+            yield
+        except OSError as error:
+            raise CannotWrite(
+                f"{path} cannot be written ({error.strerror}): choose a folder that exists, that "
+                "you may write to, and that has room."
+            ) from None
+
+    def close(self) -> None:
+        with contextlib.suppress(OSError):  # of what could not be written before, and was told
+            self._file.close()
+
+
+class CsvSink(FileSink):
     """One row per step, with the columns of the first one."""
 
     def __init__(self, path: str | os.PathLike[str]) -> None:
-        self._file = _open(path)
-        self._writer = csv.writer(self._file)
+        super().__init__(path)
         self._columns: tuple[str, ...] | None = None
 
     def log(self, step: int, values: Mapping[str, float]) -> None:
         if self._columns is None:
             self._columns = tuple(values)
-            self._writer.writerow(("step", *self._columns))
+            self._write("step", *self._columns)
         if set(values) != set(self._columns):
             raise BadParameter(
                 f"step {step} has {', '.join(values)} where the file has "
                 f"{', '.join(self._columns)}: log the same names at every step, or use JSON lines."
             )
-        self._writer.writerow((step, *(values[name] for name in self._columns)))
-        self._file.flush()  # a run that is killed keeps what it had
+        self._write(step, *(values[name] for name in self._columns))
 
-    def close(self) -> None:
-        self._file.close()
+    def _write(self, *row: Any) -> None:
+        with self._writing() as file:
+            csv.writer(file).writerow(row)
 
 
-class JsonLinesSink(Sink):
+class JsonLinesSink(FileSink):
     """A JSON object a line, each with whatever names it has."""
 
-    def __init__(self, path: str | os.PathLike[str]) -> None:
-        self._file = _open(path)
-
     def log(self, step: int, values: Mapping[str, float]) -> None:
-        self._file.write(json.dumps({"step": step, **values}) + "\n")
-        self._file.flush()
-
-    def close(self) -> None:
-        self._file.close()
+        with self._writing() as file:
+            file.write(json.dumps({"step": step, **values}) + "\n")
 
 
 class TensorBoardSink(Sink):
@@ -86,19 +110,27 @@ class TensorBoardSink(Sink):
             from tensorboard.summary import Writer
         except ImportError:
             raise MissingExtra("tensorboard is not installed: pip install tensorboard.") from None
-        try:
+        self._folder = folder
+        with self._plainly():
             self._writer = Writer(os.fspath(folder))
-        except OSError as error:
-            raise CannotWrite(
-                f"{folder} cannot be written ({error.strerror}): choose another folder."
-            ) from None
 
     def log(self, step: int, values: Mapping[str, float]) -> None:
         for name, value in values.items():
-            self._writer.add_scalar(name, value, step)
+            with self._plainly():
+                self._writer.add_scalar(name, value, step)
 
     def close(self) -> None:
-        self._writer.close()
+        with self._plainly():
+            self._writer.close()
+
+    @contextlib.contextmanager
+    def _plainly(self) -> Iterator[None]:
+        try:
+            yield
+        except OSError as error:
+            raise CannotWrite(
+                f"{self._folder} cannot be written ({error.strerror}): choose another folder."
+            ) from None
 
 
 class MLflowSink(Sink):
@@ -150,13 +182,3 @@ def open_sink(where: str) -> Sink:
         f"numbers cannot be tracked in {where!r}: name a .csv or .jsonl file, tensorboard:FOLDER, "
         "mlflow or mlflow:RUN_NAME."
     )
-
-
-def _open(path: str | os.PathLike[str]) -> Any:
-    try:
-        return Path(path).open("w", newline="", encoding="utf-8")
-    except OSError as error:
-        raise CannotWrite(
-            f"{path} cannot be written ({error.strerror}): choose a folder that exists and that "
-            "you may write to."
-        ) from None

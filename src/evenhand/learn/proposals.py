@@ -11,6 +11,7 @@ alike. Tables know all their memories, so a proposal may choose among them inste
 from __future__ import annotations
 
 import itertools
+import math
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -29,6 +30,7 @@ if TYPE_CHECKING:
     from evenhand.memory.memory import Memory
 
 MAX_IMAGINED = 1 << 24  # entries in the list of rows that may be imagined from each row
+MOST_NEAR = 100_000  # memories that are imagined at a step
 
 
 class ProposalContext(NamedTuple):
@@ -131,6 +133,7 @@ class Above(Proposal):
         self, memory: Float[Array, " n"]
     ) -> tuple[Float[Array, "proposal n"], Bool[Array, " proposal"]]:
         _require_vector(self, memory)
+        _require_few(self, self.reach, memory.shape[0])
         steps = range(1, self.reach + 1)
         offsets = jnp.asarray(list(itertools.product(steps, repeat=memory.shape[0])))
         return memory + offsets, jnp.ones(len(offsets), dtype=bool)
@@ -159,6 +162,7 @@ class Around(Proposal):
         self, memory: Float[Array, " n"]
     ) -> tuple[Float[Array, "proposal n"], Bool[Array, " proposal"]]:
         _require_vector(self, memory)
+        _require_few(self, 2 * self.reach)
         offsets = jnp.asarray([k for k in range(-self.reach, self.reach + 1) if k])
         leader = jnp.arange(memory.shape[0]) == jnp.argmax(memory)
         imagined = memory + offsets[:, None] * leader
@@ -250,6 +254,16 @@ def _all_others(memories: MemoryRows) -> Int[np.ndarray, "row proposal"]:
             rest = members[members != row]
             others[row, : len(rest)] = rest
     return others
+
+
+def _require_few(proposal: Proposal, base: int, power: int = 1) -> None:
+    """Refuse to imagine base^power memories at every step, before they are listed."""
+    if power * math.log2(base) > math.log2(MOST_NEAR):
+        number = f"{base:,}" if power == 1 else f"{base:,} to the power of {power:,}"
+        raise BadParameter(
+            f"{type(proposal).__name__} imagines {number} memories at every step, and at most "
+            f"{MOST_NEAR:,} are imagined: ask for fewer stakeholders or a smaller reach."
+        )
 
 
 def _require_reach(reach: int) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from evenhand.errors import SchemeFileError
 from evenhand.fairness.scheme_file import from_table, to_table
 from evenhand.memory.memory import MEMORIES, Memory, Product
 
@@ -17,6 +18,8 @@ def memory_to_table(memory: Memory) -> Any:
 
 def memory_from_table(table: Any) -> Memory:
     """The memory of a name, of a table of its name and parameters, or of a list of these."""
+    if isinstance(table, list) and not table:
+        raise SchemeFileError("memory is an empty list: name at least one memory.")
     if isinstance(table, list):
         return Product(tuple(memory_from_table(part) for part in table))
     return from_table(table, MEMORIES, "memory")

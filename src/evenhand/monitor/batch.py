@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from evenhand._util.moments import as_numbers, microseconds, parse_moment
+from evenhand._util.saved_record import shortened
 
 
 class Batch(NamedTuple):
@@ -37,8 +38,8 @@ def text_as_number(text: str) -> float:
     """An ISO date or timestamp as microseconds since 1970 in UTC; without a zone it is UTC."""
     try:
         return microseconds(parse_moment(text))
-    except ValueError:
-        raise ValueError(f"the time {text!r} is not an ISO date or timestamp") from None
+    except (ValueError, OverflowError):  # such as the year 1 in a zone ahead of UTC
+        raise ValueError(f"the time {shortened(text)} is not an ISO date or timestamp") from None
 
 
 def time_as_number(time: Any) -> tuple[float, bool]:

@@ -49,4 +49,5 @@ def make_monitor(
     question = question_of(options)
     scheme = options.schemes(status, question.filter())[0]
     limits = options.max_unfairness, options.min_score
-    return Monitor(scheme, ordered, question, people, *limits), Reader(keys, ordered, strict)
+    monitor = Monitor(scheme, ordered, question, people, *limits)
+    return monitor, Reader(keys, ordered, strict, question.period)

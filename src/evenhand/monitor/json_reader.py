@@ -6,6 +6,7 @@ amount (1 if it has none). A line that is none of this is a bad line: it is skip
 
 from __future__ import annotations
 
+import json
 import math
 from collections import Counter, OrderedDict
 from collections.abc import Iterable, Mapping
@@ -14,10 +15,15 @@ from typing import Any
 
 import orjson
 
+from evenhand._util.saved_record import shortened
 from evenhand._util.wording import nearest
+from evenhand.auditing.judging.calendar import MOST_PERIODS, Period
+from evenhand.auditing.options import refuse_shared
 from evenhand.errors import BadLog, MissingKey, argument
 from evenhand.monitor.batch import Batch, text_as_number
 
+GROUP = 500  # lines that are looked through together: more would not fit the allocator's own pages
+DAY = 86_400e6  # microseconds
 REMEMBERED_IDS = 100_000  # the latest, so that memory does not grow
 
 
@@ -29,6 +35,9 @@ class Keys:
     time: str = "time"
     amount: str | None = None
     id: str | None = None
+
+    def __post_init__(self) -> None:
+        refuse_shared(vars(self), "key", allowed=({"time", "id"},))
 
     def argument(self, key: str) -> str:
         """The argument that names a key."""
@@ -50,12 +59,22 @@ class Counts:
 class Reader:
     """Lines to events. Remembers whether times are dates or numbers, and the latest ids."""
 
-    def __init__(self, keys: Keys, names: Iterable[str], strict: bool = False) -> None:
+    def __init__(
+        self,
+        keys: Keys,
+        names: Iterable[str],
+        strict: bool = False,
+        period: Period | None = None,
+    ) -> None:
         self.keys = keys
+        self.period = period  # that is assessed, whether or not anything happens in it
+        self._latest: float | None = None  # moment, where there is a period
         self.places = {name: k for k, name in enumerate(names)}
         self.strict = strict
         self.plain_numbers: bool | None = None  # known with the first event
         self.counts = Counts()
+        self._named = [key for key in vars(keys).values() if key is not None]
+        self._quoted = [json.dumps(key).encode() for key in self._named]
         self.ids: OrderedDict[Any, None] = OrderedDict()  # a dict is slow to forget its first
         self._last_text, self._last_moment = "", 0.0
         self._without: Counter[str] = Counter()  # lines that lack a key, by the key
@@ -64,18 +83,23 @@ class Reader:
 
     def read(self, lines: list[bytes]) -> Batch:
         """The events of some lines."""
-        events = []
+        events: list[tuple[float, int, float]] = []
+        for start in range(0, len(lines), GROUP):
+            self._read_group(lines[start : start + GROUP], events)
+        self.counts.events += len(events)
+        return Batch.of(events, bool(self.plain_numbers))
+
+    def _read_group(self, lines: list[bytes], events: list[tuple[float, int, float]]) -> None:
+        read = self._event_of_single_keys if self._some_key_twice(lines) else self._event
         for line in lines:
             self.counts.lines += 1
             try:
-                event = self._event(line)
+                event = read(line)
             except (KeyError, ValueError, TypeError) as error:
                 self._bad(line, error)
                 continue
             if event is not None:
                 events.append(event)
-        self.counts.events += len(events)
-        return Batch.of(events, bool(self.plain_numbers))
 
     def snapshot(self) -> dict[str, Any]:
         """All that is needed to go on as if the reader had never stopped."""
@@ -107,9 +131,31 @@ class Reader:
         watched = list(self.places)[:12] if near is None else [near]
         raise BadLog(
             "no line that was read is about anybody who is watched: the first is about "
-            f"{self._first_stranger!r}, and watched is {', '.join(map(repr, watched))}; check the "
+            f"{shortened(self._first_stranger)}, and watched is "
+            f"{', '.join(map(shortened, watched))}; check the "
             f"spelling ({argument('names')}, {argument('roster')})."
         )
+
+    def _some_key_twice(self, lines: list[bytes]) -> bool:
+        """Whether a line may have a key of ours twice: asked of many at once, as it is quicker."""
+        together = b"\n".join(lines)
+        return any(together.count(key) > len(lines) for key in self._quoted)
+
+    def _event_of_single_keys(self, line: bytes) -> tuple[float, int, float] | None:
+        """An event, unless a key of ours is there twice: the last value would count unsaid."""
+
+        def once(pairs: list[tuple[str, Any]]) -> None:
+            names = [name for name, _ in pairs]
+            for key in self._named:
+                if names.count(key) > 1:
+                    raise ValueError(f"it has the key {key!r} twice")
+
+        if any(line.count(key) > 1 for key in self._quoted):
+            try:
+                json.loads(line, object_pairs_hook=once)
+            except RecursionError:
+                raise ValueError("it is nested too deep") from None
+        return self._event(line)
 
     def _event(self, line: bytes) -> tuple[float, int, float] | None:
         if line.isspace() or not line:
@@ -126,7 +172,7 @@ class Reader:
                 self.counts.empty += 1
                 return None
             if type(given) is not float and type(given) is not int:
-                raise ValueError(f"the amount {given!r} is not a number")
+                raise ValueError(f"the amount {shortened(given)} is not a number")
             amount = float(given)
             if not math.isfinite(amount):
                 raise ValueError(f"the amount {given!r} is not finite")
@@ -141,7 +187,7 @@ class Reader:
         if place is None:
             self._first_stranger = self._first_stranger or str(name)
             self._strangers += 1
-            raise ValueError(f"{name!r} is not among the stakeholders watched")
+            raise ValueError(f"{shortened(name)} is not among the stakeholders watched")
         return place
 
     def _moment(self, value: Any) -> float:
@@ -149,12 +195,25 @@ class Reader:
         if self.plain_numbers is None:
             self.plain_numbers = is_number
         if is_number != self.plain_numbers:
-            raise ValueError(f"the time {value!r} is not of the kind of those before it")
+            raise ValueError(f"the time {shortened(value)} is not of the kind of those before it")
         if is_number:
             return float(value)
         if value != self._last_text:  # events at one time often come together
-            self._last_text, self._last_moment = value, text_as_number(value)
+            moment = text_as_number(value)
+            if self.period is not None:
+                self._refuse_leap(self.period, value, moment)
+            self._last_text, self._last_moment = value, moment
         return self._last_moment
+
+    def _refuse_leap(self, period: Period, text: str, moment: float) -> None:
+        """One wrong date would be followed by an assessment for each period on the way to it."""
+        latest = moment if self._latest is None else self._latest
+        if moment - latest > MOST_PERIODS * period.days * DAY:
+            raise ValueError(
+                f"the time {text!r} is more than {MOST_PERIODS:,} {period.name}s after the latest "
+                "before it"
+            )
+        self._latest = max(latest, moment)
 
     def _seen(self, name: Any) -> bool:
         if name in self.ids:
@@ -164,6 +223,14 @@ class Reader:
         self.ids[name] = None
         return False
 
+    def _wrong_type(self, event: Any) -> str:
+        """What of an event cannot be what it is."""
+        if isinstance(event, dict):
+            for key in self._named:
+                if isinstance(event.get(key), list | dict | bool | None):
+                    return f"its {key!r} is {shortened(event.get(key))}"
+        return "it is not an object with a stakeholder and a time"
+
     def _bad(self, line: bytes, error: Exception) -> None:
         self.counts.bad += 1
         reason = str(error)
@@ -172,8 +239,8 @@ class Reader:
             self._first_without = self._first_without or orjson.loads(line)
             self._without[error.args[0]] += 1
         if isinstance(error, TypeError):
-            reason = "it is not an object with a stakeholder and a time"
-        if isinstance(error, orjson.JSONDecodeError):
+            reason = self._wrong_type(orjson.loads(line))
+        if isinstance(error, json.JSONDecodeError):  # orjson's is one too
             reason = "it is not a JSON object"
         sentence = f"line {self.counts.lines:,} was left out: {reason.rstrip('.')}."
         if self.strict:

@@ -15,6 +15,7 @@ import numpy as np
 
 from evenhand._util.moments import moment_labels
 from evenhand._util.wording import format_number, join_tied, nearest
+from evenhand.auditing.judging.calendar import MOST_PERIODS
 from evenhand.auditing.judging.questions import Question, needs_dates
 from evenhand.auditing.judging.ranking import Ranking
 from evenhand.auditing.judging.running_totals import RunningTotals
@@ -133,6 +134,7 @@ class Monitor:
         before = at[:1] if not self.begun else np.array([self.last_at])
         keys = self._key(np.concatenate((before, at)))
         steps = np.unique(keys)
+        self._refuse_leap(steps)
         place = np.searchsorted(steps, keys[1:]) * len(self.names) + batch.who
         received = np.bincount(place, batch.amount, minlength=len(steps) * len(self.names))
         received = received.reshape(len(steps), len(self.names))
@@ -209,6 +211,18 @@ class Monitor:
                     some[0] = received[k]
                 found += self._judged(gap[start : start + STEPS], some)
         return found
+
+    def _refuse_leap(self, steps: np.ndarray) -> None:
+        """Refuse to judge more empty periods than make sense, before anything is judged."""
+        if self.period is None:
+            return
+        for k in np.flatnonzero(np.diff(steps) > MOST_PERIODS)[:1]:
+            before, after = (self.period.label(int(step)) for step in steps[k : k + 2])
+            raise BadLog(
+                f"an event in {after} comes {int(steps[k + 1] - steps[k]):,} {self.period.name}s "
+                f"after the one before it, in {before}, and at most {MOST_PERIODS:,} are assessed: "
+                "fix its time, or ask for longer periods."
+            )
 
     def _judged(self, keys: np.ndarray, received: Float[np.ndarray, "step n"]) -> list[Findings]:
         if not len(keys):

@@ -6,19 +6,21 @@ The file is JSON: numbers keep every digit, and nothing in it can run.
 from __future__ import annotations
 
 import os
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import orjson
 
-from evenhand._util.files import write_whole
-from evenhand.errors import BadFile, CannotWrite, argument
+from evenhand._util.files import read_file, write_whole
+from evenhand._util.saved_record import SavedRecord, parse_json, reading_saved, shortened
+from evenhand.errors import BadFile
 from evenhand.fairness.scheme_file import to_toml
-from evenhand.monitor.json_reader import Reader
+from evenhand.monitor.json_reader import REMEMBERED_IDS, Counts, Reader
 from evenhand.monitor.monitor import Monitor
 
 FORMAT = 2  # 1 was that of evenhand 0.1.0
+KIND = "monitor state"
+MOST_BYTES = 1 << 28  # its ids are all that can be long
 
 
 def save_state(monitor: Monitor, reader: Reader, path: str | os.PathLike[str]) -> None:
@@ -32,54 +34,61 @@ def save_state(monitor: Monitor, reader: Reader, path: str | os.PathLike[str]) -
     write_whole(path, orjson.dumps(state))
 
 
-def require_place(path: str | os.PathLike[str]) -> None:
-    """Refuse a place where no state can be saved, before there is one to lose."""
-    target, named = Path(path), f"{path} ({argument('state')})"
-    if os.path.isdir(target):
-        raise CannotWrite(f"{named} is a folder: name a file in it.")
-    if not os.path.isdir(target.parent):
-        raise CannotWrite(
-            f"{named} cannot be written, as there is no folder {target.parent}: make "
-            "it, or choose another."
-        )
-    if not os.access(target.parent, os.W_OK):
-        raise CannotWrite(
-            f"{named} cannot be written, as you may not write to {target.parent}: "
-            "choose another folder."
-        )
-
-
 def load_state(monitor: Monitor, reader: Reader, path: str | os.PathLike[str]) -> bool:
     """Go on from a saved state; False where there is none yet."""
     if not os.path.exists(path):
         return False
-    try:
-        state = orjson.loads(Path(path).read_bytes())
-        number, watches = state["format"], state["watches"]
-    except (OSError, ValueError, KeyError, TypeError):
-        raise BadFile(f"{path} is not the saved state of a monitor: name another file.") from None
-    if number != FORMAT:
+    content = read_file(path, MOST_BYTES, f"a {KIND}")
+    state = SavedRecord(parse_json(content, path, KIND), path)
+    if "format" not in state.values:
+        raise BadFile(f"{path} is not the saved state of a monitor: name another file.")
+    if state.value("format") != FORMAT:
         raise BadFile(
-            f"{path} was saved by another version of evenhand (its format is {number}, and this "
-            f"version reads {FORMAT}): start with a new file."
+            f"{path} was saved by another version of evenhand (its format is "
+            f"{shortened(state.value('format'))}, and this version reads {FORMAT}): start with a "
+            "new file."
         )
-    if watches != _watches(monitor):
+    if state.value("watches") != _watches(monitor):
         raise BadFile(
             f"{path} was saved by a monitor that watched something else (another scheme, question "
             "or list of stakeholders): start with a new file."
         )
-    saved = state["monitor"]
-    monitor.resume(_like(_template(monitor, saved), saved))
-    reader.resume(state["reader"])
+    # Both are read before either goes on: a state that is refused changes nothing.
+    with reading_saved(path, KIND):
+        reader_state = _reader_state(state.table("reader"))
+        snapshot = _monitor_state(monitor, state)
+    monitor.resume(snapshot)
+    reader.resume(reader_state)
     return True
 
 
-def _template(monitor: Monitor, saved: dict[str, Any]) -> dict[str, Any]:
-    """A snapshot of the kind that was saved, which says what type everything is."""
-    fresh, scheme = monitor.snapshot(), monitor.stream.scheme
-    (counts, status, filtered, _), begun = fresh["stream"], saved["stream"][0][-1]
-    fold = scheme.aggregation.init(len(monitor.judged_names)) if begun else ()
-    return {**fresh, "stream": (counts, status, filtered, fold)}
+def _reader_state(saved: SavedRecord) -> dict[str, Any]:
+    """What a reader goes on from, each part of its type."""
+    saved.require_only(("counts", "ids", "plain_numbers"))
+    counts, ids = saved.table("counts"), saved.items("ids")
+    names = [name for name in vars(Counts()) if name != "first_bad"]
+    counts.require_only(names)
+    if len(ids) > REMEMBERED_IDS or any(isinstance(one, list | dict) for one in ids):
+        raise BadFile(f"'reader.ids' must be at most {REMEMBERED_IDS:,} numbers and texts.")
+    plain = saved.value("plain_numbers")
+    return {
+        "counts": {name: counts.whole(name) for name in names},
+        "ids": ids,
+        "plain_numbers": None if plain is None else saved.flag("plain_numbers"),
+    }
+
+
+def _monitor_state(monitor: Monitor, state: SavedRecord) -> dict[str, Any]:
+    """What a monitor goes on from, in the form of a snapshot of the kind that was saved."""
+    saved, fresh = state.table("monitor"), monitor.snapshot()
+    stream = saved.items("stream")
+    begun = bool(stream and isinstance(stream[0], list) and stream[0] and stream[0][-1] is True)
+    counts, status, filtered, _ = fresh["stream"]
+    fold = monitor.stream.scheme.aggregation.init(len(monitor.judged_names)) if begun else ()
+    # Before the first event the latest is at −∞, which JSON does not have.
+    last_at = saved.number("last_at") if saved.flag("begun") else fresh["last_at"]
+    template = {**fresh, "stream": (counts, status, filtered, fold)}
+    return _like(template, {**saved.values, "last_at": last_at}, "monitor")
 
 
 def _watches(monitor: Monitor) -> dict[str, Any]:
@@ -101,15 +110,51 @@ def _flat(value: Any) -> Any:
     return value.tolist() if isinstance(value, np.ndarray | np.generic) else value
 
 
-def _like(template: Any, value: Any) -> Any:
-    """What `_flat` made flat, in the form of a template."""
+def _like(template: Any, value: Any, where: str) -> Any:
+    """What `_flat` made flat, in the form of a template; of any other form it is refused."""
     if isinstance(template, dict):
-        return {name: _like(inner, value[name]) for name, inner in template.items()}
+        if not isinstance(value, dict) or value.keys() != template.keys():
+            raise _unlike(where, f"a table of {', '.join(template)}")
+        return {
+            name: _like(inner, value[name], f"{where}.{name}") for name, inner in template.items()
+        }
     if isinstance(template, tuple):
-        parts = [_like(inner, part) for inner, part in zip(template, value, strict=True)]
+        if not isinstance(value, list) or len(value) != len(template):
+            raise _unlike(where, f"a list of {len(template)}")
+        pairs = enumerate(zip(template, value, strict=True))
+        parts = [_like(inner, part, f"{where}.{k}") for k, (inner, part) in pairs]
         return type(template)(*parts) if hasattr(template, "_fields") else tuple(parts)
-    if not isinstance(template, np.ndarray | np.generic):
-        return value
-    if template.dtype.kind == "f" and isinstance(value, list):
-        value = [np.nan if one is None else one for one in value]
-    return np.asarray(value, dtype=template.dtype)
+    if isinstance(template, np.ndarray | np.generic):
+        return _array_like(template, value, where)
+    if isinstance(template, bool) != isinstance(value, bool) or not isinstance(value, int | float):
+        raise _unlike(where, "true or false" if isinstance(template, bool) else "a number")
+    if isinstance(template, int) and not isinstance(value, int):
+        raise _unlike(where, "a whole number")
+    return value
+
+
+_JSON_OF: dict[str, tuple[type, ...]] = {"b": (bool,), "i": (int,), "u": (int,), "f": (int, float)}
+
+
+def _array_like(template: np.ndarray | np.generic, value: Any, where: str) -> np.ndarray:
+    dtype, shape, level = template.dtype, template.shape, [value]
+    for size in shape:
+        if not all(isinstance(one, list) and len(one) == size for one in level):
+            raise _unlike(where, f"numbers in the shape {shape}")
+        level = [part for one in level for part in one]
+    if dtype.kind == "f":  # where a number was not finite yet, JSON has null
+        own = np.ravel(template).tolist()
+        level = [
+            fresh if one is None and not np.isfinite(fresh) else one
+            for one, fresh in zip(level, own, strict=True)
+        ]
+    for one in level:
+        if not isinstance(one, _JSON_OF[dtype.kind]) or (dtype.kind != "b") == isinstance(
+            one, bool
+        ):
+            raise _unlike(where, f"of {dtype}, not {shortened(one)}")
+    return np.asarray(level, dtype=dtype).reshape(shape)
+
+
+def _unlike(where: str, needed: str) -> BadFile:
+    return BadFile(f"{where!r} must be {needed}; start with a new file.")

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import jax
 import numpy as np
 
-from evenhand.errors import BadParameter, CannotPlan
+from evenhand.errors import BadParameter, CannotPlan, TooLarge
 from evenhand.planning.carried import MemoryForStatus, SchemeAlone
 from evenhand.planning.model import Model, require_listed
 from evenhand.planning.solve import backward, effect_values, uniform, value_iteration
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from jaxtyping import Float, Int
 
 TIES = 1e-9  # action values closer than this are equally good
+LONGEST_PLAN = 100_000  # decisions, each of which has values of its own
 
 
 class PlanReasons(NamedTuple):
@@ -177,6 +178,12 @@ def plan(
         memory_limit: Bytes that the plan may take; a problem that needs more is refused.
         progress: Called with what is done and how much there is to do.
     """
+    if horizon is None and problem.environment.horizon > LONGEST_PLAN:
+        raise TooLarge(
+            f"the horizon is {problem.environment.horizon:,} decisions, and a plan looks at every "
+            f"one of at most {LONGEST_PLAN:,}: give the environment a shorter horizon, plan "
+            "without one (math.inf), or use a learner."
+        )
     model = Model(problem, MemoryForStatus() if use_memory else SchemeAlone(), canonical)
     require_listed(model)
     if horizon is not None and not (horizon == math.inf or horizon == horizon // 1 > 0):

@@ -41,20 +41,23 @@ def require_claim(problem: Problem) -> None:
         )
 
 
-def require_same_reward(problem: Problem, claimed: Any, true: Any, where: str) -> None:
+def require_same_reward(
+    problem: Problem, claimed: Any, true: Any, where: str, besides: str = ""
+) -> None:
     """Refuse a memory whose claim gives another reward than the true status, at one step.
 
     Args:
         problem: The problem with the memory.
         claimed: The reward by what the memory claims to know.
         true: The reward by the true status.
-        where: Which step this is, as a phrase that goes on "…, it would give 2".
+        where: Which step this is, as a phrase that goes on "… it would give 2".
+        besides: What else may be the reason, as a phrase that goes on "Use a memory that does …".
     """
     if not agree(claimed, true):
         raise MemoryDoesNotPay(
             f"the memory ({problem.memory.describe()}) does not determine the reward: {where} it "
             f"would give {float(claimed):g}, but the reward is {float(true):g}. Use a memory that "
-            "does, such as Full."
+            f"does, such as Full{besides}."
         )
 
 

@@ -6,12 +6,22 @@ registers your own before loading a file that names it.
 
 from __future__ import annotations
 
+import os
+from collections.abc import Mapping
 from typing import Any
 
+import jax
+import numpy as np
+
+from evenhand._util.files import in_bytes
+from evenhand._util.saved_record import SavedRecord
+from evenhand.errors import TooLarge
 from evenhand.fairness.scheme_file import from_table, from_toml, to_table, to_toml
 from evenhand.memory.memory_file import memory_from_table, memory_to_table
 from evenhand.problem.environment_like import ENVIRONMENTS
 from evenhand.problem.problem import Problem
+
+MOST_CARRIED = 1 << 26  # bytes from step to step; learners keep many copies
 
 
 def describe_problem(problem: Problem) -> dict[str, Any]:
@@ -24,11 +34,34 @@ def describe_problem(problem: Problem) -> dict[str, Any]:
     }
 
 
-def build_problem(header: dict[str, Any]) -> Problem:
-    """The problem that was described so. Other entries of the header are left alone."""
-    return Problem(
-        from_table(header["environment"], ENVIRONMENTS, "environment"),
-        from_toml(header["scheme"]),
-        memory_from_table(header["memory"]),
-        header["augment_with_score"],
+def build_problem(header: Mapping[str, Any], path: str | os.PathLike[str] = "the file") -> Problem:
+    """The problem that was described so. Other entries of the header are left alone.
+
+    Args:
+        header: What `describe_problem` made of it.
+        path: The file whose header it is, as an error names it.
+    """
+    record = SavedRecord(header, path)
+    problem = Problem(
+        from_table(record.value("environment"), ENVIRONMENTS, "environment"),
+        from_toml(record.text("scheme")),
+        memory_from_table(record.value("memory")),
+        record.flag("augment_with_score"),
     )
+    _require_room(problem)
+    return problem
+
+
+def _require_room(problem: Problem) -> None:
+    """Refuse what carries more from step to step than there is room for.
+
+    An array of zeros takes no room before it is written to, so that its size can be looked at.
+    """
+    size = problem.environment.num_stakeholders
+    start = problem.memory.init(size), problem.pay.init(size)
+    carried = sum(np.asarray(leaf).nbytes for leaf in jax.tree.leaves(start))
+    if carried > MOST_CARRIED:
+        raise TooLarge(
+            f"memory and scheme carry {in_bytes(carried)} from step to step, and may carry "
+            f"{in_bytes(MOST_CARRIED)}: use a shorter window, or fewer stakeholders."
+        )

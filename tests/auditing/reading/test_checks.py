@@ -369,3 +369,21 @@ def test_a_value_far_down_that_does_not_fit_its_column(run, tmp_path):
 def test_names_alike_are_pointed_at(notes, tmp_path):
     path = write(tmp_path / "log.csv", [*ROWS, ("2021-01-04", "a ", 1)])
     assert "'A' and 'a '" in notes(path, *OPTIONS)
+
+
+@pytest.mark.parametrize(
+    ("dates", "words"),
+    [
+        (("infinity", ""), "holds 'infinity', which lies outside the years 1 to 9999"),
+        (("", "20210-01-01"), "holds '20210-01-01', which lies outside the years 1 to 9999"),
+        (("", "9999-12-31T23:59:59-12:00"), "lies outside the years 1 to 9999"),
+        (("", "2021-01-01 10:00 EST"), "which is not a date"),
+        (("7", ""), "in plain numbers, and the times it is compared with are dates"),
+        (("2021-01-01", "7"), "a date and a plain number for from and until"),
+    ],
+)
+def test_a_roster_has_dates_as_the_log_has(refuses, tmp_path, dates, words):
+    path = write(tmp_path / "log.csv", ROWS)
+    rows = [("A", "", ""), ("B", *dates)]
+    roster = write(tmp_path / "roster.csv", rows, ("country", "from", "until"))
+    refuses((words,), path, *OPTIONS, "--roster", roster)

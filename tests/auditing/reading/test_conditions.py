@@ -113,3 +113,62 @@ def test_whatever_is_typed_is_a_condition_or_a_sentence(text):
 def test_a_condition_that_is_not_one_is_refused_by_audit():
     with pytest.raises(BadCondition, match="`when`"):
         audit(FRAME, stakeholder="text", time="n", when="n = ")
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("(" * 3000 + "n > 0" + ")" * 3000, "more than 30 parentheses"),
+        ("not " * 3000 + "n > 0", "more than 30 parentheses"),
+        ("-" * 3000 + "n > 0", "more than 30 parentheses"),
+        ("lower(" * 3000 + "text" + ")" * 3000 + " = 'a'", "more than 30 parentheses"),
+        ("+".join(["n"] * 3000) + " > 0", "more than 100 operations lie inside each other"),
+        (" or ".join(["n > 0"] * 3000), "more than 1,000 operations"),
+        ("n < " + "9" * 5000, "999999999999… is a whole number of more than 64 bits"),
+        ("n < 9223372036854775808", "9223372036854775808 is a whole number of more than 64 bits"),
+        ("n > -9223372036854775809", "-9223372036854775809 is a whole number of more than 64"),
+        ("n < 1e400", "1e400 is too large"),
+        ("text = '" + "a" * 100_000 + "'", "at most 100,000 are read"),
+        ("text like '" + "_" * 1001 + "'", "the pattern after 'like' is longer than 1,000"),
+        ("day > '0001-01-01T00:00:00+14:00'", "is not a date such as"),
+        ("day > '20210-01-01'", "'20210-01-01' is not a date"),
+        ("day > 'infinity'", "'infinity' is not a date"),
+    ],
+)
+def test_what_is_too_much_is_refused_in_a_sentence(text, words):
+    with pytest.raises(BadCondition) as caught:
+        rows(text)
+    assert words in str(caught.value)
+    assert len(str(caught.value)) < 600  # however long the expression is
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "(" * 30 + "n > 0" + ")" * 30,
+        "not " * 30 + "n > 0",
+        "+".join(["n"] * 98) + " > 0",
+        " or ".join(f"n = {k}" for k in range(1, 300)),
+        f"n in ({', '.join(map(str, range(5000)))})",
+        "n > -9223372036854775808 and n < 9223372036854775807",
+        "n < 1e308",
+    ],
+)
+def test_what_is_much_but_not_too_much_is_read(text):
+    assert rows(text) == [0, 1, 2]
+
+
+def test_whole_numbers_are_compared_exactly_and_never_overflow():
+    most, odd = 2**63 - 1, 2**53 + 1
+    frame = open_table(pd.DataFrame({"m": [most, odd, odd - 1, -most - 1]})).frame
+    schema = frame.collect_schema()
+
+    def found(text):
+        return {m for (m,) in frame.filter(parse(text, schema)).to_native().fetchall()}
+
+    assert found(f"m = {odd}") == {odd}  # which as a float would be equal to the one below it
+    assert found(f"m in ({odd}, {most})") == {odd, most}
+    assert found(f"m = {-most - 1}") == {-most - 1}
+    assert found("m + m > 0") == {most, odd, odd - 1}
+    assert found("m * m > 1e37") == {most, -most - 1}
+    assert found("-m > 0 and abs(m) > 0") == {-most - 1}

@@ -7,7 +7,6 @@ import os
 import signal
 import subprocess
 import sys
-import time
 from dataclasses import replace
 
 import numpy as np
@@ -23,6 +22,7 @@ from evenhand.experiments.running.run_spec import RunSpec
 from evenhand.experiments.running.runs import load_run, train
 from evenhand.learn.proposals import Everything
 from evenhand.memory.memory import Min
+from waiting import wait_until
 
 SHOP = Doughnuts(num_stakeholders=2, horizon=4, presence=0.8)
 
@@ -88,9 +88,7 @@ def test_kill_9_in_the_middle_of_a_compare_changes_nothing(tmp_path):
     killed, whole = tmp_path / "killed", tmp_path / "whole"
     process = subprocess.Popen([*command, str(killed)], stdout=subprocess.DEVNULL)
     file = killed / "fairqcm.paper.run"
-    deadline = time.monotonic() + 120
-    while not file.exists() and time.monotonic() < deadline and process.poll() is None:
-        time.sleep(0.02)
+    assert wait_until(file.exists, process)
     os.kill(process.pid, signal.SIGKILL)
     process.wait()
     assert not load_run(file).finished, "it was too late to kill it in the middle"

@@ -255,7 +255,7 @@ def test_a_missing_ray_and_an_empty_address_are_said_at_once(monkeypatch):
     for one in (address, f"ray://{address}", "127.0.0.1:99999"):
         with pytest.raises(CannotConnect, match=f"no Ray cluster answers at {one}"):
             OnRay(one).open()
-    assert time.monotonic() - started < 10
+    assert time.monotonic() - started < 60  # and not as long as Ray itself waits, three times
 
 
 def test_why_a_cluster_was_not_joined():

@@ -76,7 +76,7 @@ def test_a_run_of_an_earlier_version_is_refused_in_a_sentence(tmp_path):
     odd = {**SPEC.to_json(), "shape": 1}
     del odd["recipe"]
     write_tensors(old, "run", {"spec": odd, **times}, arrays)
-    with pytest.raises(BadFile, match=r"old\.run cannot be read: .*: see recipe, shape"):
+    with pytest.raises(BadFile, match=r"old\.run cannot be read as a run: .*: see recipe, shape"):
         load_run(old)
     write_tensors(old, "run", times, arrays)
     with pytest.raises(BadFile, match="does not say how it was trained"):

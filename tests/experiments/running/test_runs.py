@@ -7,7 +7,6 @@ import os
 import signal
 import subprocess
 import sys
-import time
 from dataclasses import replace
 
 import numpy as np
@@ -27,6 +26,7 @@ from evenhand.experiments.running.tasks import BlockFailed
 from evenhand.learn.deep.networks import MLP, Recurrent
 from evenhand.learn.deep.targets import HardUpdate
 from evenhand.learn.proposals import Above, Around
+from waiting import HANG, group_is_over, wait_until
 
 SHOP = Doughnuts(2, 5, 0.8)
 SPEC = RunSpec(SHOP, "fairqcm", (0, 1), steps=600, every=100, recipe="best", deep=True)
@@ -114,24 +114,25 @@ COMMAND = (
 def test_kill_9_and_ctrl_c_in_the_middle_of_training(tmp_path):
     command = [*COMMAND, "--episodes", "6000", "--out"]
     file = tmp_path / "a.policy"
-    process = subprocess.Popen([*command, str(file)], stdout=subprocess.PIPE, text=True)
+    process = subprocess.Popen(
+        [*command, str(file)], stdout=subprocess.PIPE, text=True, start_new_session=True
+    )
     blocks = [tmp_path / "a.policy.block0", tmp_path / "a.policy.block1"]
-    deadline = time.monotonic() + 120
-    while not all(b.exists() for b in blocks) and time.monotonic() < deadline:
-        time.sleep(0.05)
+    assert wait_until(lambda: all(block.exists() for block in blocks), process)
     os.kill(process.pid, signal.SIGKILL)
     process.communicate()
-    time.sleep(1.0)  # its processes have nobody to tell, and stop
+    assert wait_until(lambda: group_is_over(process.pid))  # its processes have nobody to tell
     reached = [len(load_run(block).scores) for block in blocks]
     assert all(0 < rows < 100 for rows in reached), "it was too late to kill it in the middle"
     assert not file.exists()
+    before = [block.stat().st_mtime_ns for block in blocks]
     # Gone on with, and interrupted from the keyboard: there is an answer all the same.
     process = subprocess.Popen(
         [*command, str(file)], stdout=subprocess.PIPE, text=True, start_new_session=True
     )
-    time.sleep(8.0)
+    wait_until(lambda: [block.stat().st_mtime_ns for block in blocks] != before, process)
     os.killpg(process.pid, signal.SIGINT)
-    answer = json.loads(process.communicate(timeout=120)[0])
+    answer = json.loads(process.communicate(timeout=HANG)[0])
     assert process.returncode == (130 if not answer["finished"] else 0)
     assert len(answer["curve"]["scores"]) >= min(reached)
 

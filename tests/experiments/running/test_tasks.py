@@ -22,6 +22,7 @@ from evenhand.experiments.running.local_processes import LocalProcesses
 from evenhand.experiments.running.run_spec import RunSpec
 from evenhand.experiments.running.runs import Run, load_run, save_run, train
 from evenhand.experiments.running.tasks import BlockFailed, Task, run_tasks
+from waiting import HANG
 
 SHOP = Doughnuts(num_stakeholders=2, horizon=4, presence=0.8)
 SPEC = RunSpec(SHOP, "full", (0, 1), steps=1_000, every=100)
@@ -219,7 +220,7 @@ def test_blocks_are_merged_in_order_and_none_twice(tmp_path):
 def test_a_failure_meanwhile_stops_the_others(tmp_path):
     class Waits(Here):
         def run(self, tasks, heard, stop):
-            assert stop.wait(60.0)
+            assert stop.wait(HANG)
             self.done.append("stopped")
 
     class Trouble(Exception):
@@ -235,7 +236,7 @@ def test_a_failure_meanwhile_stops_the_others(tmp_path):
     assert threading.active_count() < 20
 
 
-@pytest.mark.timeout(120)
+@pytest.mark.timeout(900)  # only a hang takes as long
 def test_an_interrupted_process_keeps_what_it_has(tmp_path):
     task = Task(replace(SPEC, steps=100_000_000, every=10_000), tmp_path / "a.run")
     told = [0.0]

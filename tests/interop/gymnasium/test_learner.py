@@ -7,11 +7,13 @@ import numpy as np
 import pytest
 from gymnasium import spaces
 
+from evenhand import AlphaFair, LogNash, Total, anytime
 from evenhand.envs import Doughnuts
 from evenhand.errors import (
     BadParameter,
     CannotCarry,
     MemoryDoesNotPay,
+    NegativeStatus,
     NotDiscrete,
     NotReset,
     UnequalLengths,
@@ -167,3 +169,24 @@ def test_ours_says_by_itself_what_each_received():
     assert (world.num_stakeholders, world.horizon, world.size) == (2, 6, 2)
     assert world.may_override
     assert Problem(world, NASH, Full()).environment is world
+
+
+class Costly(Counter):
+    """Each who is served has to pay."""
+
+    def step(self, action):
+        *answer, _ = super().step(action)
+        return *answer, {"served": -2.0 * np.eye(2)[action - 1]}
+
+
+@pytest.mark.parametrize("scheme", [anytime(LogNash(), Total()), anytime(AlphaFair(0.5), Total())])
+def test_a_status_without_welfare_is_refused_as_the_wrapper_refuses_it(scheme):
+    parts = {"stakeholder_rewards": FromInfo("served"), "num_stakeholders": 2, "horizon": 6}
+    sentence = r"the status of stakeholder \d is -2.* which has no welfare under"
+    loop = gymnasium_learner(Costly(), scheme, network=MLP((4,)), warm_up=10, **parts)
+    with pytest.raises(NegativeStatus, match=sentence):
+        train(loop, 20, test_env=Costly(), checkpoints=1)
+    env = FairnessWrapper(Costly(), scheme, **parts)
+    env.reset()
+    with pytest.raises(NegativeStatus, match=sentence):
+        env.step(1)

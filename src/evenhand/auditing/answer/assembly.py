@@ -65,7 +65,7 @@ def assemble(
         asks=tuple(notes.questions),
         verdict=verdict(judged, people, rows[0]),
         at_end=judged.final_ranking,
-        gaps=judged.timeline.gaps,
+        gaps=judged.timeline.gaps(),
         corrections=_corrections(case.history),
         limits=limits(overall, over_time.unfinished, options),
         origin=_origin(table, case.history),
@@ -102,8 +102,8 @@ def _note_periods(judged: Judged, notes: Notes) -> None:
             f"The last period ({judged.unfinished}) is not finished: it is shown and not scored. "
             f"If the log is whole up to a later date, say so with {argument('until')}."
         )
-    if judged.timeline.gaps:
-        notes.add(f"Nothing happened in {join_names(judged.timeline.gaps)}: assessed all the same.")
+    if gaps := judged.timeline.gaps():
+        notes.add(f"Nothing happened in {join_names(gaps)}: assessed all the same.")
 
 
 def _overall(case: Case, judged: Judged) -> Overall:

@@ -27,7 +27,7 @@ from evenhand.auditing.judging.sensitivity import QuestionRow, WelfareReading
 from evenhand.auditing.notes import Notes
 from evenhand.auditing.options import FALLBACK, FALLBACK_NOTE, AuditOptions
 from evenhand.auditing.reading.events import require_column
-from evenhand.auditing.sources.engines import engine_of, fetch
+from evenhand.auditing.sources.engines import fetch
 from evenhand.auditing.sources.open_source import LogTable
 from evenhand.errors import BadLog, argument
 
@@ -37,10 +37,15 @@ AuditWith = Callable[[LogTable, AuditOptions], Answer]
 def split_runs(table: LogTable, column: str) -> list[LogTable]:
     """The table of each run, in order of the runs' names; an empty cell is not one."""
     require_column(table, column, "run")
-    frame = engine_of(table.frame).hold(table.frame) if table.is_text else table.frame
+    held = table.hold()
+    frame = held.frame
     found = fetch(frame.select(nw.col(column)).unique().sort(column))[column]
     names = [name for name in found.tolist() if name is not None and name == name]
-    return [replace(table, frame=frame.filter(nw.col(column) == name), paths=()) for name in names]
+    if len({isinstance(name, str) for name in names}) > 1:  # as SQLite may have it
+        raise BadLog(
+            f"the column that {argument('run')} names holds numbers and text: write all runs alike."
+        )
+    return [replace(held, frame=frame.filter(nw.col(column) == name), paths=()) for name in names]
 
 
 def over_runs(parts: Sequence[LogTable], audit: AuditWith, options: AuditOptions) -> Answer:

@@ -8,9 +8,13 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from evenhand._util.wording import pluralise
+from evenhand.errors import BadParameter, argument
+
 if TYPE_CHECKING:
     from jaxtyping import Int
 
+MOST_PERIODS = 100_000  # that are assessed: 270 years of days; one time far away would add millions
 Days = np.ndarray  # datetime64[D]
 
 
@@ -18,6 +22,7 @@ class Period(ABC):
     """A way to cut the calendar; each period has a number, a first and a last day, and a name."""
 
     name: str
+    days: int  # that a period has at least
 
     @abstractmethod
     def number(self, days: Days) -> Int[np.ndarray, " day"]: ...
@@ -38,6 +43,7 @@ class Period(ABC):
 @dataclass(frozen=True)
 class Day(Period):
     name = "day"
+    days = 1
 
     def number(self, days: Days) -> Int[np.ndarray, " day"]:
         return days.astype("datetime64[D]").astype(np.int64)
@@ -58,6 +64,7 @@ class Week(Period):
     """
 
     name = "week"
+    days = 7
 
     def number(self, days: Days) -> Int[np.ndarray, " day"]:
         return (days.astype("datetime64[D]").astype(np.int64) + 3) // 7
@@ -67,7 +74,7 @@ class Week(Period):
 
     def label(self, number: int) -> str:
         year, week, _ = self.first_day(np.asarray([number]))[0].item().isocalendar()
-        return f"{year}-W{week:02}"
+        return f"{year:04}-W{week:02}"
 
 
 @dataclass(frozen=True)
@@ -76,6 +83,10 @@ class Months(Period):
 
     length: int
     name: str
+
+    @property
+    def days(self) -> int:  # type: ignore[override]
+        return 28 * self.length
 
     def number(self, days: Days) -> Int[np.ndarray, " day"]:
         return days.astype("datetime64[M]").astype(np.int64) // self.length
@@ -95,3 +106,20 @@ PERIODS: dict[str, Period] = {
     "quarter": Months(3, "quarter"),
     "year": Months(12, "year"),
 }
+
+
+def refuse_too_many(period: Period, first: np.datetime64, last: np.datetime64) -> None:
+    """Refuse to look at more periods than make sense, before any of them is counted."""
+    number = how_many(period, first, last)
+    if number > MOST_PERIODS:
+        raise BadParameter(
+            f"{argument('every', period.name)} asks for {pluralise(number, period.name)}, from "
+            f"{first} to {last}, and at most {MOST_PERIODS:,} are assessed: fix times that are far "
+            f"from the others, give another {argument('until')}, or ask for longer periods."
+        )
+
+
+def how_many(period: Period, first: np.datetime64, last: np.datetime64) -> int:
+    """Periods from that of the first day to that of the last."""
+    begin, end = period.number(np.array([first, last], dtype="datetime64[D]")).tolist()
+    return int(end - begin) + 1

@@ -15,12 +15,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from evenhand._util.moments import moment_label
-from evenhand.auditing.judging.calendar import PERIODS, Period
+from evenhand.auditing.judging.calendar import PERIODS, Period, how_many, refuse_too_many
 from evenhand.auditing.options import SchemeOptions
 from evenhand.auditing.reading.history import History
 from evenhand.errors import BadParameter, argument
 from evenhand.fairness.filters import AfterEach, Always, Every, Filter, Final
 from evenhand.fairness.trace import Step, Trace
+from evenhand.fairness.whole_number import MOST_STEPS
 
 if TYPE_CHECKING:
     from jaxtyping import Bool, Int
@@ -56,8 +57,12 @@ class Timeline:
     moments: np.ndarray  # when each step is judged: its time point, or its period's last moment
     label: Callable[[int], str]
     marks: Bool[np.ndarray, " step"] | None = None  # for a filter that needs them
-    gaps: tuple[str, ...] = ()  # periods in which nothing happened
+    empty: Int[np.ndarray, " gap"] | None = None  # steps, of periods in which nothing happened
     filter: Filter | None = None  # where merged steps need another filter than time points do
+
+    def gaps(self) -> tuple[str, ...]:
+        """What the periods are called in which nothing happened."""
+        return () if self.empty is None else tuple(map(self.label, self.empty.tolist()))
 
 
 class Question(ABC):
@@ -151,8 +156,8 @@ class EveryPeriod(Question):
                 f"{needs_dates(self.period)}, or say how dates are written with "
                 f"{argument('time_format')}, such as %Y%m%d."
             )
-        days = history.days()
-        reached = days[-1] if until is None else max(days[-1], np.datetime64(until, "D"))
+        days, reached = history.days(), self._reached(history, until)
+        refuse_too_many(self.period, days[0], reached)
         numbers = self.period.number(np.append(days, reached))
         first, last = int(numbers[0]), int(numbers[-1])
         every = np.arange(first, last + 1)
@@ -165,8 +170,17 @@ class EveryPeriod(Question):
             moments=(ends + 1).astype("datetime64[us]") - 1,
             label=lambda k: self.period.label(first + k),
             marks=last_days <= reached,
-            gaps=tuple(self.period.label(int(k)) for k in every[empty]),
+            empty=np.flatnonzero(empty),
         )
+
+    def periods(self, history: History, until: Any) -> int:
+        """How many there are."""
+        return how_many(self.period, history.days()[0], self._reached(history, until))
+
+    def _reached(self, history: History, until: Any) -> Any:
+        """The last day that the log is about."""
+        last = history.slots[-1].astype("datetime64[D]")
+        return last if until is None else max(last, np.datetime64(until, "D"))
 
 
 @dataclass(frozen=True)
@@ -269,7 +283,7 @@ def every(text: str) -> Question:
     """Every "month", or every "12" time points."""
     if text in PERIODS:
         return EveryPeriod(PERIODS[text])
-    if text.isdecimal() and len(text) < 19 and int(text) > 0:  # a longer one is not an int64
+    if text.isdecimal() and len(text) < 19 and 0 < int(text) <= MOST_STEPS:
         return EveryN(int(text))
     raise BadParameter(
         f"{argument('every')} is {text!r}: it must be {', '.join(PERIODS)}, or a whole number of "

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from evenhand._util.moments import moment_label
-from evenhand.auditing.judging.calendar import PERIODS
+from evenhand.auditing.judging.calendar import MOST_PERIODS, PERIODS
 from evenhand.auditing.judging.judge import Case, Judged, judge
 from evenhand.auditing.judging.questions import AtEnd, EachEvent, EveryN, EveryPeriod, Question
 from evenhand.auditing.judging.ranking import EQUAL, Ranking
@@ -159,9 +159,11 @@ def other_questions(case: Case) -> Iterator[Question]:
     if not history.plain_numbers:
         for period in reversed(PERIODS.values()):
             question = EveryPeriod(period)
-            timeline = case.timeline(question)
-            finished = int(np.sum(timeline.marks)) if timeline.marks is not None else 0
-            if finished >= 2 and timeline.steps * len(case.names) <= STEP_VALUES:
+            periods = question.periods(history, case.until)
+            if periods > min(MOST_PERIODS, STEP_VALUES // len(case.names)):
+                continue
+            marks = case.timeline(question).marks
+            if marks is not None and int(np.sum(marks)) >= 2:
                 yield question
     elif history.exact:
         points = len(history.slots)

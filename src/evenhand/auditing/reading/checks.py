@@ -3,24 +3,31 @@
 from __future__ import annotations
 
 import datetime
+import re
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 import narwhals as nw
 
-from evenhand._util.moments import moment_label
+from evenhand._util.moments import CALENDAR, moment_label
 from evenhand._util.wording import join_names, pluralise
 from evenhand.auditing.notes import Notes
 from evenhand.auditing.reading.events import LogEvents
-from evenhand.auditing.reading.values import not_finite
+from evenhand.auditing.reading.values import misplaced, not_finite
 from evenhand.auditing.sources.engines import engine_of, fetch
 from evenhand.auditing.sources.open_source import ROW, SAME
 from evenhand.errors import BadLog, NotFinite, argument
 
 Cells = nw.LazyFrame[Any]
 
-# Ways to write a day and a time of day that are not ISO 8601.
-DAYS = ("%d.%m.%Y", "%d/%m/%Y", "%m/%d/%Y", "%d-%m-%Y", "%Y/%m/%d", "%d %B %Y", "%d %b %Y")
-TIMES = ("", " %H:%M", " %H:%M:%S", " %I:%M %p")
+# Ways to write a day and a time of day that are not both ISO 8601.
+DAYS = (
+    *("%d.%m.%Y", "%d/%m/%Y", "%m/%d/%Y", "%d-%m-%Y", "%Y/%m/%d", "%d %B %Y", "%d %b %Y"),
+    "%Y-%m-%d",
+)
+TIMES = ("", " %H:%M", " %H:%M:%S", " %I:%M %p", " %I:%M:%S %p")
+# A time of day with something after it that could be meant for a zone, such as "10:00 EST".
+UNKNOWN_ZONE = re.compile(r"\d:\d\d[0-9:.]*\s*([A-Za-z+-][A-Za-z0-9/_+:-]*)$")
 
 
 class CellScan(NamedTuple):
@@ -36,6 +43,7 @@ def scan_cells(events: LogEvents, cells: Cells) -> CellScan:
     """The names, and whether anything is wrong with their cells, in one pass."""
     endless = not_finite(nw.col("amount"))
     wrong = (nw.col("at").is_null() & (nw.col("events") > 0)) | nw.col("who").is_null() | endless
+    wrong = wrong | (misplaced(cells, "at", events.plain_numbers) & (nw.col("events") > 0))
     if events.text_amounts:
         wrong = wrong | (nw.col("unread") > 0)
     by_name = cells.with_columns(wrong=wrong, endless=endless).group_by("who")
@@ -54,6 +62,7 @@ def refuse_unreadable(events: LogEvents) -> None:
     _refuse_nameless(events)
     _refuse_no_numbers(events)
     _refuse_timeless(events)
+    _refuse_misplaced(events)
 
 
 def _refuse_nameless(events: LogEvents) -> None:
@@ -99,26 +108,63 @@ def _refuse_timeless(events: LogEvents) -> None:
         fix = f"{how}with another {argument('time_format')} than {given}"
     elif formats := _formats_that_fit(events, timeless):
         fix = how + " or ".join(argument("time_format", found) for found in formats)
+    elif (zone := _unknown_zone(events, timeless)) is not None:
+        fix = (
+            f"write the zone {zone!r}, which is not known, as an offset such as +02:00, as a place "
+            "such as Europe/Paris, or as Z for UTC"
+        )
     raise BadLog(
         f"column {options.time!r} of {events.table.label} holds what is not a date or time at "
         f"{place}: fix it, or {fix}."
     )
 
 
+def _refuse_misplaced(events: LogEvents) -> None:
+    lost = misplaced(events.frame, "at", events.plain_numbers) & ~nw.col("amount").is_null()
+    if not _any(events, lost):
+        return
+    shown = events.frame.with_columns(shown=nw.col("at").cast(nw.String))
+    show = "at_text" if events.text_times else "shown"
+    kind = (
+        "a time that is not a finite number"
+        if events.plain_numbers
+        else f"a time outside {CALENDAR}"
+    )
+    raise BadLog(
+        f"column {events.options.time!r} of {events.table.label} holds {kind} at "
+        f"{replace(events, frame=shown).rows_where(lost, show)}: fix it, or leave such rows out "
+        f"with {argument('where')}."
+    )
+
+
 def _formats_that_fit(events: LogEvents, timeless: nw.Expr) -> list[str]:
     """The common ways to write a date that all of the texts we could not read follow."""
-    if not events.text_times:
+    texts, fitting = _unread_times(events, timeless), []
+    if not texts:
         return []
-    texts = fetch(events.frame.filter(timeless).select("at_text").head(1000))["at_text"]
-    fitting = []
     for found in (day + time for time in TIMES for day in DAYS):
         try:
             for text in texts:
-                datetime.datetime.strptime(str(text).strip(), found)
+                datetime.datetime.strptime(text, found)
         except ValueError:
             continue
         fitting.append(found)
     return fitting[:2]
+
+
+def _unknown_zone(events: LogEvents, timeless: nw.Expr) -> str | None:
+    """The zone of the first text we could not read, if it has one and that is why."""
+    texts = _unread_times(events, timeless)
+    found = UNKNOWN_ZONE.search(texts[0]) if texts else None
+    return None if found is None else found.group(1)
+
+
+def _unread_times(events: LogEvents, timeless: nw.Expr) -> list[str]:
+    if not events.text_times:
+        return []
+    some = events.frame.filter(timeless)
+    some = some.sort(ROW) if events.has(ROW) else some
+    return [str(text).strip() for text in fetch(some.select("at_text").head(1000))["at_text"]]
 
 
 def refuse_two_readings(events: LogEvents, cells: Cells) -> None:

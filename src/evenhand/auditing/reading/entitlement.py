@@ -48,6 +48,7 @@ def of_table(source: Any, stakeholder: str, encoding: str = "utf-8") -> dict[str
             "the name and the number."
         )
     name = stakeholder if stakeholder in table.columns else table.columns[0]
+    table.refuse_doubled(name, "entitlement")
     number = next(column for column in table.columns if column != name)
     typed = read_numbers(table.load([name, number], as_text=[name, number]).frame, number)
     found = fetch(typed.frame.with_columns(nw.col(name).cast(nw.String)))

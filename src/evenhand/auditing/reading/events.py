@@ -14,7 +14,7 @@ import narwhals as nw
 import numpy as np
 
 from evenhand._util.moments import moment_label
-from evenhand._util.wording import nearest
+from evenhand._util.wording import nearest, pluralise
 from evenhand.auditing.options import AuditOptions
 from evenhand.auditing.reading import conditions
 from evenhand.auditing.reading.values import in_utc, read_numbers, read_times
@@ -54,7 +54,7 @@ class LogEvents:
         found = fetch((some.sort(ROW) if ROW in columns else some).head(SHOWN))
         what = _plainly(found[show][0]) if show in found and found[show][0] is not None else ""
         if ROW not in found:
-            return f"{count:,} rows" + (f" ({what} is one)" if what else "")
+            return pluralise(count, "row") + (f" ({what} is one)" if what else "")
         rows = [f"{int(row):,}" for row in found[ROW][:SHOWN]]
         more = f" and {count - SHOWN:,} more" if count > SHOWN else ""
         many = "row" if count == 1 else "rows"
@@ -79,7 +79,7 @@ def read_events(table: LogTable, options: AuditOptions, on_roster: Sequence[str]
 
 def require_column(table: LogTable, name: str, given: str) -> None:
     """Refuse a column that is not there or there twice; `given` is the argument that names it."""
-    csv_files.refuse_doubled(table.label, table.csv_paths, table.columns, name, given)
+    table.refuse_doubled(name, given)
     if name in table.columns:
         return
     csv_files.refuse_lost_header(table.label, table.csv_paths, table.columns)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime
+import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -94,11 +95,12 @@ def _read_until(value: Any, plain_numbers: bool) -> Any:
     what = f"{argument('until')} is {value!r}"
     if plain_numbers:
         try:
-            return float(value)
-        except (TypeError, ValueError):
-            raise BadParameter(
-                f"{what}, and the log's times are plain numbers: give a number."
-            ) from None
+            number = float(value)
+        except (TypeError, ValueError, OverflowError):
+            number = math.nan
+        if not math.isfinite(number):
+            raise BadParameter(f"{what}, and the log's times are plain numbers: give a number.")
+        return number
     if isinstance(value, datetime.date | np.datetime64):
         value = str(value)
     try:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from evenhand._util.moments import as_numbers
+from evenhand.errors import BadRoster
 
 if TYPE_CHECKING:
     from jaxtyping import Bool
@@ -29,6 +30,7 @@ class Roster:
 
     def bounds(self, names: tuple[str, ...], plain_numbers: bool) -> tuple[np.ndarray, np.ndarray]:
         """From and until of each name, as numbers that compare with `as_numbers(moments)`."""
+        self._require_kind(plain_numbers)
         kind = np.float64 if plain_numbers else "datetime64[us]"
 
         def numbers(known: Mapping[str, Any], blank: float) -> np.ndarray:
@@ -42,6 +44,18 @@ class Roster:
             )
 
         return numbers(self.first, -np.inf), numbers(self.last, np.inf)
+
+    def _require_kind(self, plain_numbers: bool) -> None:
+        """Refuse dates where times are plain numbers, or the other way round."""
+        kinds = ("dates", "plain numbers")
+        for known in (self.first, self.last):
+            for name, moment in known.items():
+                if (np.asarray(moment).dtype.kind != "M") != plain_numbers:
+                    raise BadRoster(
+                        f"the roster says from when until when {name!r} is there in "
+                        f"{kinds[not plain_numbers]}, and the times it is compared with are "
+                        f"{kinds[plain_numbers]}: write both in one way."
+                    )
 
 
 def presence(

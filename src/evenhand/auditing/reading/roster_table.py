@@ -10,14 +10,14 @@ from typing import TYPE_CHECKING, Any
 import narwhals as nw
 import numpy as np
 
-from evenhand._util.moments import as_numbers
+from evenhand._util.moments import CALENDAR, as_numbers
 from evenhand._util.wording import join_names, pluralise
 from evenhand.auditing.notes import Notes
 from evenhand.auditing.options import AuditOptions
 from evenhand.auditing.reading.events import LogEvents
 from evenhand.auditing.reading.history import History
 from evenhand.auditing.reading.roster import Roster
-from evenhand.auditing.reading.values import read_times
+from evenhand.auditing.reading.values import Typed, misplaced, read_times
 from evenhand.auditing.sources.engines import fetch
 from evenhand.auditing.sources.open_source import LogTable, open_table
 from evenhand.errors import BadRoster, GroupsDoNotFit, argument
@@ -56,12 +56,15 @@ def read_roster(
     column = stakeholder if stakeholder in table.columns else table.columns[0]
     ends = [next((c for c in table.columns if c.lower() in words), None) for words in (FROM, UNTIL)]
     dates = [name for name in ends if name is not None]
+    for name in (column, *dates):
+        table.refuse_doubled(name, "roster")
     grouped = [group] if group is not None and group in table.columns else []
     loaded = table.load([column, *dates, *grouped], as_text=[column, *dates, *grouped])
     frame = loaded.frame.with_columns(nw.col(column).cast(nw.String))
     texts = {}
     for name in dates:
         typed = read_times(frame, name, time_format)
+        _refuse_misplaced(table, name, typed)
         frame, texts[name] = typed.frame, typed.text
     found = fetch(frame)
     for name, text in texts.items():
@@ -104,7 +107,13 @@ def _checked(roster: Roster, label: str) -> Roster:
     if len(set(names)) != len(names):
         twice = next(name for name in names if names.count(name) > 1)
         raise BadRoster(f"{label} names {twice!r} twice: one row each.")
-    for name in roster.first.keys() & roster.last.keys():
+    for name in sorted(roster.first.keys() & roster.last.keys()):
+        kinds = {np.asarray(part[name]).dtype.kind == "M" for part in (roster.first, roster.last)}
+        if len(kinds) > 1:
+            raise BadRoster(
+                f"{label} gives {name!r} a date and a plain number for from and until: write both "
+                "in one way."
+            )
         if roster.first[name] > roster.last[name]:
             raise BadRoster(f"{label} lets {name!r} leave before coming: fix from and until.")
     return roster
@@ -121,6 +130,17 @@ def _refuse_unread(
                 f"column {name!r} of {table.label} holds {text!r} at row {row}, which is not a "
                 "date: write it as 2021-03-31."
             )
+
+
+def _refuse_misplaced(table: LogTable, name: str, typed: Typed) -> None:
+    lost = typed.frame.filter(misplaced(typed.frame, name, typed.plain_numbers))
+    shown = nw.col(typed.text or name).cast(nw.String)
+    found = fetch(lost.select(shown=shown).head(1))["shown"]
+    if len(found):
+        raise BadRoster(
+            f"column {name!r} of {table.label} holds {found[0]!r}, which lies outside {CALENDAR}: "
+            "write a date such as 2021-03-31, or leave it empty where there is no end."
+        )
 
 
 def apply_roster(history: History, roster: Roster, notes: Notes) -> History:

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 
 import narwhals as nw
 
+from evenhand._util.moments import FIRST_MOMENT, LAST_MOMENT
 from evenhand.auditing.sources.engines import Frame, engine_of, fetch
 from evenhand.auditing.sources.engines.engine import BLANKS
 
@@ -75,6 +76,15 @@ def read_numbers(frame: Frame, column: str) -> Typed:
 def not_finite(number: nw.Expr) -> nw.Expr:
     """Whether a number is there and infinite or NaN, which every engine puts above all numbers."""
     return ~(number.abs() <= sys.float_info.max) & ~number.is_null()
+
+
+def misplaced(frame: Frame, column: str, plain_numbers: bool) -> nw.Expr:
+    """Whether a moment is there and nobody can place it: infinite, or outside the calendar."""
+    moment = nw.col(column)
+    if plain_numbers:
+        return not_finite(moment)
+    engine = engine_of(frame)
+    return (moment < engine.moment(FIRST_MOMENT)) | (moment > engine.moment(LAST_MOMENT))
 
 
 def _instead(frame: Frame, column: str, other: str) -> Frame:

@@ -7,15 +7,16 @@ guesses something else, such as one wide column. So what it found is held agains
 from __future__ import annotations
 
 import csv
-import gzip
+import io
 from collections.abc import Iterator, Sequence
 from typing import IO, Any
 
-from evenhand.errors import BadFile, DoubledColumn, argument
+from evenhand.auditing.sources.gzip_files import open_unpacked
+from evenhand.errors import BadFile
 
 SEPARATORS = (",", ";", "\t", "|")
 HEADER_LINES = 20  # among the first of these is the header: a title or remarks may stand above it
-LONGEST_LINE = 1 << 16
+LONGEST_LINE = 1 << 22  # characters; the engine takes no longer ones
 
 
 def quoting(connection: Any, path: str) -> dict[str, str]:
@@ -71,24 +72,6 @@ def refuse_misfits(label: str, paths: Sequence[str]) -> None:
             ) from None
 
 
-def refuse_doubled(
-    label: str, paths: Sequence[str], columns: Sequence[str], name: str, given: str
-) -> None:
-    """Refuse a column's name that a header has twice, of which the engine renames the second."""
-    same = name.strip().lower()
-    if not any(column.lower() == f"{same}_1" for column in columns):
-        return
-    for path in paths:
-        for found in _header_lines(path):
-            alike = [column for column in found if column.strip().lower() == same]
-            if len(alike) > 1:
-                names = " and ".join(repr(column) for column in dict.fromkeys(alike))
-                raise DoubledColumn(
-                    f"{label} has {len(alike)} columns called {names}, and {argument(given)} must "
-                    "name one: give each a name of its own in the header."
-                )
-
-
 class _LoneQuote(Exception):
     """A quote that does not end where a field does, in the record that begins at a line."""
 
@@ -97,7 +80,8 @@ class _LoneQuote(Exception):
         self.line = line
 
 
-def _header_lines(path: str) -> list[list[str]]:
+def header_lines(path: str) -> list[list[str]]:
+    """The first lines, of which one is the header."""
     found = []
     try:
         for line, fields in _records(path):
@@ -112,12 +96,15 @@ def _header_lines(path: str) -> list[list[str]]:
 def _records(path: str) -> Iterator[tuple[int, list[str]]]:
     """The rows of a file that are not empty, each with the line at which it begins."""
     with _text(path) as file:
-        rows = csv.reader(file, delimiter=separator(path), strict=True)
+        lines = iter(lambda: file.readline(LONGEST_LINE), "")
+        rows = csv.reader(lines, delimiter=separator(path), strict=True)
         begins = 1
         while True:
             try:
                 fields = next(rows, None)
-            except csv.Error:
+            except csv.Error as error:
+                if "field limit" in str(error):  # too long for us, if not for the engine
+                    return
                 raise _LoneQuote(begins) from None
             if fields is None:
                 return
@@ -127,7 +114,7 @@ def _records(path: str) -> Iterator[tuple[int, list[str]]]:
 
 
 def _first_row(path: str) -> list[str]:
-    return next(iter(_header_lines(path)), [])
+    return next(iter(header_lines(path)), [])
 
 
 def _first_line(path: str) -> str:
@@ -136,10 +123,7 @@ def _first_line(path: str) -> str:
 
 
 def _text(path: str) -> IO[str]:
-    how: dict[str, Any] = {"encoding": "utf-8-sig", "errors": "replace", "newline": ""}
-    if path.lower().endswith(".gz"):
-        return gzip.open(path, "rt", **how)
-    return open(path, **how)
+    return io.TextIOWrapper(open_unpacked(path), encoding="utf-8-sig", errors="replace", newline="")
 
 
 def _several(count: int) -> str:

@@ -6,20 +6,18 @@ state of the table.
 
 from __future__ import annotations
 
-import os
 import re
 import sqlite3
 from collections.abc import Callable, Sequence
-from pathlib import Path
 from typing import Any
-from urllib.parse import quote
 
 import narwhals as nw
 
 from evenhand._util.wording import nearest
+from evenhand.auditing.sources import database_files
 from evenhand.auditing.sources.addresses import Address, read_address
-from evenhand.auditing.sources.engines.duckdb import quoted
-from evenhand.auditing.sources.open_source import LogTable, connect
+from evenhand.auditing.sources.engines.duckdb import quoted, reason_of
+from evenhand.auditing.sources.open_source import LogTable
 from evenhand.errors import (
     BadFile,
     BadLog,
@@ -37,10 +35,10 @@ WHERE relkind IN ('r', 'v', 'm', 'f', 'p') AND nspname <> 'information_schema'
 AND nspname NOT LIKE 'pg\\_%' AND has_schema_privilege(pg_namespace.oid, 'USAGE')
 ORDER BY nspname, relname
 """
-# Where in a file the sign stands by which each kind is known.
-SIGNS = {"sqlite": (0, b"SQLite format 3\0"), "duckdb": (8, b"DUCK")}
-KINDS = {"sqlite": "an SQLite file", "duckdb": "a DuckDB file"}
-BEGINNING = 16  # bytes, in which all the signs stand
+SQLITE_TABLES = """
+SELECT name FROM sqlite_master
+WHERE type IN ('table', 'view') AND name NOT LIKE 'sqlite\\_%' ESCAPE '\\' ORDER BY name
+"""
 PATIENCE = "10"  # seconds to wait for a server's answer; an address may say otherwise
 
 
@@ -59,46 +57,64 @@ def open_database(text: str, table: str | None) -> LogTable:
 def _connect_to_duckdb(address: Address) -> Any:
     import duckdb
 
-    _require_file(address)
     try:
-        return connect(address.database)
+        return database_files.connect_to_duckdb(address)
     except duckdb.Error as error:
-        reason = str(error).split("\n")[0].split("Error: ")[-1].rstrip(".")
-        raise BadFile(f"{address} cannot be opened: {reason}.") from None
+        raise BadFile(f"{address} cannot be opened: {reason_of(error)}.") from None
 
 
 def _find_in_duckdb(connection: Any, address: Address, table: str | None) -> LogTable:
+    import duckdb
+
     listed = connection.execute(
-        "SELECT table_schema, table_name FROM information_schema.tables ORDER BY ALL"
+        "SELECT table_schema, table_name, table_type FROM information_schema.tables "
+        "WHERE table_catalog = ? ORDER BY ALL",
+        [database_files.STRANGER],
     ).fetchall()
-    schema, name = _chosen(address, table, listed, "main")
-    relation = connection.table(f"{quoted(schema)}.{quoted(name)}")
+    kinds = {(schema, name): kind for schema, name, kind in listed}
+    schema, name = _chosen(address, table, list(kinds), "main")
+    label, is_view = f"{name} in {address}", kinds[schema, name] == "VIEW"
+    database_files.lock(connection, is_view)
+    place = ".".join(map(quoted, (database_files.STRANGER, schema, name)))
+    try:
+        relation = connection.table(place)
+    except duckdb.Error as error:  # a view of what is not there, or of what is out of its reach
+        raise BadLog(f"{label} cannot be read: {reason_of(error)}.") from None
     frame: Any = nw.from_native(relation)
-    columns, label = tuple(relation.columns), f"{name} in {address}"
-    sources = (address.database,)
-    return LogTable(label, columns, frame, (), connection, sources, connection.close)
+    return LogTable(
+        label,
+        tuple(relation.columns),
+        frame,
+        connection=connection,
+        sources=(address.database,),
+        close=connection.close,
+        is_view=is_view,
+    )
 
 
 def _connect_to_sqlite(address: Address) -> Any:
     _ibis()
-    _require_file(address)
-    place = f"file:{quote(str(Path(address.database).absolute()))}?mode=ro"
     try:
-        return sqlite3.connect(place, uri=True, isolation_level=None)
+        return database_files.connect_to_sqlite(address)
     except sqlite3.Error as error:
         raise BadFile(f"{address} cannot be opened: {error}.") from None
 
 
 def _find_in_sqlite(connection: Any, address: Address, table: str | None) -> LogTable:
     ibis = _ibis()
+    from evenhand.auditing.sources.engines.ibis import SQLite
+
     try:
         backend = ibis.sqlite.from_connection(connection)
-        listed = [("main", name) for name in backend.list_tables()]
-        _, name = _chosen(address, table, listed, "main")
-        found = backend.table(name)
-        connection.execute("BEGIN")  # until the end, others' changes are not seen
+        # Ibis would have SQLite look into every view, also into those that nobody asks for.
+        listed = [("main", str(name)) for (name,) in connection.execute(SQLITE_TABLES)]
     except sqlite3.Error as error:
         raise BadFile(f"{address} cannot be opened: {error}.") from None
+    _, name = _chosen(address, table, listed, "main")
+    with SQLite().plainly(f"{name} in {address}"):
+        SQLite.bound_if_view(backend, name)
+        found = backend.table(name)
+        connection.execute("BEGIN")  # until the end, others' changes are not seen
     return _as_table(found, backend, name, address, (address.database,))
 
 
@@ -208,27 +224,6 @@ def _chosen(
 
 def _unquoted(part: str) -> str:
     return part[1:-1].replace('""', '"') if part.startswith('"') else part
-
-
-def _require_file(address: Address) -> None:
-    """A file of the kind that the address says, known by how such files begin."""
-    if not os.path.isfile(address.database):
-        raise BadFile(
-            f"there is no file {address.database!r}: check the address; three slashes come before "
-            f"a path, and a fourth where it begins with one ({address.scheme}:////folder/file)."
-        )
-    try:
-        with open(address.database, "rb") as file:
-            begins = file.read(BEGINNING)
-    except OSError as error:
-        raise BadFile(f"{address} cannot be opened: {error.strerror}.") from None
-    kinds = [kind for kind, (where, sign) in SIGNS.items() if begins[where:].startswith(sign)]
-    if address.scheme in kinds or (address.scheme == "sqlite" and not begins):
-        return  # to SQLite, an empty file is a database without tables
-    fix = f"a log in a file of its own is named without {address.scheme}:///"
-    if kinds:
-        fix = f"its address begins with {kinds[0]}:///, as {kinds[0]}:///{address.database}"
-    raise BadFile(f"{address.database} is not {KINDS[address.scheme]}: {fix}.")
 
 
 def _ibis() -> Any:

@@ -11,10 +11,12 @@ import atexit
 import contextlib
 import functools
 import glob
+import io
 import os
 import shutil
 import sys
 import tempfile
+import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -22,10 +24,13 @@ from typing import TYPE_CHECKING, Any
 
 import narwhals as nw
 
-from evenhand.auditing.sources import csv_files
+from evenhand._util.files import require_file
+from evenhand.auditing.sources import csv_files, view_limits
 from evenhand.auditing.sources.addresses import is_address, shown
-from evenhand.auditing.sources.engines.duckdb import DuckDB, quoted
-from evenhand.errors import BadFile, BadLog, BadParameter, argument
+from evenhand.auditing.sources.engines import engine_of
+from evenhand.auditing.sources.engines.duckdb import quoted, reason_of
+from evenhand.auditing.sources.gzip_files import is_packed, open_unpacked, require_gzip
+from evenhand.errors import BadFile, BadLog, BadParameter, DoubledColumn, argument
 
 if TYPE_CHECKING:
     import duckdb
@@ -37,6 +42,8 @@ SAME = "evenhand: same"
 CSV = (".csv", ".tsv", ".txt", ".csv.gz", ".tsv.gz", ".txt.gz")
 JSON = (".jsonl", ".ndjson", ".json", ".jsonl.gz", ".ndjson.gz", ".json.gz")
 PARQUET = (".parquet", ".pq")
+
+MAX_PATTERN = 4096  # characters of a path, on every system that we know
 
 
 @dataclass(frozen=True, eq=False)
@@ -53,6 +60,7 @@ class LogTable:
     quoting: Mapping[str, str] = field(
         default_factory=dict
     )  # of CSV files, passed on to the engine
+    is_view: bool = False  # a view of a DuckDB file, which is a program of a stranger
 
     def load(self, needed: Sequence[str], as_text: Sequence[str]) -> LogTable:
         """The columns needed; of a text file held in memory, with some left as the text they are.
@@ -66,15 +74,52 @@ class LogTable:
         wanted = (
             f"row_number() OVER () AS {quoted(ROW)}, hash({everything}) AS {quoted(SAME)}, {chosen}"
         )
-        if not self.is_text:
+        if self.is_view:
             frame: Any = nw.from_native(self.frame.to_native().project(wanted))
+            return replace(self, frame=_worked_out(self, frame), is_view=False)
+        if not self.is_text:
+            frame = nw.from_native(self.frame.to_native().project(wanted))
         elif self.csv_paths:
             text = [name for name in as_text if name in self.columns]
             frame = _held_csv(self, wanted, text)
         else:
             relation = self.frame.to_native().project(wanted)
-            frame = _asked(self, lambda: DuckDB().hold(nw.from_native(relation)))
+            frame = _asked(self, lambda: _materialized(nw.from_native(relation)))
         return LogTable(self.label, self.columns, frame, self.paths)
+
+    def refuse_doubled(self, name: str, given: str) -> None:
+        """Refuse a column's name that stands there twice: the engine renames the second.
+
+        `given` is the argument that names the column.
+        """
+        same = name.strip().lower()
+        if not any(column.lower() == f"{same}_1" for column in self.columns):
+            return
+        for header in self._headers():
+            alike = [column for column in header if column.strip().lower() == same]
+            if len(alike) > 1:
+                names = " and ".join(repr(column) for column in dict.fromkeys(alike))
+                raise DoubledColumn(
+                    f"{self.label} has {len(alike)} columns called {names}, and {argument(given)} "
+                    "must name one: give each a name of its own in the header."
+                )
+
+    def _headers(self) -> Iterator[list[str]]:
+        """What may be the names of the columns, as the files themselves have them."""
+        if self.csv_paths:
+            for path in self.csv_paths:
+                yield from csv_files.header_lines(path)
+        elif self.connection is not None and not self.is_text:
+            for path in self.paths:
+                yield _parquet_columns(self.connection, path)
+
+    def hold(self) -> LogTable:
+        """The same in memory, where it would be read or worked out anew at every look."""
+        if self.is_view:
+            return replace(self, frame=_worked_out(self, self.frame), is_view=False)
+        if self.is_text:
+            return replace(self, frame=engine_of(self.frame).hold(self.frame), paths=())
+        return self
 
     @property
     def is_text(self) -> bool:
@@ -138,12 +183,24 @@ def found_files(patterns: list[str]) -> tuple[list[str], str]:
     """The files that patterns name, of which there must be some, and what to call them."""
     paths = []
     for pattern in patterns:
-        found = [pattern] if os.path.exists(pattern) else sorted(glob.glob(pattern, recursive=True))
+        found = matching_files(pattern)
         if not found:
             raise BadFile(f"there is no file {shown(pattern)!r}: check the name and the folder.")
         paths += found
     more = f" and {len(patterns) - 1} more" if len(patterns) > 1 else ""
     return paths, shown(patterns[0]) + more
+
+
+def matching_files(pattern: str) -> list[str]:
+    """The files of a name or of a glob; a name that no system has is not searched for."""
+    if os.path.exists(pattern):
+        return [pattern]
+    if len(pattern) > MAX_PATTERN:
+        raise BadFile(
+            f"the log's name has {len(pattern):,} characters, and no file has more than "
+            f"{MAX_PATTERN:,}: check what was put in its place."
+        )
+    return sorted(glob.glob(pattern, recursive=True))
 
 
 def kind_of_files(paths: list[str], label: str) -> tuple[str, ...]:
@@ -160,11 +217,15 @@ def kind_of_files(paths: list[str], label: str) -> tuple[str, ...]:
 def _open_files(patterns: list[str], encoding: str) -> LogTable:
     paths, label = found_files(patterns)
     for path in paths:
-        if Path(path).is_dir():
+        if os.path.isdir(path):
             raise BadFile(f"{path} is a folder: name the files in it, such as '{path}/*.csv'.")
-        if Path(path).stat().st_size == 0:
+        require_file(path)
+        _require_unicode(path)
+        if os.path.getsize(path) == 0:
             raise BadLog(f"{path} is empty: it has no header and no rows.")
     kind = kind_of_files(paths, label)
+    for path in filter(is_packed, paths):
+        require_gzip(path)
     connection, sources = connect(), tuple(paths)
     if kind is not PARQUET and encoding.lower().replace("_", "-") not in ("utf-8", "utf8"):
         paths = [_in_utf_8(path, encoding) for path in paths]
@@ -180,14 +241,24 @@ def _open_files(patterns: list[str], encoding: str) -> LogTable:
     return replace(table, columns=tuple(relation.columns), frame=frame, sources=sources)
 
 
+def _require_unicode(path: str) -> None:
+    """Refuse a name that was written in another encoding, which the engine cannot be told."""
+    try:
+        path.encode()
+    except UnicodeEncodeError:
+        raise BadFile(
+            f"the name of the file {path!r} is not valid Unicode: rename the file."
+        ) from None
+
+
 def _in_utf_8(path: str, encoding: str) -> str:
     """A copy of a text file in UTF-8, all that the engine reads, kept until the program ends."""
     folder = tempfile.mkdtemp(prefix="evenhand-")
     atexit.register(shutil.rmtree, folder, ignore_errors=True)
-    copy = Path(folder) / Path(path).name
+    copy = Path(folder) / Path(path).name.removesuffix(".gz")
     try:
         with (
-            open(path, encoding=encoding, newline="") as source,
+            io.TextIOWrapper(open_unpacked(path), encoding=encoding, newline="") as source,
             open(copy, "w", encoding="utf-8", newline="") as target,
         ):
             shutil.copyfileobj(source, target, 1 << 20)
@@ -210,7 +281,7 @@ def _held_csv(table: LogTable, wanted: str, as_text: list[str]) -> nw.LazyFrame[
     import duckdb
 
     def read(**more: Any) -> Any:
-        return DuckDB().hold(nw.from_native(_read_csv(table, **more).project(wanted)))
+        return _materialized(nw.from_native(_read_csv(table, **more).project(wanted)))
 
     try:
         return _asked(table, lambda: read(dtype=dict.fromkeys(as_text, "VARCHAR")))
@@ -223,6 +294,19 @@ def _read_other(connection: Any, paths: list[str], kind: tuple[str, ...]) -> Any
         return connection.from_parquet(_literal(paths), union_by_name=True)
     lines = "newline_delimited" if not paths[0].lower().endswith((".json", ".json.gz")) else "auto"
     return connection.read_json(_literal(paths), format=lines, sample_size=-1, union_by_name=True)
+
+
+def _parquet_columns(connection: Any, path: str) -> list[str]:
+    """The names of the columns as the file has them, without what is nested in them."""
+    query = "SELECT name, coalesce(num_children, 0) FROM parquet_schema(?)"
+    names, nested = [], 0
+    for name, children in connection.execute(query, [glob.escape(path)]).fetchall()[1:]:
+        if nested:
+            nested -= 1
+        else:
+            names.append(name)
+        nested += children
+    return names
 
 
 def _literal(paths: Sequence[str]) -> list[str]:
@@ -246,14 +330,39 @@ def _asked(table: LogTable, read: Any) -> Any:
                 f"say how it is written, such as with {argument('encoding', 'latin-1')}."
             ) from None
         csv_files.refuse_misfits(table.label, table.csv_paths)
-        reason = text.split("\n")[0].split("Error: ")[-1].rstrip(".")
-        raise BadFile(f"{table.label} cannot be read: {reason}.") from None
+        raise BadFile(f"{table.label} cannot be read: {reason_of(error)}.") from None
+
+
+def _materialized(frame: Any) -> Any:
+    return nw.from_native(frame.to_native().materialize())
+
+
+def _worked_out(table: LogTable, frame: Any) -> Any:
+    """The rows of a view, worked out once and within its limits."""
+    import duckdb
+
+    over = threading.Event()
+
+    def stop() -> None:
+        over.set()
+        table.connection.interrupt()
+
+    timer = threading.Timer(view_limits.SECONDS, stop)
+    timer.start()
+    try:
+        return _materialized(frame)
+    except duckdb.Error as error:
+        if over.is_set() or isinstance(error, duckdb.OutOfMemoryException):
+            raise view_limits.endless_view(table.label) from None
+        raise BadLog(f"{table.label} cannot be read: {reason_of(error)}.") from None
+    finally:
+        timer.cancel()
 
 
 def _undecodable(paths: tuple[str, ...]) -> str:
     """Where the first line is that is not UTF-8, such as " (line 17 of log.csv)"."""
     for path in paths:
-        with open(path, "rb") as file:
+        with open_unpacked(path) as file:
             for number, line in enumerate(file, 1):
                 try:
                     line.decode("utf-8")
@@ -283,8 +392,8 @@ def _open_frame(source: Any) -> LogTable:
     return LogTable("the table", tuple(relation.columns), lazy, (), connection)
 
 
-def connect(path: str = ":memory:") -> duckdb.DuckDBPyConnection:
-    """A DuckDB of our own, or a file of one, to read alone; it fetches nothing from elsewhere."""
+def connect(**settings: Any) -> duckdb.DuckDBPyConnection:
+    """A DuckDB of our own, in memory; it fetches nothing from elsewhere."""
     import duckdb
 
     _forget_types_at_exit()
@@ -292,7 +401,7 @@ def connect(path: str = ":memory:") -> duckdb.DuckDBPyConnection:
         "autoinstall_known_extensions": False,
         "autoload_known_extensions": False,
     }
-    connection = duckdb.connect(path, read_only=path != ":memory:", config=extensions)
+    connection = duckdb.connect(config={**extensions, **settings})
     connection.execute("SET TimeZone = 'UTC'")
     return connection
 

@@ -23,6 +23,7 @@ from evenhand.errors import BadParameter, CannotWrite
 from evenhand.experiments.recipes.deep_recipes import deep_methods
 from evenhand.experiments.recipes.tabular_recipes import tabular_methods
 from evenhand.experiments.running.blocks import MeanProgress, merge, saved, split_into_tasks
+from evenhand.experiments.running.learning_room import require_room_to_learn
 from evenhand.experiments.running.local_processes import LocalProcesses
 from evenhand.experiments.running.reference_scores import Yardstick, sampled, yardstick
 from evenhand.experiments.running.run_spec import RunSpec, Setting
@@ -205,7 +206,8 @@ def compare(
     folder = _folder(out)
     learned = [shared.for_method(method) for method in methods if method not in HARD_CODED]
     for spec in learned:
-        spec.build()  # what is wrong is found here, not in another process
+        # What is wrong is found here, not in another process.
+        require_room_to_learn(spec, spec.build(), side_by_side=1)
     results: dict[str, MethodResult] = {}
 
     def meanwhile() -> None:

@@ -30,6 +30,15 @@ from evenhand.experiments.running.tasks import MAX_TRIES, BlockFailed, Task, Tas
 GRACE = 30.0  # seconds that a process has to save what it has, when it is asked to stop
 
 
+class WorkerBroke(RuntimeError):
+    """A process that ended by a mistake of ours; its own last words, if any, tell which."""
+
+    def __init__(self, sentence: str, words: str) -> None:
+        super().__init__(sentence)
+        if words:
+            self.add_note(f"The process said:\n{words}")
+
+
 class _Lost(Exception):
     """A process that ended in the middle of a task."""
 
@@ -117,7 +126,9 @@ class _Shift(threading.Thread):
                 self._dismiss()
                 if self.stopped.is_set():
                     return
-                if not lost.killed or tries == MAX_TRIES:
+                if not lost.killed:
+                    raise WorkerBroke(lost.sentence(task), "\n".join(lost.said)) from None
+                if tries == MAX_TRIES:
                     raise BlockFailed(lost.sentence(task)) from None
             else:
                 return

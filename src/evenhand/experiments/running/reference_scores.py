@@ -11,7 +11,7 @@ import jax.numpy as jnp
 
 from evenhand.envs import Act, Environment, Random
 from evenhand.errors import CannotPlan
-from evenhand.learn.policies.greedy_policy import GreedyScore
+from evenhand.learn.policies.greedy_policy import GreedyScore, require_room
 from evenhand.memory.memory import Full
 from evenhand.planning.planner import plan
 from evenhand.problem.problem import AugmentedState, Problem
@@ -52,6 +52,7 @@ def yardstick(environment: Environment) -> Yardstick:
 
 def sampled(problem: Problem, act: Act, seed: int = 0, episodes: int = EPISODES) -> GreedyScore:
     """The mean of that many episodes of a policy that sees state and memory."""
+    require_room(problem.environment.horizon, episodes)
     return jax.device_get(_sampled(problem, act, jax.random.key(seed), episodes))
 
 

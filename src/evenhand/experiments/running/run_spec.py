@@ -12,17 +12,32 @@ from dataclasses import dataclass, field, fields, replace
 from typing import TYPE_CHECKING, Any
 
 from evenhand import __version__
-from evenhand.errors import BadFile, BadParameter, EvenhandError
+from evenhand._util.saved_record import reading_saved, shortened
+from evenhand.errors import BadFile, BadParameter
 
 # Environments, memories and proposals load jax, which a worker does only on a core of its own:
 # they are imported by the functions that make them.
 if TYPE_CHECKING:
     from evenhand.envs import Environment
     from evenhand.experiments.running.runs import Agent
+    from evenhand.learn.deep.agent import DeepAgent
     from evenhand.learn.proposals import Proposal
     from evenhand.memory.memory import Memory
 
 Setting = bool | int | float | str | None
+
+LARGEST_SEED = 2**32 - 1  # that a random key is made of
+MOST_EVERY = 2**31 - 1  # steps of one compiled loop
+MOST_STEPS = 10**12  # years of learning
+MOST_EPISODES = 10**6  # that an evaluation is the mean of
+
+# What a setting of a deep agent may be, by the type that the agent names.
+_SETTING_TYPES: Mapping[str, tuple[type, ...]] = {
+    "bool": (bool,),
+    "int": (int,),
+    "int | None": (int, type(None)),
+    "float": (int, float),
+}
 
 
 @dataclass(frozen=True)
@@ -61,16 +76,21 @@ class RunSpec:
     def __post_init__(self) -> None:
         object.__setattr__(self, "seeds", tuple(self.seeds))
         object.__setattr__(self, "settings", dict(self.settings))
-        for name in ("steps", "every"):
-            _require_whole(name, getattr(self, name))
+        _require_whole("steps", self.steps, most=MOST_STEPS)
+        _require_whole("every", self.every, most=MOST_EVERY)
         if self.evaluation is not None:
-            _require_whole("evaluation", self.evaluation)
+            _require_whole("evaluation", self.evaluation, most=MOST_EPISODES)
+        for name in ("method", "recipe", "version"):
+            if not isinstance(getattr(self, name), str):
+                raise BadParameter(f"{name} is {getattr(self, name)!r}: it must be a text.")
+        if not isinstance(self.deep, bool):
+            raise BadParameter(f"deep is {self.deep!r}: it must be True or False.")
         if self.steps % self.every:
             raise BadParameter(
                 f"steps is {self.steps} and every is {self.every}: steps must be a multiple of it."
             )
         for seed in self.seeds:
-            _require_whole("a seed", seed, least=0)
+            _require_whole("a seed", seed, least=0, most=LARGEST_SEED)
         if not self.seeds or len(set(self.seeds)) < len(self.seeds):
             raise BadParameter("seeds must name at least one seed, and none of them twice.")
         if self.settings and not self.deep:
@@ -114,6 +134,7 @@ class RunSpec:
             return tabular_learner(*what)
         agent = deep_learner(*what)
         settings: dict[str, Any] = dict(self.settings)
+        _require_settings(agent, settings)
         if settings.pop("script_mistakes", False):
             settings["problem"] = with_script_mistakes(agent.problem)
         return replace(agent, **settings) if settings else agent
@@ -143,6 +164,11 @@ class RunSpec:
         from evenhand.memory.memory_file import memory_from_table
 
         names = {spec.name for spec in fields(cls)}
+        if not isinstance(table, Mapping):
+            raise BadFile(f"a run is {shortened(table)}: it must be a table of names and values.")
+        for name, kind in (("seeds", list), ("settings", dict)):
+            if not isinstance(table.get(name, kind()), kind):
+                raise BadFile(f"{name} is {shortened(table[name])}: it must be a {kind.__name__}.")
         if set(table) != names:
             odd = ", ".join(sorted(names.symmetric_difference(table)))
             raise BadFile(f"this is not a run as evenhand {__version__} writes it: see {odd}.")
@@ -164,12 +190,28 @@ def spec_in(header: Mapping[str, Any], path: str | os.PathLike[str]) -> RunSpec:
                 "remove it and train again, or name another file."
             )
         raise BadFile(f"{path} does not say how it was trained: score it from Python instead.")
-    try:
+    with reading_saved(path, "run"):
         return RunSpec.from_json(header["spec"])
-    except EvenhandError as error:
-        raise BadFile(f"{path} cannot be read: {error}") from None
 
 
-def _require_whole(name: str, value: Any, least: int = 1) -> None:
-    if isinstance(value, bool) or not isinstance(value, int) or value < least:
-        raise BadParameter(f"{name} is {value!r}: it must be a whole number from {least}.")
+def _require_settings(agent: DeepAgent, settings: Mapping[str, Setting]) -> None:
+    """Refuse settings that the agent does not have, or not of that type."""
+    types = {spec.name: _SETTING_TYPES.get(str(spec.type), ()) for spec in fields(agent)}
+    types["script_mistakes"] = (bool,)
+    for name, value in settings.items():
+        allowed = types.get(name, ())
+        if not allowed:
+            known = ", ".join(sorted(name for name, kinds in types.items() if kinds))
+            raise BadParameter(
+                f"there is no setting {name!r} of a {type(agent).__name__}: {known}."
+            )
+        if not isinstance(value, allowed) or (isinstance(value, bool) and bool not in allowed):
+            needed = " or ".join(kind.__name__ for kind in allowed)
+            raise BadParameter(f"the setting {name!r} is {shortened(value)}: it must be {needed}.")
+
+
+def _require_whole(name: str, value: Any, least: int = 1, *, most: int) -> None:
+    if isinstance(value, bool) or not isinstance(value, int) or not least <= value <= most:
+        raise BadParameter(
+            f"{name} is {shortened(value)}: it must be a whole number from {least} to {most:,}."
+        )

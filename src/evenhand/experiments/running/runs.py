@@ -10,7 +10,7 @@ from __future__ import annotations
 import os
 import platform
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -19,7 +19,14 @@ import jax.numpy as jnp
 import numpy as np
 
 from evenhand import __version__
-from evenhand._util.tensor_files import named_leaves, read_tensors, with_leaves, write_tensors
+from evenhand._util.saved_record import SavedRecord, reading_saved
+from evenhand._util.tensor_files import (
+    named_leaves,
+    read_tensors,
+    require_finite,
+    with_leaves,
+    write_tensors,
+)
 from evenhand.errors import BadFile
 from evenhand.experiments.running.run_spec import RunSpec, spec_in
 from evenhand.learn.seeds import seed_keys, start_learners
@@ -163,8 +170,42 @@ def load_run(path: str | os.PathLike[str]) -> Run:
     measures = {
         name: arrays.pop(f"measure.{name}") for name in MEASURES if f"measure.{name}" in arrays
     }
-    times = header["seconds"], header["compile_seconds"], header["versions"]
-    return Run(spec, arrays, measures, *times)
+    require_measures(spec, measures, path)
+    return Run(spec, arrays, measures, *times_in(header, path))
+
+
+def times_in(
+    header: Mapping[str, Any], path: str | os.PathLike[str]
+) -> tuple[float, float, dict[str, str]]:
+    """How long a saved run took, how long that was to compile, and the versions it ran with."""
+    record = SavedRecord(header, path)
+    versions = record.table("versions")
+    return (
+        record.number("seconds"),
+        record.number("compile_seconds"),
+        {name: versions.text(name) for name in versions.values},
+    )
+
+
+def require_measures(
+    spec: RunSpec, measures: Mapping[str, np.ndarray], path: str | os.PathLike[str]
+) -> None:
+    """Refuse evaluations that are not those of a run: a number for each of its seeds, each time."""
+    if "score" not in measures:
+        raise BadFile(f"{path} cannot be read: it lacks the scores of its evaluations.")
+    rows = len(measures["score"])
+    for name, values in measures.items():
+        if values.dtype != np.float64 or values.shape != (rows, len(spec.seeds)):
+            raise BadFile(
+                f"{path} cannot be read: its {name!r} has the shape {values.shape} of "
+                f"{values.dtype}, where {len(spec.seeds)} numbers for each evaluation belong."
+            )
+    if not 0 < rows <= spec.steps // spec.every:
+        raise BadFile(
+            f"{path} cannot be read: it has {rows} evaluations, and at most "
+            f"{spec.steps // spec.every} belong to it."
+        )
+    require_finite(path, dict(measures))
 
 
 def restore(learner: Agent, run: Run) -> Run:
@@ -190,7 +231,10 @@ def saved_run(spec: RunSpec, path: str | os.PathLike[str]) -> Run | None:
 
 def _resume(learner: Agent, spec: RunSpec, path: str | os.PathLike[str] | None) -> Run | None:
     run = None if path is None else saved_run(spec, path)
-    return None if run is None else restore(learner, run)
+    if run is None:
+        return None
+    with reading_saved(path or "", "run"):
+        return restore(learner, run)
 
 
 def versions() -> dict[str, str]:

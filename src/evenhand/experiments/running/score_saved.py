@@ -9,7 +9,9 @@ from typing import Any
 import jax
 import numpy as np
 
+from evenhand._util.saved_record import reading_saved
 from evenhand._util.tensor_files import kind_of
+from evenhand.errors import BadFile
 from evenhand.experiments.running.reference_scores import Yardstick, yardstick
 from evenhand.experiments.running.run_spec import RunSpec, spec_in
 from evenhand.experiments.running.runs import load_run, restore
@@ -59,6 +61,8 @@ def score_saved(path: str | os.PathLike[str], seed: int = 0, episodes: int = 100
 def _score_policy(path: str | os.PathLike[str], seed: int, episodes: int) -> SavedScore:
     saved = load_policies(path)
     spec = spec_in(saved.header, path)
+    if spec.environment != saved.problem.environment or len(spec.seeds) != saved.num_policies:
+        raise BadFile(f"{path} describes its run and its policies differently: train it anew.")
     found = jax.device_get(saved.evaluate(seed, episodes))
     details = {
         "episodes": episodes,
@@ -71,13 +75,14 @@ def _score_policy(path: str | os.PathLike[str], seed: int, episodes: int) -> Sav
 
 def _score_run(path: str | os.PathLike[str], seed: int, episodes: int) -> SavedScore:
     run = load_run(path)
-    agent = run.spec.build()
     more = {"episodes": episodes} if run.spec.deep else {}
-    learners = restore(agent, run).learners
-    if run.spec.deep:
-        keys = jax.random.split(jax.random.key(seed), len(run.spec.seeds))
-        learners = learners._replace(key=keys)
-    found = jax.device_get(agent.evaluate(learners, **more))
+    with reading_saved(path, "run"):
+        agent = run.spec.build()
+        learners = restore(agent, run).learners
+        if run.spec.deep:
+            keys = jax.random.split(jax.random.key(seed), len(run.spec.seeds))
+            learners = learners._replace(key=keys)
+        found = jax.device_get(agent.evaluate(learners, **more))
     scores = np.asarray(found.score, dtype=float).tolist()
     steps = len(run.scores) * run.spec.every
     return SavedScore(run.spec, steps, scores, yardstick(run.spec.environment), {})

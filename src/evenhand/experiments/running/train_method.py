@@ -8,10 +8,22 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from evenhand._util.saved_record import SavedRecord, reading_saved
 from evenhand.errors import BadFile
 from evenhand.experiments.running.blocks import Point, block_files, train_in_blocks
+from evenhand.experiments.running.learning_room import require_room_to_learn
 from evenhand.experiments.running.run_spec import RunSpec, spec_in
-from evenhand.experiments.running.runs import Agent, Progress, Run, restore, saved_run, train
+from evenhand.experiments.running.runs import (
+    MEASURES,
+    Agent,
+    Progress,
+    Run,
+    require_measures,
+    restore,
+    saved_run,
+    times_in,
+    train,
+)
 from evenhand.learn.deep.agent import DeepAgent
 from evenhand.learn.policies.policy_files import load_policies, save_policies
 
@@ -67,7 +79,9 @@ def prepare(spec: RunSpec, path: str | os.PathLike[str] | None = None) -> Method
         spec: What to train.
         path: Where the run is saved as it goes, and continued from.
     """
-    return MethodTraining(spec, spec.build(), path, _trained_before(spec, path))
+    agent = spec.build()
+    require_room_to_learn(spec, agent, side_by_side=len(spec.seeds))
+    return MethodTraining(spec, agent, path, _trained_before(spec, path))
 
 
 def _trained_before(spec: RunSpec, path: str | os.PathLike[str] | None) -> Run | None:
@@ -83,9 +97,12 @@ def _run_of_policy(spec: RunSpec, path: str | os.PathLike[str]) -> Run:
         raise BadFile(
             f"{path} holds a policy with other settings: choose another output, or remove the file."
         )
-    measures = {name: np.asarray(rows) for name, rows in about["measures"].items()}
-    times = about["seconds"], about["compile_seconds"], about["versions"]
-    return Run(spec, None, measures, *times)
+    saved = SavedRecord(about, path).table("measures")
+    saved.require_only(MEASURES)
+    with reading_saved(path, "policy"):
+        measures = {name: np.asarray(saved.items(name), np.float64) for name in saved.values}
+    require_measures(spec, measures, path)
+    return Run(spec, None, measures, *times_in(about, path))
 
 
 def save_trained(path: str | os.PathLike[str], run: Run, against: Yardstick) -> None:

@@ -15,6 +15,7 @@ from evenhand.fairness.status.derived import Derived
 from evenhand.fairness.status.received import Returns
 from evenhand.fairness.status.status import STATUSES, DeclaredRegularity
 from evenhand.fairness.trace import Step, Trace
+from evenhand.fairness.whole_number import require_whole
 
 if TYPE_CHECKING:
     from jaxtyping import Float
@@ -70,8 +71,7 @@ class Modulo(_FiniteCount):
     modulus: int
 
     def __post_init__(self) -> None:
-        if self.modulus < 1 or self.modulus != int(self.modulus):
-            raise BadParameter(f"modulus is {self.modulus}: it must be a whole number from 1.")
+        require_whole(self.modulus, "modulus")
 
     def transform(self, values: Float[Array, "*batch inner"]) -> Float[Array, "*batch status"]:
         return values % self.modulus

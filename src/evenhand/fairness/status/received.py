@@ -13,6 +13,7 @@ from evenhand._util.arrays import Array, namespace
 from evenhand.errors import BadParameter
 from evenhand.fairness.status.status import STATUSES, DeclaredRegularity, Status
 from evenhand.fairness.trace import Step, Trace
+from evenhand.fairness.whole_number import require_whole
 
 if TYPE_CHECKING:
     from jaxtyping import Float
@@ -24,6 +25,9 @@ STRETCH = 16  # steps that one matrix product takes at a time, see `_recurrence`
 class _Running(NamedTuple):
     total: Float[Array, " status"]
     weight: Any  # γ^(t−1) of the step to come
+
+
+LARGEST_WINDOW = 1 << 30  # bytes that the steps of a window may take
 
 
 @STATUSES.register("returns")
@@ -132,10 +136,20 @@ class Window(Status[Array]):
     length: int
 
     def __post_init__(self) -> None:
-        if self.length < 1:
-            raise BadParameter(f"length is {self.length}: a window holds at least one step.")
+        require_whole(self.length, "length")
+        object.__setattr__(
+            self, "length", int(self.length)
+        )  # 3.0 too, which is no size of an array
 
     def init(self, num_stakeholders: int) -> Array:
+        size = 8 * self.length * num_stakeholders
+        if size > LARGEST_WINDOW:
+            raise BadParameter(
+                f"length is {self.length:,}: a window of so many steps of "
+                f"{num_stakeholders:,} stakeholders would take {size / 2**30:,.0f} GB, and at most "
+                f"{LARGEST_WINDOW / 2**30:.0f} is given to one; make it shorter, or leave it out "
+                "if it is longer than the history."
+            )
         return np.zeros((self.length, num_stakeholders))
 
     def update(self, state: Array, step: Step) -> Array:

@@ -14,12 +14,13 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from evenhand.errors import BadParameter, NegativeStatus
+from evenhand.errors import BadParameter
 from evenhand.fairness.trace import Step
 from evenhand.learn.deep.encoders import Encoder, Raw
 from evenhand.memory.attribute import Attribute
 from evenhand.problem.problem import AgentView, AugmentedState, Problem
 from evenhand.problem.reward import SchemeState
+from evenhand.problem.reward_check import require_reward
 
 if TYPE_CHECKING:
     from jaxtyping import Array, Bool, Float, PRNGKeyArray
@@ -90,12 +91,7 @@ class Fairness:
     ) -> tuple[AugmentedState, float]:
         """Memory and scheme state after a step, and its reward, by the problem's own μ and R."""
         after, pay = self.problem.after(before, step, (), np.asarray(is_over))
-        if not np.isfinite(pay):
-            status = np.asarray(self.status(after)).tolist()
-            raise NegativeStatus(
-                f"the status {status} has no welfare under this scheme, so that the step cannot be "
-                "paid: use a welfare that takes such statuses, such as Rawls."
-            )
+        require_reward(self.problem, pay, self.status(after))
         return after, float(pay)
 
     def status(self, at: AugmentedState) -> Float[np.ndarray, " status"]:

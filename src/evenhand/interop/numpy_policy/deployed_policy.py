@@ -15,8 +15,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from evenhand._util.tensor_files import read_tensors, write_tensors
-from evenhand.errors import BadFile, BadParameter, EvenhandError, UnequalLengths
+from evenhand._util.saved_record import SavedRecord, reading_saved
+from evenhand._util.tensor_files import read_tensors, require_finite, write_tensors
+from evenhand.errors import BadFile, BadParameter, UnequalLengths
 from evenhand.fairness.trace import Step
 from evenhand.interop.numpy_policy.numpy_program import OPERATIONS, Tape
 from evenhand.memory.memory import Memory
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
     from jaxtyping import Float
 
 KIND = "numpy policy"
+MOST_NUMBERS = 1 << 24  # in anything that a policy works out
 
 
 class PolicyReasons(NamedTuple):
@@ -141,23 +143,49 @@ def load_policy(path: str | os.PathLike[str]) -> NumpyPolicy:
             kind is refused.
     """
     header, arrays = read_tensors(path, KIND)
-    try:
-        unknown = {one["do"] for one in header["operations"]} - set(OPERATIONS)
-        if unknown:
-            raise BadFile(f"{path} does {', '.join(sorted(unknown))}: it is of a newer evenhand.")
+    require_finite(path, arrays)
+    record = SavedRecord(header, path)
+    operations = record.tables("operations")
+    unknown = {one.text("do") for one in operations} - set(OPERATIONS)
+    if unknown:
+        raise BadFile(f"{path} does {', '.join(sorted(unknown))}: it is of a newer evenhand.")
+    with reading_saved(path, "policy"):
         tape = Tape(
-            tuple(header["inputs"]),
+            tuple(record.texts("inputs")),
             tuple(arrays[name] for name in sorted(arrays)),
-            tuple(header["operations"]),
-            int(header["output"]),
-            header["forms"],
+            tuple(dict(one.values) for one in operations),
+            record.whole("output"),
+            {name: tuple(form) for name, form in record.table("forms").values.items()},
         )
-        memory = memory_from_table(header["memory"])
-        return NumpyPolicy(tape, memory, header["num_stakeholders"], header["num_actions"])
-    except (KeyError, TypeError) as error:
-        raise BadFile(f"the header of {path} lacks what it should say: {error}.") from None
-    except EvenhandError as error:
-        raise BadFile(f"{path} cannot be read as a policy: {error}") from None
+        policy = NumpyPolicy(
+            tape,
+            memory_from_table(record.value("memory")),
+            record.whole("num_stakeholders", least=1, most=MOST_NUMBERS),
+            record.whole("num_actions", least=1, most=MOST_NUMBERS),
+        )
+        _require_values(policy)
+    return policy
+
+
+def _require_values(policy: NumpyPolicy) -> None:
+    """Refuse a policy that has no value for each action, by trying it on zeros."""
+    tape = policy.tape
+    if set(tape.inputs) != set(tape.forms):
+        raise BadFile("its inputs are not those of which it says the type and shape.")
+    values = tape.rehearse(MOST_NUMBERS)
+    if values.shape != (policy.num_actions,) or values.dtype.kind != "f":
+        raise BadFile(
+            f"it makes values of the shape {values.shape} for {policy.num_actions} actions."
+        )
+    carried = sum(np.asarray(part).size for part in _parts(policy.start()))
+    if carried > MOST_NUMBERS:
+        raise BadFile(f"its memory has {carried:,} numbers, more than any policy looks at.")
+
+
+def _parts(memory: Any) -> list[Any]:
+    if isinstance(memory, tuple):
+        return [leaf for part in memory for leaf in _parts(part)]
+    return [memory]
 
 
 def _at(value: Any, path: list[str]) -> Any:

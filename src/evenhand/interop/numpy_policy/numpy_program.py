@@ -6,6 +6,7 @@ encoder or network from the one that was learned: neither is written a second ti
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
@@ -25,16 +26,43 @@ class Tape:
     output: int
     forms: dict[str, Any]  # of each input its type and shape
 
-    def play(self, values: dict[str, Any]) -> Numbers:
-        """The output for these inputs."""
+    def play(self, values: dict[str, Any], most: int | None = None) -> Numbers:
+        """The output for these inputs; with `most`, nothing of more numbers than that is made."""
         slots: dict[int, Any] = {i: values[name] for i, name in enumerate(self.inputs)}
         first = len(self.inputs)
         slots |= {first + i: constant for i, constant in enumerate(self.constants)}
         for one in self.operations:
-            found = OPERATIONS[one["do"]](one, *(slots[i] for i in one["from"]))
+            given = [slots[i] for i in one["from"]]
+            if most is not None and _size_after(one, given) > most:
+                raise MemoryError
+            found = OPERATIONS[one["do"]](one, *given)
             several = found if one["do"] == "split" else [found]
             slots |= dict(zip(one["to"], several, strict=True))
         return np.asarray(slots[self.output])
+
+    def rehearse(self, most: int) -> Numbers:
+        """The output for inputs of zeros: whatever these types and shapes lead to is found."""
+        for dtype, shape in self.forms.values():
+            if not isinstance(dtype, str) or math.prod(shape) > most:
+                raise MemoryError
+        zeros = {name: np.zeros(shape, dtype) for name, (dtype, shape) in self.forms.items()}
+        with np.errstate(all="ignore"):
+            return self.play(zeros, most)
+
+
+def _size_after(one: dict[str, Any], given: list[Any]) -> int:
+    """How many numbers an operation makes of these, at most."""
+    shapes = [np.shape(x) for x in given]
+    if one["do"] == "broadcast_in_dim":
+        return math.prod(one["shape"])
+    if one["do"] in ("concatenate", "stack"):
+        return sum(map(math.prod, shapes))
+    if one["do"] == "dot_general":
+        contracted = math.prod(shapes[0][axis] for axis in one["axes"][0])
+        return math.prod(shapes[0]) * math.prod(shapes[1]) // max(1, contracted) ** 2
+    if one["do"] == "gather":
+        return math.prod(shapes[1])
+    return math.prod(np.broadcast_shapes(*shapes))
 
 
 def _broadcast(one: dict[str, Any], x: Numbers) -> Numbers:

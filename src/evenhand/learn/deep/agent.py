@@ -23,11 +23,13 @@ from evenhand.learn.deep.encoders import Encoder, Layout
 from evenhand.learn.deep.networks import Network
 from evenhand.learn.deep.replay import Replay
 from evenhand.learn.deep.targets import HardUpdate, Loss, Squared, TargetUpdate
+from evenhand.learn.finite_values import require_finite_values
 from evenhand.learn.policies.greedy_policy import Greedy, GreedyScore, score_greedy
 from evenhand.learn.schedules import Exploration
 from evenhand.learn.shaping import require_shaping
 from evenhand.problem.problem import AugmentedState, Problem
 from evenhand.problem.reward import choose
+from evenhand.problem.reward_check import require_rewards
 
 if TYPE_CHECKING:
     from jaxtyping import Array, Bool, Float, Int, PRNGKeyArray
@@ -120,6 +122,7 @@ class DeepAgent(ABC):
         for name in ("batch", "capacity", "updates_a_step"):
             if getattr(self, name) < 1:
                 raise BadParameter(f"{name} is {getattr(self, name)}: it must be at least 1.")
+        require_rewards(self.problem)
         if self.shaping:
             require_shaping(self.problem, self.horizon_terminates, self.discount)
 
@@ -264,7 +267,9 @@ class DeepAgent(ABC):
 
     def train_steps(self, learners: AgentState, steps: int) -> AgentState:
         """Many learners side by side, that many steps further."""
-        return _train_all(self, learners, jnp.asarray(steps, dtype=jnp.int32))
+        learners = _train_all(self, learners, jnp.asarray(steps, dtype=jnp.int32))
+        require_finite_values(learners.weights)
+        return learners
 
     def acting(self, learner: AgentState) -> Any:
         """The weights that greedy evaluation goes by."""

@@ -9,7 +9,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import jax
 import jax.numpy as jnp
 
-from evenhand.errors import BadParameter
+from evenhand._util.files import in_bytes
+from evenhand._util.saved_record import shortened
+from evenhand.errors import BadParameter, TooLarge
 from evenhand.learn.deep.encoders import Encoder
 from evenhand.learn.deep.networks import Network
 from evenhand.problem.problem import AgentView, AugmentedState, Problem
@@ -84,10 +86,32 @@ class Greedy:
         return jax.tree.map(jnp.mean, jax.vmap(self.episode)(jax.random.split(key, episodes)))
 
 
-@partial(jax.jit, static_argnames=("problem", "encoder", "network", "episodes"))
+MOST_BYTES = 1 << 32  # that the random keys and rewards of episodes side by side may take
+_BYTES_A_STEP = 32
+
+
+def require_room(horizon: int, episodes: int) -> None:
+    """Refuse more episodes side by side than there is room for, before there is none."""
+    size = _BYTES_A_STEP * episodes * (horizon + 1)
+    if size > MOST_BYTES:
+        raise TooLarge(
+            f"{episodes:,} episodes of {shortened(horizon)} decisions would take {in_bytes(size)} "
+            f"(the limit is {in_bytes(MOST_BYTES)}): ask for fewer episodes, or build the "
+            "environment with a shorter horizon."
+        )
+
+
 def score_greedy(
     problem: Problem, encoder: Encoder, network: Network, weights: Any, key: Any, episodes: int
 ) -> GreedyScore:
     """Means over greedy episodes, for weights and keys with a leading axis of seeds."""
+    require_room(problem.environment.horizon, episodes * len(key))
+    return _score_greedy(problem, encoder, network, weights, key, episodes)
+
+
+@partial(jax.jit, static_argnames=("problem", "encoder", "network", "episodes"))
+def _score_greedy(
+    problem: Problem, encoder: Encoder, network: Network, weights: Any, key: Any, episodes: int
+) -> GreedyScore:
     one = lambda w, k: Greedy(problem, encoder, network, w).mean_episode(k, episodes)  # noqa: E731
     return jax.vmap(one)(weights, key)

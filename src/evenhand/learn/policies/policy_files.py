@@ -14,8 +14,15 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 
-from evenhand._util.tensor_files import named_leaves, read_tensors, with_leaves, write_tensors
-from evenhand.errors import BadFile, EvenhandError
+from evenhand._util.saved_record import SavedRecord, reading_saved
+from evenhand._util.tensor_files import (
+    named_leaves,
+    read_tensors,
+    require_finite,
+    with_leaves,
+    write_tensors,
+)
+from evenhand.errors import BadFile
 from evenhand.fairness.scheme_file import from_table, to_table
 from evenhand.learn.deep.agent import DeepAgent
 from evenhand.learn.deep.encoders import ENCODERS, Encoder
@@ -68,17 +75,28 @@ def save_policies(
 def load_policies(path: str | os.PathLike[str]) -> Saved:
     """Read policies from a file."""
     header, arrays = read_tensors(path, "policy")
-    try:
-        problem = build_problem(header)
-        encoder = from_table(header["encoder"], ENCODERS, "encoder")
-        network = from_table(header["network"], NETWORKS, "network")
-        actions = problem.environment.num_actions
+    require_finite(path, arrays)
+    record = SavedRecord(header, path)
+    with reading_saved(path, "policy"):
+        problem = build_problem(header, path)
+        encoder = from_table(record.value("encoder"), ENCODERS, "encoder")
+        network = from_table(record.value("network"), NETWORKS, "network")
         fresh = jax.eval_shape(
-            lambda key: network.init(key, encoder.layout(problem), actions), jax.random.key(0)
+            lambda key: network.init(key, encoder.layout(problem), problem.environment.num_actions),
+            jax.random.key(0),
         )
         weights = with_leaves(fresh, arrays, leading=1)
-    except (KeyError, TypeError) as error:
-        raise BadFile(f"the header of {path} lacks what it should say: {error}.") from None
-    except EvenhandError as error:
-        raise BadFile(f"{path} cannot be read as a policy: {error}") from None
+        _require_one_number_of_seeds(weights)
+        # An episode in shapes alone: what does not fit together is found before it is played.
+        jax.eval_shape(
+            lambda weights, key: Greedy(problem, encoder, network, weights).episode(key),
+            fresh,
+            jax.random.key(0),
+        )
     return Saved(header, problem, encoder, network, jax.tree.map(jnp.asarray, weights))
+
+
+def _require_one_number_of_seeds(weights: Any) -> None:
+    seeds = {leaf.shape[0] for leaf in jax.tree.leaves(weights)}
+    if len(seeds) != 1 or 0 in seeds:
+        raise BadFile("its arrays hold the weights of different numbers of seeds, or of none.")

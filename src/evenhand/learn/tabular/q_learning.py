@@ -12,6 +12,7 @@ import numpy as np
 
 from evenhand._util.hashing import require_hashable
 from evenhand.errors import BadParameter
+from evenhand.learn.finite_values import require_finite_values
 from evenhand.learn.proposals import NoProposal, Proposal
 from evenhand.learn.schedules import Constant, Exploration, Rate
 from evenhand.learn.shaping import require_shaping
@@ -149,7 +150,9 @@ class Tabular:
 
     def train_steps(self, learners: TabularState, steps: int) -> TabularState:
         """Many learners side by side, that many steps further."""
-        return train_all(self.algorithm, self.tables, learners, steps)
+        learners = train_all(self.algorithm, self.tables, learners, steps)
+        require_finite_values(learners.q)
+        return learners
 
     @cached_property
     def welfare(self) -> Float[np.ndarray, " row"]:

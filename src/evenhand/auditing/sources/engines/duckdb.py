@@ -2,14 +2,23 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Iterator, Sequence
 from typing import Any
 
 import narwhals as nw
 import numpy as np
 
-from evenhand.auditing.sources.engines.engine import BLANKS, BLOCK_ROWS, ZONE, Arrays, Engine, Frame
-from evenhand.errors import BadParameter, argument
+from evenhand.auditing.sources.engines.engine import (
+    BLANKS,
+    BLOCK_ROWS,
+    PLAIN,
+    ZONE,
+    Arrays,
+    Engine,
+    Frame,
+)
+from evenhand.errors import BadLog, BadParameter, argument
 
 
 class DuckDB(Engine):
@@ -18,30 +27,35 @@ class DuckDB(Engine):
     knows_formats = True
 
     def fetch(self, frame: Frame) -> Arrays:
-        columns = frame.to_native().fetchnumpy()  # needs no other package, unlike collect()
+        with plainly("the log"):
+            columns = frame.to_native().fetchnumpy()  # needs no other package, unlike collect()
         return {name: _filled(values) for name, values in columns.items()}
 
     def blocks(self, frame: Frame, by: Sequence[str], most: int) -> Iterator[Arrays]:
         if most <= BLOCK_ROWS:
             yield self.fetch(frame.sort(*by))
             return
-        held = frame.sort(*by).to_native().materialize()
+        with plainly("the log"):
+            held = frame.sort(*by).to_native().materialize()
         for start in range(0, len(held), BLOCK_ROWS):
             part: Any = nw.from_native(held.limit(BLOCK_ROWS, start))
             yield self.fetch(part)
 
     def hold(self, frame: Frame) -> Frame:
-        held: Any = nw.from_native(frame.to_native().materialize())
+        with plainly("the log"):
+            held: Any = nw.from_native(frame.to_native().materialize())
         return held
 
     def in_utc(self, frame: Frame, column: str) -> Frame:
-        dtype = frame.collect_schema()[column]
+        dtype, given = frame.collect_schema()[column], quoted(column)
+        utc = f"timezone('UTC', {given})"
         if getattr(dtype, "time_zone", None) is None:
-            return frame.with_columns(nw.col(column).cast(nw.Datetime("us")))
+            # A time too far away for microseconds is as good as infinite, and refused like it.
+            far = f"CASE WHEN {given} IS NOT NULL THEN TIMESTAMP 'infinity' END"
+            utc = f"coalesce(TRY_CAST({given} AS TIMESTAMP), {far})"
         relation = frame.to_native()
         parts = [
-            f"timezone('UTC', {quoted(name)}) AS {quoted(name)}" if name == column else quoted(name)
-            for name in relation.columns
+            f"{utc} AS {given}" if name == column else quoted(name) for name in relation.columns
         ]
         replaced: Any = nw.from_native(relation.project(", ".join(parts)))
         return replaced
@@ -52,9 +66,10 @@ class DuckDB(Engine):
             moment = f"CAST(try_strptime({text}, {literal(time_format)}) AS TIMESTAMP)"
             return _formatted(frame, moment, into, time_format)
         zoned = f"regexp_matches({text}, {literal(ZONE)})"
-        moment = (
+        plain = f"regexp_matches({text}, {literal(PLAIN)})"
+        moment = (  # of a text that is neither, DuckDB would read the day and pass over the rest
             f"CASE WHEN {zoned} THEN timezone('UTC', TRY_CAST({text} AS TIMESTAMPTZ)) "
-            f"ELSE TRY_CAST({text} AS TIMESTAMP) END"
+            f"WHEN {plain} THEN TRY_CAST({text} AS TIMESTAMP) END"
         )
         return _added(frame, moment, into)
 
@@ -65,6 +80,25 @@ class DuckDB(Engine):
 
     def zones(self, frame: Frame, column: str, into: str) -> Frame:
         return _added(frame, f"regexp_extract({_text(column)}, {literal(ZONE)}, 1)", into)
+
+
+@contextlib.contextmanager
+def plainly(label: str) -> Iterator[None]:
+    """A context in which DuckDB's complaints become one sentence each.
+
+    Such as on a damaged file, of which more is read at each step.
+    """
+    import duckdb
+
+    try:
+        yield
+    except duckdb.Error as error:
+        raise BadLog(f"{label} cannot be read: {reason_of(error)}.") from None
+
+
+def reason_of(error: Exception) -> str:
+    """The first line of what DuckDB says, without the page of advice after it."""
+    return str(error).strip().split("\n")[0].split("Error: ")[-1].rstrip(".")
 
 
 def quoted(name: str) -> str:

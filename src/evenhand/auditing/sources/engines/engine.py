@@ -18,8 +18,12 @@ Frame = nw.LazyFrame[Any]
 Arrays = dict[str, np.ndarray]
 
 BLOCK_ROWS = 1 << 20  # rows that leave an engine at a time
-# A time of day followed by a zone: "10:00Z", "10:00:00+02:00", "10:00 Europe/Paris".
-ZONE = r"\d:\d\d[0-9:.,]*\s*(Z|z|[+-]\d\d(?::?\d\d)?|[A-Za-z]+/[A-Za-z_]+|UTC|GMT)$"
+# A time of day followed by a zone: "10:00Z", "10:00:00+02:00", "10:00 Europe/Paris". Letters such
+# as EST are not among them, as they mean one zone here and another there.
+_ZONE = r"(Z|z|[+-](?:0\d|1[0-4])(?::?[0-5]\d)?|[A-Za-z]+(?:/[A-Za-z0-9_+-]+)+|UTC|GMT)"
+ZONE = rf"\d:\d\d[0-9:.]*\s*{_ZONE}$"
+# A day, or a day and a time of day, with nothing after it that would have to be understood.
+PLAIN = r"^[+-]?\d+[-/ ]\d{1,2}[-/ ]\d{1,2}(?: \(BC\))?(?:(?:T| +)[0-9:.]+)?$"
 BLANKS = ("", "nan", "na", "n/a", "null", "none")  # no number, as many programs write it
 
 # Text that every engine can read as a moment or a number; anything else would stop some of them.

@@ -9,6 +9,7 @@ import contextlib
 import functools
 import re
 import sqlite3
+import time
 import weakref
 from abc import abstractmethod
 from collections.abc import Iterator, Sequence
@@ -18,6 +19,7 @@ import narwhals as nw
 import numpy as np
 
 from evenhand._util.moments import parse_moment
+from evenhand.auditing.sources import view_limits
 from evenhand.auditing.sources.engines.arrow import as_array, as_arrays
 from evenhand.auditing.sources.engines.engine import (
     BLOCK_ROWS,
@@ -32,6 +34,8 @@ from evenhand.errors import BadLog, BadParameter, CannotConnect, argument
 
 # What the databases that we opened are called in messages: their addresses, without secrets.
 LABELS: weakref.WeakKeyDictionary[Any, str] = weakref.WeakKeyDictionary()
+VIEWS: weakref.WeakSet[Any] = weakref.WeakSet()  # those of SQLite, of which we read a view
+BETWEEN_LOOKS = 100_000  # steps of SQLite's machine, after which we look at the time
 
 
 def of_table(table: Any) -> Engine:
@@ -190,14 +194,36 @@ class SQLite(_Cursors):
     def _cursor(self, backend: Any) -> Iterator[Any]:
         backend.con.create_function("evenhand_moment", 1, read_moment, deterministic=True)
         backend.con.create_function("evenhand_number", 1, read_number, deterministic=True)
+        self._begin(backend)
         with contextlib.closing(backend.con.cursor()) as cursor:
             yield cursor
 
+    @staticmethod
+    def bound_if_view(backend: Any, name: str) -> None:
+        """From here on queries end in time, if what they are about is a view."""
+        views = dict(backend.con.execute("SELECT name, sql FROM sqlite_master WHERE type = 'view'"))
+        if name in views:
+            if view_limits.too_many_views(views, name):  # no time counts while a query is planned
+                raise view_limits.endless_view(name)
+            VIEWS.add(backend)
+            SQLite._begin(backend)
+
+    @staticmethod
+    def _begin(backend: Any) -> None:
+        """The time for a query runs from here, if it is about a view."""
+        if backend in VIEWS:
+            end = time.monotonic() + view_limits.SECONDS
+            backend.con.set_progress_handler(lambda: time.monotonic() > end, BETWEEN_LOOKS)
+
     @contextlib.contextmanager
     def plainly(self, label: str) -> Iterator[None]:
+        from ibis.common.exceptions import IbisError
+
         try:
             yield
-        except sqlite3.Error as error:
+        except (sqlite3.Error, IbisError, UnicodeDecodeError) as error:
+            if str(error) == "interrupted":  # which not every version tells by a code
+                raise view_limits.endless_view(label) from None
             raise BadLog(f"{label} cannot be read: {error}.") from None
 
     def _array(self, values: Sequence[Any], kind: Any) -> np.ndarray:
@@ -233,7 +259,9 @@ def read_moment(value: Any) -> str | None:
     text = str(value).strip()
     if value is None or not re.match(MOMENT, text):
         return None
-    return str(parse_moment(text))
+    with contextlib.suppress(ValueError):  # where its zone takes it out of the calendar
+        return str(parse_moment(text))
+    return None
 
 
 def read_number(value: Any) -> float | None:

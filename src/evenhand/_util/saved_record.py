@@ -1,0 +1,236 @@
+"""Saved JSON, read as the types it must have: what a file says is looked at before it is used.
+
+Whoever wrote a file, it is data. A value that is missing, of another type or beyond sense is
+refused in a sentence that names the file and the key.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import math
+import os
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any
+
+from evenhand.errors import BadFile, EvenhandError
+
+MAX_NESTING = 64  # levels: what evenhand writes has about ten
+LARGEST = 2**53  # up to here whole numbers are whole in every reader of JSON
+_NAMES = {dict: "a table", list: "a list", str: "a text", bool: "a truth value", type(None): "null"}
+_MISSING = object()
+
+
+def parse_json(text: str | bytes, path: str | os.PathLike[str], kind: str) -> Any:
+    """The value of a JSON text; nested without sense, or with one key twice, it is refused."""
+    try:
+        value = json.loads(text, object_pairs_hook=_without_repeats)
+    except _KeyTwice as error:
+        raise BadFile(
+            f"{path} has the key {shortened(error.args[0])} twice, so that it does not say which "
+            f"value counts: make the {kind} anew."
+        ) from None
+    except RecursionError:
+        raise _too_deep(path, kind) from None
+    except ValueError:
+        raise BadFile(
+            f"{path} is not a {kind} that evenhand wrote, or was cut short: name another file, or "
+            f"make the {kind} anew."
+        ) from None
+    if _nesting(value) > MAX_NESTING:
+        raise _too_deep(path, kind)
+    return value
+
+
+class _KeyTwice(Exception):
+    """A key that a JSON object has twice."""
+
+
+def _without_repeats(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        names = [name for name, _ in pairs]
+        raise _KeyTwice(next(name for name in names if names.count(name) > 1))
+    return found
+
+
+def _nesting(value: Any) -> int:
+    """How many levels of lists and tables there are, found without going down by calls."""
+    depth, level = 0, [value]
+    while level and depth <= MAX_NESTING:
+        inner = [one for one in level if isinstance(one, dict | list)]
+        level = [v for one in inner for v in (one.values() if isinstance(one, dict) else one)]
+        depth += bool(inner)
+    return depth
+
+
+def _too_deep(path: str | os.PathLike[str], kind: str) -> BadFile:
+    return BadFile(
+        f"{path} is nested deeper than any {kind} that evenhand wrote ({MAX_NESTING} levels at "
+        f"most): name another file, or make the {kind} anew."
+    )
+
+
+class SavedRecord:
+    """A table of saved JSON whose values are asked for by name and type.
+
+    >>> record = SavedRecord({"steps": 5, "about": {"seed": "x"}}, "a.run")
+    >>> record.whole("steps", least=1)
+    5
+    >>> record.table("about").whole("seed")
+    Traceback (most recent call last):
+    ...
+    evenhand.errors.BadFile: a.run cannot be read: 'about.seed' is 'x', and must be a whole number.
+    """
+
+    def __init__(self, values: Any, path: str | os.PathLike[str], within: str = "") -> None:
+        self.path, self.within = path, within
+        if not isinstance(values, Mapping):
+            raise self._refused(values, "a table of names and values")
+        self.values = values
+
+    def require_only(self, names: Iterable[str]) -> None:
+        """Refuse names beside these."""
+        odd = [name for name in self.values if name not in set(names)]
+        if odd:
+            raise BadFile(
+                f"{self.path} cannot be read: {self._named(odd[0])} is nothing that this version "
+                "of evenhand writes there; make it anew."
+            )
+
+    def value(self, name: str, default: Any = _MISSING) -> Any:
+        """The value of a name, whatever it is."""
+        found = self.values.get(name, default)
+        if found is _MISSING:
+            raise BadFile(
+                f"{self.path} cannot be read: it lacks {self._named(name)}; make it anew."
+            )
+        return found
+
+    def flag(self, name: str, default: Any = _MISSING) -> bool:
+        found = self.value(name, default)
+        if not isinstance(found, bool):
+            raise self._at(name)._refused(found, "true or false")
+        return found
+
+    def whole(self, name: str, least: int = 0, most: int = LARGEST, default: Any = _MISSING) -> int:
+        return self._at(name)._whole(self.value(name, default), least, most)
+
+    def number(self, name: str) -> float:
+        """A finite number."""
+        found = self.value(name)
+        if isinstance(found, bool) or not isinstance(found, int | float) or not _finite(found):
+            raise self._at(name)._refused(found, "a finite number")
+        return float(found)
+
+    def text(self, name: str) -> str:
+        found = self.value(name)
+        if not isinstance(found, str):
+            raise self._at(name)._refused(found, "a text")
+        return found
+
+    def texts(self, name: str) -> list[str]:
+        """A list of texts."""
+        found = self.items(name)
+        for k, one in enumerate(found):
+            if not isinstance(one, str):
+                raise self._at(f"{name}.{k}")._refused(one, "a text")
+        return found
+
+    def items(self, name: str) -> list[Any]:
+        """A list."""
+        found = self.value(name)
+        if not isinstance(found, list):
+            raise self._at(name)._refused(found, "a list")
+        return found
+
+    def wholes(
+        self, name: str, least: int = 0, most: int = LARGEST, default: Any = _MISSING
+    ) -> list[int]:
+        """A list of whole numbers."""
+        found = self.value(name, default)
+        if not isinstance(found, list):
+            raise self._at(name)._refused(found, "a list of whole numbers")
+        return [self._at(f"{name}.{k}")._whole(v, least, most) for k, v in enumerate(found)]
+
+    def table(self, name: str) -> SavedRecord:
+        return SavedRecord(self.value(name), self.path, self._path_of(name))
+
+    def tables(self, name: str) -> list[SavedRecord]:
+        """A list of tables."""
+        found = enumerate(self.items(name))
+        return [SavedRecord(one, self.path, self._path_of(f"{name}.{k}")) for k, one in found]
+
+    def _whole(self, found: Any, least: int, most: int) -> int:
+        if isinstance(found, bool) or not isinstance(found, int):
+            raise self._refused(found, "a whole number")
+        if not least <= found <= most:
+            raise self._refused(found, f"a whole number from {least:,} to {most:,}")
+        return found
+
+    def _at(self, name: str) -> SavedRecord:
+        return SavedRecord({}, self.path, self._path_of(name))
+
+    def _path_of(self, name: str) -> str:
+        return f"{self.within}.{name}" if self.within else name
+
+    def _named(self, name: str) -> str:
+        return shortened(self._path_of(name))
+
+    def _refused(self, found: Any, needed: str) -> BadFile:
+        is_now = _NAMES[type(found)] if isinstance(found, dict | list) else shortened(found)
+        what = shortened(self.within) if self.within else "what it holds"
+        return BadFile(f"{self.path} cannot be read: {what} is {is_now}, and must be {needed}.")
+
+
+def shortened(value: Any, most: int = 60) -> str:
+    """A value as Python writes it, but never longer than fits a sentence.
+
+    >>> shortened("ab"), shortened("a" * 100, most=9)
+    ("'ab'", "'aaaaaaa…")
+    """
+    if isinstance(value, int) and not isinstance(value, bool) and abs(value) > 10**18:
+        return f"a number of {int(math.log10(abs(value))) + 1:,} digits"
+    text = repr(value[: most + 1] if isinstance(value, str | bytes | Sequence) else value)
+    return text if len(text) <= most else f"{text[: most - 1]}…"
+
+
+def _finite(value: float) -> bool:
+    try:
+        return math.isfinite(value)
+    except OverflowError:  # a whole number beyond every float
+        return False
+
+
+@contextlib.contextmanager
+def reading_saved(path: str | os.PathLike[str], kind: str) -> Iterator[None]:
+    """Whatever goes wrong in making something of a saved file is said of that file.
+
+    What it names (an environment, a memory) is made by the code of that part, which may meet a
+    value that nobody thought of: that is the file's fault too, and no bug to look into.
+    """
+    try:
+        yield
+    except BadFile as error:
+        if os.fspath(path) in str(error):
+            raise
+        raise BadFile(f"{path} cannot be read as a {kind}: {error}") from None
+    except EvenhandError as error:
+        raise BadFile(f"{path} cannot be read as a {kind}: {error}") from None
+    except MemoryError:
+        raise BadFile(
+            f"{path} cannot be read as a {kind}: what it describes takes more memory than there "
+            "is; name another file."
+        ) from None
+    except (
+        ArithmeticError,
+        AttributeError,
+        LookupError,
+        RecursionError,
+        TypeError,
+        ValueError,
+    ) as error:
+        raise BadFile(
+            f"{path} cannot be read as a {kind}: it holds values that do not fit together, as no "
+            f"evenhand writes them; make the {kind} anew."
+        ) from error

@@ -1,0 +1,101 @@
+"""Whether every step has a reward: one that is no finite number would teach a learner nothing.
+
+A welfare such as log-Nash is undefined below some status. A score refuses that by name, and so
+must whoever learns: from −∞ a network learns NaN, and acts on it.
+"""
+
+from __future__ import annotations
+
+import functools
+import math
+from typing import TYPE_CHECKING, Any
+
+import jax
+import numpy as np
+
+from evenhand.errors import NegativeStatus, NotFinite
+from evenhand.fairness.welfare import Welfare
+
+if TYPE_CHECKING:
+    from jaxtyping import Array, Float, PRNGKeyArray
+
+    from evenhand.problem.problem import AugmentedState, Problem
+
+LONGEST_LOOK = 256  # steps of a random episode that are looked at
+EPISODES = 16
+
+
+def require_reward(
+    problem: Problem, reward: Any, status: Float[np.ndarray, " status"], where: str = ""
+) -> None:
+    """Refuse a reward that is not a finite number, with the status that has none.
+
+    Args:
+        problem: The problem whose scheme gives the reward.
+        reward: The reward of a step.
+        status: The status vector after it.
+        where: Which step this is, as a phrase that follows "the status is …".
+    """
+    if np.isfinite(reward):
+        return
+    welfare, status = problem.scheme.welfare, np.asarray(status, dtype=np.float64)
+    if welfare is not None and _undefined(welfare, status).any():
+        i = int(np.argmax(_undefined(welfare, status)))
+        values = "above" if welfare.least_excluded else "from"
+        raise NegativeStatus(
+            f"the status of stakeholder {i} is {status[i]:g}{where}, which has no welfare under "
+            f"{type(welfare).__name__} (defined {values} {welfare.least_status:g}), so that the "
+            "step cannot be paid: use a welfare that takes such statuses, such as Rawls, put a "
+            "floor under what is received, or have the environment override such steps."
+        )
+    raise NotFinite(
+        f"the reward of a step is {float(reward):g}{where}, where the statuses are "
+        f"{np.round(status, 6).tolist()}: give amounts that a number can hold, and a score for "
+        "episodes without any assessment (empty=…)."
+    )
+
+
+def _undefined(welfare: Welfare, status: np.ndarray) -> np.ndarray:
+    least = welfare.least_status
+    return status <= least if welfare.least_excluded else status < least
+
+
+def require_rewards(problem: Problem, seed: int = 0) -> None:
+    """Look, before anything is learned, whether statuses can leave the welfare undefined.
+
+    Where what can be received in a step is known and can do no harm, that is all. Otherwise some
+    random episodes are looked at; what they miss is noticed while it is learned.
+    """
+    welfare, environment = problem.scheme.welfare, problem.environment
+    if welfare is None or welfare.least_status == -math.inf or not environment.compiled:
+        return
+    bounds = getattr(environment, "reward_bounds", lambda: (-math.inf, math.inf))()
+    if bounds[0] >= 0.0 and not _undefined(welfare, np.zeros(())):
+        return
+    rewards, statuses = _along_episodes(problem, seed)
+    for episode, time in np.argwhere(~np.isfinite(rewards))[:1]:
+        where = f" after step {time + 1} of a random episode"
+        require_reward(problem, rewards[episode, time], statuses[episode, time], where)
+
+
+@functools.lru_cache(maxsize=64)
+def _along_episodes(problem: Problem, seed: int) -> tuple[np.ndarray, np.ndarray]:
+    """Rewards and statuses along random episodes, once for each problem."""
+    # It runs once, so that what it costs is compilation: not worth optimising.
+    quick = {"xla_backend_optimization_level": 0}
+    look = jax.jit(jax.vmap(functools.partial(_one_episode, problem)), compiler_options=quick)
+    return jax.device_get(look(jax.random.split(jax.random.key(seed), EPISODES)))
+
+
+def _one_episode(problem: Problem, key: PRNGKeyArray) -> tuple[Array, Array]:
+    environment = problem.environment
+
+    def decide(augmented: AugmentedState, key: PRNGKeyArray) -> tuple[AugmentedState, Any]:
+        act_key, step_key = jax.random.split(key)
+        action = jax.random.randint(act_key, (), 0, environment.num_actions)
+        following, _, reward = problem.step(step_key, augmented, action)
+        return following, (reward, problem.scheme.status.value(following.scheme_state.status))
+
+    start_key, run_key = jax.random.split(key)
+    keys = jax.random.split(run_key, min(environment.horizon, LONGEST_LOOK))
+    return jax.lax.scan(decide, problem.initial(start_key), keys)[1]

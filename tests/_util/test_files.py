@@ -1,0 +1,151 @@
+"""Files of users: what is no file is refused in a sentence, before anybody waits for it."""
+
+from __future__ import annotations
+
+import os
+import socket
+
+import pytest
+
+from evenhand._util.files import (
+    open_file,
+    read_file,
+    require_file,
+    require_folder,
+    require_place,
+    write_whole,
+)
+from evenhand.errors import BadFile, CannotWrite
+
+
+def pipe(path):
+    os.mkfifo(path)
+
+
+def listening(path):
+    with socket.socket(socket.AF_UNIX) as one:
+        one.bind(str(path))
+
+
+def dangling(path):
+    path.symlink_to(path.parent / "gone")
+
+
+def looping(path):
+    path.symlink_to(path)
+
+
+@pytest.mark.parametrize(
+    ("make", "sentence"),
+    [
+        (pipe, "is not a file but a pipe: save what it gives to a file, and name that."),
+        (listening, "is not a file but a socket or a device: name a file."),
+        (os.mkdir, "is a folder: name a file in it."),
+        (dangling, "gone, which is not there: make the link anew, or name the file itself."),
+        (looping, "is a link that leads back to itself: name the file that is meant."),
+        (lambda path: None, "there is no file '"),
+    ],
+)
+def test_what_is_no_file_is_refused_without_waiting(tmp_path, make, sentence):
+    path = tmp_path / "log"
+    make(path)
+    for read in (open_file, require_file, lambda path: read_file(path, 10)):
+        with pytest.raises(BadFile, match="log") as refused:
+            read(path)
+        assert sentence in str(refused.value)
+
+
+@pytest.mark.parametrize(
+    ("name", "sentence"),
+    [
+        ("/dev/zero", "/dev/zero is not a file but a device: save"),
+        ("a\0b", r"'a\x00b' cannot be the name of a file"),
+        ("a" * 300, "File name too long"),
+    ],
+)
+def test_names_of_no_file(name, sentence):
+    with pytest.raises(BadFile) as refused:
+        open_file(name)
+    assert sentence in str(refused.value)
+
+
+def test_a_file_that_is_a_part_of_a_file(tmp_path):
+    (tmp_path / "file").touch()
+    with pytest.raises(BadFile, match="there is no file"):
+        open_file(tmp_path / "file" / "x")
+
+
+def test_a_file_that_one_may_not_read(monkeypatch):
+    def refuse(*_):
+        raise PermissionError(13, "Permission denied")
+
+    monkeypatch.setattr(os, "open", refuse)
+    with pytest.raises(BadFile, match=r"^log cannot be read, as you may not: ask its owner"):
+        open_file("log")
+
+
+def test_the_size_is_looked_at_before_anything_is_read(tmp_path):
+    path = tmp_path / "large"
+    path.write_bytes(b"abc")
+    assert read_file(path, 3) == b"abc"
+    with pytest.raises(BadFile, match="large has 3 bytes, and a policy has at most 2 bytes: name"):
+        read_file(path, 2, "a policy")
+    os.truncate(path, 1 << 40)  # a hole, which takes no place
+    with pytest.raises(BadFile, match=r"has 1024 GB, and such a file has at most 64 MB"):
+        read_file(path, 64 << 20)
+
+
+@pytest.mark.parametrize(
+    ("make", "sentence"),
+    [
+        (pipe, "page (`out`) cannot be written, as it is a pipe: name a file"),
+        (os.mkdir, "page (`out`) cannot be written, as it is a folder: name a file in it."),
+        (lambda path: path.symlink_to("/dev/null"), "cannot be written, as it is a device"),
+    ],
+)
+def test_a_place_for_a_file_is_looked_at_before_there_is_anything_to_lose(tmp_path, make, sentence):
+    path = tmp_path / "page"
+    make(path)
+    with pytest.raises(CannotWrite) as refused:
+        require_place(path, "out")
+    assert sentence in str(refused.value)
+    with pytest.raises(CannotWrite, match="cannot be written, as it is"):
+        write_whole(path, b"anything")
+    assert path.exists()
+
+
+def test_a_place_that_is_fine_stays_as_it_was(tmp_path):
+    path = tmp_path / "page"
+    require_place(path, "out")
+    assert list(tmp_path.iterdir()) == []
+    path.write_text("kept")
+    require_place(path, "out")
+    assert path.read_text() == "kept"
+
+
+@pytest.mark.parametrize("name", ["none/page", "page\0", "a" * 300, "file/page"])
+def test_a_place_where_no_file_can_be(tmp_path, name):
+    (tmp_path / "file").touch()
+    with pytest.raises(CannotWrite, match=r"\(`out`\) cannot be written \(.*\): choose a folder"):
+        require_place(tmp_path / name, "out")
+
+
+def test_a_folder_need_not_be_there_yet(tmp_path):
+    require_folder(tmp_path / "new" / "newer", "out")
+    assert list(tmp_path.iterdir()) == []
+    (tmp_path / "file").touch()
+    for name in ("file", "file/new"):
+        with pytest.raises(CannotWrite, match=r"cannot be a folder, as .*file is not one"):
+            require_folder(tmp_path / name, "out")
+
+
+def test_a_disk_that_is_full_leaves_the_file_as_it_was(tmp_path, monkeypatch):
+    def full(_):
+        raise OSError(28, "No space left on device")
+
+    path = tmp_path / "page"
+    path.write_text("kept")
+    monkeypatch.setattr(os, "fsync", full)
+    with pytest.raises(CannotWrite, match="page cannot be written: No space left on device"):
+        write_whole(path, b"new")
+    assert [one.read_text() for one in tmp_path.iterdir()] == ["kept"]

@@ -1,0 +1,126 @@
+"""A monitor's saved state: it goes on, or one sentence says what of the file is wrong."""
+
+from __future__ import annotations
+
+import json
+import os
+
+import pytest
+
+from evenhand import Rawls, Worst, periodic
+from evenhand.errors import BadFile
+from evenhand.monitor import Monitor
+from evenhand.monitor.json_reader import REMEMBERED_IDS, Keys, Reader
+from evenhand.monitor.state_file import load_state, save_state
+
+NAMES = ("A", "B")
+
+
+def start():
+    return Monitor(periodic(3, Rawls(), Worst()), NAMES), Reader(Keys(id="id"), NAMES)
+
+
+def lines(times):
+    return [b'{"time": %d, "stakeholder": "A", "id": %d}' % (t, t) for t in times]
+
+
+@pytest.fixture
+def saved(tmp_path):
+    path = tmp_path / "state.json"
+    monitor, reader = start()
+    monitor.take(reader.read(lines(range(6))))
+    save_state(monitor, reader, path)
+    return path
+
+
+@pytest.mark.parametrize(
+    ("place", "value", "sentence"),
+    [
+        (("monitor", "late"), "many", "'monitor.late' must be a number"),
+        (("monitor", "late"), 1.5, "'monitor.late' must be a whole number"),
+        (("monitor", "alarmed"), 1, "'monitor.alarmed' must be true or false"),
+        (("monitor", "last_at"), None, "'monitor.last_at' is None, and must be a finite number"),
+        (("monitor", "begun"), "yes", "'monitor.begun' is 'yes', and must be true or false"),
+        (("monitor", "open"), [1.0], r"'monitor.open' must be numbers in the shape \(2,\)"),
+        (("monitor", "open"), [[1.0], [2.0]], r"'monitor.open' must be of float64, not \[1.0\]"),
+        (("monitor", "open"), [None, 1.0], "'monitor.open' must be of float64, not None"),
+        (("monitor", "totals", "below"), [True, 1], "'monitor.totals.below' must be of int64"),
+        (("monitor", "totals", "below"), [2**70, 1], "do not fit together"),
+        (("monitor", "totals"), [], "'monitor.totals' must be a table of assessments"),
+        (("monitor", "stream"), [], "'monitor.stream' must be a list of 4"),
+        (("monitor", "stream", 0), [1], "'monitor.stream.0' must be a list of 4"),
+        (("monitor", "extra"), 1, "'monitor' must be a table of begun"),
+        (("monitor",), None, "'monitor' is None, and must be a table"),
+        (("reader", "ids"), [[1]], "'reader.ids' must be at most 100,000 numbers and texts"),
+        (("reader", "ids"), [0] * (REMEMBERED_IDS + 1), "'reader.ids' must be at most"),
+        (("reader", "counts", "lines"), -1, "'reader.counts.lines' is -1, and must be a whole"),
+        (("reader", "counts", "cats"), 1, "'reader.counts.cats' is nothing that this version"),
+        (("reader", "plain_numbers"), 3, "'reader.plain_numbers' is 3, and must be true or false"),
+        (("watches",), 0, "watched something else"),
+        (("format",), [2], r"its format is \[2\], and this version reads 2"),
+    ],
+)
+def test_what_is_wrong_is_named(saved, place, value, sentence):
+    state = inner = json.loads(saved.read_text())
+    for key in place[:-1]:
+        inner = inner[key]
+    inner[place[-1]] = value
+    saved.write_text(json.dumps(state))
+    monitor, reader = start()
+    with pytest.raises(BadFile, match=sentence) as caught:
+        load_state(monitor, reader, saved)
+    assert str(saved) in str(caught.value)
+    assert not monitor.begun  # nothing of it was taken
+    assert reader.counts.lines == 0
+
+
+@pytest.mark.parametrize("place", [("monitor", "late"), ("reader", "ids"), ("monitor", "stream")])
+def test_what_is_missing_is_named(saved, place):
+    state = json.loads(saved.read_text())
+    del state[place[0]][place[1]]
+    saved.write_text(json.dumps(state))
+    with pytest.raises(BadFile, match=r"'monitor' must be a table of|it lacks '"):
+        load_state(*start(), saved)
+
+
+@pytest.mark.parametrize(
+    ("content", "sentence"),
+    [
+        (b"", "cut short"),
+        (b"\xff\xfe", "not a monitor state"),
+        (b'{"format": 2', "cut short"),
+        (b"[" * 10_000 + b"]" * 10_000, "nested deeper"),
+        (b'{"format": 2, "format": 2}', "has the key 'format' twice"),
+        (b"[]", "what it holds is a list"),
+    ],
+)
+def test_what_is_no_state_is_refused(tmp_path, content, sentence):
+    path = tmp_path / "state.json"
+    path.write_bytes(content)
+    with pytest.raises(BadFile, match=sentence):
+        load_state(*start(), path)
+
+
+def test_a_pipe_and_a_device_in_its_place_are_refused(tmp_path):
+    os.mkfifo(tmp_path / "pipe")
+    with pytest.raises(BadFile, match="not a file but a pipe"):
+        load_state(*start(), tmp_path / "pipe")
+    with pytest.raises(BadFile, match="not a file but a device"):
+        load_state(*start(), "/dev/zero")
+    with pytest.raises(BadFile, match="is a folder"):
+        load_state(*start(), tmp_path)
+
+
+def test_the_worst_so_far_goes_on_from_before_the_first_assessment(tmp_path):
+    """It is ∞ there, which JSON does not have."""
+    path = tmp_path / "state.json"
+    whole, reader = start()
+    whole.take(reader.read(lines(range(8))))
+    first, reader = start()
+    first.take(reader.read(lines(range(2))))
+    save_state(first, reader, path)
+    second, reader = start()
+    assert load_state(second, reader, path)
+    second.take(reader.read(lines(range(2, 8))))
+    assert second.summary() == whole.summary()
+    assert second.summary()["score"] == 0.0

@@ -1,0 +1,60 @@
+"""A step without a reward: refused by name, before it is learned from or as soon as it is met."""
+
+from __future__ import annotations
+
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+from evenhand import AlphaFair, Doughnuts, LogNash, Problem, Rawls, Total, anytime
+from evenhand.envs.mdp_environment import MDPEnvironment
+from evenhand.errors import NegativeStatus, NotFinite
+from evenhand.problem.reward_check import require_reward, require_rewards
+from evenhand.process.mdp import FiniteMDP
+
+SHOP = Doughnuts(2, 4, 0.8, wasted=None)
+
+
+def nash(welfare=LogNash()):
+    return Problem(SHOP, anytime(welfare, Total()))
+
+
+def costly(worth):
+    """A world of one state and two actions, each of which costs one of two stakeholders."""
+    rewards = np.zeros((1, 2, 1, 2))
+    rewards[0, 0, 0, 0] = rewards[0, 1, 0, 1] = worth
+    return MDPEnvironment(FiniteMDP(0, np.ones((1, 2, 1)), rewards), horizon=4)
+
+
+def test_whose_status_it_is_and_what_helps():
+    with pytest.raises(NegativeStatus) as caught:
+        require_reward(nash(), -np.inf, np.array([2.0, -1.5]), " after step 3")
+    assert str(caught.value) == (
+        "the status of stakeholder 1 is -1.5 after step 3, which has no welfare under LogNash "
+        f"(defined from {LogNash().least_status:g}), so that the step cannot be paid: use a "
+        "welfare that takes such statuses, such as Rawls, put a floor under what is received, or "
+        "have the environment override such steps."
+    )
+    require_reward(nash(), 0.5, np.array([2.0, -1.5]))
+    with pytest.raises(NegativeStatus, match=r"AlphaFair \(defined above 0\)"):
+        require_reward(nash(AlphaFair(1.0)), np.nan, np.array([0.0, 1.0]))
+
+
+def test_a_reward_that_is_no_number_for_another_reason():
+    with pytest.raises(NotFinite, match=r"reward of a step is nan, where the statuses are \[1.0"):
+        require_reward(nash(), jnp.nan, np.array([1.0, 1.0]))
+    with pytest.raises(NotFinite, match="reward of a step is inf"):
+        require_reward(nash(Rawls()), np.inf, np.array([-1.0, 1.0]))
+
+
+def test_random_episodes_show_it_before_anything_is_learned():
+    scheme = anytime(LogNash(), Total())
+    with pytest.raises(
+        NegativeStatus, match=r"status of stakeholder \d is -.* of a random episode"
+    ):
+        require_rewards(Problem(costly(-2.0), scheme))
+    require_rewards(Problem(costly(2.0), scheme))
+    require_rewards(Problem(costly(-2.0), anytime(Rawls(), Total())))
+    # At least 0 is received in the shop, which is already too little here.
+    with pytest.raises(NegativeStatus, match=r"status of stakeholder \d is 0 after step 1"):
+        require_rewards(nash(AlphaFair(2.0)))
