@@ -14,7 +14,7 @@ import subprocess
 import sys
 import threading
 import time
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
@@ -62,6 +62,11 @@ def end(process, rng):
     assert wait_until(lambda: group_is_over(process.pid))
 
 
+def shorter(longest, took):
+    """Within what time the next life is to be ended: a machine that is less busy is quicker."""
+    return max(took, longest / 2)
+
+
 @dataclass
 class Lives:
     """Runs of one command, each in a folder of its own, killed again and again."""
@@ -71,8 +76,7 @@ class Lives:
     folder: Path
     rng: random.Random
     kills: int = 0
-    runs: int = 0
-    longest: float = field(default=0.0, init=False)
+    longest: float = 0.0
 
     def live(self, number):
         """One life, to its end or to a random moment before; what it printed, if it ended."""
@@ -93,9 +97,7 @@ class Lives:
             process.stdout.close()
             return None
         assert process.returncode == 0
-        self.longest = (
-            max(self.longest, time.monotonic() - started) if number == 0 else self.longest
-        )
+        self.longest = shorter(self.longest, time.monotonic() - started)
         return self.numbers(self.folder / str(number), out)
 
     def all_are_alike(self):
@@ -210,11 +212,13 @@ def test_monitor(tmp_path):
     longest = time.monotonic() - started
     kills, number, found = 0, 0, []
     while kills < KILLS or found:
+        started = time.monotonic()
         written, is_over = live(tmp_path / f"{number}.json", longest if kills < KILLS else None)
         found += written
         if not is_over:
             kills += 1
             continue
+        longest = shorter(longest, time.monotonic() - started)
         # What is written after the last save is written again, and the same, by the next life.
         assert list(dict.fromkeys(found)) == whole
         number, found = number + 1, []
