@@ -121,6 +121,10 @@ class WeightsDoNotFit(EvenhandError):
     """Weights of the wrong number, sign or order."""
 
 
+class WeightsRefused(EvenhandError):
+    """A part of a scheme that has no meaning where stakeholders count for unequal numbers."""
+
+
 class NothingAssessed(EvenhandError):
     """The filter never fired, so that there is no score."""
 

@@ -58,6 +58,8 @@ def _audit(log: Any, options: AuditOptions) -> Answer:
             one and averaged.
         table: The table or view, if the log is a database.
         engine: What reads files: "duckdb" (the default) or "spark".
+        unweighted: Count all alike, whatever they are entitled to. By default whoever is entitled
+            to e counts as e equal stakeholders.
         max_unfairness: A limit: how far anybody may be below the mean at an assessment.
         min_score: A limit: how low the score may be.
 
@@ -86,6 +88,6 @@ def audit_with(log: Any, options: AuditOptions) -> Answer:
             return replace(found, limits=limits(found.overall, found.over_time.unfinished, options))
         notes = Notes()
         prepared = prepare(table, options, question.needs_every_time_point, notes)
-    case = Case.of(prepared, options.status())
+    case = Case.of(prepared, options.status(), options.unweighted)
     judgement = judge_case(case, question, options, notes)
     return assemble(prepared, case, judgement, table, options, notes)

@@ -39,6 +39,7 @@ class SchemeOptions:
     welfare: str | Welfare | None = None  # log_nash by default, and rawls where it is undefined
     temporal: str | Temporal | None = None  # mean by default
     scheme: Any = None  # a FairnessScheme or the path of a scheme file, in place of the two above
+    unweighted: bool = False  # all count alike, whatever they are entitled to
     max_unfairness: float | None = None  # how far anybody may be below the mean
     min_score: float | None = None  # how low the score may be
 

@@ -16,7 +16,7 @@ from evenhand.errors import (
     UnequalLengths,
     WelfareOverflow,
 )
-from evenhand.fairness.presence import of_those_present, stretches
+from evenhand.fairness.standing import Standing
 from evenhand.fairness.trace import Override, Step, Trace
 from evenhand.fairness.welfare import require_defined
 
@@ -35,7 +35,7 @@ class _Assessed(NamedTuple):
     assessed: Bool[np.ndarray, " step"]
     statuses: Float[np.ndarray, "time status"]
     override: Override | None
-    present: Bool[np.ndarray, "time status"] | None = None
+    standing: Standing = Standing()
 
     def time(self, row: int) -> int:
         """The time point, from 1, of a row of the statuses."""
@@ -53,7 +53,7 @@ class Block(NamedTuple):
     assessed: Bool[np.ndarray, " step"]
     statuses: Float[np.ndarray, "assessment status"]
     contributions: Float[np.ndarray, "assessment ..."]  # w_t, where the scheme is timepoint-first
-    present: Bool[np.ndarray, "assessment status"] | None
+    standing: Standing
     start: Any  # the aggregation's state before the block
 
 
@@ -103,7 +103,8 @@ class Stream:
             vector = self.scheme.status.value(status)
             aggregation = self._begun(vector.shape[-1])
             one = override and Override(np.array([True]), np.asarray([override.value], dtype=float))
-            block = _Assessed(self.steps, _THIS, vector[None], one)
+            standing = _at_one_point(None, self.scheme.status.weights(status))
+            block = _Assessed(self.steps, _THIS, vector[None], one, standing)
             aggregation = self.scheme.aggregation.extend(aggregation, self._contribute(block))
         # Nothing above may leave a step half taken: a refused step can be fixed and pushed again.
         self._status, self._filter, self._aggregation = status, filtered, aggregation
@@ -139,30 +140,33 @@ class Stream:
     def _take(self, block: Trace, present: Bool[np.ndarray, "time status"] | None) -> Block:
         scheme = self.scheme
         status, statuses = scheme.status.scan(self._status, block)
+        weights = scheme.status.scan_weights(self._status, block)
         filtered, fires = scheme.filter.scan(self._filter, block)
         assessed, override = assessed_points(fires, block.overrides)
         chosen = statuses if assessed.all() else statuses[assessed]
-        here = None if present is None else present[assessed]
+        standing = Standing.of(*(None if p is None else p[assessed] for p in (present, weights)))
         start = self._begun(statuses.shape[-1])
-        contributions = self._contribute(_Assessed(self.steps, assessed, chosen, override, here))
+        found = _Assessed(self.steps, assessed, chosen, override, standing)
+        contributions = self._contribute(found)
         self._aggregation = scheme.aggregation.extend(start, contributions)
         self._status, self._filter = status, filtered
         self._end_is_assessed = bool(assessed[-1])
         self._fired += len(contributions)
         self.steps += len(block)
-        return Block(assessed, chosen, contributions, here, start)
+        return Block(assessed, chosen, contributions, standing, start)
 
     @np.errstate(all="ignore")
     def end(self, present: Bool[np.ndarray, " status"] | None = None) -> Block | None:
         """The assessment of the last time point because it is the last, where the filter asks."""
         if not self._assesses_end():
             return None
-        vector, here = self.status[None], None if present is None else present[None]
+        vector, standing = self.status[None], self.standing(present)
         start = self._begun(vector.shape[-1])
-        contributions = self._contribute(_Assessed(self.steps - 1, _THIS, vector, None, here))
+        block = _Assessed(self.steps - 1, _THIS, vector, None, standing)
+        contributions = self._contribute(block)
         self._aggregation = self.scheme.aggregation.extend(start, contributions)
         self._fired, self._end_is_assessed = self._fired + 1, True
-        return Block(_THIS, vector, contributions, here, start)
+        return Block(_THIS, vector, contributions, standing, start)
 
     def running(self, block: Block) -> Float[np.ndarray, " assessment"]:
         """The score as it stood after each assessment of a block."""
@@ -191,6 +195,10 @@ class Stream:
         """The present status vector."""
         return np.asarray(self.scheme.status.value(self._status))
 
+    def standing(self, present: Bool[np.ndarray, " status"] | None = None) -> Standing:
+        """As how many each counts now, of those who are there."""
+        return _at_one_point(present, self.scheme.status.weights(self._status))
+
     @property
     @np.errstate(all="ignore")
     def score(self) -> float:
@@ -200,7 +208,7 @@ class Stream:
         state = self._aggregation
         if self._assesses_end():
             vector = self.status[None]
-            block = _Assessed(self.steps - 1, _THIS, vector, None)
+            block = _Assessed(self.steps - 1, _THIS, vector, None, self.standing())
             state = self.scheme.aggregation.extend(
                 self._begun(vector.shape[-1]), self._contribute(block)
             )
@@ -222,7 +230,7 @@ class Stream:
 
     def _contribute(self, block: _Assessed) -> Float[np.ndarray, "time ..."]:
         """What each assessed time point adds, or a named error where it is undefined."""
-        statuses, override, present = block.statuses, block.override, block.present
+        statuses, override, standing = block.statuses, block.override, block.standing
         aggregation = self.scheme.aggregation
         if override is not None and override.applies.any() and not aggregation.takes_overrides:
             step = block.time(int(override.applies.argmax()))
@@ -233,16 +241,17 @@ class Stream:
             )
         if self.scheme.welfare is not None:
             judged = statuses[~override.applies] if override else statuses
-            if present is not None:  # those who are not there cannot leave the welfare undefined
-                judged = np.where(present, judged, np.inf)
+            if standing.present is not None:  # nor can they leave the welfare undefined
+                judged = np.where(standing.present, judged, np.inf)
             require_defined(self.scheme.welfare, judged, block.status_at)
-        if present is None:
-            contributions = aggregation.contribute(statuses, override)
-        else:
+        if standing.present is not None:
             self._require_presence(block)
-            contributions = of_those_present(
-                lambda part: aggregation.contribute(part, None), statuses, present, absent=0.0
-            )
+            override = None
+        contributions = standing.judge(
+            lambda part, weights: aggregation.contribute(part, override, weights),
+            statuses,
+            absent=0.0,
+        )
         if not np.isfinite(contributions).all():
             row = int(np.argwhere(~np.isfinite(contributions))[0][0])
             if not np.isfinite(statuses[row]).all():
@@ -265,7 +274,7 @@ class Stream:
                 "stakeholders who come and go cannot be judged together with overrides, or by a "
                 "function of all statuses at once: leave their dates out."
             )
-        for rows, mask in stretches(block.present):  # type: ignore[arg-type]
+        for rows, mask in block.standing.stretches():
             if not mask.any():
                 raise NothingAssessed(
                     f"nobody is there to be judged at time {block.time(rows.start)}: fix the "
@@ -283,6 +292,12 @@ class Stream:
                 "for this case (empty=…)."
             )
         return empty
+
+
+def _at_one_point(
+    present: Bool[np.ndarray, " status"] | None, weights: Float[np.ndarray, " status"] | None
+) -> Standing:
+    return Standing.of(*(None if p is None else np.asarray(p)[None] for p in (present, weights)))
 
 
 def assessed_points(

@@ -11,14 +11,14 @@ import numpy as np
 from evenhand.auditing.judging.questions import Question, Timeline
 from evenhand.auditing.judging.ranking import Ranking
 from evenhand.auditing.judging.running_totals import RunningTotals
-from evenhand.auditing.judging.scorer import Scorer, welfare_now
+from evenhand.auditing.judging.scorer import Scorer, mean_status, welfare_now
 from evenhand.auditing.reading.history import History
 from evenhand.auditing.reading.prepare import Prepared
 from evenhand.auditing.reading.roster import Roster, presence
 from evenhand.fairness.aggregation import TimepointFirst
 from evenhand.fairness.groups import Groups
-from evenhand.fairness.presence import of_those_present
 from evenhand.fairness.scheme import FairnessScheme
+from evenhand.fairness.standing import Standing
 from evenhand.fairness.status import (
     GroupTotals,
     PerEntitlement,
@@ -49,14 +49,14 @@ class Case:
     until: Any = None  # the moment up to which the log is known to be whole
 
     @classmethod
-    def of(cls, log: Prepared, status: Status) -> Case:
+    def of(cls, log: Prepared, status: Status, unweighted: bool = False) -> Case:
         """A log judged by a status: of groups where they are judged, and per entitlement."""
         shares = log.shares
         if log.groups is not None:
             status = GroupTotals(log.groups, of=status)
             shares = None if shares is None else log.groups.totals(shares)
         if shares is not None:
-            status = PerEntitlement(tuple(shares.tolist()), of=status)
+            status = PerEntitlement(tuple(shares.tolist()), not unweighted, of=status)
         return cls(log.history, status, log.roster, log.groups, log.until)
 
     @property
@@ -126,8 +126,8 @@ def judge(case: Case, question: Question, schemes: Sequence[FairnessScheme]) -> 
         FairnessScheme(case.status, TimepointFirst(Average()), looking), len(case.history.names)
     )
     taken = _Assessments(timeline, len(case.names), schemes)
-    steps, here = _watch(case, timeline, stream, taken)
-    end = _end(stream.status, here, taken.totals)
+    steps, standing = _watch(case, timeline, stream, taken)
+    end = _end(stream.status, standing, taken.totals)
     # A last step that was not assessed is a period that is not finished.
     waits = not len(steps) or steps[-1] != timeline.steps - 1
     return Judged(
@@ -144,7 +144,7 @@ def judge(case: Case, question: Question, schemes: Sequence[FairnessScheme]) -> 
         final_unfairness=end[0],
         final_below=end[1],
         unfinished=timeline.label(timeline.steps - 1) if waits else None,
-        unfinished_welfare=welfare_now(schemes[0], stream.status, here) if waits else None,
+        unfinished_welfare=welfare_now(schemes[0], stream.status, standing) if waits else None,
     )
 
 
@@ -165,8 +165,8 @@ class _Assessments:
         rows = np.arange(-before % self._every, len(block.statuses), self._every)
         self.kept.append(before + rows)
         self.unfairness.append(self.totals.take(block)[0][rows])
-        here = True if block.present is None else block.present[rows]
-        self.means.append(np.mean(block.statuses[rows], axis=1, where=here))
+        standing = block.standing.rows(rows)
+        self.means.append(standing.judge(mean_status, block.statuses[rows], np.nan))
         added = [scorer.take(block) for scorer in self.scorers]
         if added[0] is not None:
             self._added.append(added[0])
@@ -180,8 +180,8 @@ class _Assessments:
 
 def _watch(
     case: Case, timeline: Timeline, stream: Stream, taken: _Assessments
-) -> tuple[Int[np.ndarray, " assessment"], Bool[np.ndarray, " status"]]:
-    """Take every step; the steps that were assessed, and who is there at the end."""
+) -> tuple[Int[np.ndarray, " assessment"], Standing]:
+    """Take every step; the steps that were assessed, and who is there at the end, and how."""
     assessed: list[np.ndarray] = []
     start, present = 0, None
     for trace, present in case.steps(timeline):
@@ -189,23 +189,24 @@ def _watch(
             assessed.append(start + np.flatnonzero(block.assessed))
             start += len(block.assessed)
             taken.take(block)
-    end = stream.end(None if present is None else present[-1])
+    at_end = None if present is None else present[-1]
+    end = stream.end(at_end)
     if end is not None:
         assessed.append(np.array([timeline.steps - 1]))
         taken.take(end)
-    here = np.ones(len(case.names), dtype=bool) if present is None else present[-1]
-    return np.concatenate(assessed), here
+    return np.concatenate(assessed), stream.standing(at_end)
 
 
 def _end(
-    final: Float[np.ndarray, " status"], here: Bool[np.ndarray, " status"], totals: RunningTotals
+    final: Float[np.ndarray, " status"], standing: Standing, totals: RunningTotals
 ) -> tuple[Float[np.ndarray, " status"], Bool[np.ndarray, " status"]]:
     """The unfairness to each at the end, and who is below the mean then.
 
     For those who have left, both are as of the last assessment at which they were there.
     """
     last, below = np.full(len(final), np.nan), np.zeros(len(final), dtype=bool)
+    here = np.ones(len(final), dtype=bool) if standing.present is None else standing.present[0]
     if here.any():
-        last = of_those_present(unfairness, final[None], here[None], np.nan)[0]
-        below = of_those_present(unfair_to, final[None], here[None], False)[0]
+        last = standing.judge(unfairness, final[None], np.nan)[0]
+        below = standing.judge(unfair_to, final[None], False)[0]
     return np.where(here, last, totals.last), np.where(here, below, totals.last_is_below)

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from evenhand.auditing.judging.ranking import Ranking, rounding
-from evenhand.fairness.presence import of_those_present
 from evenhand.fairness.stream import Block
 from evenhand.fairness.unfairness import unfair_to, unfairness
 
@@ -42,16 +41,15 @@ class RunningTotals:
 
         Those who are not there have an unfairness of NaN.
         """
-        deviation = of_those_present(unfairness, block.statuses, block.present, np.nan)
-        below = of_those_present(unfair_to, block.statuses, block.present, False)
+        deviation = block.standing.judge(unfairness, block.statuses, np.nan)
+        below = block.standing.judge(unfair_to, block.statuses, False)
         if not len(deviation):
             return deviation, below
-        here = np.ones_like(below) if block.present is None else block.present
+        present = block.standing.present
+        here = np.ones_like(below) if present is None else present
         self.judged += here.sum(axis=0)
         self.below += below.sum(axis=0)
-        self.overall += (
-            np.nansum(deviation, axis=0) if block.present is not None else deviation.sum(axis=0)
-        )
+        self.overall += deviation.sum(axis=0) if present is None else np.nansum(deviation, axis=0)
         self._ends(deviation, below, here)
         self._spells(below)
         self.unequal += int(below.any(axis=1).sum())

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from abc import abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -52,6 +53,20 @@ class Derived(Status[Any]):
     def scan(self, state: Any, steps: Trace) -> tuple[Any, Float[np.ndarray, "time status"]]:
         state, values = self.of.scan(state, steps)
         return state, self.transform(values)
+
+    @property
+    def fixed_weights(self) -> Float[np.ndarray, " status"] | None:
+        return self.of.fixed_weights
+
+    @property
+    def weights_change(self) -> bool:
+        return self.of.weights_change
+
+    def weights(self, state: Any) -> Float[Array, " status"] | None:
+        return self.of.weights(state)
+
+    def scan_weights(self, state: Any, steps: Trace) -> Float[np.ndarray, "time status"] | None:
+        return self.of.scan_weights(state, steps)
 
     def names(self, stakeholders: Sequence[str]) -> tuple[str, ...]:
         return self.of.names(stakeholders)
@@ -116,6 +131,19 @@ class GroupTotals(_Comparing):
         return refine([self.of.exchangeable(size), self.groups.labels(size)], size)
 
     @property
+    def fixed_weights(self) -> Float[np.ndarray, " status"] | None:
+        inner = self.of.fixed_weights
+        return None if inner is None else self.groups.totals(inner)
+
+    def weights(self, state: Any) -> Float[Array, " status"] | None:
+        inner = self.of.weights(state)
+        return None if inner is None else self.groups.totals(inner)
+
+    def scan_weights(self, state: Any, steps: Trace) -> Float[np.ndarray, "time status"] | None:
+        inner = self.of.scan_weights(state, steps)
+        return None if inner is None else self.groups.totals(inner)
+
+    @property
     def per_stakeholder(self) -> bool:
         return False
 
@@ -129,9 +157,14 @@ class GroupTotals(_Comparing):
 @STATUSES.register("per_entitlement")
 @dataclass(frozen=True)
 class PerEntitlement(_Comparing):
-    """A status divided by what each is entitled to: population, need, an agreed share."""
+    """A status divided by what each is entitled to: population, need, an agreed share.
+
+    Whoever is entitled to e counts as e equal stakeholders, unless `weighted` is False: so the mean
+    is all that was given over all that was entitled, and no way to share it scores above the even.
+    """
 
     entitlements: tuple[float, ...]
+    weighted: bool = True
 
     def __post_init__(self) -> None:
         values = as_float64(self.entitlements, "entitlements")
@@ -154,6 +187,22 @@ class PerEntitlement(_Comparing):
     def transform(self, values: Float[Array, "*batch inner"]) -> Float[Array, "*batch status"]:
         return values / namespace(values).asarray(self.entitlements, dtype=values.dtype)
 
+    @functools.cached_property
+    def fixed_weights(self) -> Float[np.ndarray, " status"] | None:  # type: ignore[override]
+        if not self.weighted or len(set(self.entitlements)) == 1:
+            return None
+        return np.asarray(self.entitlements)
+
+    @property
+    def weights_change(self) -> bool:
+        return False
+
+    def weights(self, state: Any) -> Float[Array, " status"] | None:
+        return self.fixed_weights
+
+    def scan_weights(self, state: Any, steps: Trace) -> Float[np.ndarray, "time status"] | None:
+        return Status.scan_weights(self, state, steps)
+
     def exchangeable(self, size: int) -> Labels:
         inner = self.of.exchangeable(size)
         if len(self.entitlements) != size:  # of groups, which the inner status has kept apart
@@ -161,7 +210,8 @@ class PerEntitlement(_Comparing):
         return refine([inner, by_value(self.entitlements)], size)
 
     def describe(self) -> str:
-        return f"{self.of.describe()}, per unit of entitlement"
+        counted = "" if self.weighted else " (all counted alike, whatever their entitlement)"
+        return f"{self.of.describe()}, per unit of entitlement{counted}"
 
     def stretch(self) -> float:
         return 1.0 / min(self.entitlements)

@@ -65,6 +65,27 @@ class Status(Exchanging, ABC, Generic[State]):
             values.append(np.asarray(self.value(state), dtype=np.float64))
         return state, np.array(values).reshape(len(steps), -1)
 
+    @property
+    def fixed_weights(self) -> Float[np.ndarray, " status"] | None:
+        """As how many each entry counts, where that never changes; None: all count alike."""
+        return None
+
+    @property
+    def weights_change(self) -> bool:
+        """Whether the weights depend on what happened."""
+        return False
+
+    def weights(self, state: State) -> Float[Array, " status"] | None:
+        """As how many each entry counts now, up to scale; whoever counts 0 is not judged yet."""
+        return self.fixed_weights
+
+    def scan_weights(
+        self, state: State, steps: Trace
+    ) -> Float[np.ndarray, "time status"] | None:
+        """The weights after each of many steps, from the state before them."""
+        weights = self.weights(state)
+        return None if weights is None else np.broadcast_to(weights, (len(steps), len(weights)))
+
     def names(self, stakeholders: Sequence[str]) -> tuple[str, ...]:
         """What the entries of the status vector are called."""
         return tuple(stakeholders)
