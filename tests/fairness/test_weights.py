@@ -97,9 +97,7 @@ sizes = st.lists(st.integers(1, 9), min_size=2, max_size=4)
 def shared(draw):
     """Entitlements, and what each received at some times."""
     entitlements = tuple(float(size) for size in draw(sizes))
-    amounts = st.lists(
-        st.integers(0, 8), min_size=len(entitlements), max_size=len(entitlements)
-    )
+    amounts = st.lists(st.integers(0, 8), min_size=len(entitlements), max_size=len(entitlements))
     return entitlements, draw(st.lists(amounts, min_size=1, max_size=5))
 
 
@@ -150,9 +148,9 @@ def test_equal_entitlements_give_the_paper_s_numbers_to_the_last_digit(log, welf
     equal = PerEntitlement((4.0,) * len(rewards[0]))
     trace = Trace(rewards=rewards)
     plain = PerEntitlement((4.0,) * len(rewards[0]), weighted=False)
-    assert long_term(welfare, status=equal).score(trace) == long_term(
-        welfare, status=plain
-    ).score(trace)
+    assert long_term(welfare, status=equal).score(trace) == long_term(welfare, status=plain).score(
+        trace
+    )
 
 
 def test_what_has_no_meaning_with_weights_is_refused():

@@ -27,6 +27,8 @@ def _audit(log: Any, options: AuditOptions) -> Answer:
         time: The column of dates, timestamps or plain numbers.
         amount: The column that says how much. Without it each row counts 1.
         cumulative: Whether the amounts are running totals.
+        out_of: The column that says out of how many: amounts are then judged as a rate, such as
+            granted of asked, weighted by these chances.
         group: The column that says to which group a stakeholder belongs.
         by: "stakeholder" (the default) to judge each stakeholder, "group" to judge each group of
             the column `group`, or the name of a column to judge its groups.
@@ -58,6 +60,7 @@ def _audit(log: Any, options: AuditOptions) -> Answer:
             one and averaged.
         table: The table or view, if the log is a database.
         engine: What reads files: "duckdb" (the default) or "spark".
+        lower_is_better: The amounts are harms or waits, so that whoever has less is better off.
         unweighted: Count all alike, whatever they are entitled to. By default whoever is entitled
             to e counts as e equal stakeholders.
         max_unfairness: A limit: how far anybody may be below the mean at an assessment.
@@ -88,6 +91,6 @@ def audit_with(log: Any, options: AuditOptions) -> Answer:
             return replace(found, limits=limits(found.overall, found.over_time.unfinished, options))
         notes = Notes()
         prepared = prepare(table, options, question.needs_every_time_point, notes)
-    case = Case.of(prepared, options.status(), options.unweighted)
+    case = Case.of(prepared, options)
     judgement = judge_case(case, question, options, notes)
     return assemble(prepared, case, judgement, table, options, notes)

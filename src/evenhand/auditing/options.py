@@ -15,7 +15,7 @@ from evenhand.fairness.aggregation import TimepointFirst
 from evenhand.fairness.filters import Always, Filter
 from evenhand.fairness.scheme import FairnessScheme
 from evenhand.fairness.scheme_file import from_table, read_scheme_file
-from evenhand.fairness.status import Returns, Status
+from evenhand.fairness.status import LowerIsBetter, Returns, Status
 from evenhand.fairness.temporal import TEMPORALS, Mean, Temporal
 from evenhand.fairness.welfare import WELFARES, LogNash, Rawls, Welfare
 
@@ -39,6 +39,7 @@ class SchemeOptions:
     welfare: str | Welfare | None = None  # log_nash by default, and rawls where it is undefined
     temporal: str | Temporal | None = None  # mean by default
     scheme: Any = None  # a FairnessScheme or the path of a scheme file, in place of the two above
+    lower_is_better: bool = False  # amounts are harms or waits: whoever has less is better off
     unweighted: bool = False  # all count alike, whatever they are entitled to
     max_unfairness: float | None = None  # how far anybody may be below the mean
     min_score: float | None = None  # how low the score may be
@@ -87,6 +88,10 @@ class SchemeOptions:
         """What each received, unless a scheme says otherwise."""
         return Returns() if self.scheme is None else self.scheme.status
 
+    def directed(self, status: Status) -> Status:
+        """A status such that higher is better."""
+        return LowerIsBetter(of=status) if self.lower_is_better else status
+
     def temporal_part(self) -> Temporal:
         if isinstance(self.scheme, FairnessScheme):
             return self.scheme.temporal or Mean()
@@ -105,7 +110,7 @@ class SchemeOptions:
 
     def _welfares(self) -> list[Welfare]:
         if self.welfare is None:
-            return [LogNash(), FALLBACK]
+            return [FALLBACK] if self.lower_is_better else [LogNash(), FALLBACK]
         return [_part(self.welfare, WELFARES, "welfare")]
 
 
@@ -120,6 +125,7 @@ class AuditOptions(SchemeOptions):
     stakeholder: str  # columns of the log: who received,
     time: str  # when,
     amount: str | None = None  # how much (each row counts 1 without it),
+    out_of: str | None = None  # out of how many chances, for a rate,
     group: str | None = None  # of which group,
     run: str | None = None  # in which run of a policy
     cumulative: bool = False  # the amounts are running totals
@@ -145,10 +151,32 @@ class AuditOptions(SchemeOptions):
                 f"{argument('by', GROUP)} needs to know the groups: say with {argument('group')} "
                 "which column holds them."
             )
+        if self.out_of is not None:
+            self._require_rate()
         if self.cumulative and self.amount is None:
             raise BadParameter(
                 f"{argument('cumulative')} says that amounts are running totals: say with "
                 f"{argument('amount')} which column holds them."
+            )
+
+    def _require_rate(self) -> None:
+        """A rate is one amount out of another: what else would change its meaning is refused."""
+        given = argument("out_of")
+        for name in ("entitlement",):
+            if getattr(self, name) is not None:
+                raise BadParameter(
+                    f"{given} and {argument(name)} both say what an amount is set against: leave "
+                    "one out."
+                )
+        if self.cumulative:
+            raise BadParameter(
+                f"{given} needs what happened in each row, and {argument('cumulative')} says that "
+                "amounts are running totals: take differences first, or leave one out."
+            )
+        if self.unweighted:
+            raise BadParameter(
+                f"a rate ({given}) is weighted by its chances, without which it has no mean: leave "
+                f"{argument('unweighted')} out."
             )
 
     @property

@@ -12,6 +12,7 @@ from evenhand.fairness.aggregation import (
     TimepointFirst,
 )
 from evenhand.fairness.assessment import Assessment, assess
+from evenhand.fairness.circumstances import Circumstances
 from evenhand.fairness.filters import (
     FILTERS,
     AfterEach,
@@ -38,9 +39,12 @@ from evenhand.fairness.status import (
     Decayed,
     EnvyOfBest,
     GroupTotals,
+    LowerIsBetter,
     Modulo,
     PairwiseEnvy,
+    PerCurrentEntitlement,
     PerEntitlement,
+    Rate,
     Returns,
     StateStatus,
     Status,
@@ -94,6 +98,7 @@ __all__ = [
     "Average",
     "BalancedUnfairness",
     "Capped",
+    "Circumstances",
     "Decayed",
     "Discounted",
     "EnvyOfBest",
@@ -110,6 +115,7 @@ __all__ = [
     "Jain",
     "Last",
     "LogNash",
+    "LowerIsBetter",
     "MatrixFunction",
     "Mean",
     "Modulo",
@@ -119,7 +125,9 @@ __all__ = [
     "Override",
     "PairwiseEnvy",
     "Parity",
+    "PerCurrentEntitlement",
     "PerEntitlement",
+    "Rate",
     "Rawls",
     "Returns",
     "StateStatus",

@@ -46,6 +46,7 @@ def make_monitor(
         given = entitling.of_table(entitlement, keys.stakeholder)
         shares = entitling.in_order(given, ordered)
         status = PerEntitlement(tuple(shares.tolist()), not options.unweighted, of=status)
+    status = options.directed(status)
     question = question_of(options)
     scheme = options.schemes(status, question.filter())[0]
     limits = options.max_unfairness, options.min_score

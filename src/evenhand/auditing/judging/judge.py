@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -12,22 +12,28 @@ from evenhand.auditing.judging.questions import Question, Timeline
 from evenhand.auditing.judging.ranking import Ranking
 from evenhand.auditing.judging.running_totals import RunningTotals
 from evenhand.auditing.judging.scorer import Scorer, mean_status, welfare_now
+from evenhand.auditing.options import SchemeOptions
 from evenhand.auditing.reading.history import History
+from evenhand.auditing.reading.ledger import Ledger, Reading
 from evenhand.auditing.reading.prepare import Prepared
 from evenhand.auditing.reading.roster import Roster, presence
+from evenhand.errors import BadLog, argument
 from evenhand.fairness.aggregation import TimepointFirst
+from evenhand.fairness.circumstances import Circumstances
 from evenhand.fairness.groups import Groups
 from evenhand.fairness.scheme import FairnessScheme
 from evenhand.fairness.standing import Standing
 from evenhand.fairness.status import (
     GroupTotals,
+    PerCurrentEntitlement,
     PerEntitlement,
+    Rate,
     Returns,
     Status,
 )
 from evenhand.fairness.stream import Block, Stream
 from evenhand.fairness.trace import Trace
-from evenhand.fairness.unfairness import unfair_to, unfairness
+from evenhand.fairness.unfairness import ROUNDING, unfair_to, unfairness
 from evenhand.fairness.welfare import Average
 
 if TYPE_CHECKING:
@@ -47,17 +53,23 @@ class Case:
     roster: Roster | None = None
     groups: Groups | None = None  # where groups are the stakeholders
     until: Any = None  # the moment up to which the log is known to be whole
+    beside: Mapping[str, Ledger] = field(default_factory=dict)  # what else is known over time
 
     @classmethod
-    def of(cls, log: Prepared, status: Status, unweighted: bool = False) -> Case:
+    def of(cls, log: Prepared, options: SchemeOptions) -> Case:
         """A log judged by a status: of groups where they are judged, and per entitlement."""
-        shares = log.shares
+        status, shares, beside = options.status(), log.shares, log.beside
         if log.groups is not None:
             status = GroupTotals(log.groups, of=status)
             shares = None if shares is None else log.groups.totals(shares)
-        if shares is not None:
-            status = PerEntitlement(tuple(shares.tolist()), not unweighted, of=status)
-        return cls(log.history, status, log.roster, log.groups, log.until)
+        if "chances" in beside:
+            status = Rate(of=status)
+        elif "entitled" in beside:
+            status = PerCurrentEntitlement(not options.unweighted, of=status)
+        elif shares is not None:
+            status = PerEntitlement(tuple(shares.tolist()), not options.unweighted, of=status)
+        status = options.directed(status)
+        return cls(log.history, status, log.roster, log.groups, log.until, beside)
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -76,13 +88,33 @@ class Case:
 
     def steps(self, timeline: Timeline) -> Iterator[tuple[Trace, Present]]:
         """The steps in blocks: a part of the trace, and who is there at each step of it."""
-        start = 0
+        start, readings = 0, self._readings()
         for trace in self.history.traces(timeline.step_of_slot, timeline.steps):
             stop = start + len(trace)
+            moments = timeline.moments[start:stop]
             if timeline.marks is not None:
                 trace = replace(trace, actions=timeline.marks[start:stop])  # type: ignore[arg-type]
-            yield trace, self.present(timeline.moments[start:stop])
+            if readings:
+                trace = replace(trace, states=self._circumstances(readings, moments))  # type: ignore[arg-type]
+            yield trace, self.present(moments)
             start = stop
+
+    def _readings(self) -> dict[str, Reading]:
+        """What is known over time, to be read from its beginning."""
+        return {
+            part: ledger.levels() if part == "entitled" else ledger.totals()
+            for part, ledger in self.beside.items()
+        }
+
+    def _circumstances(self, readings: Mapping[str, Reading], moments: np.ndarray) -> Circumstances:
+        """What is known at each of some moments; before the first, as at the first."""
+        parts = {}
+        for part, reading in readings.items():
+            known = reading.by(moments)
+            if self.groups is not None:
+                known = self.groups.totals(np.nan_to_num(known))  # of members known by then
+            parts[part] = np.concatenate((known[:1], known))
+        return Circumstances(**parts)
 
 
 @dataclass(frozen=True, eq=False)
@@ -186,7 +218,9 @@ def _watch(
     start, present = 0, None
     for trace, present in case.steps(timeline):
         for block in stream.blocks(trace, present):
-            assessed.append(start + np.flatnonzero(block.assessed))
+            steps = start + np.flatnonzero(block.assessed)
+            _refuse_above_one(case, timeline, steps, block)
+            assessed.append(steps)
             start += len(block.assessed)
             taken.take(block)
     at_end = None if present is None else present[-1]
@@ -195,6 +229,18 @@ def _watch(
         assessed.append(np.array([timeline.steps - 1]))
         taken.take(end)
     return np.concatenate(assessed), stream.standing(at_end)
+
+
+def _refuse_above_one(case: Case, timeline: Timeline, steps: np.ndarray, block: Block) -> None:
+    """Nobody can have had more than its chances; a running sum shows it at an assessment."""
+    if "chances" not in case.beside:
+        return
+    for row, who in np.argwhere(np.abs(block.statuses) > 1.0 + ROUNDING)[:1]:
+        raise BadLog(
+            f"by {timeline.label(int(steps[row]))} {case.names[who]!r} had "
+            f"{abs(block.statuses[row, who]):.3g} times what {argument('out_of')} says it could "
+            "have had: a rate is at most 1, so check that the columns are the right way round."
+        )
 
 
 def _end(

@@ -121,6 +121,32 @@ def _formats_that_fit(events: LogEvents, timeless: nw.Expr) -> list[str]:
     return fitting[:2]
 
 
+def refuse_beside(events: LogEvents) -> None:
+    """Chances that are missing, below 0 or no numbers, and entitlements that are two at a time."""
+    there, options = ~nw.col("amount").is_null(), events.options
+    if events.has("chances"):
+        chances = nw.col("chances")
+        wrong = there & (chances.is_null() | not_finite(chances) | (chances < 0))
+        if _any(events, wrong):
+            raise BadLog(
+                f"column {options.out_of!r} of {events.table.label} must say out of how many, and "
+                f"does not at {events.rows_where(wrong, 'chances')}: write a number of at least 0, "
+                f"or leave such rows out with {argument('where')}."
+            )
+    if events.has("entitled"):
+        entitled = nw.col("entitled")
+        cells = events.frame.filter(there & ~entitled.is_null()).group_by("at", "who")
+        two = cells.agg(low=entitled.min(), high=entitled.max())
+        two = two.filter(nw.col("low") != nw.col("high")).sort("at", "who")
+        found = fetch(two.head(1))
+        if len(found["who"]):
+            raise BadLog(
+                f"the entitlement of {found['who'][0]!r} is {found['low'][0]:g} and "
+                f"{found['high'][0]:g} at {moment_label(found['at'][0])}: one value at a time, so "
+                f"fix it, or choose rows with {argument('where')}."
+            )
+
+
 def refuse_two_readings(events: LogEvents, cells: Cells) -> None:
     """A running total has one value at a time; two different ones are two series."""
     twice = (nw.col("amount") != nw.col("least")) & (nw.col("events") > 1)

@@ -23,6 +23,8 @@ from evenhand.auditing.sources.engines import Frame, engine_of, fetch
 from evenhand.auditing.sources.open_source import ROW, SAME, LogTable
 from evenhand.errors import BadParameter, MissingColumn, UnknownStakeholder, argument
 
+# Columns beside the amounts: what the argument that names each is called, and our own name for it.
+BESIDE = {"out_of": "chances", "entitlement": "entitled"}
 SHOWN = 3  # rows that an error names, before it says how many more there are
 
 
@@ -39,6 +41,11 @@ class LogEvents:
 
     def has(self, name: str) -> bool:
         return name in self.frame.collect_schema().names()
+
+    @property
+    def beside(self) -> tuple[str, ...]:
+        """What the rows say beside the amounts, under our own names."""
+        return tuple(name for name in BESIDE.values() if self.has(name))
 
     def without_nan(self) -> LogEvents:
         """The same with NaN as what it means in a table: an empty place."""
@@ -99,6 +106,7 @@ def _columns(table: LogTable, options: AuditOptions) -> dict[str, str]:
         "time": options.time,
         "amount": options.amount,
         "group": options.group,
+        "out_of": options.out_of,
         "entitlement": options.entitlement if _entitlement_is_column(table, options) else None,
     }
     columns = {given: name for given, name in names.items() if name is not None}
@@ -142,7 +150,7 @@ def _typed(frame: Frame, options: AuditOptions, columns: Mapping[str, str]) -> _
     """Times and numbers in place of what stands for them."""
     times = read_times(frame, options.time, options.time_format)
     frame, texts = times.frame, {"at_text": times.text}
-    for given, text in (("amount", "amount_text"), ("entitlement", None)):
+    for given, text in (("amount", "amount_text"), *((given, None) for given in BESIDE)):
         if given in columns:
             typed = read_numbers(frame, columns[given])
             frame = typed.frame
@@ -199,8 +207,7 @@ def _renamed(
     }
     if "group" in columns:
         parts["group"] = nw.col(columns["group"]).cast(nw.String)
-    if "entitlement" in columns:
-        parts["entitled"] = nw.col(columns["entitlement"])
+    parts |= {name: nw.col(columns[given]) for given, name in BESIDE.items() if given in columns}
     if options.when is not None:
         parts["mark"] = _condition(options.when, "when", frame, table)
     parts |= {name: nw.col(text) for name, text in typed.texts.items()}

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import datetime
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -16,6 +17,7 @@ from evenhand.auditing.reading import entitlement as entitling
 from evenhand.auditing.reading.counting import count
 from evenhand.auditing.reading.events import LogEvents, read_events
 from evenhand.auditing.reading.history import History
+from evenhand.auditing.reading.ledger import Ledger
 from evenhand.auditing.reading.roster import Roster
 from evenhand.auditing.reading.roster_table import apply_roster, as_groups, read_groups, roster_of
 from evenhand.auditing.reading.suspicious_rows import note_aggregate, note_alike
@@ -37,8 +39,9 @@ class Prepared:
     roster: Roster | None
     group_of: dict[str, str]
     groups: Groups | None  # where groups are judged
-    shares: Float[np.ndarray, " stakeholder"] | None  # what each is entitled to
+    shares: Float[np.ndarray, " stakeholder"] | None  # what each is entitled to, at the end
     until: Any
+    beside: Mapping[str, Ledger] = field(default_factory=dict)  # by part of the circumstances
 
 
 def prepare(table: LogTable, options: AuditOptions, exact: bool, notes: Notes) -> Prepared:
@@ -62,7 +65,12 @@ def prepare(table: LogTable, options: AuditOptions, exact: bool, notes: Notes) -
     if options.group is not None:
         group_of = read_groups(events, {} if roster is None else roster.groups)
     groups = as_groups(group_of, history.names) if options.by_group else None
-    return Prepared(history, roster, group_of, groups, _shares(events, history, notes), until)
+    shares, beside = _shares(events, history), {}
+    if options.out_of is not None:
+        beside["chances"] = history.ledger("chances")
+    elif shares is not None and events.has("entitled"):
+        beside |= entitling.over_time(history, roster)
+    return Prepared(history, roster, group_of, groups, shares, until, beside)
 
 
 def _refuse_too_large(history: History, label: str) -> None:
@@ -74,14 +82,12 @@ def _refuse_too_large(history: History, label: str) -> None:
         )
 
 
-def _shares(
-    events: LogEvents, history: History, notes: Notes
-) -> Float[np.ndarray, " stakeholder"] | None:
+def _shares(events: LogEvents, history: History) -> Float[np.ndarray, " stakeholder"] | None:
     options = events.options
     if options.entitlement is None:
         return None
     if events.has("entitled"):
-        given = entitling.of_column(events, notes)
+        given = entitling.of_column(history)
     else:
         given = entitling.of_table(options.entitlement, options.stakeholder, options.encoding)
     return entitling.in_order(given, history.names)

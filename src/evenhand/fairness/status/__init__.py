@@ -1,6 +1,13 @@
 """Section 4: status functions U."""
 
-from evenhand.fairness.status.derived import EnvyOfBest, GroupTotals, PairwiseEnvy, PerEntitlement
+from evenhand.fairness.status.beside import PerCurrentEntitlement, Rate
+from evenhand.fairness.status.derived import (
+    EnvyOfBest,
+    GroupTotals,
+    LowerIsBetter,
+    PairwiseEnvy,
+    PerEntitlement,
+)
 from evenhand.fairness.status.finite_counts import Capped, Modulo
 from evenhand.fairness.status.received import Decayed, Returns, WaitingTime, Window
 from evenhand.fairness.status.state_status import StateStatus
@@ -14,9 +21,12 @@ __all__ = [
     "DeclaredRegularity",
     "EnvyOfBest",
     "GroupTotals",
+    "LowerIsBetter",
     "Modulo",
     "PairwiseEnvy",
+    "PerCurrentEntitlement",
     "PerEntitlement",
+    "Rate",
     "Returns",
     "StateStatus",
     "Status",

@@ -188,7 +188,7 @@ class PerEntitlement(_Comparing):
         return values / namespace(values).asarray(self.entitlements, dtype=values.dtype)
 
     @functools.cached_property
-    def fixed_weights(self) -> Float[np.ndarray, " status"] | None:  # type: ignore[override]
+    def fixed_weights(self) -> Float[np.ndarray, " status"] | None:
         if not self.weighted or len(set(self.entitlements)) == 1:
             return None
         return np.asarray(self.entitlements)
@@ -215,6 +215,23 @@ class PerEntitlement(_Comparing):
 
     def stretch(self) -> float:
         return 1.0 / min(self.entitlements)
+
+
+@STATUSES.register("lower_is_better")
+@dataclass(frozen=True)
+class LowerIsBetter(_Comparing):
+    """Minus another status: of harms and waits, whoever has less is better off."""
+
+    symmetric = True
+
+    def transform(self, values: Float[Array, "*batch inner"]) -> Float[Array, "*batch status"]:
+        return -values
+
+    def describe(self) -> str:
+        return f"minus {self.of.describe()}, since less is better"
+
+    def stretch(self) -> float:
+        return 1.0
 
 
 @STATUSES.register("envy_of_best")

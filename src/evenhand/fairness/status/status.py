@@ -79,9 +79,7 @@ class Status(Exchanging, ABC, Generic[State]):
         """As how many each entry counts now, up to scale; whoever counts 0 is not judged yet."""
         return self.fixed_weights
 
-    def scan_weights(
-        self, state: State, steps: Trace
-    ) -> Float[np.ndarray, "time status"] | None:
+    def scan_weights(self, state: State, steps: Trace) -> Float[np.ndarray, "time status"] | None:
         """The weights after each of many steps, from the state before them."""
         weights = self.weights(state)
         return None if weights is None else np.broadcast_to(weights, (len(steps), len(weights)))
