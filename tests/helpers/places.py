@@ -5,3 +5,4 @@ from pathlib import Path
 ROOT = Path(__file__).parents[2]
 SOURCE = ROOT / "src" / "evenhand"
 VACCINATIONS = ROOT.parent / "shared" / "data" / "us_state_vaccinations.csv"
+SERVING = ROOT.parent / "shared" / "data" / "llm_serving"

@@ -35,6 +35,7 @@ from evenhand.fairness.scheme import (
 from evenhand.fairness.scheme_file import from_toml, read_scheme_file, to_toml
 from evenhand.fairness.status import (
     STATUSES,
+    Beside,
     Capped,
     Decayed,
     EnvyOfBest,
@@ -97,6 +98,7 @@ __all__ = [
     "Assessment",
     "Average",
     "BalancedUnfairness",
+    "Beside",
     "Capped",
     "Circumstances",
     "Decayed",
