@@ -29,6 +29,11 @@ def _audit(log: Any, options: AuditOptions) -> Answer:
         cumulative: Whether the amounts are running totals.
         out_of: The column that says out of how many: amounts are then judged as a rate, such as
             granted of asked, weighted by these chances.
+        asked: The column that says for how much was asked, in the same rows or in `requests`.
+        requests: A log of requests of its own, with the same columns of stakeholder and time.
+        judge_requests: How requests are judged: "share_met" (what was received out of what was
+            asked for), "shortfall" (what is still wanted) or "while_waiting" (what was received,
+            among those who wait for more).
         group: The column that says to which group a stakeholder belongs.
         by: "stakeholder" (the default) to judge each stakeholder, "group" to judge each group of
             the column `group`, or the name of a column to judge its groups.

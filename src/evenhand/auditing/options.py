@@ -15,7 +15,15 @@ from evenhand.fairness.aggregation import TimepointFirst
 from evenhand.fairness.filters import Always, Filter
 from evenhand.fairness.scheme import FairnessScheme
 from evenhand.fairness.scheme_file import from_table, read_scheme_file
-from evenhand.fairness.status import LowerIsBetter, Returns, Status
+from evenhand.fairness.status import (
+    LowerIsBetter,
+    OfRequests,
+    Returns,
+    ShareMet,
+    Shortfall,
+    Status,
+    WhileWaiting,
+)
 from evenhand.fairness.temporal import TEMPORALS, Mean, Temporal
 from evenhand.fairness.welfare import WELFARES, LogNash, Rawls, Welfare
 
@@ -24,6 +32,12 @@ FALLBACK_NOTE = (
     "Some statuses are below 0, where log_nash is undefined: rawls (the status of the "
     "worst-off) is used instead."
 )
+# How requests are judged, by the name that the option takes.
+REQUEST_STATUSES: dict[str, type[OfRequests]] = {
+    "share_met": ShareMet,
+    "shortfall": Shortfall,
+    "while_waiting": WhileWaiting,
+}
 STAKEHOLDER, GROUP = "stakeholder", "group"  # what `by` may be, besides a column of groups
 
 
@@ -126,6 +140,7 @@ class AuditOptions(SchemeOptions):
     time: str  # when,
     amount: str | None = None  # how much (each row counts 1 without it),
     out_of: str | None = None  # out of how many chances, for a rate,
+    asked: str | None = None  # for how much was asked (of `requests`, if they are a log apart),
     group: str | None = None  # of which group,
     run: str | None = None  # in which run of a policy
     cumulative: bool = False  # the amounts are running totals
@@ -135,6 +150,8 @@ class AuditOptions(SchemeOptions):
     engine: str | None = None  # what reads files: duckdb (the default) or spark
     by: str = STAKEHOLDER  # judge each stakeholder, each group, or each group of a column
     entitlement: Any = None  # a column, or a table or mapping of its own
+    requests: Any = None  # who asked, if not in the same rows: a table of its own
+    judge_requests: str = "share_met"  # how requests are judged: one of REQUEST_STATUSES
     roster: Any = None  # all who should be served: a table or a list of names
     only: Sequence[str] = ()  # stakeholders: these alone
     exclude: Sequence[str] = ()  # or all but these
@@ -153,6 +170,8 @@ class AuditOptions(SchemeOptions):
             )
         if self.out_of is not None:
             self._require_rate()
+        if self.has_requests:
+            self._require_requests()
         if self.cumulative and self.amount is None:
             raise BadParameter(
                 f"{argument('cumulative')} says that amounts are running totals: say with "
@@ -178,6 +197,34 @@ class AuditOptions(SchemeOptions):
                 f"a rate ({given}) is weighted by its chances, without which it has no mean: leave "
                 f"{argument('unweighted')} out."
             )
+
+    def _require_requests(self) -> None:
+        """What was asked for is set against what was received, in one of three ways."""
+        given = argument("asked" if self.requests is None else "requests")
+        if self.judge_requests not in REQUEST_STATUSES:
+            raise BadParameter(
+                f"{argument('judge_requests')} is {self.judge_requests!r}: it must be one of "
+                f"{', '.join(REQUEST_STATUSES)}."
+            )
+        if self.out_of is not None:
+            raise BadParameter(
+                f"{given} and {argument('out_of')} both say what an amount is set against: leave "
+                "one out."
+            )
+        if self.entitlement is not None and not REQUEST_STATUSES[self.judge_requests].per_unit:
+            raise BadParameter(
+                f"{given} and {argument('entitlement')} both say what an amount is set against: "
+                f"leave one out, or judge with {argument('judge_requests', 'while_waiting')}."
+            )
+        if self.cumulative:
+            raise BadParameter(
+                f"{given} needs what was received in each row, and {argument('cumulative')} says "
+                "that amounts are running totals: take differences first, or leave one out."
+            )
+
+    @property
+    def has_requests(self) -> bool:
+        return self.asked is not None or self.requests is not None
 
     @property
     def by_group(self) -> bool:

@@ -59,9 +59,9 @@ class Standing(NamedTuple):
         return cls(present, weights)
 
     @property
-    def plain(self) -> bool:
-        """Whether all are there, and count alike."""
-        return self.present is None and self.weights is None
+    def anybody(self) -> bool:
+        """Whether anybody counts; where nobody has a weight there is nothing to assess."""
+        return self.weights is None or bool((self.weights > 0).any())
 
     def rows(self, chosen: slice | np.ndarray) -> Standing:
         """Some of the time points."""

@@ -81,7 +81,7 @@ class Stream:
         self._filter = scheme.filter.init()
         self._aggregation: Any = None  # begun with the first status vector, whose size it needs
         self._fired = 0
-        self._end_is_assessed = True  # the present time point, by the filter or an override
+        self.end_is_due = True  # the present time point is assessed: by the filter or an override
 
     @np.errstate(all="ignore")  # what overflows is refused by name, in `_contribute`
     def push(self, step: Step | Any) -> None:
@@ -98,17 +98,18 @@ class Stream:
         override = step.override if step.override and step.override.applies else None
         status = self.scheme.status.update(self._status, step)
         filtered, fires = self.scheme.filter.update(self._filter, step)
-        aggregation, assessed = self._aggregation, bool(fires) or override is not None
+        due = bool(fires) or override is not None
+        standing = _at_one_point(None, self.scheme.status.weights(status))
+        aggregation, assessed = self._aggregation, due and standing.anybody
         if assessed:
             vector = self.scheme.status.value(status)
             aggregation = self._begun(vector.shape[-1])
             one = override and Override(np.array([True]), np.asarray([override.value], dtype=float))
-            standing = _at_one_point(None, self.scheme.status.weights(status))
             block = _Assessed(self.steps, _THIS, vector[None], one, standing)
             aggregation = self.scheme.aggregation.extend(aggregation, self._contribute(block))
         # Nothing above may leave a step half taken: a refused step can be fixed and pushed again.
         self._status, self._filter, self._aggregation = status, filtered, aggregation
-        self._end_is_assessed = assessed
+        self.end_is_due = due
         self._fired += assessed
         self.steps += 1
 
@@ -142,7 +143,11 @@ class Stream:
         status, statuses = scheme.status.scan(self._status, block)
         weights = scheme.status.scan_weights(self._status, block)
         filtered, fires = scheme.filter.scan(self._filter, block)
-        assessed, override = assessed_points(fires, block.overrides)
+        due, override = assessed_points(fires, block.overrides)
+        assessed = due
+        if weights is not None:  # where nobody counts there is nothing to assess
+            assessed = due & (weights > 0).any(axis=1)
+            override = override and Override(*(part[assessed[due]] for part in override))
         chosen = statuses if assessed.all() else statuses[assessed]
         standing = Standing.of(*(None if p is None else p[assessed] for p in (present, weights)))
         start = self._begun(statuses.shape[-1])
@@ -150,7 +155,7 @@ class Stream:
         contributions = self._contribute(found)
         self._aggregation = scheme.aggregation.extend(start, contributions)
         self._status, self._filter = status, filtered
-        self._end_is_assessed = bool(assessed[-1])
+        self.end_is_due = bool(due[-1])
         self._fired += len(contributions)
         self.steps += len(block)
         return Block(assessed, chosen, contributions, standing, start)
@@ -161,11 +166,13 @@ class Stream:
         if not self._assesses_end():
             return None
         vector, standing = self.status[None], self.standing(present)
+        if not standing.anybody:
+            return None
         start = self._begun(vector.shape[-1])
         block = _Assessed(self.steps - 1, _THIS, vector, None, standing)
         contributions = self._contribute(block)
         self._aggregation = self.scheme.aggregation.extend(start, contributions)
-        self._fired, self._end_is_assessed = self._fired + 1, True
+        self._fired, self.end_is_due = self._fired + 1, True
         return Block(_THIS, vector, contributions, standing, start)
 
     def running(self, block: Block) -> Float[np.ndarray, " assessment"]:
@@ -176,13 +183,13 @@ class Stream:
         """All that the stream knows, as nested tuples of arrays and numbers."""
         begun = self._aggregation is not None
         fold = self._aggregation if begun else ()
-        counts = (self.steps, self._fired, self._end_is_assessed, begun)
+        counts = (self.steps, self._fired, self.end_is_due, begun)
         return (counts, self._status, self._filter, fold)
 
     def resume(self, snapshot: tuple[Any, ...]) -> None:
         """Go on from where another stream of the same scheme stood."""
         counts, self._status, self._filter, fold = snapshot
-        self.steps, self._fired, self._end_is_assessed, begun = counts
+        self.steps, self._fired, self.end_is_due, begun = counts
         self._aggregation = fold if begun else None
 
     @property
@@ -220,7 +227,7 @@ class Stream:
         return score
 
     def _assesses_end(self) -> bool:
-        return self.scheme.filter.assesses_end and self.steps > 0 and not self._end_is_assessed
+        return self.scheme.filter.assesses_end and self.steps > 0 and not self.end_is_due
 
     def _begun(self, size: int) -> Any:
         if self._aggregation is None:

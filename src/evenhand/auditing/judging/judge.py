@@ -12,7 +12,7 @@ from evenhand.auditing.judging.questions import Question, Timeline
 from evenhand.auditing.judging.ranking import Ranking
 from evenhand.auditing.judging.running_totals import RunningTotals
 from evenhand.auditing.judging.scorer import Scorer, mean_status, welfare_now
-from evenhand.auditing.options import SchemeOptions
+from evenhand.auditing.options import REQUEST_STATUSES, AuditOptions
 from evenhand.auditing.reading.history import History
 from evenhand.auditing.reading.ledger import Ledger, Reading
 from evenhand.auditing.reading.prepare import Prepared
@@ -30,6 +30,7 @@ from evenhand.fairness.status import (
     Rate,
     Returns,
     Status,
+    WhileWaiting,
 )
 from evenhand.fairness.stream import Block, Stream
 from evenhand.fairness.trace import Trace
@@ -56,7 +57,7 @@ class Case:
     beside: Mapping[str, Ledger] = field(default_factory=dict)  # what else is known over time
 
     @classmethod
-    def of(cls, log: Prepared, options: SchemeOptions) -> Case:
+    def of(cls, log: Prepared, options: AuditOptions) -> Case:
         """A log judged by a status: of groups where they are judged, and per entitlement."""
         status, shares, beside = options.status(), log.shares, log.beside
         if log.groups is not None:
@@ -68,6 +69,8 @@ class Case:
             status = PerCurrentEntitlement(not options.unweighted, of=status)
         elif shares is not None:
             status = PerEntitlement(tuple(shares.tolist()), not options.unweighted, of=status)
+        if "asked" in beside:
+            status = _of_requests(options.judge_requests, status, log.groups)
         status = options.directed(status)
         return cls(log.history, status, log.roster, log.groups, log.until, beside)
 
@@ -117,6 +120,13 @@ class Case:
         return Circumstances(**parts)
 
 
+def _of_requests(name: str, status: Status, groups: Groups | None) -> Status:
+    """A status set against what was asked for."""
+    if name != "while_waiting":
+        return REQUEST_STATUSES[name](of=status)
+    return WhileWaiting(of=status, counted=Returns() if groups is None else GroupTotals(groups))
+
+
 @dataclass(frozen=True, eq=False)
 class Judged:
     """What one question found, under each of some schemes; who was treated how is the same."""
@@ -161,7 +171,7 @@ def judge(case: Case, question: Question, schemes: Sequence[FairnessScheme]) -> 
     steps, standing = _watch(case, timeline, stream, taken)
     end = _end(stream.status, standing, taken.totals)
     # A last step that was not assessed is a period that is not finished.
-    waits = not len(steps) or steps[-1] != timeline.steps - 1
+    waits = not stream.end_is_due
     return Judged(
         question=question,
         timeline=timeline,

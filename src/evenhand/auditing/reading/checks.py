@@ -122,16 +122,19 @@ def _formats_that_fit(events: LogEvents, timeless: nw.Expr) -> list[str]:
 
 
 def refuse_beside(events: LogEvents) -> None:
-    """Chances that are missing, below 0 or no numbers, and entitlements that are two at a time."""
+    """Chances or requests that are missing or below 0, and entitlements that are two at a time."""
     there, options = ~nw.col("amount").is_null(), events.options
-    if events.has("chances"):
-        chances = nw.col("chances")
-        wrong = there & (chances.is_null() | not_finite(chances) | (chances < 0))
+    says = {"chances": (options.out_of, "out of how many"), "asked": (options.asked, "how much")}
+    for name, (column, what) in says.items():
+        if not events.has(name):
+            continue
+        number = nw.col(name)
+        wrong = there & (number.is_null() | not_finite(number) | (number < 0))
         if _any(events, wrong):
             raise BadLog(
-                f"column {options.out_of!r} of {events.table.label} must say out of how many, and "
-                f"does not at {events.rows_where(wrong, 'chances')}: write a number of at least 0, "
-                f"or leave such rows out with {argument('where')}."
+                f"column {column!r} of {events.table.label} must say {what}, and does not at "
+                f"{events.rows_where(wrong, name)}: write a number of at least 0, or leave such "
+                f"rows out with {argument('where')}."
             )
     if events.has("entitled"):
         entitled = nw.col("entitled")

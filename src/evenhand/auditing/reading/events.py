@@ -24,7 +24,7 @@ from evenhand.auditing.sources.open_source import ROW, SAME, LogTable
 from evenhand.errors import BadParameter, MissingColumn, UnknownStakeholder, argument
 
 # Columns beside the amounts: what the argument that names each is called, and our own name for it.
-BESIDE = {"out_of": "chances", "entitlement": "entitled"}
+BESIDE = {"out_of": "chances", "asked": "asked", "entitlement": "entitled"}
 SHOWN = 3  # rows that an error names, before it says how many more there are
 
 
@@ -107,6 +107,7 @@ def _columns(table: LogTable, options: AuditOptions) -> dict[str, str]:
         "amount": options.amount,
         "group": options.group,
         "out_of": options.out_of,
+        "asked": options.asked if options.requests is None else None,
         "entitlement": options.entitlement if _entitlement_is_column(table, options) else None,
     }
     columns = {given: name for given, name in names.items() if name is not None}

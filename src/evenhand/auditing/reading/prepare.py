@@ -18,6 +18,7 @@ from evenhand.auditing.reading.counting import count
 from evenhand.auditing.reading.events import LogEvents, read_events
 from evenhand.auditing.reading.history import History
 from evenhand.auditing.reading.ledger import Ledger
+from evenhand.auditing.reading.requests import asked_over_time, read_requests
 from evenhand.auditing.reading.roster import Roster
 from evenhand.auditing.reading.roster_table import apply_roster, as_groups, read_groups, roster_of
 from evenhand.auditing.reading.suspicious_rows import note_aggregate, note_alike
@@ -49,7 +50,9 @@ def prepare(table: LogTable, options: AuditOptions, exact: bool, notes: Notes) -
     roster = None if options.roster is None else roster_of(options)
     names = () if roster is None else roster.names
     events = read_events(table, options, names)
-    history = count(events, notes, exact, names)
+    requests = read_requests(options)
+    # Those who asked and received nothing are in no other log.
+    history = count(events, notes, exact, names if requests is None else names + requests.names)
     _refuse_too_large(history, table.label)
     until = _read_until(options.until, history.plain_numbers)
     history = _cut(history, until, notes)
@@ -66,6 +69,8 @@ def prepare(table: LogTable, options: AuditOptions, exact: bool, notes: Notes) -
         group_of = read_groups(events, {} if roster is None else roster.groups)
     groups = as_groups(group_of, history.names) if options.by_group else None
     shares, beside = _shares(events, history), {}
+    if options.has_requests:
+        beside["asked"] = asked_over_time(history, requests)
     if options.out_of is not None:
         beside["chances"] = history.ledger("chances")
     elif shares is not None and events.has("entitled"):

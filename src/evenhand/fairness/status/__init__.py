@@ -10,6 +10,7 @@ from evenhand.fairness.status.derived import (
 )
 from evenhand.fairness.status.finite_counts import Capped, Modulo
 from evenhand.fairness.status.received import Decayed, Returns, WaitingTime, Window
+from evenhand.fairness.status.requests import OfRequests, ShareMet, Shortfall, WhileWaiting
 from evenhand.fairness.status.state_status import StateStatus
 from evenhand.fairness.status.status import STATUSES, DeclaredRegularity, Status
 from evenhand.fairness.status.trace_function import TraceFunction
@@ -24,14 +25,18 @@ __all__ = [
     "GroupTotals",
     "LowerIsBetter",
     "Modulo",
+    "OfRequests",
     "PairwiseEnvy",
     "PerCurrentEntitlement",
     "PerEntitlement",
     "Rate",
     "Returns",
+    "ShareMet",
+    "Shortfall",
     "StateStatus",
     "Status",
     "TraceFunction",
     "WaitingTime",
+    "WhileWaiting",
     "Window",
 ]
