@@ -43,6 +43,9 @@ def _audit(log: Any, options: AuditOptions) -> Answer:
         roster: All who should be served, since those who received nothing are not in the log: a
             list of names, or a table or its path with a column of names, and columns `from` and
             `until` if they come and go.
+        newcomers: Where those begin who join later by the roster's dates: at the "mean" of those
+            there (the default), at "zero", at the "least" of those there; or "by_time", which
+            judges what was received per time point present.
         only: The stakeholders to judge, if not all.
         exclude: Stakeholders to leave out.
         where: Count only rows of which this condition holds, such as "region = 'North'".

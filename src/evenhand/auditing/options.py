@@ -38,6 +38,7 @@ REQUEST_STATUSES: dict[str, type[OfRequests]] = {
     "shortfall": Shortfall,
     "while_waiting": WhileWaiting,
 }
+NEWCOMERS = ("mean", "zero", "least", "by_time")  # where those who join later begin
 STAKEHOLDER, GROUP = "stakeholder", "group"  # what `by` may be, besides a column of groups
 
 
@@ -153,6 +154,7 @@ class AuditOptions(SchemeOptions):
     requests: Any = None  # who asked, if not in the same rows: a table of its own
     judge_requests: str = "share_met"  # how requests are judged: one of REQUEST_STATUSES
     roster: Any = None  # all who should be served: a table or a list of names
+    newcomers: str | None = None  # where those who join later begin; the mean by default
     only: Sequence[str] = ()  # stakeholders: these alone
     exclude: Sequence[str] = ()  # or all but these
     where: str | None = None  # count only rows of which this condition holds
@@ -168,6 +170,11 @@ class AuditOptions(SchemeOptions):
                 f"{argument('by', GROUP)} needs to know the groups: say with {argument('group')} "
                 "which column holds them."
             )
+        if self.newcomers is not None and self.newcomers not in NEWCOMERS:
+            raise BadParameter(
+                f"{argument('newcomers')} is {self.newcomers!r}: it must be one of "
+                f"{', '.join(NEWCOMERS)}."
+            )
         if self.out_of is not None:
             self._require_rate()
         if self.has_requests:
@@ -181,7 +188,7 @@ class AuditOptions(SchemeOptions):
     def _require_rate(self) -> None:
         """A rate is one amount out of another: what else would change its meaning is refused."""
         given = argument("out_of")
-        for name in ("entitlement",):
+        for name in ("entitlement", "newcomers"):
             if getattr(self, name) is not None:
                 raise BadParameter(
                     f"{given} and {argument(name)} both say what an amount is set against: leave "

@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from evenhand._util.moments import as_numbers
+from evenhand.auditing.judging.newcomers import Stay, TimePresent, starting_credits
 from evenhand.auditing.judging.questions import Question, Timeline
 from evenhand.auditing.judging.ranking import Ranking
 from evenhand.auditing.judging.running_totals import RunningTotals
@@ -17,7 +19,7 @@ from evenhand.auditing.reading.history import History
 from evenhand.auditing.reading.ledger import Ledger, Reading
 from evenhand.auditing.reading.prepare import Prepared
 from evenhand.auditing.reading.roster import Roster, presence
-from evenhand.errors import BadLog, argument
+from evenhand.errors import BadLog, BadParameter, argument
 from evenhand.fairness.aggregation import TimepointFirst
 from evenhand.fairness.circumstances import Circumstances
 from evenhand.fairness.groups import Groups
@@ -27,10 +29,12 @@ from evenhand.fairness.status import (
     GroupTotals,
     PerCurrentEntitlement,
     PerEntitlement,
+    PerTimePresent,
     Rate,
     Returns,
     Status,
     WhileWaiting,
+    WithCredit,
 )
 from evenhand.fairness.stream import Block, Stream
 from evenhand.fairness.trace import Trace
@@ -71,8 +75,47 @@ class Case:
             status = PerEntitlement(tuple(shares.tolist()), not options.unweighted, of=status)
         if "asked" in beside:
             status = _of_requests(options.judge_requests, status, log.groups)
-        status = options.directed(status)
-        return cls(log.history, status, log.roster, log.groups, log.until, beside)
+        case = cls(log.history, options.directed(status), log.roster, log.groups, log.until, beside)
+        return case._with_newcomers(options.newcomers)
+
+    def _with_newcomers(self, rule: str | None) -> Case:
+        """The case with those who join later where a rule lets them begin."""
+        stay = self._stay()
+        if stay is None:
+            return self
+        if not self.status.is_sum:
+            if rule not in (None, "zero"):
+                raise BadParameter(
+                    f"{argument('newcomers', rule)} needs a status that is a sum of what was "
+                    f"received, and here it is {self.status.describe()}: leave it out, or say "
+                    f"{argument('newcomers', 'zero')}."
+                )
+            return self
+        if rule == "by_time":
+            return replace(self, status=PerTimePresent(of=self.status))
+        history = self.history
+        received = Ledger(
+            as_numbers(history.slots)[history.slot], history.who, history.amount, len(history.names)
+        )
+        readings = self._readings()
+        found = starting_credits(
+            rule or "mean",
+            self.status,
+            received,
+            lambda moments: self._circumstances(readings, moments) if readings else None,
+            stay,
+        )
+        return replace(self, status=WithCredit(tuple(found.tolist()), of=self.status))
+
+    def _stay(self) -> Stay | None:
+        """From when until when each who is judged is there, if anybody comes or goes."""
+        if self.roster is None or not self.roster.first or "chances" in self.beside:
+            return None
+        first, last = self.roster.bounds(self.history.names, self.history.plain_numbers)
+        if self.groups is not None:
+            first = np.array([first[list(part)].min() for part in self.groups.members])
+            last = np.array([last[list(part)].max() for part in self.groups.members])
+        return first, last
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -104,17 +147,21 @@ class Case:
 
     def _readings(self) -> dict[str, Reading]:
         """What is known over time, to be read from its beginning."""
-        return {
+        known: dict[str, Reading] = {
             part: ledger.levels() if part == "entitled" else ledger.totals()
             for part, ledger in self.beside.items()
         }
+        stay = self._stay()
+        if stay is not None and isinstance(self.status, PerTimePresent):
+            known["time_points"] = TimePresent(as_numbers(self.history.slots), *stay)
+        return known
 
     def _circumstances(self, readings: Mapping[str, Reading], moments: np.ndarray) -> Circumstances:
         """What is known at each of some moments; before the first, as at the first."""
         parts = {}
         for part, reading in readings.items():
             known = reading.by(moments)
-            if self.groups is not None:
+            if self.groups is not None and part in self.beside:
                 known = self.groups.totals(np.nan_to_num(known))  # of members known by then
             parts[part] = np.concatenate((known[:1], known))
         return Circumstances(**parts)

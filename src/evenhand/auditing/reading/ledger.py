@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -47,16 +48,21 @@ class Ledger:
         return Ledger(self.at, place[self.who], self.amount, groups)
 
 
-class Reading:
-    """A ledger read forwards, some moments at a time."""
+class Reading(ABC):
+    """Something known over time, read forwards, some moments at a time."""
 
+    @abstractmethod
+    def by(self, moments: np.ndarray) -> Float[np.ndarray, "moment stakeholder"]:
+        """How things stand at each of some moments, none before those asked for last."""
+
+
+class _LedgerReading(Reading):
     def __init__(self, ledger: Ledger, start: float) -> None:
         self.ledger = ledger
         self._next = 0  # the first entry that is still to come
         self._now = np.full(ledger.size, start)
 
     def by(self, moments: np.ndarray) -> Float[np.ndarray, "moment stakeholder"]:
-        """How things stand at each of some moments, none before those asked for last."""
         if not len(moments):
             return np.zeros((0, self.ledger.size))
         numbers = as_numbers(moments)
@@ -67,13 +73,14 @@ class Reading:
         self._next, self._now = end, found[-1]
         return found
 
+    @abstractmethod
     def _stand(
         self, row: np.ndarray, who: np.ndarray, amount: np.ndarray, rows: int
     ) -> Float[np.ndarray, "moment stakeholder"]:
-        raise NotImplementedError
+        """How things stand after entries that belong to rows, in order of time."""
 
 
-class _Totals(Reading):
+class _Totals(_LedgerReading):
     def __init__(self, ledger: Ledger) -> None:
         super().__init__(ledger, 0.0)
 
@@ -85,7 +92,7 @@ class _Totals(Reading):
         return self._now + np.cumsum(added.reshape(rows, size), axis=0)
 
 
-class _Levels(Reading):
+class _Levels(_LedgerReading):
     def __init__(self, ledger: Ledger) -> None:
         super().__init__(ledger, np.nan)
 

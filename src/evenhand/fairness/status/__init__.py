@@ -1,12 +1,18 @@
 """Section 4: status functions U."""
 
-from evenhand.fairness.status.beside import Beside, PerCurrentEntitlement, Rate
+from evenhand.fairness.status.beside import (
+    Beside,
+    PerCurrentEntitlement,
+    PerTimePresent,
+    Rate,
+)
 from evenhand.fairness.status.derived import (
     EnvyOfBest,
     GroupTotals,
     LowerIsBetter,
     PairwiseEnvy,
     PerEntitlement,
+    WithCredit,
 )
 from evenhand.fairness.status.finite_counts import Capped, Modulo
 from evenhand.fairness.status.received import Decayed, Returns, WaitingTime, Window
@@ -29,6 +35,7 @@ __all__ = [
     "PairwiseEnvy",
     "PerCurrentEntitlement",
     "PerEntitlement",
+    "PerTimePresent",
     "Rate",
     "Returns",
     "ShareMet",
@@ -39,4 +46,5 @@ __all__ = [
     "WaitingTime",
     "WhileWaiting",
     "Window",
+    "WithCredit",
 ]

@@ -124,6 +124,34 @@ class Rate(Beside):
         return f"{self.of.describe()}, out of the chances it has had"
 
 
+@STATUSES.register("per_time_present")
+@dataclass(frozen=True)
+class PerTimePresent(Beside):
+    """What was received per time point at which the stakeholder was there, this one included."""
+
+    symmetric = True
+    part = "time_points"
+    needs = "at how many time points each has been there so far"
+
+    def transform(
+        self, values: Float[Array, "*batch status"], beside: Float[Array, "*batch status"]
+    ) -> Float[Array, "*batch status"]:
+        return values / np.maximum(beside, 1.0)  # whoever was never there is not judged
+
+    @property
+    def weights_change(self) -> bool:
+        return self.of.weights_change
+
+    def weights(self, state: _Seen) -> Float[Array, " status"] | None:
+        return self.of.weights(state.received)
+
+    def scan_weights(self, state: _Seen, steps: Trace) -> Float[np.ndarray, "time status"] | None:
+        return self.of.scan_weights(state.received, steps)
+
+    def describe(self) -> str:
+        return f"{self.of.describe()}, per time point at which it was there"
+
+
 @STATUSES.register("per_current_entitlement")
 @dataclass(frozen=True)
 class PerCurrentEntitlement(Beside):
