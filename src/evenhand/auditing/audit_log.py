@@ -27,6 +27,8 @@ def _audit(log: Any, options: AuditOptions) -> Answer:
         time: The column of dates, timestamps or plain numbers.
         amount: The column that says how much. Without it each row counts 1.
         cumulative: Whether the amounts are running totals.
+        stock: Whether the amounts are levels at a time, such as beds or people housed. A level
+            holds until the next one is given.
         out_of: The column that says out of how many: amounts are then judged as a rate, such as
             granted of asked, weighted by these chances.
         asked: The column that says for how much was asked, in the same rows or in `requests`.
@@ -100,5 +102,8 @@ def audit_with(log: Any, options: AuditOptions) -> Answer:
         notes = Notes()
         prepared = prepare(table, options, question.needs_every_time_point, notes)
     case = Case.of(prepared, options)
+    joined = case.newcomers_note(options.newcomers)
+    if joined is not None:
+        notes.add(joined)
     judgement = judge_case(case, question, options, notes)
     return assemble(prepared, case, judgement, table, options, notes)

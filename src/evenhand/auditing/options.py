@@ -145,6 +145,7 @@ class AuditOptions(SchemeOptions):
     group: str | None = None  # of which group,
     run: str | None = None  # in which run of a policy
     cumulative: bool = False  # the amounts are running totals
+    stock: bool = False  # the amounts are levels at a time, such as beds or people housed
     time_format: str | None = None  # how dates are written, such as %d/%m/%Y
     encoding: str = "utf-8"  # how text files are written
     table: str | Sequence[str | None] | None = None  # of a database; to compare, one for each log
@@ -179,11 +180,14 @@ class AuditOptions(SchemeOptions):
             self._require_rate()
         if self.has_requests:
             self._require_requests()
-        if self.cumulative and self.amount is None:
-            raise BadParameter(
-                f"{argument('cumulative')} says that amounts are running totals: say with "
-                f"{argument('amount')} which column holds them."
-            )
+        if self.stock:
+            self._require_stock()
+        for name, what in (("cumulative", "running totals"), ("stock", "levels")):
+            if getattr(self, name) and self.amount is None:
+                raise BadParameter(
+                    f"{argument(name)} says that amounts are {what}: say with "
+                    f"{argument('amount')} which column holds them."
+                )
 
     def _require_rate(self) -> None:
         """A rate is one amount out of another: what else would change its meaning is refused."""
@@ -194,10 +198,10 @@ class AuditOptions(SchemeOptions):
                     f"{given} and {argument(name)} both say what an amount is set against: leave "
                     "one out."
                 )
-        if self.cumulative:
+        if self.holds_readings:
             raise BadParameter(
-                f"{given} needs what happened in each row, and {argument('cumulative')} says that "
-                "amounts are running totals: take differences first, or leave one out."
+                f"{given} needs what happened in each row, and {self._readings_argument} says that "
+                "amounts are totals: take differences first, or leave one out."
             )
         if self.unweighted:
             raise BadParameter(
@@ -223,11 +227,32 @@ class AuditOptions(SchemeOptions):
                 f"{given} and {argument('entitlement')} both say what an amount is set against: "
                 f"leave one out, or judge with {argument('judge_requests', 'while_waiting')}."
             )
-        if self.cumulative:
+        if self.holds_readings:
             raise BadParameter(
-                f"{given} needs what was received in each row, and {argument('cumulative')} says "
-                "that amounts are running totals: take differences first, or leave one out."
+                f"{given} needs what was received in each row, and {self._readings_argument} says "
+                "that amounts are totals: take differences first, or leave one out."
             )
+
+    def _require_stock(self) -> None:
+        """A level gives nothing out, so that what asks for amounts given out has no meaning."""
+        for name, is_given in (
+            ("cumulative", self.cumulative),
+            ("after_each", self.after_each is not None),
+        ):
+            if is_given:
+                raise BadParameter(
+                    f"{argument('stock')} says that amounts are levels, and {argument(name)} that "
+                    "they are given out: leave one out."
+                )
+
+    @property
+    def holds_readings(self) -> bool:
+        """Whether an amount is what stands at a time, and not what was added then."""
+        return self.cumulative or self.stock
+
+    @property
+    def _readings_argument(self) -> str:
+        return argument("stock" if self.stock else "cumulative")
 
     @property
     def has_requests(self) -> bool:

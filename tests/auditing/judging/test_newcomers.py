@@ -88,6 +88,18 @@ def test_where_newcomers_begin(rule, sizes):
     assert answer.score == pytest.approx(sum(scores) / 6, abs=1e-9)
 
 
+def test_a_note_names_who_was_judged_from_when():
+    keywords = {"stakeholder": "who", "time": "day", "amount": "got", "roster": ROSTER}
+    assert any(
+        note
+        == "Judged from when they joined: C from 3 and D from 3. They began at the mean of those "
+        "who were there."
+        for note in audit(LOG, **keywords).notes
+    )
+    zero = audit(LOG, **keywords, newcomers="zero")
+    assert any(note.endswith("They began at zero.") for note in zero.notes)
+
+
 def test_the_mean_is_the_default():
     keywords = {"stakeholder": "who", "time": "day", "amount": "got", "roster": ROSTER}
     assert audit(LOG, **keywords).score == audit(LOG, **keywords, newcomers="mean").score

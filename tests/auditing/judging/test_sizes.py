@@ -145,6 +145,33 @@ def test_an_entitlement_counts_as_of_each_moment():
     assert answer.score == pytest.approx(sum(scores) / 3, abs=1e-9)
 
 
+def test_a_stock_is_a_level_until_the_next_one():
+    log = pd.DataFrame(
+        {
+            "month": [2, 1, 1, 3, 3, 2],
+            "town": ["A", "A", "B", "B", "A", "B"],
+            "beds": [3.0, 5.0, 2.0, 4.0, None, 2.0],
+        }
+    )
+    answer = audit(log, stakeholder="town", time="month", amount="beds", stock=True)
+    levels = [(5, 2), (3, 2), (3, 4)]
+    assert answer.score == pytest.approx(
+        sum(math.log(1 + a) + math.log(1 + b) for a, b in levels) / 3
+    )
+    assert answer.over_time.unfairness[:, 0] == pytest.approx([1.5, 0.5, -0.5])
+    assert answer.stakeholder("A").received == 3
+    assert answer.corrections == ()
+    keywords = {"stakeholder": "town", "time": "month", "amount": "beds", "stock": True}
+    with pytest.raises(e.BadLog, match="a level below 0 at row 2"):
+        audit(log.assign(beds=[3.0, -5.0, 2.0, 4.0, 1.0, 2.0]), **keywords)
+    with pytest.raises(e.BadLog, match="'A' has two levels at 1"):
+        audit(log.assign(month=[1, 1, 1, 3, 3, 2]), **keywords)
+    with pytest.raises(e.BadParameter, match="leave one out"):
+        audit(log, **keywords, cumulative=True)
+    with pytest.raises(e.BadParameter, match="leave one out"):
+        audit(log, **keywords, after_each=5)
+
+
 def test_what_makes_no_rate_is_refused():
     keywords = {"stakeholder": "who", "time": "day", "amount": "granted", "out_of": "asked"}
     wrong = RATES.assign(asked=[2.0, 1.0, 1.0, 4.0, 3.0, 5.0, 9.0])

@@ -66,7 +66,7 @@ def assemble(
         verdict=verdict(judged, people, rows[0]),
         at_end=judged.final_ranking,
         gaps=judged.timeline.gaps,
-        corrections=_corrections(case.history),
+        corrections=() if options.stock else _corrections(case.history),
         limits=limits(overall, over_time.unfinished, options),
         origin=_origin(table, case.history),
     )

@@ -9,7 +9,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from evenhand._util.moments import as_numbers
-from evenhand.auditing.judging.newcomers import Stay, TimePresent, starting_credits
+from evenhand.auditing.judging.newcomers import (
+    Stay,
+    TimePresent,
+    newcomers_note,
+    starting_credits,
+)
 from evenhand.auditing.judging.questions import Question, Timeline
 from evenhand.auditing.judging.ranking import Ranking
 from evenhand.auditing.judging.running_totals import RunningTotals
@@ -106,6 +111,14 @@ class Case:
             stay,
         )
         return replace(self, status=WithCredit(tuple(found.tolist()), of=self.status))
+
+    def newcomers_note(self, rule: str | None) -> str | None:
+        """Who was judged from when, and where they began."""
+        stay = self._stay()
+        if stay is None:
+            return None
+        began = rule or ("mean" if self.status.is_sum else "zero")
+        return newcomers_note(self.names, stay, self.history.slots, began)
 
     def _stay(self) -> Stay | None:
         """From when until when each who is judged is there, if anybody comes or goes."""

@@ -7,12 +7,13 @@ the same time are left out of it. Nobody else's status changes: a newcomer bring
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from evenhand._util.moments import as_numbers
+from evenhand._util.moments import as_numbers, moment_labels
+from evenhand._util.wording import join_names
 from evenhand.auditing.judging.scorer import mean_status
 from evenhand.auditing.reading.ledger import Ledger, Reading
 from evenhand.fairness.circumstances import Circumstances
@@ -39,6 +40,14 @@ STARTS: Mapping[str, Callable[[np.ndarray, np.ndarray | None], np.ndarray] | Non
 }
 
 
+BEGINNINGS = {
+    "mean": "They began at the mean of those who were there.",
+    "zero": "They began at zero.",
+    "least": "They began where the worst-off of those who were there stood.",
+    "by_time": "Everyone is judged by what it received per time point at which it was there.",
+}
+
+
 class TimePresent(Reading):
     """At how many time points of a log each has been there, up to each moment."""
 
@@ -50,6 +59,21 @@ class TimePresent(Reading):
         until = np.minimum(as_numbers(moments)[:, None], self.last)
         reached = np.searchsorted(self.slots, until, side="right")
         return np.maximum(reached - self._before, 0).astype(np.float64)
+
+
+def newcomers_note(names: Sequence[str], stay: Stay, slots: np.ndarray, rule: str) -> str | None:
+    """Who was judged from when, and where they began; None if nobody joined during the log."""
+    first, _ = stay
+    later = np.flatnonzero(np.isfinite(first) & (first > as_numbers(slots[:1])[0]))
+    if not len(later):
+        return None
+    order = later[np.argsort(first[later], kind="stable")]
+    moments = first[order]
+    if slots.dtype.kind == "M":
+        moments = moments.astype(np.int64).astype("datetime64[us]")
+    labels = moment_labels(moments)
+    joined = [f"{names[k]} from {label}" for k, label in zip(order, labels, strict=True)]
+    return f"Judged from when they joined: {join_names(joined)}. {BEGINNINGS[rule]}"
 
 
 def starting_credits(

@@ -51,7 +51,9 @@ def count(events: LogEvents, notes: Notes, exact: bool, names: tuple[str, ...] =
         checks.refuse_beside(events)
         everyone = tuple(sorted({*seen.names, *names}))
         cells = held
-        if events.options.cumulative:
+        if events.options.stock:
+            checks.refuse_negative_stock(events)
+        if events.options.holds_readings:
             checks.refuse_two_readings(events, cells)
             cells = _differences(cells, exact, events.plain_numbers)
         index = cells.select("who").unique().with_row_index("code", order_by="who")
@@ -67,7 +69,7 @@ def count(events: LogEvents, notes: Notes, exact: bool, names: tuple[str, ...] =
 
 
 def _cells(events: LogEvents, exact: bool) -> nw.LazyFrame[Any]:
-    return _readings(events) if events.options.cumulative else _sums(events, exact)
+    return _readings(events) if events.options.holds_readings else _sums(events, exact)
 
 
 def _sums(events: LogEvents, exact: bool) -> nw.LazyFrame[Any]:
