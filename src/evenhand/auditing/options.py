@@ -138,10 +138,12 @@ class AuditOptions(SchemeOptions):
     """
 
     stakeholder: str  # columns of the log: who received,
-    time: str  # when,
+    time: str = ""  # when,
     amount: str | None = None  # how much (each row counts 1 without it),
     out_of: str | None = None  # out of how many chances, for a rate,
     asked: str | None = None  # for how much was asked (of `requests`, if they are a log apart),
+    wait_from: str | None = None  # from when a case waited (in place of `time`),
+    wait_to: str | None = None  # until when, empty while it is open,
     group: str | None = None  # of which group,
     run: str | None = None  # in which run of a policy
     cumulative: bool = False  # the amounts are running totals
@@ -152,6 +154,8 @@ class AuditOptions(SchemeOptions):
     engine: str | None = None  # what reads files: duckdb (the default) or spark
     by: str = STAKEHOLDER  # judge each stakeholder, each group, or each group of a column
     entitlement: Any = None  # a column, or a table or mapping of its own
+    within: Any = None  # judge the share of cases that waited no longer than this, such as 30d
+    longest_open: bool = False  # judge the longest wait of those that are still open
     requests: Any = None  # who asked, if not in the same rows: a table of its own
     judge_requests: str = "share_met"  # how requests are judged: one of REQUEST_STATUSES
     roster: Any = None  # all who should be served: a table or a list of names
@@ -162,6 +166,10 @@ class AuditOptions(SchemeOptions):
     until: Any = None  # the moment up to which the log is whole
 
     def __post_init__(self) -> None:
+        if self.waits:
+            self._require_waits()
+        if not self.time:
+            raise BadParameter(f"say with {argument('time')} which column holds the times.")
         super().__post_init__()
         if self.by not in (STAKEHOLDER, GROUP):  # a column of groups, said at once
             object.__setattr__(self, "group", self.by)
@@ -232,6 +240,37 @@ class AuditOptions(SchemeOptions):
                 f"{given} needs what was received in each row, and {self._readings_argument} says "
                 "that amounts are totals: take differences first, or leave one out."
             )
+
+    def _require_waits(self) -> None:
+        """Waits are counted from two dates, and are better when shorter."""
+        for name in ("wait_from", "wait_to"):
+            if getattr(self, name) is None:
+                raise BadParameter(
+                    "a wait needs two dates: say with "
+                    f"{argument('wait_from')} and {argument('wait_to')} which columns hold them."
+                )
+        named = ("amount", "out_of", "asked", "requests", "entitlement", "newcomers", "after_each")
+        wrong = [name for name in named if getattr(self, name) is not None]
+        wrong += [name for name in ("cumulative", "stock", "unweighted") if getattr(self, name)]
+        if self.time and self.time != self.wait_from:
+            wrong.insert(0, "time")
+        if wrong:
+            raise BadParameter(
+                f"{argument('wait_from')} and {argument('wait_to')} say all there is to a wait: "
+                f"leave {argument(wrong[0])} out."
+            )
+        if self.longest_open and (self.within is not None or self.by != STAKEHOLDER):
+            other = argument("by") if self.within is None else argument("within")
+            raise BadParameter(
+                f"{argument('longest_open')} and {other} ask different questions: choose one."
+            )
+        object.__setattr__(self, "time", self.wait_from)
+        # A share in time is better when higher; a wait when lower.
+        object.__setattr__(self, "lower_is_better", self.within is None)
+
+    @property
+    def waits(self) -> bool:
+        return self.wait_from is not None or self.wait_to is not None
 
     def _require_stock(self) -> None:
         """A level gives nothing out, so that what asks for amounts given out has no meaning."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
@@ -21,7 +21,7 @@ from evenhand.auditing.judging.running_totals import RunningTotals
 from evenhand.auditing.judging.scorer import Scorer, mean_status, welfare_now
 from evenhand.auditing.options import REQUEST_STATUSES, AuditOptions
 from evenhand.auditing.reading.history import History
-from evenhand.auditing.reading.ledger import Ledger, Reading
+from evenhand.auditing.reading.ledger import Known, Ledger, Reading
 from evenhand.auditing.reading.prepare import Prepared
 from evenhand.auditing.reading.roster import Roster, presence
 from evenhand.errors import BadLog, BadParameter, argument
@@ -32,6 +32,7 @@ from evenhand.fairness.scheme import FairnessScheme
 from evenhand.fairness.standing import Standing
 from evenhand.fairness.status import (
     GroupTotals,
+    Level,
     PerCurrentEntitlement,
     PerEntitlement,
     PerTimePresent,
@@ -63,7 +64,11 @@ class Case:
     roster: Roster | None = None
     groups: Groups | None = None  # where groups are the stakeholders
     until: Any = None  # the moment up to which the log is known to be whole
-    beside: Mapping[str, Ledger] = field(default_factory=dict)  # what else is known over time
+    beside: Mapping[str, Known] = field(default_factory=dict)  # what else is known over time
+    amounts: Callable[[], Reading] | None = (
+        None  # up to each moment, where they are not those of the history
+    )
+    is_share: bool = False  # the status is a rate of which nobody can have more than 1
 
     @classmethod
     def of(cls, log: Prepared, options: AuditOptions) -> Case:
@@ -72,7 +77,9 @@ class Case:
         if log.groups is not None:
             status = GroupTotals(log.groups, of=status)
             shares = None if shares is None else log.groups.totals(shares)
-        if "chances" in beside:
+        if "level" in beside:
+            status = Level(of=status)
+        elif "chances" in beside:
             status = Rate(of=status)
         elif "entitled" in beside:
             status = PerCurrentEntitlement(not options.unweighted, of=status)
@@ -80,7 +87,16 @@ class Case:
             status = PerEntitlement(tuple(shares.tolist()), not options.unweighted, of=status)
         if "asked" in beside:
             status = _of_requests(options.judge_requests, status, log.groups)
-        case = cls(log.history, options.directed(status), log.roster, log.groups, log.until, beside)
+        case = cls(
+            history=log.history,
+            status=options.directed(status),
+            roster=log.roster,
+            groups=log.groups,
+            until=log.until,
+            beside=beside,
+            amounts=log.amounts,
+            is_share=options.out_of is not None,
+        )
         return case._with_newcomers(options.newcomers)
 
     def _with_newcomers(self, rule: str | None) -> Case:
@@ -122,7 +138,8 @@ class Case:
 
     def _stay(self) -> Stay | None:
         """From when until when each who is judged is there, if anybody comes or goes."""
-        if self.roster is None or not self.roster.first or "chances" in self.beside:
+        without = {"chances", "level"} & set(self.beside)  # rates and waits need no beginning
+        if self.roster is None or not self.roster.first or without:
             return None
         first, last = self.roster.bounds(self.history.names, self.history.plain_numbers)
         if self.groups is not None:
@@ -148,11 +165,17 @@ class Case:
     def steps(self, timeline: Timeline) -> Iterator[tuple[Trace, Present]]:
         """The steps in blocks: a part of the trace, and who is there at each step of it."""
         start, readings = 0, self._readings()
+        amounts = None if self.amounts is None else self.amounts()
+        before = np.zeros((1, len(self.history.names)))
         for trace in self.history.traces(timeline.step_of_slot, timeline.steps):
             stop = start + len(trace)
             moments = timeline.moments[start:stop]
             if timeline.marks is not None:
                 trace = replace(trace, actions=timeline.marks[start:stop])  # type: ignore[arg-type]
+            if amounts is not None:
+                totals = amounts.by(moments)
+                trace = replace(trace, rewards=np.diff(totals, axis=0, prepend=before))
+                before = totals[-1:]
             if readings:
                 trace = replace(trace, states=self._circumstances(readings, moments))  # type: ignore[arg-type]
             yield trace, self.present(moments)
@@ -161,8 +184,7 @@ class Case:
     def _readings(self) -> dict[str, Reading]:
         """What is known over time, to be read from its beginning."""
         known: dict[str, Reading] = {
-            part: ledger.levels() if part == "entitled" else ledger.totals()
-            for part, ledger in self.beside.items()
+            part: _reading(part, known) for part, known in self.beside.items()
         }
         stay = self._stay()
         if stay is not None and isinstance(self.status, PerTimePresent):
@@ -178,6 +200,13 @@ class Case:
                 known = self.groups.totals(np.nan_to_num(known))  # of members known by then
             parts[part] = np.concatenate((known[:1], known))
         return Circumstances(**parts)
+
+
+def _reading(part: str, known: Known) -> Reading:
+    """What is known over time, to be read from its beginning."""
+    if not isinstance(known, Ledger):
+        return known()
+    return known.levels() if part == "entitled" else known.totals()
 
 
 def _of_requests(name: str, status: Status, groups: Groups | None) -> Status:
@@ -303,7 +332,7 @@ def _watch(
 
 def _refuse_above_one(case: Case, timeline: Timeline, steps: np.ndarray, block: Block) -> None:
     """Nobody can have had more than its chances; a running sum shows it at an assessment."""
-    if "chances" not in case.beside:
+    if not case.is_share:
         return
     for row, who in np.argwhere(np.abs(block.statuses) > 1.0 + ROUNDING)[:1]:
         raise BadLog(

@@ -21,7 +21,7 @@ from evenhand.auditing.reading.values import in_utc, read_numbers, read_times
 from evenhand.auditing.sources import csv_files
 from evenhand.auditing.sources.engines import Frame, engine_of, fetch
 from evenhand.auditing.sources.open_source import ROW, SAME, LogTable
-from evenhand.errors import BadParameter, MissingColumn, UnknownStakeholder, argument
+from evenhand.errors import BadLog, BadParameter, MissingColumn, UnknownStakeholder, argument
 
 # Columns beside the amounts: what the argument that names each is called, and our own name for it.
 BESIDE = {"out_of": "chances", "asked": "asked", "entitlement": "entitled"}
@@ -51,6 +51,10 @@ class LogEvents:
         """The same with NaN as what it means in a table: an empty place."""
         number = nw.when(~nw.col("amount").is_nan()).then(nw.col("amount"))
         return replace(self, frame=self.frame.with_columns(number.alias("amount")))
+
+    def any(self, wrong: nw.Expr) -> bool:
+        """Whether something is wrong with any row."""
+        return len(fetch(self.frame.filter(wrong).select("who").head(1))["who"]) > 0
 
     def rows_where(self, wrong: nw.Expr, show: str) -> str:
         """Such as "rows 4 and 17 ('31/31/2021', …)" for the rows of which something is wrong."""
@@ -106,6 +110,7 @@ def _columns(table: LogTable, options: AuditOptions) -> dict[str, str]:
         "time": options.time,
         "amount": options.amount,
         "group": options.group,
+        "wait_to": options.wait_to,
         "out_of": options.out_of,
         "asked": options.asked if options.requests is None else None,
         "entitlement": options.entitlement if _entitlement_is_column(table, options) else None,
@@ -151,6 +156,14 @@ def _typed(frame: Frame, options: AuditOptions, columns: Mapping[str, str]) -> _
     """Times and numbers in place of what stands for them."""
     times = read_times(frame, options.time, options.time_format)
     frame, texts = times.frame, {"at_text": times.text}
+    if "wait_to" in columns:
+        ends = read_times(frame, columns["wait_to"], options.time_format)
+        if ends.plain_numbers != times.plain_numbers:
+            raise BadLog(
+                f"{argument('wait_from')} and {argument('wait_to')} must both hold dates, or both "
+                "plain numbers."
+            )
+        frame, texts["end_text"] = ends.frame, ends.text
     for given, text in (("amount", "amount_text"), *((given, None) for given in BESIDE)):
         if given in columns:
             typed = read_numbers(frame, columns[given])
@@ -208,6 +221,8 @@ def _renamed(
     }
     if "group" in columns:
         parts["group"] = nw.col(columns["group"]).cast(nw.String)
+    if "wait_to" in columns:
+        parts["end"] = nw.col(columns["wait_to"])
     parts |= {name: nw.col(columns[given]) for given, name in BESIDE.items() if given in columns}
     if options.when is not None:
         parts["mark"] = _condition(options.when, "when", frame, table)

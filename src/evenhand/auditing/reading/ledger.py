@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -54,6 +55,10 @@ class Reading(ABC):
     @abstractmethod
     def by(self, moments: np.ndarray) -> Float[np.ndarray, "moment stakeholder"]:
         """How things stand at each of some moments, none before those asked for last."""
+
+
+# What is known over time: entries, or a way to begin reading.
+Known = Ledger | Callable[[], Reading]
 
 
 class _LedgerReading(Reading):

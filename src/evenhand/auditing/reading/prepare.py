@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import datetime
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -14,14 +14,16 @@ from evenhand._util.wording import pluralise
 from evenhand.auditing.notes import Notes
 from evenhand.auditing.options import AuditOptions
 from evenhand.auditing.reading import entitlement as entitling
+from evenhand.auditing.reading.checks import refuse_unreadable
 from evenhand.auditing.reading.counting import count
 from evenhand.auditing.reading.events import LogEvents, read_events
 from evenhand.auditing.reading.history import History
-from evenhand.auditing.reading.ledger import Ledger
+from evenhand.auditing.reading.ledger import Known, Reading
 from evenhand.auditing.reading.requests import asked_over_time, read_requests
 from evenhand.auditing.reading.roster import Roster
 from evenhand.auditing.reading.roster_table import apply_roster, as_groups, read_groups, roster_of
 from evenhand.auditing.reading.suspicious_rows import note_aggregate, note_alike
+from evenhand.auditing.reading.waits import judged_waits, read_cases
 from evenhand.auditing.sources.open_source import LogTable
 from evenhand.errors import BadLog, BadParameter, NotFinite, argument
 from evenhand.fairness.groups import Groups
@@ -42,7 +44,10 @@ class Prepared:
     groups: Groups | None  # where groups are judged
     shares: Float[np.ndarray, " stakeholder"] | None  # what each is entitled to, at the end
     until: Any
-    beside: Mapping[str, Ledger] = field(default_factory=dict)  # by part of the circumstances
+    beside: Mapping[str, Known] = field(default_factory=dict)  # by circumstance
+    amounts: Callable[[], Reading] | None = (
+        None  # up to each moment, where they are not those of the history
+    )
 
 
 def prepare(table: LogTable, options: AuditOptions, exact: bool, notes: Notes) -> Prepared:
@@ -50,6 +55,8 @@ def prepare(table: LogTable, options: AuditOptions, exact: bool, notes: Notes) -
     roster = None if options.roster is None else roster_of(options)
     names = () if roster is None else roster.names
     events = read_events(table, options, names)
+    if options.waits:
+        return _prepare_waits(events, roster, notes)
     requests = read_requests(options)
     # Those who asked and received nothing are in no other log.
     history = count(events, notes, exact, names if requests is None else names + requests.names)
@@ -68,7 +75,8 @@ def prepare(table: LogTable, options: AuditOptions, exact: bool, notes: Notes) -
     if options.group is not None:
         group_of = read_groups(events, {} if roster is None else roster.groups)
     groups = as_groups(group_of, history.names) if options.by_group else None
-    shares, beside = _shares(events, history), {}
+    shares = _shares(events, history)
+    beside: dict[str, Known] = {}
     if options.has_requests:
         beside["asked"] = asked_over_time(history, requests)
     if options.out_of is not None:
@@ -76,6 +84,26 @@ def prepare(table: LogTable, options: AuditOptions, exact: bool, notes: Notes) -
     elif shares is not None and events.has("entitled"):
         beside |= entitling.over_time(history, roster)
     return Prepared(history, roster, group_of, groups, shares, until, beside)
+
+
+def _prepare_waits(events: LogEvents, roster: Roster | None, notes: Notes) -> Prepared:
+    """Cases with two dates in place of amounts."""
+    options = events.options
+    refuse_unreadable(events)
+    cases = read_cases(events, () if roster is None else roster.names)
+    until = _read_until(options.until, cases.plain_numbers)
+    ready = judged_waits(cases, options, until)
+    if roster is not None and roster.dated:
+        raise BadParameter(
+            f"a roster with dates and waits ({argument('wait_from')}) cannot be judged together: "
+            "leave the dates out of the roster."
+        )
+    history = ready.history if roster is None else apply_roster(ready.history, roster, notes)
+    group_of: dict[str, str] = {}
+    if options.group is not None:
+        group_of = read_groups(events, {} if roster is None else roster.groups)
+    groups = as_groups(group_of, history.names) if options.by_group else None
+    return Prepared(history, roster, group_of, groups, None, until, ready.beside, ready.amounts)
 
 
 def _refuse_too_large(history: History, label: str) -> None:

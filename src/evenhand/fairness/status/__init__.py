@@ -2,6 +2,7 @@
 
 from evenhand.fairness.status.beside import (
     Beside,
+    Level,
     PerCurrentEntitlement,
     PerTimePresent,
     Rate,
@@ -29,6 +30,7 @@ __all__ = [
     "DeclaredRegularity",
     "EnvyOfBest",
     "GroupTotals",
+    "Level",
     "LowerIsBetter",
     "Modulo",
     "OfRequests",

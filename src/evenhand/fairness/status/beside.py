@@ -152,6 +152,27 @@ class PerTimePresent(Beside):
         return f"{self.of.describe()}, per time point at which it was there"
 
 
+@STATUSES.register("level")
+@dataclass(frozen=True)
+class Level(Beside):
+    """A level at which each stands, whatever it received."""
+
+    symmetric = True
+    part = "level"
+    needs = "the level at which each stands"
+
+    def transform(
+        self, values: Float[Array, "*batch status"], beside: Float[Array, "*batch status"]
+    ) -> Float[Array, "*batch status"]:
+        return beside
+
+    def weigh(self, beside: Float[Array, "*batch status"]) -> None:
+        return None
+
+    def describe(self) -> str:
+        return "the level at which it stands"
+
+
 @STATUSES.register("per_current_entitlement")
 @dataclass(frozen=True)
 class PerCurrentEntitlement(Beside):
