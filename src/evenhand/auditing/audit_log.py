@@ -36,7 +36,9 @@ def _audit(log: Any, options: AuditOptions) -> Answer:
         judge_requests: How requests are judged: "share_met" (what was received out of what was
             asked for), "shortfall" (what is still wanted) or "while_waiting" (what was received,
             among those who wait for more).
-        group: The column that says to which group a stakeholder belongs.
+        group: The column that says to which group a stakeholder belongs; or several columns, whose
+            values together make a group.
+        reference: The group that the others are compared with.
         by: "stakeholder" (the default) to judge each stakeholder, "group" to judge each group of
             the column `group`, or the name of a column to judge its groups.
         entitlement: What each is entitled to, such as population or need: a column of the log, or
@@ -60,6 +62,14 @@ def _audit(log: Any, options: AuditOptions) -> Answer:
         after_each: Assess whenever another such amount has been given out.
         when: Assess at time points with an event of which this condition holds.
         at_end: Assess once, at the end.
+        wait_from: The column that says when a case began, in place of `time`; with
+        wait_to: the column that says when it ended, empty while it is open. Judged is the mean wait
+            so far, in days (or in the unit of the times where these are plain numbers).
+        within: Judge the share of cases that waited no longer than this, such as "30d", instead.
+        longest_open: Judge the longest wait of those that are still open instead.
+        since: The date or number from which rows count.
+        before: In `evenhand audit`: judge what was before this date and what came after it, side
+            by side (see `compare_periods`).
         until: The date or number up to which the log is whole; later rows are left out.
         welfare: How fair statuses are at one time, by name or as an object. The default is
             "log_nash", and "rawls" where a status is below 0.

@@ -144,7 +144,7 @@ class AuditOptions(SchemeOptions):
     asked: str | None = None  # for how much was asked (of `requests`, if they are a log apart),
     wait_from: str | None = None  # from when a case waited (in place of `time`),
     wait_to: str | None = None  # until when, empty while it is open,
-    group: str | None = None  # of which group,
+    group: str | Sequence[str] | None = None  # of which group; several columns are taken together,
     run: str | None = None  # in which run of a policy
     cumulative: bool = False  # the amounts are running totals
     stock: bool = False  # the amounts are levels at a time, such as beds or people housed
@@ -160,10 +160,13 @@ class AuditOptions(SchemeOptions):
     judge_requests: str = "share_met"  # how requests are judged: one of REQUEST_STATUSES
     roster: Any = None  # all who should be served: a table or a list of names
     newcomers: str | None = None  # where those who join later begin; the mean by default
+    reference: str | None = None  # the group that the others are compared with
     only: Sequence[str] = ()  # stakeholders: these alone
     exclude: Sequence[str] = ()  # or all but these
     where: str | None = None  # count only rows of which this condition holds
+    since: Any = None  # the moment from which rows count
     until: Any = None  # the moment up to which the log is whole
+    before: Any = None  # judge what was before this moment and what came after it, side by side
 
     def __post_init__(self) -> None:
         if self.waits:
@@ -179,6 +182,13 @@ class AuditOptions(SchemeOptions):
                 f"{argument('by', GROUP)} needs to know the groups: say with {argument('group')} "
                 "which column holds them."
             )
+        if self.reference is not None and self.group is None:
+            raise BadParameter(
+                f"{argument('reference')} is a group: say with {argument('group')} which column "
+                "holds the groups."
+            )
+        if self.before is not None:
+            self._require_periods()
         if self.newcomers is not None and self.newcomers not in NEWCOMERS:
             raise BadParameter(
                 f"{argument('newcomers')} is {self.newcomers!r}: it must be one of "
@@ -271,6 +281,24 @@ class AuditOptions(SchemeOptions):
     @property
     def waits(self) -> bool:
         return self.wait_from is not None or self.wait_to is not None
+
+    def _require_periods(self) -> None:
+        """Two periods are each judged from nothing, which not everything allows."""
+        named = ("since", "run", "requests", "asked", "wait_from")
+        wrong = [name for name in named if getattr(self, name) is not None]
+        wrong += ["stock"] if self.stock else []
+        if wrong:
+            raise BadParameter(
+                f"{argument('before')} judges each period from nothing, which {argument(wrong[0])} "
+                "does not allow: leave one out."
+            )
+
+    @property
+    def group_columns(self) -> tuple[str, ...]:
+        """The columns whose values together make a group."""
+        if self.group is None:
+            return ()
+        return (self.group,) if isinstance(self.group, str) else tuple(self.group)
 
     def _require_stock(self) -> None:
         """A level gives nothing out, so that what asks for amounts given out has no meaning."""

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from evenhand._util.wording import nearest
+from evenhand.auditing.answer.group_gaps import GroupGaps
 from evenhand.auditing.judging.ranking import Ranking
 from evenhand.auditing.judging.sensitivity import QuestionRow
 from evenhand.errors import UnknownStakeholder, argument_name
@@ -126,6 +127,7 @@ class Answer:
     asks: tuple[str, ...] = ()  # the notes that are questions to the reader
     gaps: tuple[str, ...] = ()
     corrections: tuple[tuple[str, str, float], ...] = ()  # when, who, how much was taken back
+    groups: GroupGaps | None = None  # where those judged have groups
     limits: tuple[Limit, ...] = ()  # the thresholds that were set
     origin: dict[str, Any] = field(default_factory=dict)  # version, input, fingerprint
 
@@ -197,6 +199,7 @@ class Answer:
             "over_time": self._over_time(),
             "questions": [row.to_json() for row in self.questions],
             "gaps": list(self.gaps),
+            "groups": None if self.groups is None else self.groups.to_json(),
             "corrections": [
                 {"time": time, "stakeholder": who, "amount": amount}
                 for time, who, amount in self.corrections

@@ -20,6 +20,7 @@ from evenhand.auditing.answer.answer import (
     StakeholderAnswer,
     Unfinished,
 )
+from evenhand.auditing.answer.group_gaps import GroupGaps, group_gaps
 from evenhand.auditing.answer.verdict_text import verdict
 from evenhand.auditing.judging.judge import Case, Judged
 from evenhand.auditing.judging.sensitivity import Judgement
@@ -52,6 +53,9 @@ def assemble(
     if shares is None:
         note_sizes(judged.final, notes)
     _note_periods(judged, notes)
+    gaps = _gaps(case, judged, log.group_of, options)
+    for sentence in () if gaps is None else gaps.sentences():
+        notes.add(sentence)
     overall, over_time = _overall(case, judged), _over_time(case, judged)
     return Answer(
         label=table.label,
@@ -66,10 +70,21 @@ def assemble(
         verdict=verdict(judged, people, rows[0]),
         at_end=judged.final_ranking,
         gaps=judged.timeline.gaps,
+        groups=gaps,
         corrections=() if options.stock else _corrections(case.history),
         limits=limits(overall, over_time.unfinished, options),
         origin=_origin(table, case.history),
     )
+
+
+def _gaps(
+    case: Case, judged: Judged, group_of: dict[str, str], options: AuditOptions
+) -> GroupGaps | None:
+    """The groups of those judged; where groups are judged, each is its own."""
+    if options.group is None:
+        return None
+    own = {name: name for name in case.names} if case.groups is not None else group_of
+    return group_gaps(case.names, own, judged.final, judged.final_weights, options.reference)
 
 
 def limits(

@@ -232,6 +232,7 @@ class Judged:
     final: Float[np.ndarray, " stakeholder"]
     final_unfairness: Float[np.ndarray, " stakeholder"]
     final_below: Bool[np.ndarray, " stakeholder"]
+    final_weights: Float[np.ndarray, " stakeholder"] | None  # as how many each counts at the end
     unfinished: str | None  # the name of a last step that is not scored
     unfinished_welfare: float | None = None
 
@@ -274,6 +275,7 @@ def judge(case: Case, question: Question, schemes: Sequence[FairnessScheme]) -> 
         final=stream.status,
         final_unfairness=end[0],
         final_below=end[1],
+        final_weights=_weights_at_end(standing),
         unfinished=timeline.label(timeline.steps - 1) if waits else None,
         unfinished_welfare=welfare_now(schemes[0], stream.status, standing) if waits else None,
     )
@@ -340,6 +342,14 @@ def _refuse_above_one(case: Case, timeline: Timeline, steps: np.ndarray, block: 
             f"{abs(block.statuses[row, who]):.3g} times what {argument('out_of')} says it could "
             "have had: a rate is at most 1, so check that the columns are the right way round."
         )
+
+
+def _weights_at_end(standing: Standing) -> Float[np.ndarray, " status"] | None:
+    """As how many each counts at the end: 0 for those who are not there."""
+    weights = None if standing.weights is None else standing.weights[0]
+    if standing.present is None:
+        return weights
+    return np.where(standing.present[0], 1.0 if weights is None else weights, 0.0)
 
 
 def _end(

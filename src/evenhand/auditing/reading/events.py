@@ -88,6 +88,11 @@ def read_events(table: LogTable, options: AuditOptions, on_roster: Sequence[str]
     )
 
 
+def group_name(place: int) -> str:
+    """Our own name for one of the columns of groups."""
+    return f"group {place + 1}"
+
+
 def require_column(table: LogTable, name: str, given: str) -> None:
     """Refuse a column that is not there or there twice; `given` is the argument that names it."""
     csv_files.refuse_doubled(table.label, table.csv_paths, table.columns, name, given)
@@ -109,15 +114,15 @@ def _columns(table: LogTable, options: AuditOptions) -> dict[str, str]:
         "stakeholder": options.stakeholder,
         "time": options.time,
         "amount": options.amount,
-        "group": options.group,
         "wait_to": options.wait_to,
         "out_of": options.out_of,
         "asked": options.asked if options.requests is None else None,
         "entitlement": options.entitlement if _entitlement_is_column(table, options) else None,
     }
     columns = {given: name for given, name in names.items() if name is not None}
+    columns |= {group_name(k): name for k, name in enumerate(options.group_columns)}
     for given, name in columns.items():
-        require_column(table, name, given)
+        require_column(table, name, "group" if given.startswith("group") else given)
     return columns
 
 
@@ -148,7 +153,7 @@ def _load(table: LogTable, options: AuditOptions, columns: Mapping[str, str]) ->
     """The columns that are looked at, by their meaning or in a condition."""
     asked = " ".join(text for text in (options.where, options.when) if text)
     needed = [*columns.values(), *conditions.columns_of(asked, list(table.columns))]
-    as_text = [name for given, name in columns.items() if given != "group"]
+    as_text = [name for given, name in columns.items() if not given.startswith("group")]
     return table.load(needed, as_text=as_text).frame
 
 
@@ -219,8 +224,9 @@ def _renamed(
         "at": nw.col(options.time),
         "amount": nw.lit(1.0) if options.amount is None else nw.col(options.amount),
     }
-    if "group" in columns:
-        parts["group"] = nw.col(columns["group"]).cast(nw.String)
+    for given, name in columns.items():
+        if given.startswith("group"):
+            parts[given] = nw.col(name).cast(nw.String)
     if "wait_to" in columns:
         parts["end"] = nw.col(columns["wait_to"])
     parts |= {name: nw.col(columns[given]) for given, name in BESIDE.items() if given in columns}

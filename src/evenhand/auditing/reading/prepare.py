@@ -62,7 +62,7 @@ def prepare(table: LogTable, options: AuditOptions, exact: bool, notes: Notes) -
     history = count(events, notes, exact, names if requests is None else names + requests.names)
     _refuse_too_large(history, table.label)
     until = _read_until(options.until, history.plain_numbers)
-    history = _cut(history, until, notes)
+    history = _cut(_from(history, options.since, notes), until, notes)
     if roster is not None:
         history = apply_roster(history, roster, notes)
     else:
@@ -130,7 +130,15 @@ def _read_until(value: Any, plain_numbers: bool) -> Any:
     """The moment up to which the log is whole: of a day its last one, or a number."""
     if value is None:
         return None
-    what = f"{argument('until')} is {value!r}"
+    found = read_moment(value, "until", plain_numbers)
+    if not plain_numbers and found == found.astype("datetime64[D]"):
+        found += np.timedelta64(1, "D") - np.timedelta64(1, "us")
+    return found
+
+
+def read_moment(value: Any, name: str, plain_numbers: bool) -> Any:
+    """A moment that an argument names, of the kind that the times of the log are."""
+    what = f"{argument(name)} is {value!r}"
     if plain_numbers:
         try:
             return float(value)
@@ -141,12 +149,23 @@ def _read_until(value: Any, plain_numbers: bool) -> Any:
     if isinstance(value, datetime.date | np.datetime64):
         value = str(value)
     try:
-        found = np.datetime64(parse_moment(str(value)), "us")
+        return np.datetime64(parse_moment(str(value)), "us")
     except ValueError:
         raise BadParameter(f"{what}: it must be a date such as 2021-03-31.") from None
-    if found == found.astype("datetime64[D]"):
-        found += np.timedelta64(1, "D") - np.timedelta64(1, "us")
-    return found
+
+
+def _from(history: History, since: Any, notes: Notes) -> History:
+    """The history from a moment on; what comes before is counted in a note."""
+    if since is None:
+        return history
+    moment = read_moment(since, "since", history.plain_numbers)
+    gone = int((history.slots < moment).sum())
+    if gone == len(history.slots):
+        raise BadLog(f"the log ends before {argument('since')}: nothing is left to judge.")
+    if not gone:
+        return history
+    notes.add(f"{pluralise(gone, 'time point')} before {argument('since')} were left out.")
+    return history.only_cells(lambda part: history.slot[part] >= gone)
 
 
 def _cut(history: History, until: Any, notes: Notes) -> History:
