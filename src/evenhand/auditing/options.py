@@ -25,6 +25,7 @@ from evenhand.fairness.status import (
     WhileWaiting,
 )
 from evenhand.fairness.temporal import TEMPORALS, Mean, Temporal
+from evenhand.fairness.tolerance import NONE, Tolerance
 from evenhand.fairness.welfare import WELFARES, LogNash, Rawls, Welfare
 
 FALLBACK = Rawls()  # where log-Nash is undefined, and no welfare was asked for
@@ -56,17 +57,21 @@ class SchemeOptions:
     scheme: Any = None  # a FairnessScheme or the path of a scheme file, in place of the two above
     lower_is_better: bool = False  # amounts are harms or waits: whoever has less is better off
     unweighted: bool = False  # all count alike, whatever they are entitled to
-    max_unfairness: float | None = None  # how far anybody may be below the mean
+    tolerance: float | str | None = None  # how far from the mean is let pass: an amount, or 5%
+    max_unfairness: float | str | None = None  # how far anybody may be below it: the same
     min_score: float | None = None  # how low the score may be
 
     def __post_init__(self) -> None:
         given = self._times()
         if len(given) > 1:
             raise BadParameter(f"{' and '.join(given)} ask different questions: choose one.")
-        for name in ("max_unfairness", "min_score"):
-            limit = getattr(self, name)
-            if limit is not None and not math.isfinite(limit):
-                raise BadParameter(f"{argument(name)} is {limit}: a limit must be a number.")
+        if self.min_score is not None and not math.isfinite(self.min_score):
+            raise BadParameter(
+                f"{argument('min_score')} is {self.min_score}: a limit must be a number."
+            )
+        for name in ("tolerance", "max_unfairness"):
+            if getattr(self, name) is not None:
+                Tolerance.read(getattr(self, name), name)
         self.temporal_part()
         self._welfares()
         if self.scheme is not None:
@@ -98,6 +103,17 @@ class SchemeOptions:
             raise BadParameter(
                 f"{times[0]} and the scheme's filter both say when to look: leave one out."
             )
+
+    @property
+    def allowed(self) -> Tolerance:
+        """How far from the mean is let pass."""
+        return NONE if self.tolerance is None else Tolerance.read(self.tolerance, "tolerance")
+
+    @property
+    def most_unfair(self) -> Tolerance | None:
+        """How far anybody may be below the mean."""
+        given = self.max_unfairness
+        return None if given is None else Tolerance.read(given, "max_unfairness")
 
     def status(self) -> Status:
         """What each received, unless a scheme says otherwise."""

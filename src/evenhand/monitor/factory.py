@@ -49,5 +49,13 @@ def make_monitor(
     status = options.directed(status)
     question = question_of(options)
     scheme = options.schemes(status, question.filter())[0]
-    limits = options.max_unfairness, options.min_score
-    return Monitor(scheme, ordered, question, people, *limits), Reader(keys, ordered, strict)
+    monitor = Monitor(
+        scheme,
+        ordered,
+        question,
+        people,
+        max_unfairness=options.max_unfairness,
+        min_score=options.min_score,
+        tolerance=options.tolerance,
+    )
+    return monitor, Reader(keys, ordered, strict)

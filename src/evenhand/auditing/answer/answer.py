@@ -69,6 +69,7 @@ class Unfinished:
     time: str
     welfare: float | None
     unfairness: Float[np.ndarray, " stakeholder"]
+    mean: float  # of those there
 
 
 @dataclass(frozen=True)
@@ -105,6 +106,8 @@ class Overall:
     unequal_assessments: float  # at which somebody was below the mean
     unfinished: str | None  # a last period that is shown but not scored
     worst_unfairness: float  # the lowest to anyone at any assessment
+    worst_share: float  # the same as a share of the mean there
+    as_even_as_whole_units: bool  # nobody was ever as much as one whole unit from its share
     first: str
     last: str
 

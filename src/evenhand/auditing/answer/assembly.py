@@ -31,6 +31,7 @@ from evenhand.auditing.reading.prepare import Prepared
 from evenhand.auditing.reading.suspicious_rows import note_sizes
 from evenhand.auditing.sources.open_source import LogTable
 from evenhand.errors import argument
+from evenhand.fairness.tolerance import Tolerance
 
 HASHED_BYTES = 256 * 1024 * 1024  # files larger than this are known by their size alone
 
@@ -92,15 +93,8 @@ def limits(
 ) -> tuple[Limit, ...]:
     """The thresholds that were set, and whether each was kept."""
     found = []
-    if options.max_unfairness is not None:
-        most, furthest = options.max_unfairness, max(-overall.worst_unfairness, 0.0)
-        words = (
-            f"somebody was {format_number(furthest)} below the mean at an assessment, "
-            f"more than {argument('max_unfairness')} {format_number(most)}"
-        )
-        is_open = unfinished is not None and bool((unfinished.unfairness < -most).any())
-        breach = words if furthest > most else None
-        found.append(Limit("max_unfairness", most, furthest, breach, is_open))
+    if options.most_unfair is not None:
+        found.append(_most_unfair(options.most_unfair, overall, unfinished))
     if options.min_score is not None:
         score, least = overall.score, options.min_score
         words = (
@@ -109,6 +103,25 @@ def limits(
         )
         found.append(Limit("min_score", least, score, words if score < least else None))
     return tuple(found)
+
+
+def _most_unfair(most: Tolerance, overall: Overall, unfinished: Unfinished | None) -> Limit:
+    """How far anybody was below the mean: an amount, or a share of the mean."""
+    given = argument("max_unfairness")
+    if most.share:
+        limit, furthest = most.share, max(-overall.worst_share, 0.0)
+        words = f"somebody was {furthest:.3g} of the mean below it at an assessment, more than "
+        words += f"{given} {most}"
+    else:
+        limit, furthest = most.amount, max(-overall.worst_unfairness, 0.0)
+        words = (
+            f"somebody was {format_number(furthest)} below the mean at an assessment, "
+            f"more than {given} {format_number(limit)}"
+        )
+    is_open = unfinished is not None and bool(
+        (unfinished.unfairness < -most.around(np.asarray(unfinished.mean))).any()
+    )
+    return Limit("max_unfairness", limit, furthest, words if furthest > limit else None, is_open)
 
 
 def _note_periods(judged: Judged, notes: Notes) -> None:
@@ -129,6 +142,8 @@ def _overall(case: Case, judged: Judged) -> Overall:
         unequal_assessments=judged.totals.unequal,
         unfinished=judged.unfinished,
         worst_unfairness=judged.totals.worst,
+        worst_share=judged.totals.worst_share,
+        as_even_as_whole_units=judged.as_even_as_whole_units,
         first=moment_label(case.history.slots[0]),
         last=moment_label(case.history.slots[-1]),
     )
@@ -179,7 +194,10 @@ def _over_time(case: Case, judged: Judged) -> AnswerOverTime:
     kept, unfinished = judged.kept, None
     if judged.unfinished is not None:
         unfinished = Unfinished(
-            judged.unfinished, judged.unfinished_welfare, judged.final_unfairness
+            judged.unfinished,
+            judged.unfinished_welfare,
+            judged.final_unfairness,
+            judged.final_mean,
         )
     return AnswerOverTime(
         times=tuple(judged.label(int(k)) for k in kept),

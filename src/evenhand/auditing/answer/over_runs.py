@@ -124,6 +124,8 @@ def _overall(each: Sequence[Overall]) -> Overall:
         unequal_assessments=_count(one.unequal_assessments for one in each),
         unfinished=unfinished.pop() if len(unfinished) == 1 else None,
         worst_unfairness=min(one.worst_unfairness for one in each),
+        worst_share=min(one.worst_share for one in each),
+        as_even_as_whole_units=all(one.as_even_as_whole_units for one in each),
         first=min((one.first for one in each), key=_moment),
         last=max((one.last for one in each), key=_moment),
     )
@@ -213,6 +215,7 @@ def _unfinished(lasts: Sequence[Unfinished | None]) -> Unfinished | None:
         time=known[0].time,
         welfare=_known(last.welfare for last in known),
         unfairness=known_mean([last.unfairness for last in known]),
+        mean=_mean([last.mean for last in known]),
     )
 
 

@@ -19,6 +19,12 @@ def verdict(judged: Judged, stakeholders: tuple[StakeholderAnswer, ...], asked: 
     sentences = []
     if isinstance(judged.question, AtEnd):
         sentences.append(f"{end}.")
+    elif totals.unequal and judged.as_even_as_whole_units:
+        return (
+            f"As even as whole units allow, at the end and {judged.question.adverb()}: at none of "
+            f"{pluralise(totals.assessments, 'assessment')} was anybody a whole unit from its "
+            "share."
+        )
     elif totals.unequal == 0:
         sentences.append(
             f"{end}, and equal {judged.question.adverb()}: at none of "

@@ -43,6 +43,7 @@ from evenhand.fairness.status import (
     WithCredit,
 )
 from evenhand.fairness.stream import Block, Stream
+from evenhand.fairness.tolerance import NONE, Tolerance
 from evenhand.fairness.trace import Trace
 from evenhand.fairness.unfairness import ROUNDING, unfair_to, unfairness
 from evenhand.fairness.welfare import Average
@@ -68,6 +69,8 @@ class Case:
     amounts: Callable[[], Reading] | None = (
         None  # up to each moment, where they are not those of the history
     )
+    in_whole_units: bool = False  # all amounts are whole, and a status times its weight is one
+    tolerance: Tolerance = NONE  # how far from the mean is let pass
     is_share: bool = False  # the status is a rate of which nobody can have more than 1
 
     @classmethod
@@ -95,6 +98,8 @@ class Case:
             until=log.until,
             beside=beside,
             amounts=log.amounts,
+            in_whole_units=_in_whole_units(log, options),
+            tolerance=options.allowed,
             is_share=options.out_of is not None,
         )
         return case._with_newcomers(options.newcomers)
@@ -202,6 +207,19 @@ class Case:
         return Circumstances(**parts)
 
 
+def _in_whole_units(log: Prepared, options: AuditOptions) -> bool:
+    """Whether what anybody lacks of its share is a number of whole units."""
+    plain = options.scheme is None and not options.waits and not options.has_requests
+    weighed = log.shares is None or not options.unweighted
+    if not (plain and weighed and options.out_of is None):
+        return False
+    history = log.history
+    return all(
+        bool((history.amount[part] == np.rint(history.amount[part])).all())
+        for part in history.parts()
+    )
+
+
 def _reading(part: str, known: Known) -> Reading:
     """What is known over time, to be read from its beginning."""
     if not isinstance(known, Ledger):
@@ -233,6 +251,9 @@ class Judged:
     final_unfairness: Float[np.ndarray, " stakeholder"]
     final_below: Bool[np.ndarray, " stakeholder"]
     final_weights: Float[np.ndarray, " stakeholder"] | None  # as how many each counts at the end
+    final_mean: float
+    let_pass_at_end: float  # by the tolerance
+    as_even_as_whole_units: bool  # whole amounts, and nobody ever a whole unit from its share
     unfinished: str | None  # the name of a last step that is not scored
     unfinished_welfare: float | None = None
 
@@ -243,7 +264,7 @@ class Judged:
     @property
     def final_ranking(self) -> Ranking:
         """Who stands where at the end."""
-        return Ranking.of(self.final_unfairness, self.final)
+        return Ranking.of(self.final_unfairness, self.final, self.let_pass_at_end)
 
     def label(self, assessment: int) -> str:
         return self.timeline.label(int(self.assessed[assessment]))
@@ -257,9 +278,10 @@ def judge(case: Case, question: Question, schemes: Sequence[FairnessScheme]) -> 
     stream = Stream(
         FairnessScheme(case.status, TimepointFirst(Average()), looking), len(case.history.names)
     )
-    taken = _Assessments(timeline, len(case.names), schemes)
+    taken = _Assessments(timeline, len(case.names), schemes, case.tolerance)
     steps, standing = _watch(case, timeline, stream, taken)
-    end = _end(stream.status, standing, taken.totals)
+    end = _end(stream.status, standing, taken.totals, case.tolerance)
+    mean = _mean_at_end(standing, stream.status)
     # A last step that was not assessed is a period that is not finished.
     waits = not stream.end_is_due
     return Judged(
@@ -276,6 +298,9 @@ def judge(case: Case, question: Question, schemes: Sequence[FairnessScheme]) -> 
         final_unfairness=end[0],
         final_below=end[1],
         final_weights=_weights_at_end(standing),
+        final_mean=mean,
+        let_pass_at_end=float(case.tolerance.around(np.asarray(mean))),
+        as_even_as_whole_units=case.in_whole_units and taken.furthest_amount < 1.0,
         unfinished=timeline.label(timeline.steps - 1) if waits else None,
         unfinished_welfare=welfare_now(schemes[0], stream.status, standing) if waits else None,
     )
@@ -284,20 +309,31 @@ def judge(case: Case, question: Question, schemes: Sequence[FairnessScheme]) -> 
 class _Assessments:
     """What is gathered of the assessments: totals and scores of all, the unfairness of some."""
 
-    def __init__(self, timeline: Timeline, size: int, schemes: Sequence[FairnessScheme]) -> None:
-        self.totals = RunningTotals(size)
+    def __init__(
+        self,
+        timeline: Timeline,
+        size: int,
+        schemes: Sequence[FairnessScheme],
+        tolerance: Tolerance,
+    ) -> None:
+        self.totals = RunningTotals(size, tolerance)
         self.scorers = tuple(Scorer(scheme, size) for scheme in schemes)
         self._every = max(1, -(-timeline.steps * size // KEPT_VALUES))
         self.kept: list[np.ndarray] = []
         self.unfairness: list[np.ndarray] = []
         self.means: list[np.ndarray] = []
         self._added: list[np.ndarray] = []
+        self.furthest_amount = 0.0  # the most by which anybody was ahead of or behind its share
 
     def take(self, block: Block) -> None:
         before = self.totals.assessments
         rows = np.arange(-before % self._every, len(block.statuses), self._every)
         self.kept.append(before + rows)
-        self.unfairness.append(self.totals.take(block)[0][rows])
+        deviation = self.totals.take(block)[0]
+        self.unfairness.append(deviation[rows])
+        weights = 1.0 if block.standing.weights is None else block.standing.weights
+        amounts = np.nanmax(np.abs(deviation) * weights, initial=0.0)
+        self.furthest_amount = max(self.furthest_amount, float(amounts))
         standing = block.standing.rows(rows)
         self.means.append(standing.judge(mean_status, block.statuses[rows], np.nan))
         added = [scorer.take(block) for scorer in self.scorers]
@@ -344,6 +380,14 @@ def _refuse_above_one(case: Case, timeline: Timeline, steps: np.ndarray, block: 
         )
 
 
+def _mean_at_end(standing: Standing, final: Float[np.ndarray, " status"]) -> float:
+    """The mean status of those there at the end; NaN where nobody is."""
+    present = standing.present
+    if present is not None and not present.any():
+        return float("nan")
+    return float(standing.judge(mean_status, final[None], np.nan)[0])
+
+
 def _weights_at_end(standing: Standing) -> Float[np.ndarray, " status"] | None:
     """As how many each counts at the end: 0 for those who are not there."""
     weights = None if standing.weights is None else standing.weights[0]
@@ -353,7 +397,10 @@ def _weights_at_end(standing: Standing) -> Float[np.ndarray, " status"] | None:
 
 
 def _end(
-    final: Float[np.ndarray, " status"], standing: Standing, totals: RunningTotals
+    final: Float[np.ndarray, " status"],
+    standing: Standing,
+    totals: RunningTotals,
+    tolerance: Tolerance,
 ) -> tuple[Float[np.ndarray, " status"], Bool[np.ndarray, " status"]]:
     """The unfairness to each at the end, and who is below the mean then.
 
@@ -364,4 +411,5 @@ def _end(
     if here.any():
         last = standing.judge(unfairness, final[None], np.nan)[0]
         below = standing.judge(unfair_to, final[None], False)[0]
+        below &= last < -tolerance.around(standing.judge(mean_status, final[None], np.nan))
     return np.where(here, last, totals.last), np.where(here, below, totals.last_is_below)
