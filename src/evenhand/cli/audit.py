@@ -63,7 +63,17 @@ def audit_command(
         str | None,
         typer.Option(
             help="What each is entitled to (population, need, share): a column, or a file of two "
-            "columns, name and number. Statuses are then per unit of it.",
+            "columns, name and number. Statuses are then per unit of it, and whoever is entitled "
+            "to ten times as much counts ten times as much.",
+            rich_help_panel=COLUMNS,
+        ),
+    ] = None,
+    out_of: Annotated[
+        str | None,
+        typer.Option(
+            help="The column that says out of how many, for a rate: granted of asked, breaches of "
+            "attendances. Status is the sum of amounts over the sum of these.",
+            metavar="COLUMN",
             rich_help_panel=COLUMNS,
         ),
     ] = None,
@@ -168,7 +178,7 @@ def audit_command(
         str | None,
         typer.Option(
             help="Fairness at a time point: see `evenhand list`. The default is log_nash, and "
-            "rawls where a status is below 0.",
+            "rawls where a status is below 0 or less is better.",
             rich_help_panel=HOW,
         ),
     ] = None,
@@ -179,10 +189,27 @@ def audit_command(
     scheme: Annotated[
         Path | None, typer.Option(help="A scheme file instead.", rich_help_panel=HOW)
     ] = None,
+    lower_is_better: Annotated[
+        bool,
+        typer.Option(
+            "--lower-is-better",
+            help="The amounts are harms, refusals or waits: whoever has more is worse off.",
+            rich_help_panel=HOW,
+        ),
+    ] = False,
+    unweighted: Annotated[
+        bool,
+        typer.Option(
+            "--unweighted",
+            help="With --entitlement: count all alike, large and small.",
+            rich_help_panel=HOW,
+        ),
+    ] = False,
     max_unfairness: Annotated[
         float | None,
         typer.Option(
-            help="Exit with 1 if anybody is further below the mean than this at an assessment.",
+            help="Exit with 1 if anybody is further on the worse side of the mean than this at an "
+            "assessment.",
             rich_help_panel=HOW,
         ),
     ] = None,
@@ -238,6 +265,7 @@ def audit_command(
         group=group,
         by=by,
         entitlement=entitlement,
+        out_of=out_of,
         roster=roster,
         only=only or (),
         exclude=exclude or (),
@@ -253,6 +281,8 @@ def audit_command(
         welfare=welfare,
         temporal=temporal,
         scheme=scheme,
+        lower_is_better=lower_is_better,
+        unweighted=unweighted,
         run=run,
         table=tables if len(logs) == 2 else tables[0],
         engine=engine,

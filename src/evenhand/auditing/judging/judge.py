@@ -17,19 +17,22 @@ from evenhand.auditing.reading.history import History
 from evenhand.auditing.reading.ledger import Ledger, Reading
 from evenhand.auditing.reading.prepare import Prepared
 from evenhand.auditing.reading.roster import Roster, presence
-from evenhand.errors import BadLog, argument
+from evenhand.errors import BadLog, BadParameter, argument
 from evenhand.fairness.aggregation import TimepointFirst
 from evenhand.fairness.circumstances import Circumstances
 from evenhand.fairness.groups import Groups
 from evenhand.fairness.scheme import FairnessScheme
 from evenhand.fairness.standing import Standing
 from evenhand.fairness.status import (
+    STATUSES,
+    Beside,
     GroupTotals,
     PerCurrentEntitlement,
     PerEntitlement,
     Rate,
     Returns,
     Status,
+    read_beside,
 )
 from evenhand.fairness.stream import Block, Stream
 from evenhand.fairness.trace import Trace
@@ -41,6 +44,8 @@ if TYPE_CHECKING:
 
     Present = Bool[np.ndarray, "step status"] | None
 
+# The argument that says each part of the circumstances.
+SAID_BY = {"chances": "out_of", "entitled": "entitlement", "asked": "asked"}
 KEPT_VALUES = 2_000_000  # unfairness to each at each assessment, kept for the answer
 
 
@@ -59,10 +64,15 @@ class Case:
     def of(cls, log: Prepared, options: SchemeOptions) -> Case:
         """A log judged by a status: of groups where they are judged, and per entitlement."""
         status, shares, beside = options.status(), log.shares, log.beside
+        own = read_beside(status)
+        if own is not None:
+            _require_beside(own, log)
         if log.groups is not None:
             status = GroupTotals(log.groups, of=status)
             shares = None if shares is None else log.groups.totals(shares)
-        if "chances" in beside:
+        if own is not None:
+            pass  # the scheme's status says itself what amounts are set against
+        elif "chances" in beside:
             status = Rate(of=status)
         elif "entitled" in beside:
             status = PerCurrentEntitlement(not options.unweighted, of=status)
@@ -115,6 +125,21 @@ class Case:
                 known = self.groups.totals(np.nan_to_num(known))  # of members known by then
             parts[part] = np.concatenate((known[:1], known))
         return Circumstances(**parts)
+
+
+def _require_beside(own: Beside, log: Prepared) -> None:
+    """A scheme's status that looks at more than amounts needs a log that says it."""
+    name = STATUSES.name_of(own)
+    if own.part not in log.beside:
+        raise BadParameter(
+            f"the scheme's status is {name}, which needs {own.needs}: say with "
+            f"{argument(SAID_BY[own.part])} which column holds it, or choose another status."
+        )
+    if log.groups is not None:
+        raise BadParameter(
+            f"the scheme's status is {name}, which is not summed by group: leave the status out of "
+            f"the scheme, since {argument(SAID_BY[own.part])} says it already."
+        )
 
 
 @dataclass(frozen=True, eq=False)

@@ -1,6 +1,6 @@
 """Section 4: status functions U."""
 
-from evenhand.fairness.status.beside import PerCurrentEntitlement, Rate
+from evenhand.fairness.status.beside import Beside, PerCurrentEntitlement, Rate, read_beside
 from evenhand.fairness.status.derived import (
     EnvyOfBest,
     GroupTotals,
@@ -16,6 +16,7 @@ from evenhand.fairness.status.trace_function import TraceFunction
 
 __all__ = [
     "STATUSES",
+    "Beside",
     "Capped",
     "Decayed",
     "DeclaredRegularity",
@@ -33,4 +34,5 @@ __all__ = [
     "TraceFunction",
     "WaitingTime",
     "Window",
+    "read_beside",
 ]
