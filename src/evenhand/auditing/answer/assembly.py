@@ -50,7 +50,7 @@ def assemble(
     """The answer, with the last notes on what was judged."""
     judged, rows = judgement.asked, judgement.questions
     terms = Terms.of(judgement.scheme.status, options.amount)
-    people = _by_stakeholder(judged, case.names, _claims(log, case, options), log.group_of)
+    people = _by_stakeholder(judged, case.names, _claims(log, case), log.group_of)
     if log.shares is None and options.out_of is None:
         note_sizes(terms.direction.sign * judged.final, notes)
     _note_weights(log, options, notes)
@@ -109,16 +109,15 @@ class _Claims(NamedTuple):
     units: Float[np.ndarray, " status"] | None  # that turn distances per unit into amounts
 
 
-def _claims(log: Prepared, case: Case, options: AuditOptions) -> _Claims:
+def _claims(log: Prepared, case: Case) -> _Claims:
     def judged(values: Float[np.ndarray, " stakeholder"] | None) -> Any:
         return values if values is None or case.groups is None else case.groups.totals(values)
 
     entitlement, chances = judged(log.shares), None
     if "chances" in log.beside:
         chances = judged(log.beside["chances"].totals().by(case.history.slots[-1:])[-1])
-    # Where all count alike, the shares by which somebody is short do not add up to what there is.
     units = chances if entitlement is None else entitlement
-    if options.unweighted or not options.status().in_amounts:
+    if not case.status.in_amounts:
         units = None
     return _Claims(judged(case.history.totals()), entitlement, chances, units)
 

@@ -31,12 +31,18 @@ class Terms:
     def of(cls, status: Status, unit: str | None) -> Terms:
         return cls(Direction.of(status), status.describe_mean(), unit)
 
+    @property
+    def units(self) -> tuple[str, str]:
+        """What stands behind an amount, or else behind the share, to say what it is of."""
+        if self.unit is None:
+            return "", ""
+        return (f" {self.unit}", "") if COUNTED.fullmatch(self.unit) else ("", f" of {self.unit}")
+
     def off_share(self, amount: float, several: bool = False) -> str:
         """Being short of one's share by an amount; of harms, having more than it."""
-        share = f"{'their' if several else 'its'} share"
-        counted = self.unit is not None and COUNTED.fullmatch(self.unit)
-        much = f"{format_number(amount)}{f' {self.unit}' if counted else ''}"
-        of_what = "" if counted or self.unit is None else f" of {self.unit}"
+        behind_number, behind_share = self.units
+        share = f"{'their' if several else 'its'} share{behind_share}"
+        much = f"{format_number(amount)}{behind_number}"
         if self.direction.less_is_better:
-            return f"{'each ' if several else ''}had {much} more than {share}{of_what}"
-        return f"{'were each' if several else 'was'} {much} short of {share}{of_what}"
+            return f"{'each ' if several else ''}had {much} more than {share}"
+        return f"{'were each' if several else 'was'} {much} short of {share}"

@@ -72,6 +72,10 @@ class Beside(Status[_Seen]):
         return True
 
     @property
+    def in_amounts(self) -> bool:
+        return self.weighs and self.of.in_amounts and not self.of.weighs
+
+    @property
     def weights_change(self) -> bool:
         return True
 

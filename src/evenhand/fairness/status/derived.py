@@ -242,6 +242,10 @@ class PerEntitlement(_Comparing):
         return self.weighted
 
     @property
+    def in_amounts(self) -> bool:
+        return self.weighted and self.of.in_amounts and not self.of.weighs
+
+    @property
     def negated(self) -> bool:
         return self.of.negated
 

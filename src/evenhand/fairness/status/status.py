@@ -73,7 +73,7 @@ class Status(Exchanging, ABC, Generic[State]):
 
     @property
     def in_amounts(self) -> bool:
-        """Whether it is the plain amount that each, or each group, received, or minus that."""
+        """Whether it is the plain amount received, or that per unit of what each counts by."""
         return False
 
     def scan(self, state: State, steps: Trace) -> tuple[State, Float[np.ndarray, "time status"]]:

@@ -281,7 +281,9 @@ def short_axis() -> Any:
     """Large numbers as 1.5M: an axis has no room for more, and the tooltip has all digits."""
     import altair as alt
 
-    return alt.Axis(format="~s", tickCount=5, labelExpr="datum.value === 0 ? '0' : datum.label")
+    small = "abs(datum.value) < 1 ? format(datum.value, '~g')"  # a rate is 0.05, not 50m
+    labels = f"datum.value === 0 ? '0' : {small} : datum.label"
+    return alt.Axis(format="~s", tickCount=5, labelExpr=labels)
 
 
 def _mean() -> Any:

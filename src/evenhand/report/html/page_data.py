@@ -46,7 +46,7 @@ def compact_answer(answer: Answer) -> dict[str, Any]:
         over["unfinished"]["unfairness"] = list(over["unfinished"]["unfairness"].values())
     whole["axis"] = _axis(answer, over)
     terms = answer.terms
-    whole["terms"] = {**vars(terms.direction), "unit": terms.unit}
+    whole["terms"] = {**vars(terms.direction), "units": terms.units}
     return whole
 
 

@@ -345,10 +345,10 @@ const Audit = {};
       words.push(paragraph("It had ", shown(one.received), " out of ", shown(one.chances), "."));
     }
     if (one.short_of_share !== null && Math.abs(one.final_unfairness) > log.noise) {
-      const unit = log.terms.unit === null ? "" : ` (${log.terms.unit})`;
+      const [unit, share] = log.terms.units;
       const more = (one.short_of_share < 0) !== (log.terms.sign < 0);
       words.push(paragraph("At the end that is ", shown(Math.abs(one.short_of_share)),
-        `${unit} ${more ? "more" : "less"} than its share.`));
+        `${unit} ${more ? "more" : "less"} than its share${share}.`));
     }
     return words;
   }

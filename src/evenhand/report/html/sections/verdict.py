@@ -126,6 +126,10 @@ def _means(answers: tuple[Answer, ...]) -> Iterator[Child]:
         f"one {direction.better} it is favoured. Overall is the sum of these distances over the "
         "assessments."
     )
+    if first.scheme.status.weighs:
+        rate = any(one.chances is not None for one in first.by_stakeholder)
+        who = "had more chances" if rate else "is entitled to more"
+        yield f"Whoever {who} counts for more in the mean, the welfare and the score."
     for answer in answers:
         overall = answer.overall
         which = (name_of(answer.label), ": ") if len(answers) > 1 else None
