@@ -43,7 +43,8 @@ def _audit(log: Any, options: AuditOptions) -> Answer:
             the column `group`, or the name of a column to judge its groups.
         entitlement: What each is entitled to, such as population or need: a column of the log, or
             a table of two columns (name and number), its path, or a mapping from name to number.
-            Statuses are then per unit of it.
+            Statuses are then per unit of it, and whoever is entitled to e counts as e equal ones.
+            A column that changes counts as of each moment.
         roster: All who should be served, since those who received nothing are not in the log: a
             list of names, or a table or its path with a column of names, and columns `from` and
             `until` if they come and go.
@@ -108,7 +109,8 @@ def audit_with(log: Any, options: AuditOptions) -> Answer:
     with opened(log, options.encoding, options.table, options.engine) as table:
         if options.run is not None:
             found = over_runs(split_runs(table, options.run), audit_with, options)
-            return replace(found, limits=limits(found.overall, found.over_time.unfinished, options))
+            unfinished, direction = found.over_time.unfinished, found.terms.direction
+            return replace(found, limits=limits(found.overall, unfinished, options, direction))
         notes = Notes()
         prepared = prepare(table, options, question.needs_every_time_point, notes)
     case = Case.of(prepared, options)

@@ -99,6 +99,11 @@ class SchemeOptions:
         if not isinstance(scheme, FairnessScheme):
             scheme = read_scheme_file(scheme)
             object.__setattr__(self, "scheme", scheme)
+        if self.lower_is_better and scheme.status.negated:
+            raise BadParameter(
+                f"{argument('lower_is_better')} is already said by the scheme's status: leave one "
+                "out."
+            )
         if times and scheme.filter != Always():
             raise BadParameter(
                 f"{times[0]} and the scheme's filter both say when to look: leave one out."
@@ -212,6 +217,11 @@ class AuditOptions(SchemeOptions):
             )
         if self.out_of is not None:
             self._require_rate()
+        elif self.unweighted and self.entitlement is None:
+            raise BadParameter(
+                f"{argument('unweighted')} counts all alike whatever they are entitled to, and "
+                f"nothing says what that is: give {argument('entitlement')}, or leave it out."
+            )
         if self.has_requests:
             self._require_requests()
         if self.stock:

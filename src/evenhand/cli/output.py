@@ -17,7 +17,11 @@ LONGEST_NAME = 60  # characters of a name that a table shows
 OBEYED = ("Cc", "Cs", "Zl", "Zp")
 TURNING = "\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069"
 
-OPTIONS = {"names": "name"}  # arguments that are not called as their options are
+OPTIONS = {
+    "names": "name",
+    "wait_from": "from",
+    "wait_to": "to",
+}  # arguments that are not called as their options are
 
 JsonOption = Annotated[bool, typer.Option("--json", help="Print one JSON object instead.")]
 

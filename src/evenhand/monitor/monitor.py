@@ -15,6 +15,7 @@ import numpy as np
 
 from evenhand._util.moments import moment_labels
 from evenhand._util.wording import format_number, join_tied, nearest
+from evenhand.auditing.answer.direction import Direction
 from evenhand.auditing.judging.questions import Question, needs_dates
 from evenhand.auditing.judging.ranking import Ranking
 from evenhand.auditing.judging.running_totals import RunningTotals
@@ -43,7 +44,7 @@ class Monitor:
         question: When to look, if by calendar periods; otherwise the scheme's filter says it.
         roster: From when until when each stakeholder is there, if they come and go.
         max_unfairness: Alert when anybody is further below the mean than this amount, or this share
-            of the mean, such as "10%".
+            of the mean, such as "10%" (where less is better, further above it).
         min_score: Alert when the score is below this.
         tolerance: A distance from the mean that is let pass: an amount, or a share such as "5%".
 
@@ -69,6 +70,7 @@ class Monitor:
     ) -> None:
         self.names, self.roster = names, roster
         self.judged_names = scheme.status.names(names)
+        self.direction = Direction.of(scheme.status)
         self._name_array = np.array(self.judged_names, dtype=object)
         self._key_array = np.array([key_of(name) for name in self.judged_names], dtype=object)
         if roster is not None and roster.dated and self.judged_names != names:
@@ -264,7 +266,7 @@ class Monitor:
                 lowest_here = Ranking.of(deviation[k], block.statuses[k]).lowest
                 names = [self.judged_names[place] for place in lowest_here]
                 are = "is" if len(names) == 1 else "are"
-                far = f"{join_tied(names)} {are} {format_number(-float(lowest[k]))} below the mean"
+                far = f"{join_tied(names)} {are} {self.direction.far(float(lowest[k]))}"
                 reasons.setdefault(k, []).append(
                     f"{far}, more than {format_number(float(most[k]))}"
                 )

@@ -7,8 +7,9 @@ import math
 import pandas as pd
 import pytest
 
-from evenhand import audit
+from evenhand import Rawls, anytime, audit
 from evenhand import errors as e
+from evenhand.fairness.status import LowerIsBetter, Rate
 
 PEOPLE = {"City": 1_000_000, "Village": 100}
 FAVOURED = pd.DataFrame({"to": ["City", "Village"], "day": 1, "doses": [900_000, 200]})
@@ -170,6 +171,22 @@ def test_a_stock_is_a_level_until_the_next_one():
         audit(log, **keywords, cumulative=True)
     with pytest.raises(e.BadParameter, match="leave one out"):
         audit(log, **keywords, after_each=5)
+
+
+def test_a_scheme_may_say_that_it_is_a_rate_of_harms():
+    keywords = {"stakeholder": "who", "time": "day", "amount": "granted"}
+    scheme = anytime(Rawls(), status=LowerIsBetter(of=Rate()))
+    answer = audit(RATES, **keywords, out_of="asked", scheme=scheme)
+    asked = audit(RATES, **keywords, out_of="asked", lower_is_better=True)
+    assert answer.score == asked.score
+    assert answer.verdict == asked.verdict
+    with pytest.raises(e.BadParameter, match="status is rate, which needs how many chances each"):
+        audit(RATES, **keywords, scheme=scheme)
+    with pytest.raises(e.BadParameter, match="`lower_is_better` is already said"):
+        audit(RATES, **keywords, out_of="asked", scheme=scheme, lower_is_better=True)
+    sides = RATES.assign(side=["x", "x", "y", "x", "y", "y", "y"])
+    with pytest.raises(e.BadParameter, match="not summed by group"):
+        audit(sides, **keywords, out_of="asked", scheme=scheme, by="side")
 
 
 def test_what_makes_no_rate_is_refused():

@@ -21,7 +21,7 @@ from evenhand.auditing.answer.answer import (
     StakeholderAnswer,
     Unfinished,
 )
-from evenhand.auditing.answer.verdict_text import changes, treated_worst
+from evenhand.auditing.answer.verdict_text import changes, off_share, treated_worst
 from evenhand.auditing.judging.ranking import Ranking, known_mean
 from evenhand.auditing.judging.sensitivity import QuestionRow, WelfareReading
 from evenhand.auditing.notes import Notes
@@ -108,11 +108,14 @@ def averaged(answers: Sequence[Answer], notes_before: Sequence[str] = ()) -> Ans
 def _worst(found: Answer) -> str:
     """Those to whom the runs were unfair, taken together."""
     if not found.overall.unequal_assessments:
-        return "At no assessment of any run was anybody below the mean."
+        worse = found.terms.direction.worse
+        return f"At no assessment of any run was anybody {worse} {found.terms.mean}."
     worst = [found.stakeholder(name) for name in found.treated_worst]
     last = [found.stakeholder(name) for name in found.worst_at_end]
     nobody = "Over all and over the runs nobody was behind the others"
-    return " ".join([treated_worst(worst, last, nobody), *changes(found.by_stakeholder)])
+    people, terms = found.by_stakeholder, found.terms
+    amounts = off_share(people, terms) if last else []
+    return " ".join([treated_worst(worst, last, terms, nobody), *amounts, *changes(people)])
 
 
 def _overall(each: Sequence[Overall]) -> Overall:
@@ -162,9 +165,13 @@ def _person(same: Sequence[StakeholderAnswer]) -> StakeholderAnswer:
         same[0],
         group=groups.pop() if len(groups) == 1 else None,
         entitlement=_known(one.entitlement for one in same),
+        chances=_known(one.chances for one in same),
+        asked=_known(one.asked for one in same),
+        unmet=_known(one.unmet for one in same),
         received=_known(one.received for one in same),
         final=_mean([one.final for one in same]),
         final_unfairness=where_known("final_unfairness"),
+        short_of_share=None if same[0].short_of_share is None else where_known("short_of_share"),
         overall_unfairness=_mean([one.overall_unfairness for one in same]),
         share_below=_mean(shares) if shares else 0.0,
         assessments=_count(one.assessments for one in same),

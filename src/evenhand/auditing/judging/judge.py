@@ -31,6 +31,8 @@ from evenhand.fairness.groups import Groups
 from evenhand.fairness.scheme import FairnessScheme
 from evenhand.fairness.standing import Standing
 from evenhand.fairness.status import (
+    STATUSES,
+    Beside,
     GroupTotals,
     Level,
     PerCurrentEntitlement,
@@ -41,6 +43,7 @@ from evenhand.fairness.status import (
     Status,
     WhileWaiting,
     WithCredit,
+    read_beside,
 )
 from evenhand.fairness.stream import Block, Stream
 from evenhand.fairness.tolerance import NONE, Tolerance
@@ -53,6 +56,8 @@ if TYPE_CHECKING:
 
     Present = Bool[np.ndarray, "step status"] | None
 
+# The argument that says each part of the circumstances.
+SAID_BY = {"chances": "out_of", "entitled": "entitlement", "asked": "asked"}
 KEPT_VALUES = 2_000_000  # unfairness to each at each assessment, kept for the answer
 
 
@@ -77,10 +82,15 @@ class Case:
     def of(cls, log: Prepared, options: AuditOptions) -> Case:
         """A log judged by a status: of groups where they are judged, and per entitlement."""
         status, shares, beside = options.status(), log.shares, log.beside
+        own = read_beside(status)
+        if own is not None:
+            _require_beside(own, log)
         if log.groups is not None:
             status = GroupTotals(log.groups, of=status)
             shares = None if shares is None else log.groups.totals(shares)
-        if "level" in beside:
+        if own is not None:
+            pass  # the scheme's status says itself what amounts are set against
+        elif "level" in beside:
             status = Level(of=status)
         elif "chances" in beside:
             status = Rate(of=status)
@@ -232,6 +242,21 @@ def _of_requests(name: str, status: Status, groups: Groups | None) -> Status:
     if name != "while_waiting":
         return REQUEST_STATUSES[name](of=status)
     return WhileWaiting(of=status, counted=Returns() if groups is None else GroupTotals(groups))
+
+
+def _require_beside(own: Beside, log: Prepared) -> None:
+    """A scheme's status that looks at more than amounts needs a log that says it."""
+    name = STATUSES.name_of(own)
+    if own.part not in log.beside:
+        raise BadParameter(
+            f"the scheme's status is {name}, which needs {own.needs}: say with "
+            f"{argument(SAID_BY[own.part])} which column holds it, or choose another status."
+        )
+    if log.groups is not None:
+        raise BadParameter(
+            f"the scheme's status is {name}, which is not summed by group: leave the status out of "
+            f"the scheme, since {argument(SAID_BY[own.part])} says it already."
+        )
 
 
 @dataclass(frozen=True, eq=False)

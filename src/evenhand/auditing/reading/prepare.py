@@ -22,7 +22,7 @@ from evenhand.auditing.reading.ledger import Known, Reading
 from evenhand.auditing.reading.requests import asked_over_time, read_requests
 from evenhand.auditing.reading.roster import Roster
 from evenhand.auditing.reading.roster_table import apply_roster, as_groups, read_groups, roster_of
-from evenhand.auditing.reading.suspicious_rows import note_aggregate, note_alike
+from evenhand.auditing.reading.suspicious_rows import note_aggregate, note_alike, note_rates
 from evenhand.auditing.reading.waits import judged_waits, read_cases
 from evenhand.auditing.sources.open_source import LogTable
 from evenhand.errors import BadLog, BadParameter, NotFinite, argument
@@ -71,6 +71,8 @@ def prepare(table: LogTable, options: AuditOptions, exact: bool, notes: Notes) -
         )
     note_aggregate(history, notes)
     note_alike(history, notes)
+    if options.out_of is None and not options.cumulative:
+        note_rates(history, options.amount, notes)
     group_of: dict[str, str] = {}
     if options.group is not None:
         group_of = read_groups(events, {} if roster is None else roster.groups)

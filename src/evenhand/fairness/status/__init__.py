@@ -6,6 +6,7 @@ from evenhand.fairness.status.beside import (
     PerCurrentEntitlement,
     PerTimePresent,
     Rate,
+    read_beside,
 )
 from evenhand.fairness.status.derived import (
     EnvyOfBest,
@@ -49,4 +50,5 @@ __all__ = [
     "WhileWaiting",
     "Window",
     "WithCredit",
+    "read_beside",
 ]

@@ -15,6 +15,7 @@ import numpy as np
 from evenhand._util.arrays import Array
 from evenhand.errors import MissingCircumstances
 from evenhand.fairness.labels import Labels
+from evenhand.fairness.status.derived import mean_per_entitlement
 from evenhand.fairness.status.received import Returns
 from evenhand.fairness.status.status import STATUSES, Status
 from evenhand.fairness.trace import Step, Trace
@@ -67,6 +68,14 @@ class Beside(Status[_Seen]):
         return _Seen(received, beside[-1]), self.transform(values, beside)
 
     @property
+    def weighs(self) -> bool:
+        return True
+
+    @property
+    def in_amounts(self) -> bool:
+        return self.weighs and self.of.in_amounts and not self.of.weighs
+
+    @property
     def weights_change(self) -> bool:
         return True
 
@@ -75,6 +84,10 @@ class Beside(Status[_Seen]):
 
     def scan_weights(self, state: _Seen, steps: Trace) -> Float[np.ndarray, "time status"] | None:
         return self.weigh(self._known(steps.states)[1:])
+
+    @property
+    def negated(self) -> bool:
+        return self.of.negated
 
     def names(self, stakeholders: Sequence[str]) -> tuple[str, ...]:
         return self.of.names(stakeholders)
@@ -123,6 +136,9 @@ class Rate(Beside):
     def describe(self) -> str:
         return f"{self.of.describe()}, out of the chances it has had"
 
+    def describe_mean(self) -> str:
+        return "the mean rate (all amounts over all chances)"
+
 
 @STATUSES.register("per_time_present")
 @dataclass(frozen=True)
@@ -137,6 +153,14 @@ class PerTimePresent(Beside):
         self, values: Float[Array, "*batch status"], beside: Float[Array, "*batch status"]
     ) -> Float[Array, "*batch status"]:
         return values / np.maximum(beside, 1.0)  # whoever was never there is not judged
+
+    @property
+    def weighs(self) -> bool:
+        return self.of.weighs
+
+    @property
+    def in_amounts(self) -> bool:
+        return False
 
     @property
     def weights_change(self) -> bool:
@@ -169,6 +193,10 @@ class Level(Beside):
     def weigh(self, beside: Float[Array, "*batch status"]) -> None:
         return None
 
+    @property
+    def weighs(self) -> bool:
+        return False
+
     def describe(self) -> str:
         return "the level at which it stands"
 
@@ -195,3 +223,18 @@ class PerCurrentEntitlement(Beside):
     def describe(self) -> str:
         counted = "" if self.weighted else " (all counted alike, whatever their entitlement)"
         return f"{self.of.describe()}, per unit of its entitlement at that time{counted}"
+
+    def describe_mean(self) -> str:
+        return mean_per_entitlement(self.weighted, self.of.in_amounts)
+
+    @property
+    def weighs(self) -> bool:
+        return self.weighted
+
+
+def read_beside(status: Status) -> Beside | None:
+    """The part of a status that looks at circumstances, if it has one."""
+    inner: Status | None = status
+    while inner is not None and not isinstance(inner, Beside):
+        inner = getattr(inner, "of", None)
+    return inner

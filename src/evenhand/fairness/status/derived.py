@@ -55,6 +55,10 @@ class Derived(Status[Any]):
         return state, self.transform(values)
 
     @property
+    def weighs(self) -> bool:
+        return self.of.weighs
+
+    @property
     def fixed_weights(self) -> Float[np.ndarray, " status"] | None:
         return self.of.fixed_weights
 
@@ -150,8 +154,25 @@ class GroupTotals(_Comparing):
     def describe(self) -> str:
         return f"{self.of.describe()}, summed by group ({', '.join(self.groups.names)})"
 
+    @property
+    def negated(self) -> bool:
+        return self.of.negated
+
+    @property
+    def in_amounts(self) -> bool:
+        return self.of.in_amounts
+
     def stretch(self) -> float:
         return max(len(part) for part in self.groups.members)
+
+
+def mean_per_entitlement(weighted: bool, of_amounts: bool) -> str:
+    """What the mean of statuses per unit of entitlement is."""
+    if not weighted:
+        return "the mean (all counted alike, whatever their entitlement)"
+    if not of_amounts:
+        return "the mean (each counted by its entitlement)"
+    return "the mean per unit of entitlement (all amounts over all entitlements)"
 
 
 @STATUSES.register("per_entitlement")
@@ -213,6 +234,21 @@ class PerEntitlement(_Comparing):
         counted = "" if self.weighted else " (all counted alike, whatever their entitlement)"
         return f"{self.of.describe()}, per unit of entitlement{counted}"
 
+    def describe_mean(self) -> str:
+        return mean_per_entitlement(self.weighted, self.of.in_amounts)
+
+    @property
+    def weighs(self) -> bool:
+        return self.weighted
+
+    @property
+    def in_amounts(self) -> bool:
+        return self.weighted and self.of.in_amounts and not self.of.weighs
+
+    @property
+    def negated(self) -> bool:
+        return self.of.negated
+
     def stretch(self) -> float:
         return 1.0 / min(self.entitlements)
 
@@ -229,6 +265,17 @@ class LowerIsBetter(_Comparing):
 
     def describe(self) -> str:
         return f"minus {self.of.describe()}, since less is better"
+
+    def describe_mean(self) -> str:
+        return self.of.describe_mean()
+
+    @property
+    def negated(self) -> bool:
+        return not self.of.negated
+
+    @property
+    def in_amounts(self) -> bool:
+        return self.of.in_amounts
 
     def stretch(self) -> float:
         return 1.0

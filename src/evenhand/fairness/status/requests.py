@@ -48,6 +48,9 @@ class ShareMet(OfRequests):
     def describe(self) -> str:
         return f"{self.of.describe()}, out of what it has asked for"
 
+    def describe_mean(self) -> str:
+        return "the mean share (all that was received out of all that was asked for)"
+
 
 @STATUSES.register("shortfall")
 @dataclass(frozen=True)
@@ -63,6 +66,10 @@ class Shortfall(OfRequests):
 
     def weigh(self, beside: Float[Array, "*batch status"]) -> None:
         return None
+
+    @property
+    def weighs(self) -> bool:
+        return False
 
     def describe(self) -> str:
         return "minus what it has asked for and not received yet"
@@ -112,6 +119,17 @@ class WhileWaiting(OfRequests):
             return state, values
         counted, before = self._before(state, steps)
         return _Waiting(received, self._known(steps.states)[-1], before[-1], counted), values
+
+    @property
+    def weighs(self) -> bool:
+        return self.of.weighs
+
+    @property
+    def in_amounts(self) -> bool:
+        return False
+
+    def describe_mean(self) -> str:
+        return "the mean of those who wait"
 
     @property
     def is_sum(self) -> bool:

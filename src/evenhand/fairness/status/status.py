@@ -57,6 +57,25 @@ class Status(Exchanging, ABC, Generic[State]):
     def describe(self) -> str:
         """A phrase that completes "each stakeholder's status is …"."""
 
+    def describe_mean(self) -> str:
+        """What the mean of the status vector is, as a noun phrase."""
+        return "the mean"
+
+    @property
+    def weighs(self) -> bool:
+        """Whether stakeholders count by size or chances in the mean, and not all alike."""
+        return False
+
+    @property
+    def negated(self) -> bool:
+        """Whether it is minus what was logged, since less of that is better."""
+        return False
+
+    @property
+    def in_amounts(self) -> bool:
+        """Whether it is the plain amount received, or that per unit of what each counts by."""
+        return False
+
     def scan(self, state: State, steps: Trace) -> tuple[State, Float[np.ndarray, "time status"]]:
         """The state after many steps, and the status vector after each of them."""
         values = []
