@@ -170,6 +170,14 @@ class WeightsDoNotFit(EvenhandError):
     """Weights of the wrong number, sign or order."""
 
 
+class MissingCircumstances(EvenhandError):
+    """A status that needs to know more of each stakeholder than what it received."""
+
+
+class WeightsRefused(EvenhandError):
+    """A part of a scheme that has no meaning where stakeholders count for unequal numbers."""
+
+
 class NothingAssessed(EvenhandError):
     """The filter never fired, so that there is no score."""
 

@@ -74,17 +74,64 @@ def test_what_is_untidy_is_noted(running):
     assert len(answer.corrections) == 16
 
 
-def test_per_capita_with_entitlements(running, tmp_path):
-    """Doses a head: the entitlement is the population, as distributed_per_hundred implies it."""
+@pytest.fixture(scope="module")
+def people():
+    """Populations, as distributed_per_hundred implies them at the last reading of each."""
     frame = pd.read_csv(LOG).dropna(subset=["total_distributed", "distributed_per_hundred"])
     frame = frame[frame.location != "United States"]
     last = frame.sort_values("date").groupby("location").last()
-    people = last.total_distributed / last.distributed_per_hundred * 100
-    people.rename("people").to_csv(tmp_path / "people.csv")
+    return last.total_distributed / last.distributed_per_hundred * 100
+
+
+@pytest.fixture(scope="module")
+def per_head(running, people):
+    """The audit of doses a head by month: of those whose population is known."""
     federal = sorted(set(running.columns) - set(people.index))
-    options = {**OPTIONS, "exclude": ["United States", *federal]}
-    answer = audit(str(LOG), **options, entitlement=str(tmp_path / "people.csv"), every="month")
+    options = {**OPTIONS, "exclude": ["United States", *federal], "every": "month"}
+    return lambda **more: audit(str(LOG), **options, entitlement=people.to_dict(), **more)
+
+
+def test_per_head_everyone_counts_as_many_as_they_are(running, people, per_head):
+    answer = per_head()
     months = running[people.index].resample("ME").last()
-    statuses = months[months.index <= running.index[-1]] / people
-    assert answer.over_time.welfare == pytest.approx(np.log(statuses + 1).sum(axis=1).to_numpy())
-    assert answer.score == pytest.approx(np.log(statuses + 1).sum(axis=1).mean())
+    doses = months[months.index <= running.index[-1]]
+    statuses, weights = doses / people, len(people) * people / people.sum()
+    welfare = (weights * np.log(statuses + 1)).sum(axis=1)
+    assert answer.over_time.welfare == pytest.approx(welfare.to_numpy(), rel=1e-9)
+    assert answer.score == pytest.approx(welfare.mean(), rel=1e-9)
+    mean = doses.sum(axis=1) / people.sum()  # all doses over all people
+    assert answer.over_time.mean == pytest.approx(mean.to_numpy(), rel=1e-9)
+    even = len(people) * np.log(mean + 1)
+    assert answer.overall.even_score == pytest.approx(even.mean(), rel=1e-9)
+    assert answer.score < answer.overall.even_score
+    deviation = statuses.sub(mean, axis=0)
+    for one in answer.by_stakeholder:
+        assert one.overall_unfairness == pytest.approx(deviation[one.name].sum(), abs=1e-9)
+        assert one.share_below == pytest.approx((deviation[one.name] < 0).mean())
+
+
+def test_doses_short_of_a_share_add_up_to_nothing(running, people, per_head):
+    answer = per_head()
+    final = running[people.index].iloc[-1]
+    share = people * final.sum() / people.sum()
+    for one in answer.by_stakeholder:
+        expected = share[one.name] - final[one.name]
+        assert one.short_of_share == pytest.approx(expected, rel=1e-9, abs=1e-3)
+    assert sum(one.short_of_share for one in answer.by_stakeholder) == pytest.approx(0, abs=1e-2)
+    most = (share - final).idxmax()
+    assert f"At the end {most} was {(share - final).max():,.0f} short" in answer.verdict
+
+
+def test_who_is_below_depends_on_whether_people_or_states_count(running, people, per_head):
+    january = running.loc["2021-01-31", people.index]
+    per_person = january / people
+    behind = per_person.index[per_person < january.sum() / people.sum()]
+    behind_alike = per_person.index[per_person < per_person.mean()]
+    assert (len(behind), len(behind_alike)) == (24, 46)  # of 60
+
+    def below(answer):
+        first = answer.over_time.unfairness[0]
+        return [name for name, far in zip(answer.over_time.names, first, strict=True) if far < 0]
+
+    assert below(per_head()) == sorted(behind)
+    assert below(per_head(unweighted=True)) == sorted(behind_alike)

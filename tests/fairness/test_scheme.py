@@ -38,7 +38,13 @@ from evenhand import (
     to_toml,
 )
 from evenhand.errors import EvenhandError, SchemeFileError, UnknownName
-from evenhand.fairness import MatrixFunction, WhenPrefix
+from evenhand.fairness import (
+    LowerIsBetter,
+    MatrixFunction,
+    PerCurrentEntitlement,
+    Rate,
+    WhenPrefix,
+)
 
 TRACE = Trace(rewards=[[1, 0], [0, 1], [1, 1], [0, 3]], actions=[0, 1, 0, 1])
 
@@ -103,6 +109,9 @@ STATUS = [
     GroupTotals({"a b": [0, 2], '"quoted"': [1]}, of=Window(3)),
     PerEntitlement((1.5, 2.0), of=Decayed(2.5)),
     EnvyOfBest(of=PerEntitlement((1.0, 3.0))),
+    LowerIsBetter(of=PerEntitlement((1.0, 3.0), weighted=False)),
+    LowerIsBetter(of=Rate(of=Window(2))),
+    PerCurrentEntitlement(weighted=False),
 ]
 AGGREGATION = [
     TimepointFirst(),

@@ -49,6 +49,8 @@ STATUS = [
     Window(3),
     WaitingTime(),
     PerEntitlement((1.0, 2.0, 4.0, 0.5)),
+    PerEntitlement((1.0, 2.0, 4.0, 0.5), weighted=False),
+    EnvyOfBest(of=PerEntitlement((1.0, 2.0, 4.0, 0.5))),
     PerEntitlement((1.0, 2.0, 4.0, 0.5), of=Window(2)),
     EnvyOfBest(),
     Modulo(3),

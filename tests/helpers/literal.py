@@ -58,41 +58,64 @@ def statuses(of, prefix: list[list[float]], n: int) -> list[float]:
     raise AssertionError(of)
 
 
-def welfare_of(of, u: list[float]) -> float:
+def weights_of(of, n: int) -> list[float]:
+    """As how many each entry of the status vector counts, with a mean of 1."""
+    match of:
+        case status.PerEntitlement(entitlements=e, weighted=True):
+            return [len(e) * x / sum(e) for x in e]
+        case status.GroupTotals():
+            return weights_of(of.of, n) if len(of.groups.members) == n else [1.0] * n
+    return weights_of(of.of, n) if hasattr(of, "of") else [1.0] * n
+
+
+def welfare_of(of, u: list[float], w: list[float] | None = None) -> float:
     n = len(u)
+    w = [1.0] * n if w is None else w
+    mean = sum(a * x for a, x in zip(w, u, strict=True)) / n
+
+    def weighed(values: list[float]) -> float:
+        return sum(a * x for a, x in zip(w, values, strict=True))
+
     match of:
         case welfare.Utilitarian():
-            return sum(u)
+            return weighed(u)
         case welfare.Average():
-            return sum(u) / n
+            return mean
         case welfare.Rawls():
             return min(u)
         case welfare.Nash():
-            return math.prod(_at_least_zero(u))
+            return math.prod(x**a for a, x in zip(w, _at_least_zero(u), strict=True))
         case welfare.LogNash(offset):
-            return sum(_log(x + offset) for x in _at_least_zero(u))
+            return weighed([_log(x + offset) for x in _at_least_zero(u)])
         case welfare.GiniWelfare():
-            differences = sum(abs(a - b) for a in u for b in u)
-            return sum(u) / n - differences / (2 * n * n)
+            pairs = [(a * b, x, y) for a, x in zip(w, u) for b, y in zip(w, u)]  # noqa: B905
+            return mean - sum(both * abs(x - y) for both, x, y in pairs) / (2 * n * n)
         case welfare.GeneralisedGini(weights):
-            return sum(w * x for w, x in zip(weights, sorted(u), strict=True))
+            total, at = 0.0, 0.0
+            for x, a in sorted(zip(u, w, strict=True)):
+                for k, density in enumerate(weights):  # how much of [at, at + a] is in [k, k + 1]
+                    total += x * density * max(0.0, min(at + a, k + 1) - max(at, k))
+                at += a
+            return total
         case welfare.AlphaFair(alpha, offset):
             shifted = [x + offset for x in _at_least_zero(u)]
             if alpha == 1:
-                return sum(_log(x) for x in shifted)
+                return weighed([_log(x) for x in shifted])
             if alpha > 1 and min(shifted) == 0:
                 raise Undefined
-            return sum(x ** (1 - alpha) for x in shifted) / (1 - alpha)
+            return weighed([x ** (1 - alpha) for x in shifted]) / (1 - alpha)
         case welfare.Jain():
-            squares = sum(x * x for x in _at_least_zero(u))
-            return sum(u) ** 2 / (n * squares) if squares else 1.0
+            squares = weighed([x * x for x in _at_least_zero(u)])
+            return mean**2 / (squares / n) if squares else 1.0
         case welfare.Equality(tolerance):
             return 1.0 if max(u) - min(u) <= tolerance else 0.0
         case welfare.Parity(groups):
-            totals = u if groups is None else [sum(u[i] for i in part) for part in groups.members]
+            totals = u
+            if groups is not None:
+                totals = [sum(w[i] * u[i] for i in part) for part in groups.members]
             return -max(abs(a - b) for a in totals for b in totals)
         case welfare.NegativeVariance():
-            return -sum((x - sum(u) / n) ** 2 for x in u) / n
+            return -weighed([(x - mean) ** 2 for x in u]) / n
     raise AssertionError(of)
 
 
@@ -133,6 +156,7 @@ def fires(of, prefix: list[list[float]], length: int) -> bool:
 def score(scheme, rewards: list[list[float]], overrides: list[float | None]) -> float | None:
     """𝔉(τ): W_ex over the time points that pass the filter; None where nothing does."""
     n = len(rewards[0])
+    w = weights_of(scheme.status, n)
     assessed, values = [], []
     for t in range(1, len(rewards) + 1):
         override = overrides[t - 1]
@@ -140,12 +164,14 @@ def score(scheme, rewards: list[list[float]], overrides: list[float | None]) -> 
             u = statuses(scheme.status, rewards[:t], n)
             assessed.append(u)
             if isinstance(scheme.aggregation, aggregation.TimepointFirst):
-                values.append(welfare_of(scheme.welfare, u) if override is None else override)
+                values.append(welfare_of(scheme.welfare, u, w) if override is None else override)
     if not assessed:
         return None
     if isinstance(scheme.aggregation, aggregation.BalancedUnfairness):
-        overall = [sum(u[i] - sum(u) / len(u) for u in assessed) for i in range(len(assessed[0]))]
-        return -sum(x * x for x in overall)
+        means = [sum(a * x for a, x in zip(w, u, strict=True)) / len(u) for u in assessed]
+        apart = [[x - mean for x in u] for u, mean in zip(assessed, means, strict=True)]
+        overall = [sum(row[i] for row in apart) for i in range(len(w))]
+        return -sum(a * x * x for a, x in zip(w, overall, strict=True))
     return over_time(scheme.temporal, values)
 
 

@@ -85,6 +85,45 @@ def test_months_with_an_empty_one_agree_with_audit(tmp_path):
         assert one["final"] == theirs.final
 
 
+@pytest.mark.parametrize("more", [{}, {"lower_is_better": True}, {"unweighted": True}])
+@pytest.mark.parametrize("when", [{}, {"every": "month"}])
+def test_sizes_and_harms_are_judged_as_by_audit(more, when):
+    people = {"A": 7.0, "B": 2.0}
+    frame = pd.DataFrame(EVENTS, columns=["time", "stakeholder", "amount"])
+    mapped = {"stakeholder": "stakeholder", "time": "time", "amount": "amount"}
+    answer = audit(frame, **mapped, **when, **more, entitlement=people, welfare="gini")
+    options = SchemeOptions(**when, **more, welfare="gini")
+    watcher, _ = make_monitor(options, names=("A", "B"), entitlement=people)
+    found = [one for event in EVENTS for one in watcher.push(*event)] + watcher.finish()
+    assert found[-1].score == pytest.approx(answer.score, rel=1e-12)
+    assert [one.welfare for one in found] == pytest.approx(answer.over_time.welfare.tolist())
+    for one in watcher.summary()["stakeholders"]:
+        theirs = answer.stakeholder(one["name"])
+        assert one["last_unfairness"] == pytest.approx(theirs.last_unfairness, rel=1e-12)
+        assert one["overall_unfairness"] == pytest.approx(theirs.overall_unfairness, rel=1e-12)
+        assert one["share_below"] == theirs.share_below
+
+
+def test_of_harms_an_alert_is_above_the_mean():
+    lines, _, said = run(
+        *(lines_of(EVENTS), *NAMES, "--amount", "amount", "--lower-is-better"),
+        *("--max-unfairness", "1.2"),
+        code=1,
+    )
+    assert lines[0]["unfair_to"] == {"A": -1.5}
+    assert lines[0]["alert"] == ["A is 1.5 above the mean, more than 1.2"]
+    assert "A is 1.5 above the mean" in said
+
+
+def test_what_a_monitor_is_not_told_is_refused(tmp_path):
+    rate = tmp_path / "rate.toml"
+    rate.write_text('status = "rate"\n')
+    _, _, said = run("", *NAMES, "--scheme", str(rate), code=2)
+    assert "needs how many chances each has had so far, which a monitor is not told" in said
+    _, _, said = run("", *NAMES, "--unweighted", code=2)
+    assert "give --entitlement, or leave it out" in said
+
+
 def test_an_unfinished_period_is_not_assessed():
     lines, summary, _ = run(lines_of(EVENTS[:3]), *NAMES, "--every", "month")
     assert [line["time"] for line in lines] == ["2021-01", "2021-02"]

@@ -23,7 +23,7 @@ __getattr__, __dir__, __all__ = lazy_exports(
     {
         "answer.answer": ("Answer",),
         "audit_log": ("audit",),
-        "compare_logs": ("LogComparison", "compare"),
+        "compare_logs": ("LogComparison", "compare", "compare_periods"),
         "options": ("AuditOptions",),
     },
 )

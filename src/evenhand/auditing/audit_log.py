@@ -27,15 +27,30 @@ def _audit(log: Any, options: AuditOptions) -> Answer:
         time: The column of dates, timestamps or plain numbers.
         amount: The column that says how much. Without it each row counts 1.
         cumulative: Whether the amounts are running totals.
-        group: The column that says to which group a stakeholder belongs.
+        stock: Whether the amounts are levels at a time, such as beds or people housed. A level
+            holds until the next one is given.
+        out_of: The column that says out of how many: amounts are then judged as a rate, such as
+            granted of asked, weighted by these chances.
+        asked: The column that says for how much was asked, in the same rows or in `requests`.
+        requests: A log of requests of its own, with the same columns of stakeholder and time.
+        judge_requests: How requests are judged: "share_met" (what was received out of what was
+            asked for), "shortfall" (what is still wanted) or "while_waiting" (what was received,
+            among those who wait for more).
+        group: The column that says to which group a stakeholder belongs; or several columns, whose
+            values together make a group.
+        reference: The group that the others are compared with.
         by: "stakeholder" (the default) to judge each stakeholder, "group" to judge each group of
             the column `group`, or the name of a column to judge its groups.
         entitlement: What each is entitled to, such as population or need: a column of the log, or
             a table of two columns (name and number), its path, or a mapping from name to number.
-            Statuses are then per unit of it.
+            Statuses are then per unit of it, and whoever is entitled to e counts as e equal ones.
+            A column that changes counts as of each moment.
         roster: All who should be served, since those who received nothing are not in the log: a
             list of names, or a table or its path with a column of names, and columns `from` and
             `until` if they come and go.
+        newcomers: Where those begin who join later by the roster's dates: at the "mean" of those
+            there (the default), at "zero", at the "least" of those there; or "by_time", which
+            judges what was received per time point present.
         only: The stakeholders to judge, if not all.
         exclude: Stakeholders to leave out.
         where: Count only rows of which this condition holds, such as "region = 'North'".
@@ -48,6 +63,14 @@ def _audit(log: Any, options: AuditOptions) -> Answer:
         after_each: Assess whenever another such amount has been given out.
         when: Assess at time points with an event of which this condition holds.
         at_end: Assess once, at the end.
+        wait_from: The column that says when a case began, in place of `time`; with
+        wait_to: the column that says when it ended, empty while it is open. Judged is the mean wait
+            so far, in days (or in the unit of the times where these are plain numbers).
+        within: Judge the share of cases that waited no longer than this, such as "30d", instead.
+        longest_open: Judge the longest wait of those that are still open instead.
+        since: The date or number from which rows count.
+        before: In `evenhand audit`: judge what was before this date and what came after it, side
+            by side (see `compare_periods`).
         until: The date or number up to which the log is whole; later rows are left out.
         welfare: How fair statuses are at one time, by name or as an object. The default is
             "log_nash", and "rawls" where a status is below 0.
@@ -58,6 +81,9 @@ def _audit(log: Any, options: AuditOptions) -> Answer:
             one and averaged.
         table: The table or view, if the log is a database.
         engine: What reads files: "duckdb" (the default) or "spark".
+        lower_is_better: The amounts are harms or waits, so that whoever has less is better off.
+        unweighted: Count all alike, whatever they are entitled to. By default whoever is entitled
+            to e counts as e equal stakeholders.
         max_unfairness: A limit: how far anybody may be below the mean at an assessment.
         min_score: A limit: how low the score may be.
 
@@ -83,9 +109,13 @@ def audit_with(log: Any, options: AuditOptions) -> Answer:
     with opened(log, options.encoding, options.table, options.engine) as table:
         if options.run is not None:
             found = over_runs(split_runs(table, options.run), audit_with, options)
-            return replace(found, limits=limits(found.overall, found.over_time.unfinished, options))
+            unfinished, direction = found.over_time.unfinished, found.terms.direction
+            return replace(found, limits=limits(found.overall, unfinished, options, direction))
         notes = Notes()
         prepared = prepare(table, options, question.needs_every_time_point, notes)
-    case = Case.of(prepared, options.status())
+    case = Case.of(prepared, options)
+    joined = case.newcomers_note(options.newcomers)
+    if joined is not None:
+        notes.add(joined)
     judgement = judge_case(case, question, options, notes)
     return assemble(prepared, case, judgement, table, options, notes)

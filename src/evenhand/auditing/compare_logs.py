@@ -11,12 +11,14 @@ from typing import Any
 
 import numpy as np
 
+from evenhand._util.moments import parse_moment
 from evenhand._util.wording import format_number, join_names
 from evenhand.auditing.answer.answer import Answer
 from evenhand.auditing.audit_log import audit_with
 from evenhand.auditing.judging.sensitivity import EVEN
 from evenhand.auditing.options import AuditOptions, with_keywords
 from evenhand.auditing.sources.open_source import opened
+from evenhand.errors import BadParameter, argument
 
 
 @dataclass(frozen=True)
@@ -88,6 +90,40 @@ def compare_with(first: Any, second: Any, options: AuditOptions) -> LogCompariso
     matches = _matches(one, two)
     notes = (*_only_in(one, two), *_only_in(two, one))
     return LogComparison(one, two, matches, _verdict(one, two, matches), notes)
+
+
+def compare_periods(log: Any, options: AuditOptions) -> LogComparison:
+    """One log in two periods, each judged from nothing under the same question.
+
+    Args:
+        log: A log, as for `audit`.
+        options: With `before`, the moment at which the second period begins.
+    """
+    cut, options = options.before, replace(options, before=None)
+    with opened(log, options.encoding, options.table, options.engine) as table:
+        earlier = audit_with(table, replace(options, until=_just_before(cut)))
+        later = audit_with(table, replace(options, since=cut))
+    one = replace(earlier, label=f"{earlier.label} before {cut}")
+    two = replace(later, label=f"{later.label} from {cut}")
+    matches = _matches(one, two)
+    return LogComparison(
+        one, two, matches, _verdict(one, two, matches), (*_only_in(one, two), *_only_in(two, one))
+    )
+
+
+def _just_before(moment: Any) -> Any:
+    """The last moment that is still before one, of either kind."""
+    try:
+        return np.nextafter(float(moment), -np.inf)
+    except (TypeError, ValueError):
+        pass
+    try:
+        return np.datetime64(parse_moment(str(moment)), "us") - np.timedelta64(1, "us")
+    except ValueError:
+        raise BadParameter(
+            f"{argument('before')} is {moment!r}: it must be a date such as 2021-03-31, or a "
+            "number."
+        ) from None
 
 
 def _only_in(answer: Answer, other: Answer) -> tuple[str, ...]:

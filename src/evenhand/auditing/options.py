@@ -16,8 +16,17 @@ from evenhand.fairness.aggregation import TimepointFirst
 from evenhand.fairness.filters import Always, Filter
 from evenhand.fairness.scheme import FairnessScheme
 from evenhand.fairness.scheme_file import from_table, read_scheme_file
-from evenhand.fairness.status import Returns, Status
+from evenhand.fairness.status import (
+    LowerIsBetter,
+    OfRequests,
+    Returns,
+    ShareMet,
+    Shortfall,
+    Status,
+    WhileWaiting,
+)
 from evenhand.fairness.temporal import TEMPORALS, Mean, Temporal
+from evenhand.fairness.tolerance import NONE, Tolerance
 from evenhand.fairness.welfare import WELFARES, LogNash, Rawls, Welfare
 
 FALLBACK = Rawls()  # where log-Nash is undefined, and no welfare was asked for
@@ -25,6 +34,13 @@ FALLBACK_NOTE = (
     "Some statuses are below 0, where log_nash is undefined: rawls (the status of the "
     "worst-off) is used instead."
 )
+# How requests are judged, by the name that the option takes.
+REQUEST_STATUSES: dict[str, type[OfRequests]] = {
+    "share_met": ShareMet,
+    "shortfall": Shortfall,
+    "while_waiting": WhileWaiting,
+}
+NEWCOMERS = ("mean", "zero", "least", "by_time")  # where those who join later begin
 STAKEHOLDER, GROUP = "stakeholder", "group"  # what `by` may be, besides a column of groups
 # Roles that one column may have at once: all who are of the same name are a group, and a run may be
 # of one group alone. For every other two it would be a mistake that changes the answer unseen.
@@ -43,17 +59,23 @@ class SchemeOptions:
     welfare: str | Welfare | None = None  # log_nash by default, and rawls where it is undefined
     temporal: str | Temporal | None = None  # mean by default
     scheme: Any = None  # a FairnessScheme or the path of a scheme file, in place of the two above
-    max_unfairness: float | None = None  # how far anybody may be below the mean
+    lower_is_better: bool = False  # amounts are harms or waits: whoever has less is better off
+    unweighted: bool = False  # all count alike, whatever they are entitled to
+    tolerance: float | str | None = None  # how far from the mean is let pass: an amount, or 5%
+    max_unfairness: float | str | None = None  # how far anybody may be below it: the same
     min_score: float | None = None  # how low the score may be
 
     def __post_init__(self) -> None:
         given = self._times()
         if len(given) > 1:
             raise BadParameter(f"{' and '.join(given)} ask different questions: choose one.")
-        for name in ("max_unfairness", "min_score"):
-            limit = getattr(self, name)
-            if limit is not None and not math.isfinite(limit):
-                raise BadParameter(f"{argument(name)} is {limit}: a limit must be a number.")
+        if self.min_score is not None and not math.isfinite(self.min_score):
+            raise BadParameter(
+                f"{argument('min_score')} is {self.min_score}: a limit must be a number."
+            )
+        for name in ("tolerance", "max_unfairness"):
+            if getattr(self, name) is not None:
+                Tolerance.read(getattr(self, name), name)
         self.temporal_part()
         self._welfares()
         if self.scheme is not None:
@@ -81,14 +103,34 @@ class SchemeOptions:
         if not isinstance(scheme, FairnessScheme):
             scheme = read_scheme_file(scheme)
             object.__setattr__(self, "scheme", scheme)
+        if self.lower_is_better and scheme.status.negated:
+            raise BadParameter(
+                f"{argument('lower_is_better')} is already said by the scheme's status: leave one "
+                "out."
+            )
         if times and scheme.filter != Always():
             raise BadParameter(
                 f"{times[0]} and the scheme's filter both say when to look: leave one out."
             )
 
+    @property
+    def allowed(self) -> Tolerance:
+        """How far from the mean is let pass."""
+        return NONE if self.tolerance is None else Tolerance.read(self.tolerance, "tolerance")
+
+    @property
+    def most_unfair(self) -> Tolerance | None:
+        """How far anybody may be below the mean."""
+        given = self.max_unfairness
+        return None if given is None else Tolerance.read(given, "max_unfairness")
+
     def status(self) -> Status:
         """What each received, unless a scheme says otherwise."""
         return Returns() if self.scheme is None else self.scheme.status
+
+    def directed(self, status: Status) -> Status:
+        """A status such that higher is better."""
+        return LowerIsBetter(of=status) if self.lower_is_better else status
 
     def temporal_part(self) -> Temporal:
         if isinstance(self.scheme, FairnessScheme):
@@ -108,7 +150,7 @@ class SchemeOptions:
 
     def _welfares(self) -> list[Welfare]:
         if self.welfare is None:
-            return [LogNash(), FALLBACK]
+            return [FALLBACK] if self.lower_is_better else [LogNash(), FALLBACK]
         return [_part(self.welfare, WELFARES, "welfare")]
 
 
@@ -121,24 +163,41 @@ class AuditOptions(SchemeOptions):
     """
 
     stakeholder: str  # columns of the log: who received,
-    time: str  # when,
+    time: str = ""  # when,
     amount: str | None = None  # how much (each row counts 1 without it),
-    group: str | None = None  # of which group,
+    out_of: str | None = None  # out of how many chances, for a rate,
+    asked: str | None = None  # for how much was asked (of `requests`, if they are a log apart),
+    wait_from: str | None = None  # from when a case waited (in place of `time`),
+    wait_to: str | None = None  # until when, empty while it is open,
+    group: str | Sequence[str] | None = None  # of which group; several columns are taken together,
     run: str | None = None  # in which run of a policy
     cumulative: bool = False  # the amounts are running totals
+    stock: bool = False  # the amounts are levels at a time, such as beds or people housed
     time_format: str | None = None  # how dates are written, such as %d/%m/%Y
     encoding: str = "utf-8"  # how text files are written
     table: str | Sequence[str | None] | None = None  # of a database; to compare, one for each log
     engine: str | None = None  # what reads files: duckdb (the default) or spark
     by: str = STAKEHOLDER  # judge each stakeholder, each group, or each group of a column
     entitlement: Any = None  # a column, or a table or mapping of its own
+    within: Any = None  # judge the share of cases that waited no longer than this, such as 30d
+    longest_open: bool = False  # judge the longest wait of those that are still open
+    requests: Any = None  # who asked, if not in the same rows: a table of its own
+    judge_requests: str = "share_met"  # how requests are judged: one of REQUEST_STATUSES
     roster: Any = None  # all who should be served: a table or a list of names
+    newcomers: str | None = None  # where those who join later begin; the mean by default
+    reference: str | None = None  # the group that the others are compared with
     only: Sequence[str] = ()  # stakeholders: these alone
     exclude: Sequence[str] = ()  # or all but these
     where: str | None = None  # count only rows of which this condition holds
+    since: Any = None  # the moment from which rows count
     until: Any = None  # the moment up to which the log is whole
+    before: Any = None  # judge what was before this moment and what came after it, side by side
 
     def __post_init__(self) -> None:
+        if self.waits:
+            self._require_waits()
+        if not self.time:
+            raise BadParameter(f"say with {argument('time')} which column holds the times.")
         super().__post_init__()
         if self.by not in (STAKEHOLDER, GROUP):  # a column of groups, said at once
             object.__setattr__(self, "group", self.by)
@@ -148,13 +207,162 @@ class AuditOptions(SchemeOptions):
                 f"{argument('by', GROUP)} needs to know the groups: say with {argument('group')} "
                 "which column holds them."
             )
-        if self.cumulative and self.amount is None:
+        if self.reference is not None and self.group is None:
             raise BadParameter(
-                f"{argument('cumulative')} says that amounts are running totals: say with "
-                f"{argument('amount')} which column holds them."
+                f"{argument('reference')} is a group: say with {argument('group')} which column "
+                "holds the groups."
             )
-        roles = ("stakeholder", "time", "amount", "group", "entitlement", "run")
-        refuse_shared({name: getattr(self, name) for name in roles}, "column", SHARED_ROLES)
+        refuse_shared(self._roles(), "column", SHARED_ROLES)
+        if self.before is not None:
+            self._require_periods()
+        if self.newcomers is not None and self.newcomers not in NEWCOMERS:
+            raise BadParameter(
+                f"{argument('newcomers')} is {self.newcomers!r}: it must be one of "
+                f"{', '.join(NEWCOMERS)}."
+            )
+        if self.out_of is not None:
+            self._require_rate()
+        elif self.unweighted and self.entitlement is None:
+            raise BadParameter(
+                f"{argument('unweighted')} counts all alike whatever they are entitled to, and "
+                f"nothing says what that is: give {argument('entitlement')}, or leave it out."
+            )
+        if self.has_requests:
+            self._require_requests()
+        if self.stock:
+            self._require_stock()
+        for name, what in (("cumulative", "running totals"), ("stock", "levels")):
+            if getattr(self, name) and self.amount is None:
+                raise BadParameter(
+                    f"{argument(name)} says that amounts are {what}: say with "
+                    f"{argument('amount')} which column holds them."
+                )
+
+    def _require_rate(self) -> None:
+        """A rate is one amount out of another: what else would change its meaning is refused."""
+        given = argument("out_of")
+        for name in ("entitlement", "newcomers"):
+            if getattr(self, name) is not None:
+                raise BadParameter(
+                    f"{given} and {argument(name)} both say what an amount is set against: leave "
+                    "one out."
+                )
+        if self.holds_readings:
+            raise BadParameter(
+                f"{given} needs what happened in each row, and {self._readings_argument} says that "
+                "amounts are totals: take differences first, or leave one out."
+            )
+        if self.unweighted:
+            raise BadParameter(
+                f"a rate ({given}) is weighted by its chances, without which it has no mean: leave "
+                f"{argument('unweighted')} out."
+            )
+
+    def _require_requests(self) -> None:
+        """What was asked for is set against what was received, in one of three ways."""
+        given = argument("asked" if self.requests is None else "requests")
+        if self.judge_requests not in REQUEST_STATUSES:
+            raise BadParameter(
+                f"{argument('judge_requests')} is {self.judge_requests!r}: it must be one of "
+                f"{', '.join(REQUEST_STATUSES)}."
+            )
+        if self.out_of is not None:
+            raise BadParameter(
+                f"{given} and {argument('out_of')} both say what an amount is set against: leave "
+                "one out."
+            )
+        if self.entitlement is not None and not REQUEST_STATUSES[self.judge_requests].per_unit:
+            raise BadParameter(
+                f"{given} and {argument('entitlement')} both say what an amount is set against: "
+                f"leave one out, or judge with {argument('judge_requests', 'while_waiting')}."
+            )
+        if self.holds_readings:
+            raise BadParameter(
+                f"{given} needs what was received in each row, and {self._readings_argument} says "
+                "that amounts are totals: take differences first, or leave one out."
+            )
+
+    def _require_waits(self) -> None:
+        """Waits are counted from two dates, and are better when shorter."""
+        for name in ("wait_from", "wait_to"):
+            if getattr(self, name) is None:
+                raise BadParameter(
+                    "a wait needs two dates: say with "
+                    f"{argument('wait_from')} and {argument('wait_to')} which columns hold them."
+                )
+        named = ("amount", "out_of", "asked", "requests", "entitlement", "newcomers", "after_each")
+        wrong = [name for name in named if getattr(self, name) is not None]
+        wrong += [name for name in ("cumulative", "stock", "unweighted") if getattr(self, name)]
+        if self.time and self.time != self.wait_from:
+            wrong.insert(0, "time")
+        if wrong:
+            raise BadParameter(
+                f"{argument('wait_from')} and {argument('wait_to')} say all there is to a wait: "
+                f"leave {argument(wrong[0])} out."
+            )
+        if self.longest_open and (self.within is not None or self.by != STAKEHOLDER):
+            other = argument("by") if self.within is None else argument("within")
+            raise BadParameter(
+                f"{argument('longest_open')} and {other} ask different questions: choose one."
+            )
+        object.__setattr__(self, "time", self.wait_from)
+        # A share in time is better when higher; a wait when lower.
+        object.__setattr__(self, "lower_is_better", self.within is None)
+
+    @property
+    def waits(self) -> bool:
+        return self.wait_from is not None or self.wait_to is not None
+
+    def _require_periods(self) -> None:
+        """Two periods are each judged from nothing, which not everything allows."""
+        named = ("since", "run", "requests", "asked", "wait_from")
+        wrong = [name for name in named if getattr(self, name) is not None]
+        wrong += ["stock"] if self.stock else []
+        if wrong:
+            raise BadParameter(
+                f"{argument('before')} judges each period from nothing, which {argument(wrong[0])} "
+                "does not allow: leave one out."
+            )
+
+    def _roles(self) -> dict[str, Any]:
+        """What each column of the log is for."""
+        named = ("stakeholder", "time", "amount", "out_of", "wait_to", "entitlement", "run")
+        roles = {name: getattr(self, name) for name in named}
+        if self.requests is None:  # otherwise it is a column of another log
+            roles["asked"] = self.asked
+        return roles | {"group": self.group if isinstance(self.group, str) else None}
+
+    @property
+    def group_columns(self) -> tuple[str, ...]:
+        """The columns whose values together make a group."""
+        if self.group is None:
+            return ()
+        return (self.group,) if isinstance(self.group, str) else tuple(self.group)
+
+    def _require_stock(self) -> None:
+        """A level gives nothing out, so that what asks for amounts given out has no meaning."""
+        for name, is_given in (
+            ("cumulative", self.cumulative),
+            ("after_each", self.after_each is not None),
+        ):
+            if is_given:
+                raise BadParameter(
+                    f"{argument('stock')} says that amounts are levels, and {argument(name)} that "
+                    "they are given out: leave one out."
+                )
+
+    @property
+    def holds_readings(self) -> bool:
+        """Whether an amount is what stands at a time, and not what was added then."""
+        return self.cumulative or self.stock
+
+    @property
+    def _readings_argument(self) -> str:
+        return argument("stock" if self.stock else "cumulative")
+
+    @property
+    def has_requests(self) -> bool:
+        return self.asked is not None or self.requests is not None
 
     @property
     def by_group(self) -> bool:

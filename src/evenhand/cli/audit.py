@@ -56,14 +56,66 @@ def audit_command(
         bool,
         typer.Option("--cumulative", help="Amounts are running totals.", rich_help_panel=COLUMNS),
     ] = False,
+    stock: Annotated[
+        bool,
+        typer.Option(
+            "--stock",
+            help="Amounts are levels at a time (beds, people housed), each until the next.",
+            rich_help_panel=COLUMNS,
+        ),
+    ] = False,
+    asked: Annotated[
+        str | None,
+        typer.Option(
+            help="The column that says for how much was asked: in the same rows, or in --requests.",
+            rich_help_panel=COLUMNS,
+        ),
+    ] = None,
+    requests: Annotated[
+        str | None,
+        typer.Option(
+            help="A log of requests of its own, with the same columns of stakeholder and time.",
+            rich_help_panel=COLUMNS,
+        ),
+    ] = None,
+    wait_from: Annotated[
+        str | None,
+        typer.Option(
+            "--from",
+            help="The column that says when a case began (in place of --time): judge waits.",
+            rich_help_panel=COLUMNS,
+        ),
+    ] = None,
+    wait_to: Annotated[
+        str | None,
+        typer.Option(
+            "--to",
+            help="The column that says when it ended, empty while it is open.",
+            rich_help_panel=COLUMNS,
+        ),
+    ] = None,
     group: Annotated[
-        str | None, typer.Option(help="The column of groups.", rich_help_panel=COLUMNS)
+        list[str] | None,
+        typer.Option(
+            help="The column of groups (repeated: groups of several columns together).",
+            rich_help_panel=COLUMNS,
+        ),
     ] = None,
     entitlement: Annotated[
         str | None,
         typer.Option(
             help="What each is entitled to (population, need, share): a column, or a file of two "
-            "columns, name and number. Statuses are then per unit of it.",
+            "columns, name and number. Statuses are then per unit of it, and whoever is entitled "
+            "to ten times as much counts ten times as much.",
+            rich_help_panel=COLUMNS,
+        ),
+    ] = None,
+    out_of: Annotated[
+        str | None,
+        typer.Option(
+            help="The column that says out of how many, for a rate: granted of asked, breaches of "
+            "attendances. Status is the sum of amounts over the sum of these.",
+            metavar="COLUMN",
             rich_help_panel=COLUMNS,
         ),
     ] = None,
@@ -105,6 +157,18 @@ def audit_command(
             rich_help_panel=ROWS,
         ),
     ] = None,
+    newcomers: Annotated[
+        str | None,
+        typer.Option(
+            help="Where those begin who join later, by the roster's dates (default: mean).",
+            metavar="mean|zero|least|by_time",
+            rich_help_panel=ROWS,
+        ),
+    ] = None,
+    reference: Annotated[
+        str | None,
+        typer.Option(help="The group that the others are compared with.", rich_help_panel=ROWS),
+    ] = None,
     only: Annotated[
         list[str] | None,
         typer.Option(help="Judge only this stakeholder (may be repeated).", rich_help_panel=ROWS),
@@ -127,6 +191,17 @@ def audit_command(
             rich_help_panel=ROWS,
         ),
     ] = "stakeholder",
+    since: Annotated[
+        str | None,
+        typer.Option(help="The date from which rows count.", rich_help_panel=WHEN),
+    ] = None,
+    before: Annotated[
+        str | None,
+        typer.Option(
+            help="Judge what was before this date and what came after it, side by side.",
+            rich_help_panel=WHEN,
+        ),
+    ] = None,
     until: Annotated[
         str | None,
         typer.Option(
@@ -168,7 +243,7 @@ def audit_command(
         str | None,
         typer.Option(
             help="Fairness at a time point: see `evenhand list`. The default is log_nash, and "
-            "rawls where a status is below 0.",
+            "rawls where a status is below 0 or less is better.",
             rich_help_panel=HOW,
         ),
     ] = None,
@@ -179,10 +254,58 @@ def audit_command(
     scheme: Annotated[
         Path | None, typer.Option(help="A scheme file instead.", rich_help_panel=HOW)
     ] = None,
-    max_unfairness: Annotated[
-        float | None,
+    lower_is_better: Annotated[
+        bool,
         typer.Option(
-            help="Exit with 1 if anybody is further below the mean than this at an assessment.",
+            "--lower-is-better",
+            help="The amounts are harms, refusals or waits: whoever has more is worse off.",
+            rich_help_panel=HOW,
+        ),
+    ] = False,
+    unweighted: Annotated[
+        bool,
+        typer.Option(
+            "--unweighted",
+            help="With --entitlement: count all alike, large and small.",
+            rich_help_panel=HOW,
+        ),
+    ] = False,
+    judge_requests: Annotated[
+        str,
+        typer.Option(
+            help="How requests are judged: the share that was met, what is still wanted, or what "
+            "was received among those who wait.",
+            metavar="share_met|shortfall|while_waiting",
+            rich_help_panel=HOW,
+        ),
+    ] = "share_met",
+    within: Annotated[
+        str | None,
+        typer.Option(
+            help="Of waits, judge the share that ended within this time, such as 30d, 2w or 12h.",
+            rich_help_panel=HOW,
+        ),
+    ] = None,
+    longest_open: Annotated[
+        bool,
+        typer.Option(
+            "--longest-open",
+            help="Of waits, judge the longest one that is still open.",
+            rich_help_panel=HOW,
+        ),
+    ] = False,
+    tolerance: Annotated[
+        str | None,
+        typer.Option(
+            help="How far from the mean is let pass: an amount, or a share of the mean such as 5%.",
+            rich_help_panel=HOW,
+        ),
+    ] = None,
+    max_unfairness: Annotated[
+        str | None,
+        typer.Option(
+            help="Exit with 1 if anybody is further on the worse side of the mean than this at an "
+            "assessment: an amount, or a share of the mean such as 10%.",
             rich_help_panel=HOW,
         ),
     ] = None,
@@ -210,7 +333,7 @@ def audit_command(
     # The products here are of 16 by 16 numbers: threads would only wait for each other.
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     from evenhand.auditing.audit_log import audit_with
-    from evenhand.auditing.compare_logs import compare_with
+    from evenhand.auditing.compare_logs import compare_periods, compare_with
     from evenhand.auditing.options import AuditOptions
     from evenhand.auditing.sources.addresses import shown
     from evenhand.auditing.sources.open_source import opened
@@ -223,22 +346,37 @@ def audit_command(
             f"{len(logs)} logs were given: audit one, or compare two. Many files of one log are a "
             "glob in quotes, such as 'logs/*.csv'."
         )
+    if before is not None and len(logs) == 2:
+        raise BadParameter(
+            "--before compares two periods of one log: give one log, or leave it out."
+        )
     if len(table or ()) > len(logs):
         raise BadParameter(f"--table is given {len(table or ())} times: once for each log.")
     tables = _tables(logs, table or [])
-    _require_apart(logs, (roster, entitlement, scheme), csv, out)
-    if stakeholder is None or time is None:
+    _require_apart(logs, (roster, entitlement, requests, scheme), csv, out)
+    if stakeholder is None or (time is None and wait_from is None and wait_to is None):
         with opened(logs[0], encoding, tables[0], engine) as log:
             raise BadParameter(_which_columns(log.label, log.columns, stakeholder is None))
     options = AuditOptions(
         stakeholder=stakeholder,
-        time=time,
+        time=time or "",
         amount=amount,
         cumulative=cumulative,
-        group=group,
+        stock=stock,
+        asked=asked,
+        requests=requests,
+        judge_requests=judge_requests,
+        wait_from=wait_from,
+        wait_to=wait_to,
+        within=within,
+        longest_open=longest_open,
+        group=group[0] if group and len(group) == 1 else group or None,
+        reference=reference,
         by=by,
         entitlement=entitlement,
+        out_of=out_of,
         roster=roster,
+        newcomers=newcomers,
         only=only or (),
         exclude=exclude or (),
         where=where,
@@ -249,13 +387,18 @@ def audit_command(
         after_each=after_each,
         when=when,
         at_end=at_end,
+        since=since,
         until=until,
+        before=before,
         welfare=welfare,
         temporal=temporal,
         scheme=scheme,
+        lower_is_better=lower_is_better,
+        unweighted=unweighted,
         run=run,
         table=tables if len(logs) == 2 else tables[0],
         engine=engine,
+        tolerance=tolerance,
         max_unfairness=max_unfairness,
         min_score=min_score,
     )
@@ -263,6 +406,8 @@ def audit_command(
     with working(f"judging {labels}", hidden=as_json):
         if len(logs) == 2:
             found = compare_with(logs[0], logs[1], options)
+        elif before is not None:
+            found = compare_periods(logs[0], options)
         else:
             found = audit_with(logs[0], options)
     for answer in _answers(found):

@@ -50,8 +50,23 @@ def monitor_command(
         typer.Option("--id", help="The key of an event's id, by which repeated events are known."),
     ] = None,
     entitlement: Annotated[
-        str | None, typer.Option(help="A file of two columns: name and entitlement.")
+        str | None,
+        typer.Option(
+            help="A file of two columns: name and entitlement. Statuses are then per unit of it, "
+            "and each counts by it."
+        ),
     ] = None,
+    unweighted: Annotated[
+        bool,
+        typer.Option("--unweighted", help="With --entitlement: count all alike, large and small."),
+    ] = False,
+    lower_is_better: Annotated[
+        bool,
+        typer.Option(
+            "--lower-is-better",
+            help="The amounts are harms, refusals or waits: whoever has more is worse off.",
+        ),
+    ] = False,
     each_event: Annotated[
         bool, typer.Option("--each-event", help="Assess every time point (the default).")
     ] = False,
@@ -76,8 +91,18 @@ def monitor_command(
         str | None, typer.Option(help="Fairness over time (default: mean).")
     ] = None,
     scheme: Annotated[Path | None, typer.Option(help="A scheme file instead.")] = None,
+    tolerance: Annotated[
+        str | None,
+        typer.Option(
+            help="How far from the mean is let pass: an amount, or a share of the mean such as 5%."
+        ),
+    ] = None,
     max_unfairness: Annotated[
-        float | None, typer.Option(help="Alert when anybody is further below the mean than this.")
+        str | None,
+        typer.Option(
+            help="Alert when anybody is further on the worse side of the mean than this: an "
+            "amount, or a share of the mean such as 10%."
+        ),
     ] = None,
     min_score: Annotated[
         float | None, typer.Option(help="Alert when the score is below this.")
@@ -132,6 +157,9 @@ def monitor_command(
         welfare=welfare,
         temporal=temporal,
         scheme=scheme,
+        lower_is_better=lower_is_better,
+        unweighted=unweighted,
+        tolerance=tolerance,
         max_unfairness=max_unfairness,
         min_score=min_score,
     )

@@ -16,7 +16,11 @@ from evenhand.errors import shortened, visible
 
 LONGEST_NAME = 60  # characters of a name that a table shows
 
-OPTIONS = {"names": "name"}  # arguments that are not called as their options are
+OPTIONS = {
+    "names": "name",
+    "wait_from": "from",
+    "wait_to": "to",
+}  # arguments that are not called as their options are
 
 JsonOption = Annotated[bool, typer.Option("--json", help="Print one JSON object instead.")]
 

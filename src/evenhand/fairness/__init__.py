@@ -12,6 +12,7 @@ from evenhand.fairness.aggregation import (
     TimepointFirst,
 )
 from evenhand.fairness.assessment import Assessment, assess
+from evenhand.fairness.circumstances import Circumstances
 from evenhand.fairness.filters import (
     FILTERS,
     AfterEach,
@@ -34,18 +35,25 @@ from evenhand.fairness.scheme import (
 from evenhand.fairness.scheme_file import from_toml, read_scheme_file, to_toml
 from evenhand.fairness.status import (
     STATUSES,
+    Beside,
     Capped,
     Decayed,
     EnvyOfBest,
     GroupTotals,
+    LowerIsBetter,
     Modulo,
     PairwiseEnvy,
+    PerCurrentEntitlement,
     PerEntitlement,
+    Rate,
     Returns,
+    ShareMet,
+    Shortfall,
     StateStatus,
     Status,
     TraceFunction,
     WaitingTime,
+    WhileWaiting,
     Window,
 )
 from evenhand.fairness.stream import Stream
@@ -93,7 +101,9 @@ __all__ = [
     "Assessment",
     "Average",
     "BalancedUnfairness",
+    "Beside",
     "Capped",
+    "Circumstances",
     "Decayed",
     "Discounted",
     "EnvyOfBest",
@@ -110,6 +120,7 @@ __all__ = [
     "Jain",
     "Last",
     "LogNash",
+    "LowerIsBetter",
     "MatrixFunction",
     "Mean",
     "Modulo",
@@ -119,9 +130,13 @@ __all__ = [
     "Override",
     "PairwiseEnvy",
     "Parity",
+    "PerCurrentEntitlement",
     "PerEntitlement",
+    "Rate",
     "Rawls",
     "Returns",
+    "ShareMet",
+    "Shortfall",
     "StateStatus",
     "Status",
     "Step",
@@ -137,6 +152,7 @@ __all__ = [
     "WelfareFunction",
     "When",
     "WhenPrefix",
+    "WhileWaiting",
     "Window",
     "Worst",
     "anytime",

@@ -15,7 +15,7 @@ import numpy as np
 
 from evenhand._util.arrays import Array, namespace
 from evenhand._util.registry import Registry
-from evenhand.errors import OverridesRefused
+from evenhand.errors import OverridesRefused, WeightsRefused, argument
 from evenhand.fairness.labels import Exchanging, Labels
 from evenhand.fairness.temporal import Mean, Temporal
 from evenhand.fairness.trace import Override
@@ -56,8 +56,12 @@ class Aggregation(Exchanging, ABC, Generic[State]):
 
     @abstractmethod
     def contribute(
-        self, statuses: Float[Array, "*batch n"], override: Override | None
-    ) -> Float[Array, "*batch ..."]: ...
+        self,
+        statuses: Float[Array, "*batch n"],
+        override: Override | None,
+        weights: Float[Array, "*batch n"] | None = None,
+    ) -> Float[Array, "*batch ..."]:
+        """What assessed statuses add; weights (of mean 1) where not all count alike."""
 
     @abstractmethod
     def init(self, size: int) -> State: ...
@@ -118,10 +122,16 @@ class TimepointFirst(Aggregation[Any]):
         self.welfare.require_fit(size)
 
     def contribute(
-        self, statuses: Float[Array, "*batch n"], override: Override | None
+        self,
+        statuses: Float[Array, "*batch n"],
+        override: Override | None,
+        weights: Float[Array, "*batch n"] | None = None,
     ) -> Float[Array, "*batch"]:
         """w_t: the welfare, or what the environment puts in its place."""
-        values = self.welfare(statuses)
+        if weights is None:
+            values = self.welfare(statuses)
+        else:
+            values = self.welfare.weighted(statuses, weights)
         if override is None:
             return values
         return namespace(values).where(override.applies, override.value, values)
@@ -165,10 +175,16 @@ class BalancedUnfairness(Aggregation[Array]):
         return "everyone's running unfairness"
 
     def contribute(
-        self, statuses: Float[Array, "*batch n"], override: Override | None
+        self,
+        statuses: Float[Array, "*batch n"],
+        override: Override | None,
+        weights: Float[Array, "*batch n"] | None = None,
     ) -> Float[Array, "*batch n"]:
         _refuse(override, self)
-        return unfairness(statuses)
+        if weights is None:
+            return unfairness(statuses)
+        # By the root, since the sum over time is squared: whoever weighs w counts as w equal ones.
+        return namespace(weights).sqrt(weights) * unfairness(statuses, weights)
 
     def init(self, size: int) -> Array:
         return np.zeros(size)
@@ -206,9 +222,17 @@ class MatrixFunction(Aggregation[tuple[np.ndarray, ...]]):
         return True
 
     def contribute(
-        self, statuses: Float[Array, "*batch n"], override: Override | None
+        self,
+        statuses: Float[Array, "*batch n"],
+        override: Override | None,
+        weights: Float[Array, "*batch n"] | None = None,
     ) -> Float[Array, "*batch n"]:
         _refuse(override, self)
+        if weights is not None:
+            raise WeightsRefused(
+                "a function of the table of statuses does not say as how many each stakeholder "
+                f"counts: judge with {argument('unweighted')}, or use TimepointFirst."
+            )
         return statuses
 
     def init(self, size: int) -> tuple[np.ndarray, ...]:

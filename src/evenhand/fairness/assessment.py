@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from evenhand.errors import BadParameter
+from evenhand.fairness.standing import Standing
 from evenhand.fairness.stream import Stream, assessed_points
 from evenhand.fairness.trace import Trace
 from evenhand.fairness.unfairness import (
-    overall_unfairness,
     unfair_in_favour_of,
     unfair_to,
     unfairness,
@@ -38,6 +38,7 @@ class Assessment:
     statuses: Float[np.ndarray, "time stakeholder"]  # at every time point, assessed or not
     assessed: Bool[np.ndarray, " time"]
     welfare: Float[np.ndarray, " assessment"] | None  # w_t, where the scheme is timepoint-first
+    standing: Standing = Standing()  # as how many each counts at every time point
 
     @property
     def times(self) -> Int[np.ndarray, " assessment"]:
@@ -46,27 +47,33 @@ class Assessment:
 
     def unfairness(self, stakeholder: int | str, time: int) -> float:
         """Definition "unfairness to": U_i(τ_t) − mean(U(τ_t))."""
-        return float(unfairness(self._at(time))[self._index(stakeholder)])
+        return float(self._judged(unfairness, time, 0.0)[self._index(stakeholder)])
 
     def unfair_to(self, time: int) -> tuple[str, ...]:
         """Those below the mean at a time point."""
-        return self._named(unfair_to(self._at(time)))
+        return self._named(self._judged(unfair_to, time, False))
 
     def unfair_in_favour_of(self, time: int) -> tuple[str, ...]:
         """Those above the mean at a time point."""
-        return self._named(unfair_in_favour_of(self._at(time)))
+        return self._named(self._judged(unfair_in_favour_of, time, False))
 
     def overall_unfairness(self) -> dict[str, float]:
         """Definition "overall unfairness": summed over the assessed time points, by stakeholder."""
-        total = overall_unfairness(self.statuses[self.assessed])
+        standing = self.standing.rows(self.assessed)
+        total = standing.judge(unfairness, self.statuses[self.assessed], 0.0).sum(axis=0)
         return dict(zip(self.names, total.tolist(), strict=True))
 
-    def _at(self, time: int) -> Float[np.ndarray, " stakeholder"]:
+    def _judged(self, judgment: Any, time: int, absent: float) -> np.ndarray:
+        """What a function of statuses says of each at a time point."""
+        rows = slice(self._row(time), time)
+        return self.standing.rows(rows).judge(judgment, self.statuses[rows], absent)[0]
+
+    def _row(self, time: int) -> int:
         if not 1 <= time <= len(self.statuses):
             raise BadParameter(
                 f"there is no time point {time}: they run from 1 to {len(self.statuses)}."
             )
-        return self.statuses[time - 1]
+        return time - 1
 
     def _index(self, stakeholder: int | str) -> int:
         if isinstance(stakeholder, str):
@@ -89,7 +96,9 @@ def assess(scheme: FairnessScheme, trace: Trace) -> Assessment:
     stream = Stream(scheme, trace.num_stakeholders)
     stream.extend(trace)
     score = stream.score
-    _, statuses = scheme.status.scan(scheme.status.init(trace.num_stakeholders), trace)
+    initial = scheme.status.init(trace.num_stakeholders)
+    _, statuses = scheme.status.scan(initial, trace)
+    standing = Standing.of(None, scheme.status.scan_weights(initial, trace))
     _, fires = scheme.filter.scan(scheme.filter.init(), trace)
     if scheme.filter.assesses_end:
         fires[-1:] = True
@@ -97,8 +106,12 @@ def assess(scheme: FairnessScheme, trace: Trace) -> Assessment:
     welfare = None
     if scheme.welfare is not None:
         with np.errstate(all="ignore"):
-            welfare = scheme.aggregation.contribute(statuses[assessed], override)
+            welfare = standing.rows(assessed).judge(
+                lambda part, weights: scheme.aggregation.contribute(part, override, weights),
+                statuses[assessed],
+                absent=0.0,
+            )
     names = scheme.status.names(trace.stakeholders)
     if len(names) != statuses.shape[-1]:  # a function of the trace may judge anyone it likes
         names = tuple(str(i) for i in range(statuses.shape[-1]))
-    return Assessment(score, names, statuses, assessed, welfare)
+    return Assessment(score, names, statuses, assessed, welfare, standing)

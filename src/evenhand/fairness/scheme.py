@@ -6,18 +6,23 @@ It scores a history, watches a stream, rewards a learner, and is the objective o
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
-from evenhand._util.arrays import as_float64
+from evenhand._util.arrays import Array, as_float64, namespace
 from evenhand.errors import BadParameter, CannotStream, CounterfactualsRefused, NothingAssessed
 from evenhand.fairness.aggregation import Aggregation, TimepointFirst
 from evenhand.fairness.assessment import Assessment, assess
 from evenhand.fairness.filters import Always, Every, Filter, Final
 from evenhand.fairness.labels import Labels, refine
+from evenhand.fairness.standing import scaled
 from evenhand.fairness.status import Returns, Status
 from evenhand.fairness.stream import Stream
 from evenhand.fairness.temporal import Last, Mean, Temporal, Total
-from evenhand.fairness.trace import Trace
+from evenhand.fairness.trace import Override, Trace
 from evenhand.fairness.welfare import LogNash, Welfare
+
+if TYPE_CHECKING:
+    from jaxtyping import Float
 
 
 @dataclass(frozen=True)
@@ -83,6 +88,15 @@ class FairnessScheme:
                     "step by step: score finished traces, or write that part as a fold."
                 )
         return Stream(self, num_stakeholders)
+
+    def contribution(
+        self, vector: Float[Array, "*batch status"], override: Override | None = None
+    ) -> Float[Array, "*batch ..."]:
+        """What an assessment of these statuses adds, where their weights never change."""
+        weights = self.status.fixed_weights
+        if weights is not None:
+            weights = namespace(vector).asarray(scaled(weights), dtype=vector.dtype)
+        return self.aggregation.contribute(vector, override, weights)
 
     def require_counterfactuals(self) -> None:
         """A known scheme can say what reward an imagined memory would have had."""

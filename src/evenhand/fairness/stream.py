@@ -16,7 +16,7 @@ from evenhand.errors import (
     UnequalLengths,
     WelfareOverflow,
 )
-from evenhand.fairness.presence import of_those_present, stretches
+from evenhand.fairness.standing import Standing
 from evenhand.fairness.trace import Override, Step, Trace
 from evenhand.fairness.welfare import require_defined
 
@@ -35,7 +35,7 @@ class _Assessed(NamedTuple):
     assessed: Bool[np.ndarray, " step"]
     statuses: Float[np.ndarray, "time status"]
     override: Override | None
-    present: Bool[np.ndarray, "time status"] | None = None
+    standing: Standing = Standing()
 
     def time(self, row: int) -> int:
         """The time point, from 1, of a row of the statuses."""
@@ -53,7 +53,7 @@ class Block(NamedTuple):
     assessed: Bool[np.ndarray, " step"]
     statuses: Float[np.ndarray, "assessment status"]
     contributions: Float[np.ndarray, "assessment ..."]  # w_t, where the scheme is timepoint-first
-    present: Bool[np.ndarray, "assessment status"] | None
+    standing: Standing
     start: Any  # the aggregation's state before the block
 
 
@@ -81,7 +81,7 @@ class Stream:
         self._filter = scheme.filter.init()
         self._aggregation: Any = None  # begun with the first status vector, whose size it needs
         self._fired = 0
-        self._end_is_assessed = True  # the present time point, by the filter or an override
+        self.end_is_due = True  # the present time point is assessed: by the filter or an override
 
     @np.errstate(all="ignore")  # what overflows is refused by name, in `_contribute`
     def push(self, step: Step | Any) -> None:
@@ -98,16 +98,18 @@ class Stream:
         override = step.override if step.override and step.override.applies else None
         status = self.scheme.status.update(self._status, step)
         filtered, fires = self.scheme.filter.update(self._filter, step)
-        aggregation, assessed = self._aggregation, bool(fires) or override is not None
+        due = bool(fires) or override is not None
+        standing = _at_one_point(None, self.scheme.status.weights(status))
+        aggregation, assessed = self._aggregation, due and standing.anybody
         if assessed:
             vector = self.scheme.status.value(status)
             aggregation = self._begun(vector.shape[-1])
             one = override and Override(np.array([True]), np.asarray([override.value], dtype=float))
-            block = _Assessed(self.steps, _THIS, vector[None], one)
+            block = _Assessed(self.steps, _THIS, vector[None], one, standing)
             aggregation = self.scheme.aggregation.extend(aggregation, self._contribute(block))
         # Nothing above may leave a step half taken: a refused step can be fixed and pushed again.
         self._status, self._filter, self._aggregation = status, filtered, aggregation
-        self._end_is_assessed = assessed
+        self.end_is_due = due
         self._fired += assessed
         self.steps += 1
 
@@ -139,30 +141,39 @@ class Stream:
     def _take(self, block: Trace, present: Bool[np.ndarray, "time status"] | None) -> Block:
         scheme = self.scheme
         status, statuses = scheme.status.scan(self._status, block)
+        weights = scheme.status.scan_weights(self._status, block)
         filtered, fires = scheme.filter.scan(self._filter, block)
-        assessed, override = assessed_points(fires, block.overrides)
+        due, override = assessed_points(fires, block.overrides)
+        assessed = due
+        if weights is not None:  # where nobody counts there is nothing to assess
+            assessed = due & (weights > 0).any(axis=1)
+            override = override and Override(*(part[assessed[due]] for part in override))
         chosen = statuses if assessed.all() else statuses[assessed]
-        here = None if present is None else present[assessed]
+        standing = Standing.of(*(None if p is None else p[assessed] for p in (present, weights)))
         start = self._begun(statuses.shape[-1])
-        contributions = self._contribute(_Assessed(self.steps, assessed, chosen, override, here))
+        found = _Assessed(self.steps, assessed, chosen, override, standing)
+        contributions = self._contribute(found)
         self._aggregation = scheme.aggregation.extend(start, contributions)
         self._status, self._filter = status, filtered
-        self._end_is_assessed = bool(assessed[-1])
+        self.end_is_due = bool(due[-1])
         self._fired += len(contributions)
         self.steps += len(block)
-        return Block(assessed, chosen, contributions, here, start)
+        return Block(assessed, chosen, contributions, standing, start)
 
     @np.errstate(all="ignore")
     def end(self, present: Bool[np.ndarray, " status"] | None = None) -> Block | None:
         """The assessment of the last time point because it is the last, where the filter asks."""
         if not self._assesses_end():
             return None
-        vector, here = self.status[None], None if present is None else present[None]
+        vector, standing = self.status[None], self.standing(present)
+        if not standing.anybody:
+            return None
         start = self._begun(vector.shape[-1])
-        contributions = self._contribute(_Assessed(self.steps - 1, _THIS, vector, None, here))
+        block = _Assessed(self.steps - 1, _THIS, vector, None, standing)
+        contributions = self._contribute(block)
         self._aggregation = self.scheme.aggregation.extend(start, contributions)
-        self._fired, self._end_is_assessed = self._fired + 1, True
-        return Block(_THIS, vector, contributions, here, start)
+        self._fired, self.end_is_due = self._fired + 1, True
+        return Block(_THIS, vector, contributions, standing, start)
 
     def running(self, block: Block) -> Float[np.ndarray, " assessment"]:
         """The score as it stood after each assessment of a block."""
@@ -172,13 +183,13 @@ class Stream:
         """All that the stream knows, as nested tuples of arrays and numbers."""
         begun = self._aggregation is not None
         fold = self._aggregation if begun else ()
-        counts = (self.steps, self._fired, self._end_is_assessed, begun)
+        counts = (self.steps, self._fired, self.end_is_due, begun)
         return (counts, self._status, self._filter, fold)
 
     def resume(self, snapshot: tuple[Any, ...]) -> None:
         """Go on from where another stream of the same scheme stood."""
         counts, self._status, self._filter, fold = snapshot
-        self.steps, self._fired, self._end_is_assessed, begun = counts
+        self.steps, self._fired, self.end_is_due, begun = counts
         self._aggregation = fold if begun else None
 
     @property
@@ -191,6 +202,10 @@ class Stream:
         """The present status vector."""
         return np.asarray(self.scheme.status.value(self._status))
 
+    def standing(self, present: Bool[np.ndarray, " status"] | None = None) -> Standing:
+        """As how many each counts now, of those who are there."""
+        return _at_one_point(present, self.scheme.status.weights(self._status))
+
     @property
     @np.errstate(all="ignore")
     def score(self) -> float:
@@ -200,7 +215,7 @@ class Stream:
         state = self._aggregation
         if self._assesses_end():
             vector = self.status[None]
-            block = _Assessed(self.steps - 1, _THIS, vector, None)
+            block = _Assessed(self.steps - 1, _THIS, vector, None, self.standing())
             state = self.scheme.aggregation.extend(
                 self._begun(vector.shape[-1]), self._contribute(block)
             )
@@ -212,7 +227,7 @@ class Stream:
         return score
 
     def _assesses_end(self) -> bool:
-        return self.scheme.filter.assesses_end and self.steps > 0 and not self._end_is_assessed
+        return self.scheme.filter.assesses_end and self.steps > 0 and not self.end_is_due
 
     def _begun(self, size: int) -> Any:
         if self._aggregation is None:
@@ -222,7 +237,7 @@ class Stream:
 
     def _contribute(self, block: _Assessed) -> Float[np.ndarray, "time ..."]:
         """What each assessed time point adds, or a named error where it is undefined."""
-        statuses, override, present = block.statuses, block.override, block.present
+        statuses, override, standing = block.statuses, block.override, block.standing
         aggregation = self.scheme.aggregation
         if override is not None and override.applies.any() and not aggregation.takes_overrides:
             step = block.time(int(override.applies.argmax()))
@@ -233,16 +248,17 @@ class Stream:
             )
         if self.scheme.welfare is not None:
             judged = statuses[~override.applies] if override else statuses
-            if present is not None:  # those who are not there cannot leave the welfare undefined
-                judged = np.where(present, judged, np.inf)
+            if standing.present is not None:  # nor can they leave the welfare undefined
+                judged = np.where(standing.present, judged, np.inf)
             require_defined(self.scheme.welfare, judged, block.status_at)
-        if present is None:
-            contributions = aggregation.contribute(statuses, override)
-        else:
+        if standing.present is not None:
             self._require_presence(block)
-            contributions = of_those_present(
-                lambda part: aggregation.contribute(part, None), statuses, present, absent=0.0
-            )
+            override = None
+        contributions = standing.judge(
+            lambda part, weights: aggregation.contribute(part, override, weights),
+            statuses,
+            absent=0.0,
+        )
         if not np.isfinite(contributions).all():
             row = int(np.argwhere(~np.isfinite(contributions))[0][0])
             if not np.isfinite(statuses[row]).all():
@@ -265,7 +281,7 @@ class Stream:
                 "stakeholders who come and go cannot be judged together with overrides, or by a "
                 "function of all statuses at once: leave their dates out."
             )
-        for rows, mask in stretches(block.present):  # type: ignore[arg-type]
+        for rows, mask in block.standing.stretches():
             if not mask.any():
                 raise NothingAssessed(
                     f"nobody is there to be judged at time {block.time(rows.start)}: fix the "
@@ -283,6 +299,12 @@ class Stream:
                 "for this case (empty=…)."
             )
         return empty
+
+
+def _at_one_point(
+    present: Bool[np.ndarray, " status"] | None, weights: Float[np.ndarray, " status"] | None
+) -> Standing:
+    return Standing.of(*(None if p is None else np.asarray(p)[None] for p in (present, weights)))
 
 
 def assessed_points(

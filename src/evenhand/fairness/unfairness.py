@@ -14,32 +14,45 @@ if TYPE_CHECKING:
 ROUNDING = 1e-14
 
 
-def unfairness(statuses: Float[Array, "*batch n"]) -> Float[Array, "*batch n"]:
+def unfairness(
+    statuses: Float[Array, "*batch n"], weights: Float[Array, "*batch n"] | None = None
+) -> Float[Array, "*batch n"]:
     """Definition "unfairness to": U_i − mean(U). Negative is unfair to i, positive in its favour.
+
+    With weights (of mean 1) a stakeholder of weight w counts as w equal ones in the mean.
 
     >>> import numpy as np
     >>> unfairness(np.array([6.0, 8.0, 10.0]))
     array([-2.,  0.,  2.])
+    >>> unfairness(np.array([6.0, 9.0]), weights=np.array([0.5, 1.5]))
+    array([-2.25,  0.75])
     """
     xp = namespace(statuses)
     # Relative to one of them, equal statuses differ by exactly 0 and large ones lose no digits.
     shifted = statuses - statuses[..., :1]
-    return shifted - xp.mean(shifted, axis=-1, keepdims=True)
+    counted = shifted if weights is None else weights * shifted
+    return shifted - xp.mean(counted, axis=-1, keepdims=True)
 
 
-def unfair_to(statuses: Float[Array, "*batch n"]) -> Bool[Array, "*batch n"]:
+def unfair_to(
+    statuses: Float[Array, "*batch n"], weights: Float[Array, "*batch n"] | None = None
+) -> Bool[Array, "*batch n"]:
     """Definition "unfair to": U_i < mean(U)."""
-    return unfairness(statuses) < -_rounding(statuses)
+    return unfairness(statuses, weights) < -_rounding(statuses)
 
 
-def unfair_in_favour_of(statuses: Float[Array, "*batch n"]) -> Bool[Array, "*batch n"]:
+def unfair_in_favour_of(
+    statuses: Float[Array, "*batch n"], weights: Float[Array, "*batch n"] | None = None
+) -> Bool[Array, "*batch n"]:
     """Definition "unfair in favor of": U_i > mean(U)."""
-    return unfairness(statuses) > _rounding(statuses)
+    return unfairness(statuses, weights) > _rounding(statuses)
 
 
-def overall_unfairness(assessed: Float[Array, "time n"]) -> Float[Array, " n"]:
+def overall_unfairness(
+    assessed: Float[Array, "time n"], weights: Float[Array, "time n"] | None = None
+) -> Float[Array, " n"]:
     """Definition "overall unfairness": the sum of unfairness over the assessed time points."""
-    return namespace(assessed).sum(unfairness(assessed), axis=0)
+    return namespace(assessed).sum(unfairness(assessed, weights), axis=0)
 
 
 def _rounding(statuses: Float[Array, "*batch n"]) -> Float[Array, "*batch 1"]:

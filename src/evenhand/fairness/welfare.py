@@ -16,7 +16,14 @@ import numpy as np
 
 from evenhand._util.arrays import Array, as_float64, namespace
 from evenhand._util.registry import Registry
-from evenhand.errors import BadParameter, NegativeStatus, StatusPlace, WeightsDoNotFit
+from evenhand.errors import (
+    BadParameter,
+    NegativeStatus,
+    StatusPlace,
+    WeightsDoNotFit,
+    WeightsRefused,
+    argument,
+)
 from evenhand.fairness.groups import Groups
 from evenhand.fairness.labels import Exchanging, Labels, all_alike
 
@@ -29,6 +36,16 @@ class Welfare(Exchanging, ABC):
 
     @abstractmethod
     def __call__(self, values: Float[Array, "*batch n"]) -> Float[Array, "*batch"]: ...
+
+    def weighted(
+        self, values: Float[Array, "*batch n"], weights: Float[Array, "*batch n"]
+    ) -> Float[Array, "*batch"]:
+        """The same where a stakeholder of weight w counts as w equal ones; the mean weight is 1."""
+        raise WeightsRefused(
+            f"{type(self).__name__} does not say what it is where stakeholders count for unequal "
+            f"numbers: give it a method `weighted`, choose another welfare such as LogNash, or "
+            f"judge with {argument('unweighted')}."
+        )
 
     @abstractmethod
     def describe(self) -> str:
@@ -89,6 +106,11 @@ class Utilitarian(Welfare):
     def __call__(self, values: Float[Array, "*batch n"]) -> Float[Array, "*batch"]:
         return namespace(values).sum(values, axis=-1)
 
+    def weighted(
+        self, values: Float[Array, "*batch n"], weights: Float[Array, "*batch n"]
+    ) -> Float[Array, "*batch"]:
+        return namespace(values).sum(weights * values, axis=-1)
+
     @property
     def additive(self) -> bool:
         return True
@@ -110,6 +132,11 @@ class Average(Welfare):
     def __call__(self, values: Float[Array, "*batch n"]) -> Float[Array, "*batch"]:
         return namespace(values).mean(values, axis=-1)
 
+    def weighted(
+        self, values: Float[Array, "*batch n"], weights: Float[Array, "*batch n"]
+    ) -> Float[Array, "*batch"]:
+        return namespace(values).mean(weights * values, axis=-1)
+
     def describe(self) -> str:
         return "the mean of all statuses"
 
@@ -127,6 +154,11 @@ class Rawls(Welfare):
     def __call__(self, values: Float[Array, "*batch n"]) -> Float[Array, "*batch"]:
         return namespace(values).min(values, axis=-1)
 
+    def weighted(
+        self, values: Float[Array, "*batch n"], weights: Float[Array, "*batch n"]
+    ) -> Float[Array, "*batch"]:
+        return self(values)  # of equal ones, the worst-off stands where it stands alone
+
     def describe(self) -> str:
         return "the status of the worst-off (Rawls)"
 
@@ -143,6 +175,11 @@ class Nash(Welfare):
 
     def __call__(self, values: Float[Array, "*batch n"]) -> Float[Array, "*batch"]:
         return namespace(values).prod(values, axis=-1)
+
+    def weighted(
+        self, values: Float[Array, "*batch n"], weights: Float[Array, "*batch n"]
+    ) -> Float[Array, "*batch"]:
+        return namespace(values).prod(values**weights, axis=-1)
 
     def describe(self) -> str:
         return "the product of all statuses (Nash)"
@@ -178,6 +215,12 @@ class LogNash(Welfare):
         four = four * (shifted[..., 2:fours:4] * shifted[..., 3:fours:4])
         rest = shifted[..., fours:]
         return xp.sum(xp.log(four), axis=-1) + xp.sum(xp.log(rest), axis=-1)
+
+    def weighted(
+        self, values: Float[Array, "*batch n"], weights: Float[Array, "*batch n"]
+    ) -> Float[Array, "*batch"]:
+        xp = namespace(values)
+        return xp.sum(weights * xp.log(values + self.offset), axis=-1)
 
     @property
     def additive(self) -> bool:
@@ -234,6 +277,23 @@ class GeneralisedGini(Welfare):
         xp = namespace(values)
         return xp.sort(values, axis=-1) @ xp.asarray(self.weights, dtype=values.dtype)
 
+    def weighted(
+        self, values: Float[Array, "*batch n"], weights: Float[Array, "*batch n"]
+    ) -> Float[Array, "*batch"]:
+        xp = namespace(values)
+        order = xp.argsort(values, axis=-1)
+        ascending = xp.take_along_axis(values, order, axis=-1)
+        # Each takes a stretch of [0, n] as long as its weight, in order of status; the weights of
+        # the ranks are a density on it, constant from one whole number to the next.
+        ends = xp.cumulative_sum(xp.take_along_axis(weights, order, axis=-1), axis=-1)
+        density = xp.asarray([*self.weights, 0.0], dtype=values.dtype)
+        below = xp.asarray(np.concatenate(([0.0], np.cumsum(self.weights))), dtype=values.dtype)
+        rank = xp.astype(xp.clip(xp.floor(ends), 0, len(self.weights)), np.int64)
+        covered = xp.take(below, rank) + (ends - rank) * xp.take(density, rank)
+        first = xp.zeros_like(covered[..., :1])
+        own = xp.diff(xp.concat((first, covered), axis=-1), axis=-1)
+        return xp.sum(own * ascending, axis=-1)
+
     def describe(self) -> str:
         return "a weighted sum of statuses in which the worse-off weigh more (generalised Gini)"
 
@@ -252,6 +312,22 @@ class GiniWelfare(Welfare):
         size = values.shape[-1]
         weights = tuple((2 * (size - k) + 1) / size**2 for k in range(1, size + 1))
         return GeneralisedGini(weights)(values)
+
+    def weighted(
+        self, values: Float[Array, "*batch n"], weights: Float[Array, "*batch n"]
+    ) -> Float[Array, "*batch"]:
+        xp = namespace(values)
+        size = values.shape[-1]
+        order = xp.argsort(values, axis=-1)
+        ascending = xp.take_along_axis(values, order, axis=-1)
+        in_order = xp.take_along_axis(weights, order, axis=-1)
+        # Relative to the lowest, so that equal statuses differ by exactly 0.
+        lowest = ascending[..., :1]
+        above = ascending - lowest
+        # Σ_i Σ_j w_i w_j |u_i − u_j| / 2, each status counted with those below it and above it.
+        ends = xp.cumulative_sum(in_order, axis=-1)
+        apart = xp.sum(in_order * above * (2 * ends - in_order - size), axis=-1)
+        return lowest[..., 0] + xp.mean(in_order * above, axis=-1) - apart / size**2
 
     def describe(self) -> str:
         return "the mean status times one minus the Gini index"
@@ -282,6 +358,15 @@ class AlphaFair(Welfare):
         if self.alpha == 1.0:
             return xp.sum(xp.log(shifted), axis=-1)
         return xp.sum(shifted ** (1.0 - self.alpha), axis=-1) / (1.0 - self.alpha)
+
+    def weighted(
+        self, values: Float[Array, "*batch n"], weights: Float[Array, "*batch n"]
+    ) -> Float[Array, "*batch"]:
+        xp = namespace(values)
+        shifted = values + self.offset
+        if self.alpha == 1.0:
+            return xp.sum(weights * xp.log(shifted), axis=-1)
+        return xp.sum(weights * shifted ** (1.0 - self.alpha), axis=-1) / (1.0 - self.alpha)
 
     @property
     def additive(self) -> bool:
@@ -320,6 +405,14 @@ class Jain(Welfare):
         share = xp.where(largest > 0, values / xp.where(largest > 0, largest, 1.0), 1.0)
         return xp.sum(share, axis=-1) ** 2 / (values.shape[-1] * xp.sum(share**2, axis=-1))
 
+    def weighted(
+        self, values: Float[Array, "*batch n"], weights: Float[Array, "*batch n"]
+    ) -> Float[Array, "*batch"]:
+        xp = namespace(values)
+        largest = xp.max(values, axis=-1, keepdims=True)
+        share = xp.where(largest > 0, values / xp.where(largest > 0, largest, 1.0), 1.0)
+        return xp.mean(weights * share, axis=-1) ** 2 / xp.mean(weights * share**2, axis=-1)
+
     def describe(self) -> str:
         return "Jain's index of how equal the statuses are (1 is equal)"
 
@@ -348,6 +441,11 @@ class Equality(Welfare):
         xp = namespace(values)
         spread = xp.max(values, axis=-1) - xp.min(values, axis=-1)
         return xp.astype(spread <= self.tolerance, values.dtype)
+
+    def weighted(
+        self, values: Float[Array, "*batch n"], weights: Float[Array, "*batch n"]
+    ) -> Float[Array, "*batch"]:
+        return self(values)
 
     def describe(self) -> str:
         within = f" to within {self.tolerance:g}" if self.tolerance else ""
@@ -381,6 +479,11 @@ class Parity(Welfare):
         totals = values if self.groups is None else self.groups.totals(values)
         return xp.min(totals, axis=-1) - xp.max(totals, axis=-1)
 
+    def weighted(
+        self, values: Float[Array, "*batch n"], weights: Float[Array, "*batch n"]
+    ) -> Float[Array, "*batch"]:
+        return self(values) if self.groups is None else self(weights * values)
+
     def exchangeable(self, size: int) -> Labels:
         return all_alike(size) if self.groups is None else self.groups.labels(size)
 
@@ -401,6 +504,13 @@ class NegativeVariance(Welfare):
 
     def __call__(self, values: Float[Array, "*batch n"]) -> Float[Array, "*batch"]:
         return -namespace(values).var(values, axis=-1)
+
+    def weighted(
+        self, values: Float[Array, "*batch n"], weights: Float[Array, "*batch n"]
+    ) -> Float[Array, "*batch"]:
+        xp = namespace(values)
+        mean = xp.mean(weights * values, axis=-1, keepdims=True)
+        return -xp.mean(weights * (values - mean) ** 2, axis=-1)
 
     def describe(self) -> str:
         return "minus the variance of the statuses"

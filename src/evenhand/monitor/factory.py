@@ -9,7 +9,7 @@ from evenhand.auditing.options import SchemeOptions
 from evenhand.auditing.reading import entitlement as entitling
 from evenhand.auditing.reading.roster_table import read_roster
 from evenhand.errors import BadParameter, argument
-from evenhand.fairness.status import PerEntitlement
+from evenhand.fairness.status import PerEntitlement, read_beside
 from evenhand.monitor.json_reader import Keys, Reader
 from evenhand.monitor.monitor import Monitor
 
@@ -42,12 +42,31 @@ def make_monitor(
     # In the order of an audit, so that the two can be laid side by side.
     ordered = tuple(sorted(people.names))
     status = options.status()
+    own = read_beside(status)
+    if own is not None:
+        raise BadParameter(
+            f"the scheme's status needs {own.needs}, which a monitor is not told: choose another "
+            "status, or audit a log of the events."
+        )
+    if options.unweighted and entitlement is None:
+        raise BadParameter(
+            f"{argument('unweighted')} counts all alike whatever they are entitled to, and nothing "
+            f"says what that is: give {argument('entitlement')}, or leave it out."
+        )
     if entitlement is not None:
         given = entitling.of_table(entitlement, keys.stakeholder)
         shares = entitling.in_order(given, ordered)
-        status = PerEntitlement(tuple(shares.tolist()), of=status)
+        status = PerEntitlement(tuple(shares.tolist()), not options.unweighted, of=status)
+    status = options.directed(status)
     question = question_of(options)
     scheme = options.schemes(status, question.filter())[0]
-    limits = options.max_unfairness, options.min_score
-    monitor = Monitor(scheme, ordered, question, people, *limits)
+    monitor = Monitor(
+        scheme,
+        ordered,
+        question,
+        people,
+        max_unfairness=options.max_unfairness,
+        min_score=options.min_score,
+        tolerance=options.tolerance,
+    )
     return monitor, Reader(keys, ordered, strict, question.period)

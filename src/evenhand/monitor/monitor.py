@@ -15,6 +15,7 @@ import numpy as np
 
 from evenhand._util.moments import moment_labels
 from evenhand._util.wording import format_number, join_tied, nearest
+from evenhand.auditing.answer.direction import Direction
 from evenhand.auditing.judging.calendar import MOST_PERIODS
 from evenhand.auditing.judging.questions import Question, needs_dates
 from evenhand.auditing.judging.ranking import Ranking
@@ -23,6 +24,7 @@ from evenhand.auditing.reading.roster import Roster, presence
 from evenhand.errors import BadLog, BadParameter, UnknownStakeholder, argument
 from evenhand.fairness.scheme import FairnessScheme
 from evenhand.fairness.stream import Block
+from evenhand.fairness.tolerance import NONE, Tolerance
 from evenhand.fairness.trace import Trace
 from evenhand.monitor.batch import Batch, time_as_number
 from evenhand.monitor.findings import Findings, Line, MonitoredAssessment, key_of
@@ -42,8 +44,10 @@ class Monitor:
         names: All stakeholders, also those who may never receive anything.
         question: When to look, if by calendar periods; otherwise the scheme's filter says it.
         roster: From when until when each stakeholder is there, if they come and go.
-        max_unfairness: Alert when anybody is further below the mean than this.
+        max_unfairness: Alert when anybody is further below the mean than this amount, or this share
+            of the mean, such as "10%" (where less is better, further above it).
         min_score: Alert when the score is below this.
+        tolerance: A distance from the mean that is let pass: an amount, or a share such as "5%".
 
     >>> from evenhand import Rawls, anytime
     >>> monitor = Monitor(anytime(Rawls()), ("A", "B"))
@@ -61,19 +65,25 @@ class Monitor:
         names: tuple[str, ...],
         question: Question | None = None,
         roster: Roster | None = None,
-        max_unfairness: float | None = None,
+        max_unfairness: float | str | None = None,
         min_score: float | None = None,
+        tolerance: float | str | None = None,
     ) -> None:
         self.names, self.roster = names, roster
         self.judged_names = scheme.status.names(names)
+        self.direction = Direction.of(scheme.status)
         self._name_array = np.array(self.judged_names, dtype=object)
         self._key_array = np.array([key_of(name) for name in self.judged_names], dtype=object)
         if roster is not None and roster.dated and self.judged_names != names:
             raise BadParameter("a roster with dates cannot be watched by group: leave one out.")
         self.stream = scheme.stream(len(names))
-        self.totals = RunningTotals(len(self.judged_names))
+        let_pass = NONE if tolerance is None else Tolerance.read(tolerance, "tolerance")
+        self.totals = RunningTotals(len(self.judged_names), let_pass)
         self.period = None if question is None else question.period
-        self.max_unfairness, self.min_score = max_unfairness, min_score
+        self.max_unfairness: Tolerance | None = None
+        if max_unfairness is not None:
+            self.max_unfairness = Tolerance.read(max_unfairness, "max_unfairness")
+        self.min_score = min_score
         self.plain_numbers = True  # or dates, as the first events say
         self.last_at = -np.inf  # the latest event, and so the open time point
         self.open = np.zeros(len(names))  # what was received at it, or in its period
@@ -263,14 +273,16 @@ class Monitor:
         """What is past a threshold; an alert begins where the assessment before had none."""
         reasons: dict[int, list[str]] = {}
         if self.max_unfairness is not None:
-            lowest = np.nanmin(deviation, axis=1)
-            for k in np.flatnonzero(-lowest > self.max_unfairness).tolist():
+            place = np.arange(len(deviation)), np.nanargmin(deviation, axis=1)
+            lowest = deviation[place]
+            most = self.max_unfairness.around(block.statuses[place] - lowest)
+            for k in np.flatnonzero(-lowest > most).tolist():
                 lowest_here = Ranking.of(deviation[k], block.statuses[k]).lowest
                 names = [self.judged_names[place] for place in lowest_here]
                 are = "is" if len(names) == 1 else "are"
-                far = f"{join_tied(names)} {are} {format_number(-float(lowest[k]))} below the mean"
+                far = f"{join_tied(names)} {are} {self.direction.far(float(lowest[k]))}"
                 reasons.setdefault(k, []).append(
-                    f"{far}, more than {format_number(self.max_unfairness)}"
+                    f"{far}, more than {format_number(float(most[k]))}"
                 )
         if self.min_score is not None:
             for k in np.flatnonzero(scores < self.min_score).tolist():

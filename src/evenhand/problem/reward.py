@@ -110,6 +110,12 @@ class FairnessReward:
                     f"{type(part).__name__} needs the whole history, so no finite memory "
                     "determines the reward: write that part as a fold."
                 )
+        if self.scheme.status.weights_change:
+            raise CannotStream(
+                f"under {type(self.scheme.status).__name__} the number that each stakeholder "
+                "counts for changes with what happened, which no reward of a step can say: use a "
+                "status with fixed weights."
+            )
         if not (self.augment_with_score or is_sum_of_rewards(self.scheme)):
             raise NotRewardLike(f"the scheme is not reward-like: {_not_a_sum(self.scheme)}.")
 
@@ -151,7 +157,7 @@ class FairnessReward:
         assessed = fires | is_over if scheme.filter.assesses_end else fires
         if step.override is not None:
             assessed = assessed | step.override.applies
-        contribution = scheme.aggregation.contribute(vector, step.override)
+        contribution = scheme.contribution(vector, step.override)
         contribution = self._where_defined(contribution, vector, step)
         if self.augment_with_score:
             score_before = xp.where(before.assessed, scheme.aggregation.value(before.fold), 0.0)

@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 from evenhand._util.wording import format_number, join_tied, short_number
 from evenhand.auditing.answer.answer import Answer, StakeholderAnswer
+from evenhand.auditing.answer.direction import Direction
 from evenhand.auditing.compare_logs import LogComparison
 from evenhand.auditing.judging.ranking import Ranking
 from evenhand.auditing.judging.sensitivity import QuestionRow, WelfareReading
@@ -36,26 +37,39 @@ def tables(answer: Answer, write: Write = short_number, shown: int = SHOWN) -> I
 
 
 def _stakeholders(answer: Answer, write: Write, shown: int) -> TextTable:
-    rows = [_stakeholder(one, write) for one in answer.by_stakeholder]
+    direction, amounts = answer.terms.direction, answer.has_amounts
+    rows = [_stakeholder(one, direction, amounts, write) for one in answer.by_stakeholder]
+    worse = direction.worse
+    off = (off_share_column(direction),) if amounts else ()
+    columns = ("stakeholder", "status", "at end", *off, "overall", worse, "spell", "ranks", "")
     if len(rows) > shown:
         half = shown // 2
-        gap: Cells = (f"… {len(rows) - 2 * half:,} more", *[""] * 7)
+        gap: Cells = (f"… {len(rows) - 2 * half:,} more", *[""] * (len(columns) - 1))
         rows = [*rows[:half], gap, *rows[-half:]]
-    columns = ("stakeholder", "status", "at end", "overall", "below", "spell", "ranks", "")
     title = (
-        "To whom (treated worst first). At the end and overall: how far from the mean, below 0 is "
-        "unfair to it. Below: the share of assessments, and the longest spell of them in a row. "
-        "Ranks at the end and overall, 1 is the most favoured."
+        f"To whom (treated worst first). At the end and overall: how far from {answer.terms.mean}, "
+        f"{worse} 0 is unfair to it. {worse.capitalize()}: the share of assessments, and the "
+        "longest spell of them in a row. Ranks at the end and overall, 1 is the most favoured."
     )
     return TextTable(title, columns, rows)
 
 
-def _stakeholder(one: StakeholderAnswer, write: Write) -> Cells:
+def off_share_column(direction: Direction) -> str:
+    """The heading of the distances from the share in amounts."""
+    return "over its share" if direction.less_is_better else "short of share"
+
+
+def _stakeholder(
+    one: StakeholderAnswer, direction: Direction, amounts: bool, write: Write
+) -> Cells:
+    short = one.short_of_share
+    off = ("" if short is None else write(short),) if amounts else ()
     return (
         one.name,
-        write(one.final),
-        write(one.final_unfairness, True),
-        write(one.overall_unfairness, True),
+        write(direction.as_logged(one.final)),
+        write(direction.as_logged(one.final_unfairness), True),
+        *off,
+        write(direction.as_logged(one.overall_unfairness), True),
         f"{one.share_below:.0%}",
         f"{one.longest_spell:,}",
         f"{one.rank_final}, {one.rank_overall}",
@@ -64,30 +78,39 @@ def _stakeholder(one: StakeholderAnswer, write: Write) -> Cells:
 
 
 def _course(answer: Answer, write: Write) -> TextTable:
-    table, shown = answer.over_time, LAST
+    table, shown, direction = answer.over_time, LAST, answer.terms.direction
     rows = []
     for k in range(max(0, len(table.times) - shown), len(table.times)):
         welfare = None if table.welfare is None else float(table.welfare[k])
-        rows.append(_moment(table.times[k], welfare, table.ranking(k), table.names, write))
+        ranking = table.ranking(k)
+        rows.append(_moment(table.times[k], welfare, ranking, table.names, direction, write))
     if table.unfinished is not None:
         last = table.unfinished
         name = f"{last.time} (unfinished, not scored)"
-        rows.append(_moment(name, last.welfare, answer.at_end, table.names, write))
+        rows.append(_moment(name, last.welfare, answer.at_end, table.names, direction, write))
     which = (
         ""
         if len(table.times) <= shown
         else f", the last of {format_number(answer.overall.assessments)}"
     )
-    columns = ("when", "welfare", "most below", "by", "most above", "by")
+    worse, better = f"most {direction.worse}", f"most {direction.better}"
+    columns = ("when", "welfare", worse, "by", better, "by")
     return TextTable(f"When{which}", columns, rows)
 
 
 def _moment(
-    time: str, welfare: float | None, ranking: Ranking, names: Cells, write: Write
+    time: str,
+    welfare: float | None,
+    ranking: Ranking,
+    names: Cells,
+    direction: Direction,
+    write: Write,
 ) -> Cells:
     cells = [time, "" if welfare is None else write(welfare)]
     for places in (ranking.lowest, ranking.highest):
-        far = write(float(ranking.deviation[places[0]]), True) if places else ""
+        far = ""
+        if places:
+            far = write(direction.as_logged(float(ranking.deviation[places[0]])), True)
         cells += [join_tied([names[place] for place in places]), far]
     return tuple(cells)
 

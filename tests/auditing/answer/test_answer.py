@@ -115,12 +115,12 @@ def test_groups_are_added_up_and_judged():
     assert plain.stakeholder("a2").group == "A"
 
 
-def test_entitlement_as_a_column_takes_the_latest():
+def test_entitlement_as_a_column_counts_as_of_each_moment():
     rows = [(1, "A", 10, 1), (2, "A", 10, 2), (2, "B", 30, 3)]
     table = frame(rows, ("date", "country", "doses", "people"))
     answer = audit(table, **MAPPED, entitlement="people", at_end=True)
     assert {one.name: one.final for one in answer.by_stakeholder} == {"A": 10, "B": 10}
-    assert any("entitlement of 1 stakeholder changes" in note for note in answer.notes)
+    assert any("Entitlements change over time" in note for note in answer.notes)
     assert answer.stakeholder("A").received == 20
     assert answer.stakeholder("A").entitlement == 2
 

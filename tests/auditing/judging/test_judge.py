@@ -100,16 +100,22 @@ def check(answer, scheme, rewards, names, end=None):
     assert answer.overall.assessments == len(found.times)
     assert answer.over_time.welfare == pytest.approx(found.welfare, rel=1e-9, abs=1e-9)
     assessed = found.statuses[found.assessed]
+    fixed = scheme.status.fixed_weights
+    weights = None if fixed is None else len(fixed) * fixed / fixed.sum()
     assert answer.over_time.names == found.names
-    assert answer.over_time.unfairness == pytest.approx(unfairness(assessed), rel=1e-9, abs=1e-6)
+    assert answer.over_time.unfairness == pytest.approx(
+        unfairness(assessed, weights), rel=1e-9, abs=1e-6
+    )
     final = scheme.assess(whole).statuses[-1]
     for i, name in enumerate(found.names):
         one = answer.stakeholder(name)
-        below = unfair_to(assessed)[:, i].tolist()
+        below = unfair_to(assessed, weights)[:, i].tolist()
         assert one.final == pytest.approx(final[i], rel=1e-9, abs=1e-9)
-        assert one.final_unfairness == pytest.approx(unfairness(final)[i], rel=1e-9, abs=1e-6)
+        assert one.final_unfairness == pytest.approx(
+            unfairness(final, weights)[i], rel=1e-9, abs=1e-6
+        )
         assert one.overall_unfairness == pytest.approx(
-            overall_unfairness(assessed)[i], rel=1e-9, abs=1e-6
+            overall_unfairness(assessed, weights)[i], rel=1e-9, abs=1e-6
         )
         assert one.share_below == pytest.approx(sum(below) / len(below))
         spells = "".join("x" if b else " " for b in below).split()

@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from evenhand._util.wording import nearest
+from evenhand.auditing.answer.group_gaps import GroupGaps
+from evenhand.auditing.answer.terms import Terms
 from evenhand.auditing.judging.ranking import Ranking
 from evenhand.auditing.judging.sensitivity import QuestionRow
 from evenhand.errors import UnknownStakeholder, argument_name
@@ -26,9 +28,14 @@ class StakeholderAnswer:
     name: str
     group: str | None
     entitlement: float | None
+    chances: float | None  # for a rate: out of how many
+    asked: float | None  # for how much it asked in all, where requests are known
+    unmet: float | None  # what it asked for and did not receive
     received: float | None  # the plain amount; None for a group of which it is the status
     final: float  # its status at the end of the log
     final_unfairness: float
+    short_of_share: float | None  # the same in amounts, where entitlements or chances are known:
+    # above 0 it is short of its share, or of harms it has more than that
     overall_unfairness: float  # summed over the assessments
     share_below: float  # of the assessments at which it was there
     assessments: float  # at which it was there
@@ -68,6 +75,7 @@ class Unfinished:
     time: str
     welfare: float | None
     unfairness: Float[np.ndarray, " stakeholder"]
+    mean: float  # of those there
 
 
 @dataclass(frozen=True)
@@ -104,6 +112,8 @@ class Overall:
     unequal_assessments: float  # at which somebody was below the mean
     unfinished: str | None  # a last period that is shown but not scored
     worst_unfairness: float  # the lowest to anyone at any assessment
+    worst_share: float  # the same as a share of the mean there
+    as_even_as_whole_units: bool  # nobody was ever as much as one whole unit from its share
     first: str
     last: str
 
@@ -122,16 +132,28 @@ class Answer:
     notes: tuple[str, ...]
     verdict: str
     at_end: Ranking  # who stands where at the end
+    unit: str | None = None  # the column of amounts
     runs: int | None = None  # of which this is the mean, where the log has runs
     asks: tuple[str, ...] = ()  # the notes that are questions to the reader
     gaps: tuple[str, ...] = ()
     corrections: tuple[tuple[str, str, float], ...] = ()  # when, who, how much was taken back
+    groups: GroupGaps | None = None  # where those judged have groups
     limits: tuple[Limit, ...] = ()  # the thresholds that were set
     origin: dict[str, Any] = field(default_factory=dict)  # version, input, fingerprint
 
     @property
     def score(self) -> float:
         return self.overall.score
+
+    @property
+    def terms(self) -> Terms:
+        """How its figures are put in words."""
+        return Terms.of(self.scheme.status, self.unit)
+
+    @property
+    def has_amounts(self) -> bool:
+        """Whether distances from the mean are known in amounts too."""
+        return any(one.short_of_share is not None for one in self.by_stakeholder)
 
     @property
     def breaches(self) -> tuple[str, ...]:
@@ -186,6 +208,7 @@ class Answer:
             "question": self.question,
             "scheme": self.scheme.describe(),
             "verdict": self.verdict,
+            "lower_is_better": self.terms.direction.less_is_better,
             "score": self.overall.score,
             "assessments": self.overall.assessments,
             "runs": self.runs,
@@ -197,6 +220,7 @@ class Answer:
             "over_time": self._over_time(),
             "questions": [row.to_json() for row in self.questions],
             "gaps": list(self.gaps),
+            "groups": None if self.groups is None else self.groups.to_json(),
             "corrections": [
                 {"time": time, "stakeholder": who, "amount": amount}
                 for time, who, amount in self.corrections

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import os
-from typing import Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -20,16 +20,24 @@ from evenhand.auditing.answer.answer import (
     StakeholderAnswer,
     Unfinished,
 )
+from evenhand.auditing.answer.direction import Direction
+from evenhand.auditing.answer.group_gaps import GroupGaps, group_gaps
+from evenhand.auditing.answer.terms import Terms
 from evenhand.auditing.answer.verdict_text import verdict
 from evenhand.auditing.judging.judge import Case, Judged
 from evenhand.auditing.judging.sensitivity import Judgement
 from evenhand.auditing.notes import Notes
 from evenhand.auditing.options import AuditOptions
 from evenhand.auditing.reading.history import History
+from evenhand.auditing.reading.ledger import Ledger
 from evenhand.auditing.reading.prepare import Prepared
 from evenhand.auditing.reading.suspicious_rows import note_sizes
 from evenhand.auditing.sources.open_source import LogTable
 from evenhand.errors import argument
+from evenhand.fairness.tolerance import Tolerance
+
+if TYPE_CHECKING:
+    from jaxtyping import Float
 
 HASHED_BYTES = 256 * 1024 * 1024  # files larger than this are known by their size alone
 
@@ -44,14 +52,15 @@ def assemble(
 ) -> Answer:
     """The answer, with the last notes on what was judged."""
     judged, rows = judgement.asked, judgement.questions
-    received, shares = case.history.totals(), log.shares
-    if case.groups is not None:
-        received = case.groups.totals(received)
-        shares = None if shares is None else case.groups.totals(shares)
-    people = _by_stakeholder(judged, case.names, received, shares, log.group_of)
-    if shares is None:
-        note_sizes(judged.final, notes)
+    terms = Terms.of(judgement.scheme.status, options.amount)
+    people = _by_stakeholder(judged, case.names, _claims(log, case), log.group_of)
+    if log.shares is None and options.out_of is None:
+        note_sizes(terms.direction.sign * judged.final, notes)
+    _note_weights(log, options, notes)
     _note_periods(judged, notes)
+    gaps = _gaps(case, judged, log.group_of, options)
+    for sentence in () if gaps is None else gaps.sentences():
+        notes.add(sentence)
     overall, over_time = _overall(case, judged), _over_time(case, judged)
     return Answer(
         label=table.label,
@@ -63,29 +72,34 @@ def assemble(
         questions=rows,
         notes=tuple(notes.sentences),
         asks=tuple(notes.questions),
-        verdict=verdict(judged, people, rows[0]),
+        verdict=verdict(judged, people, rows[0], terms),
+        unit=options.amount,
         at_end=judged.final_ranking,
         gaps=judged.timeline.gaps(),
-        corrections=_corrections(case.history),
-        limits=limits(overall, over_time.unfinished, options),
+        groups=gaps,
+        corrections=() if options.stock else _corrections(case.history),
+        limits=limits(overall, over_time.unfinished, options, terms.direction),
         origin=_origin(table, case.history),
     )
 
 
+def _gaps(
+    case: Case, judged: Judged, group_of: dict[str, str], options: AuditOptions
+) -> GroupGaps | None:
+    """The groups of those judged; where groups are judged, each is its own."""
+    if options.group is None:
+        return None
+    own = {name: name for name in case.names} if case.groups is not None else group_of
+    return group_gaps(case.names, own, judged.final, judged.final_weights, options.reference)
+
+
 def limits(
-    overall: Overall, unfinished: Unfinished | None, options: AuditOptions
+    overall: Overall, unfinished: Unfinished | None, options: AuditOptions, direction: Direction
 ) -> tuple[Limit, ...]:
     """The thresholds that were set, and whether each was kept."""
     found = []
-    if options.max_unfairness is not None:
-        most, furthest = options.max_unfairness, max(-overall.worst_unfairness, 0.0)
-        words = (
-            f"somebody was {format_number(furthest)} below the mean at an assessment, "
-            f"more than {argument('max_unfairness')} {format_number(most)}"
-        )
-        is_open = unfinished is not None and bool((unfinished.unfairness < -most).any())
-        breach = words if furthest > most else None
-        found.append(Limit("max_unfairness", most, furthest, breach, is_open))
+    if options.most_unfair is not None:
+        found.append(_most_unfair(options.most_unfair, overall, unfinished, direction))
     if options.min_score is not None:
         score, least = overall.score, options.min_score
         words = (
@@ -94,6 +108,69 @@ def limits(
         )
         found.append(Limit("min_score", least, score, words if score < least else None))
     return tuple(found)
+
+
+def _most_unfair(
+    most: Tolerance, overall: Overall, unfinished: Unfinished | None, direction: Direction
+) -> Limit:
+    """How far anybody was on the worse side of the mean: an amount, or a share of the mean."""
+    given = argument("max_unfairness")
+    if most.share:
+        limit, furthest = most.share, max(-overall.worst_share, 0.0)
+        words = f"somebody was {furthest:.3g} of the mean {direction.worse} it at an assessment, "
+        words += f"more than {given} {most}"
+    else:
+        limit, furthest = most.amount, max(-overall.worst_unfairness, 0.0)
+        words = (
+            f"somebody was {direction.far(-furthest)} at an assessment, "
+            f"more than {given} {format_number(limit)}"
+        )
+    is_open = unfinished is not None and bool(
+        (unfinished.unfairness < -most.around(np.asarray(unfinished.mean))).any()
+    )
+    return Limit("max_unfairness", limit, furthest, words if furthest > limit else None, is_open)
+
+
+class _Claims(NamedTuple):
+    """What each received and what it may claim, by the end of the log."""
+
+    received: Float[np.ndarray, " status"]
+    entitlement: Float[np.ndarray, " status"] | None
+    chances: Float[np.ndarray, " status"] | None
+    asked: Float[np.ndarray, " status"] | None
+    units: Float[np.ndarray, " status"] | None  # that turn distances per unit into amounts
+
+    @property
+    def unmet(self) -> Float[np.ndarray, " status"] | None:
+        return None if self.asked is None else self.asked - self.received
+
+
+def _claims(log: Prepared, case: Case) -> _Claims:
+    def judged(values: Float[np.ndarray, " stakeholder"] | None) -> Any:
+        return values if values is None or case.groups is None else case.groups.totals(values)
+
+    def by_the_end(part: str) -> Any:
+        known = log.beside.get(part)
+        if not isinstance(known, Ledger):
+            return None
+        return judged(known.totals().by(case.history.slots[-1:])[-1])
+
+    entitlement, chances, asked = judged(log.shares), by_the_end("chances"), by_the_end("asked")
+    units = next((one for one in (entitlement, chances, asked) if one is not None), None)
+    if not case.status.in_amounts:
+        units = None
+    return _Claims(judged(case.history.totals()), entitlement, chances, asked, units)
+
+
+def _note_weights(log: Prepared, options: AuditOptions, notes: Notes) -> None:
+    if "entitled" in log.beside:
+        notes.add("Entitlements change over time: each counts as it was at each moment.")
+    if options.unweighted:
+        notes.add(
+            f"All were counted alike, whatever they are entitled to ({argument('unweighted')}): "
+            "the mean is that of the statuses per unit, not all that was given over all that was "
+            "entitled, and a small stakeholder far from it can outweigh a large one near it."
+        )
 
 
 def _note_periods(judged: Judged, notes: Notes) -> None:
@@ -114,6 +191,8 @@ def _overall(case: Case, judged: Judged) -> Overall:
         unequal_assessments=judged.totals.unequal,
         unfinished=judged.unfinished,
         worst_unfairness=judged.totals.worst,
+        worst_share=judged.totals.worst_share,
+        as_even_as_whole_units=judged.as_even_as_whole_units,
         first=moment_label(case.history.slots[0]),
         last=moment_label(case.history.slots[-1]),
     )
@@ -122,8 +201,7 @@ def _overall(case: Case, judged: Judged) -> Overall:
 def _by_stakeholder(
     judged: Judged,
     names: tuple[str, ...],
-    received: np.ndarray | None,
-    entitlements: np.ndarray | None,
+    claims: _Claims,
     groups: dict[str, str],
 ) -> tuple[StakeholderAnswer, ...]:
     """The figures of each stakeholder, the worst treated overall first."""
@@ -131,6 +209,7 @@ def _by_stakeholder(
     ranking = totals.ranking
     rank_final, rank_overall = judged.final_ranking.ranks, ranking.ranks
     behind, below = ranking.behind, judged.final_below
+    short = None if claims.units is None else -claims.units * judged.final_unfairness + 0.0
     answers = []
     for i in ranking.worst_first:
         spell = int(totals.longest[i])
@@ -139,10 +218,14 @@ def _by_stakeholder(
             StakeholderAnswer(
                 name=names[i],
                 group=groups.get(names[i]),
-                entitlement=None if entitlements is None else float(entitlements[i]),
-                received=None if received is None else float(received[i]),
+                entitlement=_at(claims.entitlement, i),
+                chances=_at(claims.chances, i),
+                asked=_at(claims.asked, i),
+                unmet=_at(claims.unmet, i),
+                received=_at(claims.received, i),
                 final=float(judged.final[i]),
                 final_unfairness=float(judged.final_unfairness[i]),
+                short_of_share=_at(short, i),
                 overall_unfairness=float(totals.overall[i]),
                 share_below=float(totals.share_below[i]),
                 assessments=int(totals.judged[i]),
@@ -160,11 +243,18 @@ def _by_stakeholder(
     return tuple(answers)
 
 
+def _at(values: np.ndarray | None, place: int) -> float | None:
+    return None if values is None else float(values[place])
+
+
 def _over_time(case: Case, judged: Judged) -> AnswerOverTime:
     kept, unfinished = judged.kept, None
     if judged.unfinished is not None:
         unfinished = Unfinished(
-            judged.unfinished, judged.unfinished_welfare, judged.final_unfairness
+            judged.unfinished,
+            judged.unfinished_welfare,
+            judged.final_unfairness,
+            judged.final_mean,
         )
     return AnswerOverTime(
         times=tuple(judged.label(int(k)) for k in kept),

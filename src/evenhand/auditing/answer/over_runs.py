@@ -21,7 +21,7 @@ from evenhand.auditing.answer.answer import (
     StakeholderAnswer,
     Unfinished,
 )
-from evenhand.auditing.answer.verdict_text import changes, treated_worst
+from evenhand.auditing.answer.verdict_text import changes, off_share, treated_worst
 from evenhand.auditing.judging.ranking import Ranking, known_mean
 from evenhand.auditing.judging.sensitivity import QuestionRow, WelfareReading
 from evenhand.auditing.notes import Notes
@@ -113,11 +113,14 @@ def averaged(answers: Sequence[Answer], notes_before: Sequence[str] = ()) -> Ans
 def _worst(found: Answer) -> str:
     """Those to whom the runs were unfair, taken together."""
     if not found.overall.unequal_assessments:
-        return "At no assessment of any run was anybody below the mean."
+        worse = found.terms.direction.worse
+        return f"At no assessment of any run was anybody {worse} {found.terms.mean}."
     worst = [found.stakeholder(name) for name in found.treated_worst]
     last = [found.stakeholder(name) for name in found.worst_at_end]
     nobody = "Over all and over the runs nobody was behind the others"
-    return " ".join([treated_worst(worst, last, nobody), *changes(found.by_stakeholder)])
+    people, terms = found.by_stakeholder, found.terms
+    amounts = off_share(people, terms) if last else []
+    return " ".join([treated_worst(worst, last, terms, nobody), *amounts, *changes(people)])
 
 
 def _overall(each: Sequence[Overall]) -> Overall:
@@ -129,6 +132,8 @@ def _overall(each: Sequence[Overall]) -> Overall:
         unequal_assessments=_count(one.unequal_assessments for one in each),
         unfinished=unfinished.pop() if len(unfinished) == 1 else None,
         worst_unfairness=min(one.worst_unfairness for one in each),
+        worst_share=min(one.worst_share for one in each),
+        as_even_as_whole_units=all(one.as_even_as_whole_units for one in each),
         first=min((one.first for one in each), key=_moment),
         last=max((one.last for one in each), key=_moment),
     )
@@ -165,9 +170,13 @@ def _person(same: Sequence[StakeholderAnswer]) -> StakeholderAnswer:
         same[0],
         group=groups.pop() if len(groups) == 1 else None,
         entitlement=_known(one.entitlement for one in same),
+        chances=_known(one.chances for one in same),
+        asked=_known(one.asked for one in same),
+        unmet=_known(one.unmet for one in same),
         received=_known(one.received for one in same),
         final=_mean([one.final for one in same]),
         final_unfairness=where_known("final_unfairness"),
+        short_of_share=None if same[0].short_of_share is None else where_known("short_of_share"),
         overall_unfairness=_mean([one.overall_unfairness for one in same]),
         share_below=_mean(shares) if shares else 0.0,
         assessments=_count(one.assessments for one in same),
@@ -218,6 +227,7 @@ def _unfinished(lasts: Sequence[Unfinished | None]) -> Unfinished | None:
         time=known[0].time,
         welfare=_known(last.welfare for last in known),
         unfairness=known_mean([last.unfairness for last in known]),
+        mean=_mean([last.mean for last in known]),
     )
 
 

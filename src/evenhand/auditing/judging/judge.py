@@ -2,32 +2,53 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from evenhand._util.moments import as_numbers
+from evenhand.auditing.judging.newcomers import (
+    Stay,
+    TimePresent,
+    newcomers_note,
+    starting_credits,
+)
 from evenhand.auditing.judging.questions import Question, Timeline
 from evenhand.auditing.judging.ranking import Ranking
 from evenhand.auditing.judging.running_totals import RunningTotals
-from evenhand.auditing.judging.scorer import Scorer, welfare_now
+from evenhand.auditing.judging.scorer import Scorer, mean_status, welfare_now
+from evenhand.auditing.options import REQUEST_STATUSES, AuditOptions
 from evenhand.auditing.reading.history import History
+from evenhand.auditing.reading.ledger import Known, Ledger, Reading
 from evenhand.auditing.reading.prepare import Prepared
 from evenhand.auditing.reading.roster import Roster, presence
+from evenhand.errors import BadLog, BadParameter, argument
 from evenhand.fairness.aggregation import TimepointFirst
+from evenhand.fairness.circumstances import Circumstances
 from evenhand.fairness.groups import Groups
-from evenhand.fairness.presence import of_those_present
 from evenhand.fairness.scheme import FairnessScheme
+from evenhand.fairness.standing import Standing
 from evenhand.fairness.status import (
+    STATUSES,
+    Beside,
     GroupTotals,
+    Level,
+    PerCurrentEntitlement,
     PerEntitlement,
+    PerTimePresent,
+    Rate,
     Returns,
     Status,
+    WhileWaiting,
+    WithCredit,
+    read_beside,
 )
 from evenhand.fairness.stream import Block, Stream
+from evenhand.fairness.tolerance import NONE, Tolerance
 from evenhand.fairness.trace import Trace
-from evenhand.fairness.unfairness import unfair_to, unfairness
+from evenhand.fairness.unfairness import ROUNDING, unfair_to, unfairness
 from evenhand.fairness.welfare import Average
 
 if TYPE_CHECKING:
@@ -35,6 +56,8 @@ if TYPE_CHECKING:
 
     Present = Bool[np.ndarray, "step status"] | None
 
+# The argument that says each part of the circumstances.
+SAID_BY = {"chances": "out_of", "entitled": "entitlement", "asked": "asked"}
 KEPT_VALUES = 2_000_000  # unfairness to each at each assessment, kept for the answer
 
 
@@ -47,17 +70,97 @@ class Case:
     roster: Roster | None = None
     groups: Groups | None = None  # where groups are the stakeholders
     until: Any = None  # the moment up to which the log is known to be whole
+    beside: Mapping[str, Known] = field(default_factory=dict)  # what else is known over time
+    amounts: Callable[[], Reading] | None = (
+        None  # up to each moment, where they are not those of the history
+    )
+    in_whole_units: bool = False  # all amounts are whole, and a status times its weight is one
+    tolerance: Tolerance = NONE  # how far from the mean is let pass
+    is_share: bool = False  # the status is a rate of which nobody can have more than 1
 
     @classmethod
-    def of(cls, log: Prepared, status: Status) -> Case:
+    def of(cls, log: Prepared, options: AuditOptions) -> Case:
         """A log judged by a status: of groups where they are judged, and per entitlement."""
-        shares = log.shares
+        status, shares, beside = options.status(), log.shares, log.beside
+        own = read_beside(status)
+        if own is not None:
+            _require_beside(own, log)
         if log.groups is not None:
             status = GroupTotals(log.groups, of=status)
             shares = None if shares is None else log.groups.totals(shares)
-        if shares is not None:
-            status = PerEntitlement(tuple(shares.tolist()), of=status)
-        return cls(log.history, status, log.roster, log.groups, log.until)
+        if own is not None:
+            pass  # the scheme's status says itself what amounts are set against
+        elif "level" in beside:
+            status = Level(of=status)
+        elif "chances" in beside:
+            status = Rate(of=status)
+        elif "entitled" in beside:
+            status = PerCurrentEntitlement(not options.unweighted, of=status)
+        elif shares is not None:
+            status = PerEntitlement(tuple(shares.tolist()), not options.unweighted, of=status)
+        if "asked" in beside:
+            status = _of_requests(options.judge_requests, status, log.groups)
+        case = cls(
+            history=log.history,
+            status=options.directed(status),
+            roster=log.roster,
+            groups=log.groups,
+            until=log.until,
+            beside=beside,
+            amounts=log.amounts,
+            in_whole_units=_in_whole_units(log, options),
+            tolerance=options.allowed,
+            is_share=options.out_of is not None,
+        )
+        return case._with_newcomers(options.newcomers)
+
+    def _with_newcomers(self, rule: str | None) -> Case:
+        """The case with those who join later where a rule lets them begin."""
+        stay = self._stay()
+        if stay is None:
+            return self
+        if not self.status.is_sum:
+            if rule not in (None, "zero"):
+                raise BadParameter(
+                    f"{argument('newcomers', rule)} needs a status that is a sum of what was "
+                    f"received, and here it is {self.status.describe()}: leave it out, or say "
+                    f"{argument('newcomers', 'zero')}."
+                )
+            return self
+        if rule == "by_time":
+            return replace(self, status=PerTimePresent(of=self.status))
+        history = self.history
+        received = Ledger(
+            as_numbers(history.slots)[history.slot], history.who, history.amount, len(history.names)
+        )
+        readings = self._readings()
+        found = starting_credits(
+            rule or "mean",
+            self.status,
+            received,
+            lambda moments: self._circumstances(readings, moments) if readings else None,
+            stay,
+        )
+        return replace(self, status=WithCredit(tuple(found.tolist()), of=self.status))
+
+    def newcomers_note(self, rule: str | None) -> str | None:
+        """Who was judged from when, and where they began."""
+        stay = self._stay()
+        if stay is None:
+            return None
+        began = rule or ("mean" if self.status.is_sum else "zero")
+        return newcomers_note(self.names, stay, self.history.slots, began)
+
+    def _stay(self) -> Stay | None:
+        """From when until when each who is judged is there, if anybody comes or goes."""
+        without = {"chances", "level"} & set(self.beside)  # rates and waits need no beginning
+        if self.roster is None or not self.roster.first or without:
+            return None
+        first, last = self.roster.bounds(self.history.names, self.history.plain_numbers)
+        if self.groups is not None:
+            first = np.array([first[list(part)].min() for part in self.groups.members])
+            last = np.array([last[list(part)].max() for part in self.groups.members])
+        return first, last
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -76,13 +179,84 @@ class Case:
 
     def steps(self, timeline: Timeline) -> Iterator[tuple[Trace, Present]]:
         """The steps in blocks: a part of the trace, and who is there at each step of it."""
-        start = 0
+        start, readings = 0, self._readings()
+        amounts = None if self.amounts is None else self.amounts()
+        before = np.zeros((1, len(self.history.names)))
         for trace in self.history.traces(timeline.step_of_slot, timeline.steps):
             stop = start + len(trace)
+            moments = timeline.moments[start:stop]
             if timeline.marks is not None:
                 trace = replace(trace, actions=timeline.marks[start:stop])  # type: ignore[arg-type]
-            yield trace, self.present(timeline.moments[start:stop])
+            if amounts is not None:
+                totals = amounts.by(moments)
+                trace = replace(trace, rewards=np.diff(totals, axis=0, prepend=before))
+                before = totals[-1:]
+            if readings:
+                trace = replace(trace, states=self._circumstances(readings, moments))  # type: ignore[arg-type]
+            yield trace, self.present(moments)
             start = stop
+
+    def _readings(self) -> dict[str, Reading]:
+        """What is known over time, to be read from its beginning."""
+        known: dict[str, Reading] = {
+            part: _reading(part, known) for part, known in self.beside.items()
+        }
+        stay = self._stay()
+        if stay is not None and isinstance(self.status, PerTimePresent):
+            known["time_points"] = TimePresent(as_numbers(self.history.slots), *stay)
+        return known
+
+    def _circumstances(self, readings: Mapping[str, Reading], moments: np.ndarray) -> Circumstances:
+        """What is known at each of some moments; before the first, as at the first."""
+        parts = {}
+        for part, reading in readings.items():
+            known = reading.by(moments)
+            if self.groups is not None and part in self.beside:
+                known = self.groups.totals(np.nan_to_num(known))  # of members known by then
+            parts[part] = np.concatenate((known[:1], known))
+        return Circumstances(**parts)
+
+
+def _in_whole_units(log: Prepared, options: AuditOptions) -> bool:
+    """Whether what anybody lacks of its share is a number of whole units."""
+    plain = options.scheme is None and not options.waits and not options.has_requests
+    weighed = log.shares is None or not options.unweighted
+    if not (plain and weighed and options.out_of is None):
+        return False
+    history = log.history
+    return all(
+        bool((history.amount[part] == np.rint(history.amount[part])).all())
+        for part in history.parts()
+    )
+
+
+def _reading(part: str, known: Known) -> Reading:
+    """What is known over time, to be read from its beginning."""
+    if not isinstance(known, Ledger):
+        return known()
+    return known.levels() if part == "entitled" else known.totals()
+
+
+def _of_requests(name: str, status: Status, groups: Groups | None) -> Status:
+    """A status set against what was asked for."""
+    if name != "while_waiting":
+        return REQUEST_STATUSES[name](of=status)
+    return WhileWaiting(of=status, counted=Returns() if groups is None else GroupTotals(groups))
+
+
+def _require_beside(own: Beside, log: Prepared) -> None:
+    """A scheme's status that looks at more than amounts needs a log that says it."""
+    name = STATUSES.name_of(own)
+    if own.part not in log.beside:
+        raise BadParameter(
+            f"the scheme's status is {name}, which needs {own.needs}: say with "
+            f"{argument(SAID_BY[own.part])} which column holds it, or choose another status."
+        )
+    if log.groups is not None:
+        raise BadParameter(
+            f"the scheme's status is {name}, which is not summed by group: leave the status out of "
+            f"the scheme, since {argument(SAID_BY[own.part])} says it already."
+        )
 
 
 @dataclass(frozen=True, eq=False)
@@ -101,6 +275,10 @@ class Judged:
     final: Float[np.ndarray, " stakeholder"]
     final_unfairness: Float[np.ndarray, " stakeholder"]
     final_below: Bool[np.ndarray, " stakeholder"]
+    final_weights: Float[np.ndarray, " stakeholder"] | None  # as how many each counts at the end
+    final_mean: float
+    let_pass_at_end: float  # by the tolerance
+    as_even_as_whole_units: bool  # whole amounts, and nobody ever a whole unit from its share
     unfinished: str | None  # the name of a last step that is not scored
     unfinished_welfare: float | None = None
 
@@ -111,7 +289,7 @@ class Judged:
     @property
     def final_ranking(self) -> Ranking:
         """Who stands where at the end."""
-        return Ranking.of(self.final_unfairness, self.final)
+        return Ranking.of(self.final_unfairness, self.final, self.let_pass_at_end)
 
     def label(self, assessment: int) -> str:
         return self.timeline.label(int(self.assessed[assessment]))
@@ -125,11 +303,12 @@ def judge(case: Case, question: Question, schemes: Sequence[FairnessScheme]) -> 
     stream = Stream(
         FairnessScheme(case.status, TimepointFirst(Average()), looking), len(case.history.names)
     )
-    taken = _Assessments(timeline, len(case.names), schemes)
-    steps, here = _watch(case, timeline, stream, taken)
-    end = _end(stream.status, here, taken.totals)
+    taken = _Assessments(timeline, len(case.names), schemes, case.tolerance)
+    steps, standing = _watch(case, timeline, stream, taken)
+    end = _end(stream.status, standing, taken.totals, case.tolerance)
+    mean = _mean_at_end(standing, stream.status)
     # A last step that was not assessed is a period that is not finished.
-    waits = not len(steps) or steps[-1] != timeline.steps - 1
+    waits = not stream.end_is_due
     return Judged(
         question=question,
         timeline=timeline,
@@ -143,30 +322,45 @@ def judge(case: Case, question: Question, schemes: Sequence[FairnessScheme]) -> 
         final=stream.status,
         final_unfairness=end[0],
         final_below=end[1],
+        final_weights=_weights_at_end(standing),
+        final_mean=mean,
+        let_pass_at_end=float(case.tolerance.around(np.asarray(mean))),
+        as_even_as_whole_units=case.in_whole_units and taken.furthest_amount < 1.0,
         unfinished=timeline.label(timeline.steps - 1) if waits else None,
-        unfinished_welfare=welfare_now(schemes[0], stream.status, here) if waits else None,
+        unfinished_welfare=welfare_now(schemes[0], stream.status, standing) if waits else None,
     )
 
 
 class _Assessments:
     """What is gathered of the assessments: totals and scores of all, the unfairness of some."""
 
-    def __init__(self, timeline: Timeline, size: int, schemes: Sequence[FairnessScheme]) -> None:
-        self.totals = RunningTotals(size)
+    def __init__(
+        self,
+        timeline: Timeline,
+        size: int,
+        schemes: Sequence[FairnessScheme],
+        tolerance: Tolerance,
+    ) -> None:
+        self.totals = RunningTotals(size, tolerance)
         self.scorers = tuple(Scorer(scheme, size) for scheme in schemes)
         self._every = max(1, -(-timeline.steps * size // KEPT_VALUES))
         self.kept: list[np.ndarray] = []
         self.unfairness: list[np.ndarray] = []
         self.means: list[np.ndarray] = []
         self._added: list[np.ndarray] = []
+        self.furthest_amount = 0.0  # the most by which anybody was ahead of or behind its share
 
     def take(self, block: Block) -> None:
         before = self.totals.assessments
         rows = np.arange(-before % self._every, len(block.statuses), self._every)
         self.kept.append(before + rows)
-        self.unfairness.append(self.totals.take(block)[0][rows])
-        here = True if block.present is None else block.present[rows]
-        self.means.append(np.mean(block.statuses[rows], axis=1, where=here))
+        deviation = self.totals.take(block)[0]
+        self.unfairness.append(deviation[rows])
+        weights = 1.0 if block.standing.weights is None else block.standing.weights
+        amounts = np.nanmax(np.abs(deviation) * weights, initial=0.0)
+        self.furthest_amount = max(self.furthest_amount, float(amounts))
+        standing = block.standing.rows(rows)
+        self.means.append(standing.judge(mean_status, block.statuses[rows], np.nan))
         added = [scorer.take(block) for scorer in self.scorers]
         if added[0] is not None:
             self._added.append(added[0])
@@ -180,32 +374,67 @@ class _Assessments:
 
 def _watch(
     case: Case, timeline: Timeline, stream: Stream, taken: _Assessments
-) -> tuple[Int[np.ndarray, " assessment"], Bool[np.ndarray, " status"]]:
-    """Take every step; the steps that were assessed, and who is there at the end."""
+) -> tuple[Int[np.ndarray, " assessment"], Standing]:
+    """Take every step; the steps that were assessed, and who is there at the end, and how."""
     assessed: list[np.ndarray] = []
     start, present = 0, None
     for trace, present in case.steps(timeline):
         for block in stream.blocks(trace, present):
-            assessed.append(start + np.flatnonzero(block.assessed))
+            steps = start + np.flatnonzero(block.assessed)
+            _refuse_above_one(case, timeline, steps, block)
+            assessed.append(steps)
             start += len(block.assessed)
             taken.take(block)
-    end = stream.end(None if present is None else present[-1])
+    at_end = None if present is None else present[-1]
+    end = stream.end(at_end)
     if end is not None:
         assessed.append(np.array([timeline.steps - 1]))
         taken.take(end)
-    here = np.ones(len(case.names), dtype=bool) if present is None else present[-1]
-    return np.concatenate(assessed), here
+    return np.concatenate(assessed), stream.standing(at_end)
+
+
+def _refuse_above_one(case: Case, timeline: Timeline, steps: np.ndarray, block: Block) -> None:
+    """Nobody can have had more than its chances; a running sum shows it at an assessment."""
+    if not case.is_share:
+        return
+    for row, who in np.argwhere(np.abs(block.statuses) > 1.0 + ROUNDING)[:1]:
+        raise BadLog(
+            f"by {timeline.label(int(steps[row]))} {case.names[who]!r} had "
+            f"{abs(block.statuses[row, who]):.3g} times what {argument('out_of')} says it could "
+            "have had: a rate is at most 1, so check that the columns are the right way round."
+        )
+
+
+def _mean_at_end(standing: Standing, final: Float[np.ndarray, " status"]) -> float:
+    """The mean status of those there at the end; NaN where nobody is."""
+    present = standing.present
+    if present is not None and not present.any():
+        return float("nan")
+    return float(standing.judge(mean_status, final[None], np.nan)[0])
+
+
+def _weights_at_end(standing: Standing) -> Float[np.ndarray, " status"] | None:
+    """As how many each counts at the end: 0 for those who are not there."""
+    weights = None if standing.weights is None else standing.weights[0]
+    if standing.present is None:
+        return weights
+    return np.where(standing.present[0], 1.0 if weights is None else weights, 0.0)
 
 
 def _end(
-    final: Float[np.ndarray, " status"], here: Bool[np.ndarray, " status"], totals: RunningTotals
+    final: Float[np.ndarray, " status"],
+    standing: Standing,
+    totals: RunningTotals,
+    tolerance: Tolerance,
 ) -> tuple[Float[np.ndarray, " status"], Bool[np.ndarray, " status"]]:
     """The unfairness to each at the end, and who is below the mean then.
 
     For those who have left, both are as of the last assessment at which they were there.
     """
     last, below = np.full(len(final), np.nan), np.zeros(len(final), dtype=bool)
+    here = np.ones(len(final), dtype=bool) if standing.present is None else standing.present[0]
     if here.any():
-        last = of_those_present(unfairness, final[None], here[None], np.nan)[0]
-        below = of_those_present(unfair_to, final[None], here[None], False)[0]
+        last = standing.judge(unfairness, final[None], np.nan)[0]
+        below = standing.judge(unfair_to, final[None], False)[0]
+        below &= last < -tolerance.around(standing.judge(mean_status, final[None], np.nan))
     return np.where(here, last, totals.last), np.where(here, below, totals.last_is_below)

@@ -44,22 +44,25 @@ class Ranking:
 
     deviation: Float[np.ndarray, " stakeholder"]  # NaN for those not there
     rounding: float
+    let_pass: float = 0.0  # nobody is behind who is no further from the mean than this
 
     @classmethod
     def of(
         cls,
         deviation: Float[np.ndarray, " stakeholder"],
         statuses: Float[np.ndarray, " stakeholder"],
+        let_pass: float = 0.0,
     ) -> Ranking:
         """At one time, from the distances and the statuses they were taken from."""
         furthest, largest = (float(np.fmax.reduce(np.abs(part))) for part in (deviation, statuses))
-        return cls(deviation, rounding(furthest, largest))
+        return cls(deviation, rounding(furthest, largest), let_pass)
 
     @classmethod
     def mean(cls, several: Sequence[Ranking]) -> Ranking:
         """The mean over several histories of the same stakeholders, where each is there."""
         deviation = known_mean([one.deviation for one in several])
-        return cls(deviation, float(np.mean([one.rounding for one in several])))
+        known = ([one.rounding for one in several], [one.let_pass for one in several])
+        return cls(deviation, *(float(np.mean(part)) for part in known))
 
     @property
     def ranks(self) -> Int[np.ndarray, " stakeholder"]:
@@ -81,7 +84,7 @@ class Ranking:
     @property
     def behind(self) -> Bool[np.ndarray, " stakeholder"]:
         """Those to whom it is unfair."""
-        return self.deviation < -self.rounding
+        return self.deviation < -max(self.rounding, self.let_pass)
 
     @property
     def lowest(self) -> tuple[int, ...]:
@@ -95,7 +98,7 @@ class Ranking:
 
     def _first_of(self, values: Float[np.ndarray, " stakeholder"]) -> tuple[int, ...]:
         least = float(np.fmin.reduce(values))
-        if not least < -self.rounding:
+        if not least < -max(self.rounding, self.let_pass):
             return ()
         return tuple(np.flatnonzero(values <= least + self.rounding).tolist())
 

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from evenhand.auditing.judging.ranking import Ranking, rounding
-from evenhand.fairness.presence import of_those_present
 from evenhand.fairness.stream import Block
+from evenhand.fairness.tolerance import NONE, Tolerance
 from evenhand.fairness.unfairness import unfair_to, unfairness
 
 if TYPE_CHECKING:
@@ -19,7 +19,8 @@ if TYPE_CHECKING:
 class RunningTotals:
     """Running figures of each stakeholder over the assessments, in memory that does not grow."""
 
-    def __init__(self, size: int) -> None:
+    def __init__(self, size: int, tolerance: Tolerance = NONE) -> None:
+        self._tolerance = tolerance
         self.assessments = 0
         self.judged = np.zeros(size, dtype=np.int64)  # assessments at which each was there
         self.below = np.zeros(size, dtype=np.int64)
@@ -32,6 +33,8 @@ class RunningTotals:
         self.longest_end = np.full(size, -1)  # the assessment, from 0, that ended the longest spell
         self.unequal = 0  # assessments at which anybody was below
         self.worst = 0.0  # the lowest unfairness to anyone at any assessment
+        self.worst_share = 0.0  # the same as a share of the mean there
+        self.let_pass = 0.0  # what is let pass by the tolerance, summed
         self.scale = 0.0  # the largest statuses, summed
         self.furthest = 0.0  # the furthest from the mean, summed
 
@@ -42,22 +45,28 @@ class RunningTotals:
 
         Those who are not there have an unfairness of NaN.
         """
-        deviation = of_those_present(unfairness, block.statuses, block.present, np.nan)
-        below = of_those_present(unfair_to, block.statuses, block.present, False)
+        deviation = block.standing.judge(unfairness, block.statuses, np.nan)
+        below = block.standing.judge(unfair_to, block.statuses, False)
         if not len(deviation):
             return deviation, below
-        here = np.ones_like(below) if block.present is None else block.present
+        lowest = np.arange(len(deviation)), np.nanargmin(deviation, axis=1)
+        mean = block.statuses[lowest] - deviation[lowest]
+        let_pass = self._tolerance.around(mean)
+        if self._tolerance != NONE:
+            below &= deviation < -let_pass[:, None]
+        present = block.standing.present
+        here = np.ones_like(below) if present is None else present
         self.judged += here.sum(axis=0)
         self.below += below.sum(axis=0)
-        self.overall += (
-            np.nansum(deviation, axis=0) if block.present is not None else deviation.sum(axis=0)
-        )
+        self.overall += deviation.sum(axis=0) if present is None else np.nansum(deviation, axis=0)
         self._ends(deviation, below, here)
         self._spells(below)
         self.unequal += int(below.any(axis=1).sum())
-        self.worst = min(self.worst, float(np.nanmin(deviation)))
+        self.worst = min(self.worst, float(deviation[lowest].min()))
+        self.worst_share = min(self.worst_share, _least_share(deviation[lowest], mean))
         self.scale += float(np.abs(block.statuses).max(axis=1).sum())
         self.furthest += float(np.nanmax(np.abs(deviation), axis=1, initial=0.0).sum())
+        self.let_pass += float(let_pass.sum())
         self.assessments += len(deviation)
         return deviation, below
 
@@ -90,7 +99,7 @@ class RunningTotals:
 
     def snapshot(self) -> dict[str, Any]:
         """All figures by name."""
-        return dict(vars(self))
+        return {name: value for name, value in vars(self).items() if name != "_tolerance"}
 
     def resume(self, snapshot: Mapping[str, Any]) -> None:
         """Go on from the figures of another."""
@@ -103,4 +112,10 @@ class RunningTotals:
     @property
     def ranking(self) -> Ranking:
         """Who stands where over all."""
-        return Ranking(self.overall, rounding(self.furthest, self.scale))
+        return Ranking(self.overall, rounding(self.furthest, self.scale), self.let_pass)
+
+
+def _least_share(lowest: Float[np.ndarray, " time"], mean: Float[np.ndarray, " time"]) -> float:
+    """The lowest distance from the mean as a share of it, where it is not 0."""
+    known = mean != 0.0
+    return float(np.min(lowest[known] / np.abs(mean[known]), initial=0.0))

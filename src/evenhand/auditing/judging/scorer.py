@@ -8,15 +8,16 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from evenhand.errors import EvenhandError, NegativeStatus, WelfareOverflow
-from evenhand.fairness.filters import Always, Final
-from evenhand.fairness.presence import of_those_present
+from evenhand.fairness.filters import Always
 from evenhand.fairness.scheme import FairnessScheme
-from evenhand.fairness.status import Returns, Status
+from evenhand.fairness.standing import Standing
+from evenhand.fairness.status import Status
 from evenhand.fairness.stream import Block, Stream
 from evenhand.fairness.trace import Step, Trace
+from evenhand.fairness.welfare import Average
 
 if TYPE_CHECKING:
-    from jaxtyping import Bool, Float
+    from jaxtyping import Float
 
 
 @dataclass(frozen=True)
@@ -36,6 +37,13 @@ class KnownStatus(Status):
 
     def scan(self, state: Any, steps: Trace) -> tuple[Any, Float[np.ndarray, "time status"]]:
         return state, steps.rewards
+
+    @property
+    def weights_change(self) -> bool:
+        return True
+
+    def scan_weights(self, state: Any, steps: Trace) -> Float[np.ndarray, "time status"] | None:
+        return None if steps.states is None else steps.states[1:]  # type: ignore[return-value]
 
     def describe(self) -> str:
         return "known"
@@ -58,14 +66,15 @@ class Scorer:
         """What each assessment of a block adds, where that is defined."""
         if self.undefined is not None or not len(block.statuses):
             return None
+        standing, present = block.standing, block.standing.present
         try:
             parts = [
                 part.contributions
-                for part in self.stream.blocks(_as_trace(block.statuses), block.present)
+                for part in self.stream.blocks(_as_trace(block.statuses, standing), present)
             ]
             if not self.scheme.aggregation.keeps_history:
-                even = of_those_present(_evened, block.statuses, block.present, 0.0)
-                self._even.extend(_as_trace(even), block.present)
+                even = standing.judge(_evened, block.statuses, 0.0)
+                self._even.extend(_as_trace(even, standing), present)
         except (NegativeStatus, WelfareOverflow) as error:
             self.undefined = error
             return None
@@ -85,24 +94,37 @@ class Scorer:
         return self._even.score
 
 
-def _evened(statuses: Float[np.ndarray, "time n"]) -> Float[np.ndarray, "time n"]:
-    return np.repeat(statuses.mean(axis=1, keepdims=True), statuses.shape[1], axis=1)
+def mean_status(
+    statuses: Float[np.ndarray, "time n"], weights: Float[np.ndarray, "time n"] | None
+) -> Float[np.ndarray, " time"]:
+    """The mean at each time point, in which a stakeholder of weight w counts as w equal ones."""
+    return Average()(statuses) if weights is None else Average().weighted(statuses, weights)
 
 
-def _as_trace(statuses: Float[np.ndarray, "time n"]) -> Trace:
-    return Trace(rewards=statuses)
+def _evened(
+    statuses: Float[np.ndarray, "time n"], weights: Float[np.ndarray, "time n"] | None
+) -> Float[np.ndarray, "time n"]:
+    return np.repeat(mean_status(statuses, weights)[:, None], statuses.shape[1], axis=1)
+
+
+def _as_trace(statuses: Float[np.ndarray, "time n"], standing: Standing) -> Trace:
+    """Statuses as a trace for `KnownStatus`; the weights stand in the place of the states."""
+    weights = standing.weights
+    states = None if weights is None else np.concatenate((weights[:1], weights))
+    return Trace(rewards=statuses, states=states)  # type: ignore[arg-type]
 
 
 def welfare_now(
-    scheme: FairnessScheme, status: Float[np.ndarray, " n"], here: Bool[np.ndarray, " n"]
+    scheme: FairnessScheme, status: Float[np.ndarray, " n"], standing: Standing
 ) -> float | None:
     """What an assessment would find now, where that is defined."""
     try:
-        stream = Stream(replace(scheme, status=Returns(), filter=Final()), int(here.sum()))
-        stream.push(status[here])
-        end = stream.end()
+        known = replace(scheme, status=KnownStatus(len(status)), filter=Always())
+        stream = Stream(known, len(status))
+        trace = _as_trace(status[None], standing)
+        (end,) = stream.blocks(trace, standing.present)
     except EvenhandError:
         return None
-    if end is None or scheme.welfare is None:
+    if scheme.welfare is None:
         return None
     return float(end.contributions[0])

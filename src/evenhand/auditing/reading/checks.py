@@ -167,15 +167,58 @@ def _unread_times(events: LogEvents, timeless: nw.Expr) -> list[str]:
     return [str(text).strip() for text in fetch(some.select("at_text").head(1000))["at_text"]]
 
 
+def refuse_beside(events: LogEvents) -> None:
+    """Chances or requests that are missing or below 0, and entitlements that are two at a time."""
+    there, options = ~nw.col("amount").is_null(), events.options
+    says = {"chances": (options.out_of, "out of how many"), "asked": (options.asked, "how much")}
+    for name, (column, what) in says.items():
+        if not events.has(name):
+            continue
+        number = nw.col(name)
+        wrong = there & (number.is_null() | not_finite(number) | (number < 0))
+        if _any(events, wrong):
+            raise BadLog(
+                f"column {column!r} of {events.table.label} must say {what}, and does not at "
+                f"{events.rows_where(wrong, name)}: write a number of at least 0, or leave such "
+                f"rows out with {argument('where')}."
+            )
+    if events.has("entitled"):
+        entitled = nw.col("entitled")
+        cells = events.frame.filter(there & ~entitled.is_null()).group_by("at", "who")
+        two = cells.agg(low=entitled.min(), high=entitled.max())
+        two = two.filter(nw.col("low") != nw.col("high")).sort("at", "who")
+        found = fetch(two.head(1))
+        if len(found["who"]):
+            raise BadLog(
+                f"the entitlement of {found['who'][0]!r} is {found['low'][0]:g} and "
+                f"{found['high'][0]:g} at {moment_label(found['at'][0])}: one value at a time, so "
+                f"fix it, or choose rows with {argument('where')}."
+            )
+
+
+def refuse_negative_stock(events: LogEvents) -> None:
+    """A level is at least 0."""
+    negative = nw.col("amount") < 0
+    if _any(events, negative):
+        raise BadLog(
+            f"column {events.options.amount!r} of {events.table.label} holds a level below 0 at "
+            f"{events.rows_where(negative, 'amount')}: {argument('stock')} needs levels of at "
+            f"least 0, so fix it, or leave such rows out with {argument('where')}."
+        )
+
+
 def refuse_two_readings(events: LogEvents, cells: Cells) -> None:
-    """A running total has one value at a time; two different ones are two series."""
+    """A running total or a level has one value at a time; two different ones are two series."""
+    stock = events.options.stock
+    what, given = ("levels", "stock") if stock else ("running totals", "cumulative")
+    given = argument(given)
     twice = (nw.col("amount") != nw.col("least")) & (nw.col("events") > 1)
     found = fetch(cells.filter(twice).select("who", "at", "amount", "least").sort("at", "who"))
     if len(found["who"]):
         raise BadLog(
-            f"{found['who'][0]!r} has two running totals at {moment_label(found['at'][0])} "
+            f"{found['who'][0]!r} has two {what} at {moment_label(found['at'][0])} "
             f"({found['least'][0]:,g} and {found['amount'][0]:,g}; "
-            f"{pluralise(len(found['who']), 'such case')} in all): {argument('cumulative')} needs "
+            f"{pluralise(len(found['who']), 'such case')} in all): {given} needs "
             f"one series per stakeholder, so choose one with {argument('where')} or add them up "
             "first."
         )
@@ -196,7 +239,7 @@ def note_rows(
             f"A running total falls {pluralise(negative, 'time')}: taken as "
             f"{'a correction' if negative == 1 else 'corrections'} and applied."
         )
-    elif negative:
+    elif negative and not events.options.stock:
         notes.add(
             f"Negative amounts occur at {pluralise(negative, 'time point')} of a stakeholder: "
             "taken as corrections and applied."

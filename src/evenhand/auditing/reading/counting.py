@@ -48,9 +48,12 @@ def count(events: LogEvents, notes: Notes, exact: bool, names: tuple[str, ...] =
             seen = checks.scan_cells(events, held)
         if seen.wrong:
             checks.refuse_unreadable(events)
+        checks.refuse_beside(events)
         everyone = tuple(sorted({*seen.names, *names}))
         cells = held
-        if events.options.cumulative:
+        if events.options.stock:
+            checks.refuse_negative_stock(events)
+        if events.options.holds_readings:
             checks.refuse_two_readings(events, cells)
             cells = _differences(cells, exact, events.plain_numbers)
         index = cells.select("who").unique().with_row_index("code", order_by="who")
@@ -66,7 +69,7 @@ def count(events: LogEvents, notes: Notes, exact: bool, names: tuple[str, ...] =
 
 
 def _cells(events: LogEvents, exact: bool) -> nw.LazyFrame[Any]:
-    return _readings(events) if events.options.cumulative else _sums(events, exact)
+    return _readings(events) if events.options.holds_readings else _sums(events, exact)
 
 
 def _sums(events: LogEvents, exact: bool) -> nw.LazyFrame[Any]:
@@ -88,9 +91,17 @@ def _aggregates(events: LogEvents, amount: nw.Expr) -> list[nw.Expr]:
         unread = col.is_null() & ~nw.col("amount_text").is_null()
         one = nw.when(unread).then(nw.lit(1)).otherwise(nw.lit(0))
         parts.append(one.sum().alias("unread"))
+    for name in events.beside:
+        parts.append(_beside(name))
     if events.has("mark"):
         parts.append((nw.col("mark") & ~col.is_null()).any().alias("mark"))
     return parts
+
+
+def _beside(name: str) -> nw.Expr:
+    """What stands beside the amounts of one cell: an entitlement is a level, all else adds up."""
+    values = nw.when(~nw.col("amount").is_null()).then(nw.col(name))
+    return (values.max() if name == "entitled" else values.sum()).alias(name)
 
 
 def _readings(events: LogEvents) -> nw.LazyFrame[Any]:
@@ -112,6 +123,7 @@ def _differences(cells: nw.LazyFrame[Any], exact: bool, plain_numbers: bool) -> 
     names = both.collect_schema().names()
     parts = [nw.col(n).sum() for n in ("amount", "rows", "events", "unread") if n in names]
     parts += [nw.col("least").min()] + ([nw.col("mark").any()] if "mark" in names else [])
+    parts += [nw.col("entitled").max()] if "entitled" in names else []
     return both.with_columns(nw.col("at").dt.date()).group_by("at", "who").agg(*parts)
 
 
@@ -126,6 +138,7 @@ class _Gathering:
         self._slots = Column(np.float64 if events.plain_numbers else "datetime64[us]")
         self._slot, self._who = Column(np.int64), Column(np.int64)
         self._amount = Column(np.float64)
+        self._beside = {name: Column(np.float64) for name in events.beside}
         self._marked: list[np.ndarray] | None = [] if events.has("mark") else None
         self._last: Any = None
 
@@ -153,6 +166,8 @@ class _Gathering:
         self._slot.append(slot)
         self._who.append(self._place[code])
         self._amount.append(found["amount"][kept])
+        for name, column in self._beside.items():
+            column.append(found[name][kept].astype(np.float64))
         if self._marked is not None:
             self._marked.append(np.unique(slot[found["mark"][kept] == 1]))
         self._last = at[-1]
@@ -189,4 +204,5 @@ class _Gathering:
             exact=exact,
             rows=rows,
             events=self.counted,
+            beside={name: column.array() for name, column in self._beside.items()},
         )

@@ -8,33 +8,80 @@ from typing import Any
 import narwhals as nw
 import numpy as np
 
-from evenhand._util.wording import join_names, pluralise
-from evenhand.auditing.notes import Notes
-from evenhand.auditing.reading.events import LogEvents
+from evenhand._util.moments import as_numbers, moment_label
+from evenhand._util.wording import join_names
+from evenhand.auditing.reading.history import History
+from evenhand.auditing.reading.ledger import Ledger
+from evenhand.auditing.reading.roster import Roster, presence
 from evenhand.auditing.reading.values import read_numbers
 from evenhand.auditing.sources.engines import fetch
 from evenhand.auditing.sources.open_source import open_table
 from evenhand.errors import BadRoster, ZeroEntitlement, argument
 
 
-def of_column(events: LogEvents, notes: Notes) -> dict[str, float]:
-    """One number per stakeholder; where it changes over time, the latest."""
-    given = events.frame.filter(~nw.col("entitled").is_null())
-    low, high = nw.col("entitled").min(), nw.col("entitled").max()
-    found = fetch(given.group_by("who").agg(low=low, high=high, latest=nw.col("at").max()))
-    changed = found["low"] != found["high"]
-    values = dict(zip(map(str, found["who"]), found["high"].tolist(), strict=True))
-    if changed.any():
-        latest = given.with_columns(latest=nw.col("at").max().over("who"))
-        latest = latest.filter(nw.col("at") == nw.col("latest"))
-        last = fetch(latest.group_by("who").agg(high=nw.col("entitled").max()))
-        values |= dict(zip(map(str, last["who"]), last["high"].tolist(), strict=True))
-        count = int(changed.sum())
-        notes.add(
-            f"The entitlement of {pluralise(count, 'stakeholder')} changes over time: the latest "
-            "is used for the whole log."
+def of_column(history: History) -> dict[str, float]:
+    """The latest number of each stakeholder."""
+    known = ~np.isnan(history.beside["entitled"])
+    latest = dict(zip(history.who[known].tolist(), history.beside["entitled"][known], strict=True))
+    return {history.names[who]: float(value) for who, value in latest.items()}
+
+
+def over_time(history: History, roster: Roster | None) -> dict[str, Ledger]:
+    """The entitlements as they change, if any does; each counts as of each moment.
+
+    Where somebody's never changes it holds for the whole log.
+    """
+    ledger = history.ledger("entitled")
+    known = ~np.isnan(ledger.amount)
+    at, who, amount = ledger.at[known], ledger.who[known], ledger.amount[known]
+    size = len(history.names)
+    low, high = np.full(size, np.inf), np.full(size, -np.inf)
+    np.minimum.at(low, who, amount)
+    np.maximum.at(high, who, amount)
+    if not (low < high).any():
+        return {}
+    _refuse_zero(low, history.names)
+    begins = np.full(size, np.inf)
+    np.minimum.at(begins, who, at)
+    _refuse_unknown(history, roster, begins, changes=low < high)
+    # Those that never change are known from before the first moment.
+    always = np.flatnonzero(low == high)
+    return {
+        "entitled": Ledger(
+            np.concatenate((np.full(len(always), -np.inf), at)),
+            np.concatenate((always, who)),
+            np.concatenate((low[always], amount)),
+            size,
         )
-    return values
+    }
+
+
+def _refuse_unknown(
+    history: History, roster: Roster | None, begins: np.ndarray, changes: np.ndarray
+) -> None:
+    """Whoever is judged before the first value of an entitlement that changes has none yet."""
+    here = presence(roster, history.names, history.slots)
+    moments = as_numbers(history.slots)
+    first = np.full(len(history.names), moments[0])
+    if here is not None:
+        first = np.where(here.any(axis=0), moments[here.argmax(axis=0)], np.inf)
+    for place in np.flatnonzero(changes & (first < begins))[:1]:
+        known = history.slots[int(np.searchsorted(moments, begins[place]))]
+        raise BadRoster(
+            f"the entitlement of {history.names[place]!r} changes over time and is not known "
+            f"before {moment_label(known)}, but it is judged from "
+            f"{moment_label(history.slots[int(np.searchsorted(moments, first[place]))])} on: give "
+            f"it a value from the start, or a date from which it is there with "
+            f"{argument('roster')}."
+        )
+
+
+def _refuse_zero(low: np.ndarray, names: tuple[str, ...]) -> None:
+    for place in np.flatnonzero(low <= 0)[:1]:
+        raise ZeroEntitlement(
+            f"the entitlement of {names[place]!r} is {low[place]:g}: it must be positive; "
+            f"leave out those who are entitled to nothing with {argument('exclude')}."
+        )
 
 
 def of_table(source: Any, stakeholder: str, encoding: str = "utf-8") -> dict[str, float]:
@@ -69,10 +116,6 @@ def in_order(entitlements: Mapping[str, float], names: tuple[str, ...]) -> np.nd
             f"{'that stakeholder' if len(missing) == 1 else 'those stakeholders'} out with "
             f"{argument('exclude')}."
         )
-    for name in names:
-        if entitlements[name] <= 0:
-            raise ZeroEntitlement(
-                f"the entitlement of {name!r} is {entitlements[name]:g}: it must be positive; "
-                f"leave out those who are entitled to nothing with {argument('exclude')}."
-            )
-    return np.array([entitlements[name] for name in names])
+    values = np.array([entitlements[name] for name in names])
+    _refuse_zero(values, names)
+    return values

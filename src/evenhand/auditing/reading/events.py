@@ -21,8 +21,10 @@ from evenhand.auditing.reading.values import in_utc, read_numbers, read_times
 from evenhand.auditing.sources import csv_files
 from evenhand.auditing.sources.engines import Frame, engine_of, fetch
 from evenhand.auditing.sources.open_source import ROW, SAME, LogTable
-from evenhand.errors import BadParameter, MissingColumn, UnknownStakeholder, argument
+from evenhand.errors import BadLog, BadParameter, MissingColumn, UnknownStakeholder, argument
 
+# Columns beside the amounts: what the argument that names each is called, and our own name for it.
+BESIDE = {"out_of": "chances", "asked": "asked", "entitlement": "entitled"}
 SHOWN = 3  # rows that an error names, before it says how many more there are
 
 
@@ -40,10 +42,19 @@ class LogEvents:
     def has(self, name: str) -> bool:
         return name in self.frame.collect_schema().names()
 
+    @property
+    def beside(self) -> tuple[str, ...]:
+        """What the rows say beside the amounts, under our own names."""
+        return tuple(name for name in BESIDE.values() if self.has(name))
+
     def without_nan(self) -> LogEvents:
         """The same with NaN as what it means in a table: an empty place."""
         number = nw.when(~nw.col("amount").is_nan()).then(nw.col("amount"))
         return replace(self, frame=self.frame.with_columns(number.alias("amount")))
+
+    def any(self, wrong: nw.Expr) -> bool:
+        """Whether something is wrong with any row."""
+        return len(fetch(self.frame.filter(wrong).select("who").head(1))["who"]) > 0
 
     def rows_where(self, wrong: nw.Expr, show: str) -> str:
         """Such as "rows 4 and 17 ('31/31/2021', …)" for the rows of which something is wrong."""
@@ -77,6 +88,11 @@ def read_events(table: LogTable, options: AuditOptions, on_roster: Sequence[str]
     )
 
 
+def group_name(place: int) -> str:
+    """Our own name for one of the columns of groups."""
+    return f"group {place + 1}"
+
+
 def require_column(table: LogTable, name: str, given: str) -> None:
     """Refuse a column that is not there or there twice; `given` is the argument that names it."""
     table.refuse_doubled(name, given)
@@ -98,12 +114,15 @@ def _columns(table: LogTable, options: AuditOptions) -> dict[str, str]:
         "stakeholder": options.stakeholder,
         "time": options.time,
         "amount": options.amount,
-        "group": options.group,
+        "wait_to": options.wait_to,
+        "out_of": options.out_of,
+        "asked": options.asked if options.requests is None else None,
         "entitlement": options.entitlement if _entitlement_is_column(table, options) else None,
     }
     columns = {given: name for given, name in names.items() if name is not None}
+    columns |= {group_name(k): name for k, name in enumerate(options.group_columns)}
     for given, name in columns.items():
-        require_column(table, name, given)
+        require_column(table, name, "group" if given.startswith("group") else given)
     return columns
 
 
@@ -134,7 +153,7 @@ def _load(table: LogTable, options: AuditOptions, columns: Mapping[str, str]) ->
     """The columns that are looked at, by their meaning or in a condition."""
     asked = " ".join(text for text in (options.where, options.when) if text)
     needed = [*columns.values(), *conditions.columns_of(asked, list(table.columns))]
-    as_text = [name for given, name in columns.items() if given != "group"]
+    as_text = [name for given, name in columns.items() if not given.startswith("group")]
     return table.load(needed, as_text=as_text).frame
 
 
@@ -142,7 +161,15 @@ def _typed(frame: Frame, options: AuditOptions, columns: Mapping[str, str]) -> _
     """Times and numbers in place of what stands for them."""
     times = read_times(frame, options.time, options.time_format)
     frame, texts = times.frame, {"at_text": times.text}
-    for given, text in (("amount", "amount_text"), ("entitlement", None)):
+    if "wait_to" in columns:
+        ends = read_times(frame, columns["wait_to"], options.time_format)
+        if ends.plain_numbers != times.plain_numbers:
+            raise BadLog(
+                f"{argument('wait_from')} and {argument('wait_to')} must both hold dates, or both "
+                "plain numbers."
+            )
+        frame, texts["end_text"] = ends.frame, ends.text
+    for given, text in (("amount", "amount_text"), *((given, None) for given in BESIDE)):
         if given in columns:
             typed = read_numbers(frame, columns[given])
             frame = typed.frame
@@ -197,10 +224,12 @@ def _renamed(
         "at": nw.col(options.time),
         "amount": nw.lit(1.0) if options.amount is None else nw.col(options.amount),
     }
-    if "group" in columns:
-        parts["group"] = nw.col(columns["group"]).cast(nw.String)
-    if "entitlement" in columns:
-        parts["entitled"] = nw.col(columns["entitlement"])
+    for given, name in columns.items():
+        if given.startswith("group"):
+            parts[given] = nw.col(name).cast(nw.String)
+    if "wait_to" in columns:
+        parts["end"] = nw.col(columns["wait_to"])
+    parts |= {name: nw.col(columns[given]) for given, name in BESIDE.items() if given in columns}
     if options.when is not None:
         parts["mark"] = _condition(options.when, "when", frame, table)
     parts |= {name: nw.col(text) for name, text in typed.texts.items()}

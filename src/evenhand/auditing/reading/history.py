@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
 
+from evenhand._util.moments import as_numbers
 from evenhand.auditing.reading.growable_column import Column
+from evenhand.auditing.reading.ledger import Ledger
 from evenhand.fairness.trace import Trace
 
 if TYPE_CHECKING:
@@ -36,6 +38,7 @@ class History:
     exact: bool = True
     rows: int = 0
     events: int = 0
+    beside: Mapping[str, Float[np.ndarray, " cell"]] = field(default_factory=dict)  # of each cell
 
     @property
     def plain_numbers(self) -> bool:
@@ -46,6 +49,11 @@ class History:
 
     def totals(self) -> Float[np.ndarray, " stakeholder"]:
         return np.bincount(self.who, weights=self.amount, minlength=len(self.names))
+
+    def ledger(self, name: str) -> Ledger:
+        """What the log says beside the amounts, under one of the names of `beside`."""
+        at = as_numbers(self.slots)[self.slot]
+        return Ledger(at, self.who, self.beside[name], len(self.names))
 
     def parts(self) -> Iterator[slice]:
         """The cells, some at a time."""
@@ -62,17 +70,21 @@ class History:
             who=self.who[:cells],
             amount=self.amount[:cells],
             marks=None if self.marks is None else self.marks[:slot],
+            beside={name: values[:cells] for name, values in self.beside.items()},
         )
 
     def only_cells(self, kept: Callable[[slice], Bool[np.ndarray, " cell"]]) -> History:
         """Without some of the cells; times at which nothing is left are dropped."""
         slot, who, amount = Column(np.int64), Column(np.int64), Column(np.float64)
+        beside = {name: Column(np.float64) for name in self.beside}
         left = np.zeros(len(self.slots), dtype=bool)
         for part in self.parts():
             here = kept(part)
             slot.append(self.slot[part][here])
             who.append(self.who[part][here])
             amount.append(self.amount[part][here])
+            for name, column in beside.items():
+                column.append(self.beside[name][part][here])
             left[self.slot[part][here]] = True
         if not left.all():
             place, moved = np.cumsum(left) - 1, Column(np.int64)
@@ -87,6 +99,7 @@ class History:
             who=who.array(),
             amount=amount.array(),
             marks=None if self.marks is None else self.marks[left],
+            beside={name: column.array() for name, column in beside.items()},
         )
 
     def traces(self, step_of_slot: Int[np.ndarray, " slot"], steps: int) -> Iterator[Trace]:
@@ -107,7 +120,8 @@ class History:
     def fingerprint(self) -> str:
         """A digest of what was judged: names, times and amounts."""
         digest = hashlib.sha256("\0".join(self.names).encode("utf-8", "surrogatepass"))
-        for array in (self.slots, self.slot, self.who, self.amount):
+        beside = (self.beside[name] for name in sorted(self.beside))
+        for array in (self.slots, self.slot, self.who, self.amount, *beside):
             for start in range(0, len(array), BLOCK_VALUES):
                 digest.update(np.ascontiguousarray(array[start : start + BLOCK_VALUES]).tobytes())
         return digest.hexdigest()

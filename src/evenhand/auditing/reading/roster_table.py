@@ -14,7 +14,7 @@ from evenhand._util.moments import CALENDAR, as_numbers
 from evenhand._util.wording import join_names, pluralise
 from evenhand.auditing.notes import Notes
 from evenhand.auditing.options import AuditOptions
-from evenhand.auditing.reading.events import LogEvents
+from evenhand.auditing.reading.events import LogEvents, group_name
 from evenhand.auditing.reading.history import History
 from evenhand.auditing.reading.roster import Roster
 from evenhand.auditing.reading.values import Typed, misplaced, read_times
@@ -32,7 +32,11 @@ FROM, UNTIL = ("from", "start", "since"), ("until", "to", "end")
 def roster_of(options: AuditOptions) -> Roster:
     """The roster that is given, with those who are to be judged."""
     roster = read_roster(
-        options.roster, options.stakeholder, options.group, options.time_format, options.encoding
+        options.roster,
+        options.stakeholder,
+        next(iter(options.group_columns), None),
+        options.time_format,
+        options.encoding,
     )
     return replace(roster, names=tuple(filter(options.chooses, roster.names)))
 
@@ -176,8 +180,21 @@ def apply_roster(history: History, roster: Roster, notes: Notes) -> History:
 
 
 def read_groups(events: LogEvents, known: Mapping[str, str]) -> dict[str, str]:
-    """The group of each stakeholder; a stakeholder in two groups is an error."""
-    column = nw.col("group")
+    """The group of each stakeholder, of several columns joined; two groups at once are an error."""
+    columns = range(len(events.options.group_columns))
+    found = [_groups_of_column(events, group_name(place)) for place in columns]
+    if len(found) == 1:
+        return dict(known) | found[0]
+    everyone = set[str]().union(*found)
+    return {
+        name: ", ".join(part[name] for part in found)
+        for name in everyone
+        if all(name in part for part in found)
+    }
+
+
+def _groups_of_column(events: LogEvents, name: str) -> dict[str, str]:
+    column = nw.col(name)
     given = events.frame.filter(~column.is_null())
     found = fetch(given.group_by("who").agg(low=column.min(), high=column.max()).sort("who"))
     for who, low, high in zip(found["who"], found["low"], found["high"], strict=True):
@@ -186,7 +203,7 @@ def read_groups(events: LogEvents, known: Mapping[str, str]) -> dict[str, str]:
                 f"{str(who)!r} is in two groups ({str(low)!r} and {str(high)!r}): one group each, "
                 f"so make the group part of the name or choose with {argument('where')}."
             )
-    return dict(known) | dict(zip(map(str, found["who"]), map(str, found["low"]), strict=True))
+    return dict(zip(map(str, found["who"]), map(str, found["low"]), strict=True))
 
 
 def as_groups(group_of: Mapping[str, str], names: tuple[str, ...]) -> Groups:

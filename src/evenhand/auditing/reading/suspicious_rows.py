@@ -1,6 +1,8 @@
-"""Rows that are not stakeholders: "United States" beside its states, or a name spelt twice."""
+"""What is probably not meant: a total beside its parts, a name spelt twice, rates added up."""
 
 from __future__ import annotations
+
+import re
 
 import numpy as np
 
@@ -62,6 +64,36 @@ def note_alike(history: History, notes: Notes) -> None:
             f"Are these the same? {join_names(pairs, 3)} differ only in capitals or spaces, and "
             "are judged as different stakeholders. If they are one, fix the names in the log."
         )
+
+
+RATE = re.compile(r"(?<![a-z])(rate|percent|percentage|pct|proportion|share)(?![a-z])|%")
+
+
+def note_rates(history: History, column: str | None, notes: Notes) -> None:
+    """Ask about amounts that look like rates, since rates at several times do not add up."""
+    if column is None or not looks_like_rate(history, column):
+        return
+    times = np.bincount(history.who, minlength=len(history.names))
+    if (times > 1).mean() <= 0.5:
+        return
+    notes.ask(
+        f"Is {column!r} a rate? It looks like one, and its values are added up over time, which "
+        f"means nothing for a rate. If it is one, give the counts it was made of: with "
+        f"{argument('amount')} how many, and with {argument('out_of')} out of how many."
+    )
+
+
+def looks_like_rate(history: History, column: str) -> bool:
+    """Whether amounts are called a rate, or are all from 0 to 1 with fractions among them."""
+    if RATE.search(column.lower()):
+        return True
+    fractions = False
+    for part in history.parts():
+        amount = history.amount[part]
+        if ((amount < 0) | (amount > 1)).any():
+            return False
+        fractions = fractions or bool(((amount > 0) & (amount < 1)).any())
+    return fractions
 
 
 def note_sizes(final: np.ndarray, notes: Notes) -> None:

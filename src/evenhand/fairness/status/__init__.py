@@ -1,26 +1,54 @@
 """Section 4: status functions U."""
 
-from evenhand.fairness.status.derived import EnvyOfBest, GroupTotals, PairwiseEnvy, PerEntitlement
+from evenhand.fairness.status.beside import (
+    Beside,
+    Level,
+    PerCurrentEntitlement,
+    PerTimePresent,
+    Rate,
+    read_beside,
+)
+from evenhand.fairness.status.derived import (
+    EnvyOfBest,
+    GroupTotals,
+    LowerIsBetter,
+    PairwiseEnvy,
+    PerEntitlement,
+    WithCredit,
+)
 from evenhand.fairness.status.finite_counts import Capped, Modulo
 from evenhand.fairness.status.received import Decayed, Returns, WaitingTime, Window
+from evenhand.fairness.status.requests import OfRequests, ShareMet, Shortfall, WhileWaiting
 from evenhand.fairness.status.state_status import StateStatus
 from evenhand.fairness.status.status import STATUSES, DeclaredRegularity, Status
 from evenhand.fairness.status.trace_function import TraceFunction
 
 __all__ = [
     "STATUSES",
+    "Beside",
     "Capped",
     "Decayed",
     "DeclaredRegularity",
     "EnvyOfBest",
     "GroupTotals",
+    "Level",
+    "LowerIsBetter",
     "Modulo",
+    "OfRequests",
     "PairwiseEnvy",
+    "PerCurrentEntitlement",
     "PerEntitlement",
+    "PerTimePresent",
+    "Rate",
     "Returns",
+    "ShareMet",
+    "Shortfall",
     "StateStatus",
     "Status",
     "TraceFunction",
     "WaitingTime",
+    "WhileWaiting",
     "Window",
+    "WithCredit",
+    "read_beside",
 ]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from abc import abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -52,6 +53,24 @@ class Derived(Status[Any]):
     def scan(self, state: Any, steps: Trace) -> tuple[Any, Float[np.ndarray, "time status"]]:
         state, values = self.of.scan(state, steps)
         return state, self.transform(values)
+
+    @property
+    def weighs(self) -> bool:
+        return self.of.weighs
+
+    @property
+    def fixed_weights(self) -> Float[np.ndarray, " status"] | None:
+        return self.of.fixed_weights
+
+    @property
+    def weights_change(self) -> bool:
+        return self.of.weights_change
+
+    def weights(self, state: Any) -> Float[Array, " status"] | None:
+        return self.of.weights(state)
+
+    def scan_weights(self, state: Any, steps: Trace) -> Float[np.ndarray, "time status"] | None:
+        return self.of.scan_weights(state, steps)
 
     def names(self, stakeholders: Sequence[str]) -> tuple[str, ...]:
         return self.of.names(stakeholders)
@@ -116,22 +135,57 @@ class GroupTotals(_Comparing):
         return refine([self.of.exchangeable(size), self.groups.labels(size)], size)
 
     @property
+    def fixed_weights(self) -> Float[np.ndarray, " status"] | None:
+        inner = self.of.fixed_weights
+        return None if inner is None else self.groups.totals(inner)
+
+    def weights(self, state: Any) -> Float[Array, " status"] | None:
+        inner = self.of.weights(state)
+        return None if inner is None else self.groups.totals(inner)
+
+    def scan_weights(self, state: Any, steps: Trace) -> Float[np.ndarray, "time status"] | None:
+        inner = self.of.scan_weights(state, steps)
+        return None if inner is None else self.groups.totals(inner)
+
+    @property
     def per_stakeholder(self) -> bool:
         return False
 
     def describe(self) -> str:
         return f"{self.of.describe()}, summed by group ({', '.join(self.groups.names)})"
 
+    @property
+    def negated(self) -> bool:
+        return self.of.negated
+
+    @property
+    def in_amounts(self) -> bool:
+        return self.of.in_amounts
+
     def stretch(self) -> float:
         return max(len(part) for part in self.groups.members)
+
+
+def mean_per_entitlement(weighted: bool, of_amounts: bool) -> str:
+    """What the mean of statuses per unit of entitlement is."""
+    if not weighted:
+        return "the mean (all counted alike, whatever their entitlement)"
+    if not of_amounts:
+        return "the mean (each counted by its entitlement)"
+    return "the mean per unit of entitlement (all amounts over all entitlements)"
 
 
 @STATUSES.register("per_entitlement")
 @dataclass(frozen=True)
 class PerEntitlement(_Comparing):
-    """A status divided by what each is entitled to: population, need, an agreed share."""
+    """A status divided by what each is entitled to: population, need, an agreed share.
+
+    Whoever is entitled to e counts as e equal stakeholders, unless `weighted` is False: so the mean
+    is all that was given over all that was entitled, and no way to share it scores above the even.
+    """
 
     entitlements: tuple[float, ...]
+    weighted: bool = True
 
     def __post_init__(self) -> None:
         values = as_float64(self.entitlements, "entitlements")
@@ -154,6 +208,22 @@ class PerEntitlement(_Comparing):
     def transform(self, values: Float[Array, "*batch inner"]) -> Float[Array, "*batch status"]:
         return values / namespace(values).asarray(self.entitlements, dtype=values.dtype)
 
+    @functools.cached_property
+    def fixed_weights(self) -> Float[np.ndarray, " status"] | None:
+        if not self.weighted or len(set(self.entitlements)) == 1:
+            return None
+        return np.asarray(self.entitlements)
+
+    @property
+    def weights_change(self) -> bool:
+        return False
+
+    def weights(self, state: Any) -> Float[Array, " status"] | None:
+        return self.fixed_weights
+
+    def scan_weights(self, state: Any, steps: Trace) -> Float[np.ndarray, "time status"] | None:
+        return Status.scan_weights(self, state, steps)
+
     def exchangeable(self, size: int) -> Labels:
         inner = self.of.exchangeable(size)
         if len(self.entitlements) != size:  # of groups, which the inner status has kept apart
@@ -161,10 +231,83 @@ class PerEntitlement(_Comparing):
         return refine([inner, by_value(self.entitlements)], size)
 
     def describe(self) -> str:
-        return f"{self.of.describe()}, per unit of entitlement"
+        counted = "" if self.weighted else " (all counted alike, whatever their entitlement)"
+        return f"{self.of.describe()}, per unit of entitlement{counted}"
+
+    def describe_mean(self) -> str:
+        return mean_per_entitlement(self.weighted, self.of.in_amounts)
+
+    @property
+    def weighs(self) -> bool:
+        return self.weighted
+
+    @property
+    def in_amounts(self) -> bool:
+        return self.weighted and self.of.in_amounts and not self.of.weighs
+
+    @property
+    def negated(self) -> bool:
+        return self.of.negated
 
     def stretch(self) -> float:
         return 1.0 / min(self.entitlements)
+
+
+@STATUSES.register("lower_is_better")
+@dataclass(frozen=True)
+class LowerIsBetter(_Comparing):
+    """Minus another status: of harms and waits, whoever has less is better off."""
+
+    symmetric = True
+
+    def transform(self, values: Float[Array, "*batch inner"]) -> Float[Array, "*batch status"]:
+        return -values
+
+    def describe(self) -> str:
+        return f"minus {self.of.describe()}, since less is better"
+
+    def describe_mean(self) -> str:
+        return self.of.describe_mean()
+
+    @property
+    def negated(self) -> bool:
+        return not self.of.negated
+
+    @property
+    def in_amounts(self) -> bool:
+        return self.of.in_amounts
+
+    def stretch(self) -> float:
+        return 1.0
+
+
+@STATUSES.register("with_credit")
+@dataclass(frozen=True)
+class WithCredit(_Comparing):
+    """A status on top of what each began with, such as the mean of those there when it joined."""
+
+    credits: tuple[float, ...]
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "credits", tuple(as_float64(self.credits, "credits").tolist()))
+
+    def require_fit(self, size: int) -> None:
+        if len(self.credits) != size:
+            raise WeightsDoNotFit(
+                f"there are {len(self.credits)} credits for {size} stakeholders: give one each."
+            )
+
+    def transform(self, values: Float[Array, "*batch inner"]) -> Float[Array, "*batch status"]:
+        return values + namespace(values).asarray(self.credits, dtype=values.dtype)
+
+    def exchangeable(self, size: int) -> Labels:
+        inner = self.of.exchangeable(size)
+        if len(self.credits) != size:  # of groups, which the inner status has kept apart
+            return inner
+        return refine([inner, by_value(self.credits)], size)
+
+    def describe(self) -> str:
+        return f"{self.of.describe()}, on top of what it began with"
 
 
 @STATUSES.register("envy_of_best")

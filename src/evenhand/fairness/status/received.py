@@ -71,6 +71,10 @@ class Returns(Status[_Running]):
     def is_sum(self) -> bool:
         return self.discount == 1.0
 
+    @property
+    def in_amounts(self) -> bool:
+        return self.discount == 1.0
+
     def value_regular(self) -> DeclaredRegularity:
         if self.discount == 1.0:
             why = "a sum grows without bound; with a horizon it is value-regular"

@@ -57,6 +57,25 @@ class Status(Exchanging, ABC, Generic[State]):
     def describe(self) -> str:
         """A phrase that completes "each stakeholder's status is …"."""
 
+    def describe_mean(self) -> str:
+        """What the mean of the status vector is, as a noun phrase."""
+        return "the mean"
+
+    @property
+    def weighs(self) -> bool:
+        """Whether stakeholders count by size or chances in the mean, and not all alike."""
+        return False
+
+    @property
+    def negated(self) -> bool:
+        """Whether it is minus what was logged, since less of that is better."""
+        return False
+
+    @property
+    def in_amounts(self) -> bool:
+        """Whether it is the plain amount received, or that per unit of what each counts by."""
+        return False
+
     def scan(self, state: State, steps: Trace) -> tuple[State, Float[np.ndarray, "time status"]]:
         """The state after many steps, and the status vector after each of them."""
         values = []
@@ -64,6 +83,25 @@ class Status(Exchanging, ABC, Generic[State]):
             state = self.update(state, step)
             values.append(np.asarray(self.value(state), dtype=np.float64))
         return state, np.array(values).reshape(len(steps), np.shape(self.value(state))[-1])
+
+    @property
+    def fixed_weights(self) -> Float[np.ndarray, " status"] | None:
+        """As how many each entry counts, where that never changes; None: all count alike."""
+        return None
+
+    @property
+    def weights_change(self) -> bool:
+        """Whether the weights depend on what happened."""
+        return False
+
+    def weights(self, state: State) -> Float[Array, " status"] | None:
+        """As how many each entry counts now, up to scale; whoever counts 0 is not judged yet."""
+        return self.fixed_weights
+
+    def scan_weights(self, state: State, steps: Trace) -> Float[np.ndarray, "time status"] | None:
+        """The weights after each of many steps, from the state before them."""
+        weights = self.weights(state)
+        return None if weights is None else np.broadcast_to(weights, (len(steps), len(weights)))
 
     def names(self, stakeholders: Sequence[str]) -> tuple[str, ...]:
         """What the entries of the status vector are called."""

@@ -183,7 +183,7 @@ class DQN(DeepAgent):
         vector = self.problem.scheme.status.value(scheme_state.status)
         if self.imagines:
             vector = jnp.where(imagined, self._claim(memory), vector)
-        return self.problem.scheme.aggregation.contribute(vector, None)
+        return self.problem.scheme.contribution(vector)
 
     def _claim(self, memory: Any) -> Float[Array, " status"]:
         claim = self.problem.memory.implied_status(memory)

@@ -72,8 +72,8 @@ class RecurrentDQN(DeepAgent):
         pay = happened.pay
         if self.shaping:
             now, then = (
-                self.problem.scheme.aggregation.contribute(
-                    self.problem.scheme.status.value(at.scheme_state.status), None
+                self.problem.scheme.contribution(
+                    self.problem.scheme.status.value(at.scheme_state.status)
                 )
                 for at in (before, after)
             )

@@ -162,7 +162,7 @@ class Tabular:
             vectors = jax.vmap(self.problem.memory.implied_status)(carried.status)
         else:
             vectors = jax.vmap(self.problem.scheme.status.value)(carried[0].status)
-        contributions = self.problem.scheme.aggregation.contribute(np.asarray(vectors), None)
+        contributions = self.problem.scheme.contribution(np.asarray(vectors))
         return np.asarray(contributions, dtype=np.float32)
 
     def evaluate(self, learners: TabularState, episodes: int = 0) -> ExactScore:

@@ -8,12 +8,14 @@ from __future__ import annotations
 
 from typing import Any
 
+from evenhand.auditing.answer.direction import Direction
 from evenhand.report.html.time_axis import TimeAxis
 
 LINES = ("var(--first)", "var(--second)")
 SHAPES = ("circle", "square")
-# From far below the mean to far above it. Below is hatched as well as coloured: the fills are
-# patterns that the page defines.
+# From far on the worse side of the mean to far on the better one, which are those below and above
+# it where more is better. The worse side is hatched as well as coloured: the fills are patterns
+# that the page defines.
 CLASSES = (-3, -2, -1, 0, 1, 2, 3)
 FILLS = tuple(
     f"url(#below{-k})" if k < 0 else f"var(--above{k})" if k else "var(--even)" for k in CLASSES
@@ -77,24 +79,26 @@ def welfare_over_time(axis: TimeAxis, welfare: str) -> Any:
     return alt.layer(gaps, score, line, dotted, points, hollow, corrections).properties(height=260)
 
 
-def spread(axis: TimeAxis) -> Any:
+def spread(axis: TimeAxis, direction: Direction) -> Any:
     """The largest distances above and below the mean at each assessment: `spread`."""
     import altair as alt
 
     x = _time(axis)
     rows = drawn_rows("spread")
     tooltip = [alt.Tooltip("words:N")]
-    y = alt.Y("low:Q", title="distance from the mean", axis=short_axis())
-    band = rows.mark_area(color="var(--range)").encode(x=x, y=y, y2="high:Q")
-    low = rows.mark_line(color="var(--below)", strokeDash=[6, 3], strokeWidth=2).encode(x=x, y=y)
-    high = rows.mark_line(color="var(--above)", strokeWidth=2).encode(x=x, y="high:Q")
-    low_points = rows.mark_point(
-        shape="triangle-down", filled=True, size=50, opacity=1, color="var(--below)"
-    ).encode(x=x, y="low:Q", tooltip=tooltip)
-    high_points = rows.mark_point(
-        shape="triangle-up", filled=True, size=50, opacity=1, color="var(--above)"
-    ).encode(x=x, y="high:Q", tooltip=tooltip)
-    return alt.layer(band, _mean(), low, high, low_points, high_points).properties(height=220)
+    y = alt.Y("worse:Q", title="distance from the mean", axis=short_axis())
+    shapes = {"below": "triangle-down", "above": "triangle-up"}
+    band = rows.mark_area(color="var(--range)").encode(x=x, y=y, y2="better:Q")
+    worse = rows.mark_line(color="var(--below)", strokeDash=[6, 3], strokeWidth=2).encode(x=x, y=y)
+    better = rows.mark_line(color="var(--above)", strokeWidth=2).encode(x=x, y="better:Q")
+    worse_points = rows.mark_point(
+        shape=shapes[direction.worse], filled=True, size=50, opacity=1, color="var(--below)"
+    ).encode(x=x, y="worse:Q", tooltip=tooltip)
+    better_points = rows.mark_point(
+        shape=shapes[direction.better], filled=True, size=50, opacity=1, color="var(--above)"
+    ).encode(x=x, y="better:Q", tooltip=tooltip)
+    drawn = (band, _mean(), worse, better, worse_points, better_points)
+    return alt.layer(*drawn).properties(height=220)
 
 
 def heatmap() -> Any:
@@ -192,7 +196,7 @@ def recovery() -> Any:
 
 
 def story(axis: TimeAxis) -> Any:
-    """One stakeholder with the mean and the range: `story`; `spells` below the mean as a strip."""
+    """One stakeholder with the mean and the range: `story`; `spells` of being worse off a strip."""
     import altair as alt
 
     x = _time(axis)
@@ -217,7 +221,7 @@ def story(axis: TimeAxis) -> Any:
 
 
 def deviation(axis: TimeAxis) -> Any:
-    """One stakeholder's distance from the mean: below hatched, above plain; `returns` to it."""
+    """One stakeholder's distance from the mean: the worse side hatched; `returns` to the mean."""
     import altair as alt
 
     x = _time(axis)
@@ -234,7 +238,7 @@ def deviation(axis: TimeAxis) -> Any:
             fill=alt.Fill(
                 "side:N",
                 legend=None,
-                scale=alt.Scale(domain=["below", "above"], range=["url(#below2)", "var(--above)"]),
+                scale=alt.Scale(domain=["worse", "better"], range=["url(#below2)", "var(--above)"]),
             ),
             tooltip=tooltip,
         )
@@ -277,7 +281,9 @@ def short_axis() -> Any:
     """Large numbers as 1.5M: an axis has no room for more, and the tooltip has all digits."""
     import altair as alt
 
-    return alt.Axis(format="~s", tickCount=5, labelExpr="datum.value === 0 ? '0' : datum.label")
+    small = "abs(datum.value) < 1 ? format(datum.value, '~g')"  # a rate is 0.05, not 50m
+    labels = f"datum.value === 0 ? '0' : {small} : datum.label"
+    return alt.Axis(format="~s", tickCount=5, labelExpr=labels)
 
 
 def _mean() -> Any:

@@ -45,6 +45,8 @@ def compact_answer(answer: Answer) -> dict[str, Any]:
     if over["unfinished"] is not None:
         over["unfinished"]["unfairness"] = list(over["unfinished"]["unfairness"].values())
     whole["axis"] = _axis(answer, over)
+    terms = answer.terms
+    whole["terms"] = {**vars(terms.direction), "units": terms.units}
     return whole
 
 

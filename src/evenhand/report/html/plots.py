@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from evenhand.auditing.answer.direction import Direction
 from evenhand.report.html.charts import CLASSES, FILLS
 from evenhand.report.html.element import Child, Markup, element, figure_of
 
@@ -48,17 +49,22 @@ def swatch(fill: str) -> Markup:
     return element("svg", {**size, "aria-hidden": "true"}, element("rect", {**size, "fill": fill}))
 
 
-def heat_legend(bounds: list[float]) -> Markup:
-    """The classes of the heatmap from far below the mean to far above it."""
+def colours(direction: Direction) -> dict[str, str]:
+    """The colour of each side of the mean; it says which side is the worse one."""
+    return {direction.worse: "below", direction.better: "above"}
+
+
+def heat_legend(bounds: list[float], direction: Direction) -> Markup:
+    """The classes of the heatmap from far on the worse side of the mean to far on the better."""
     if not bounds:
         return legend([(swatch("var(--even)"), "at the mean")])
     near, far = figure_of(bounds[0]), figure_of(bounds[1])
     words: dict[int, Child] = {
-        -3: ("below the mean by ", far, " or more"),
+        -3: (f"{direction.worse} the mean by ", far, " or more"),
         -2: ("by ", near, " or more"),
         -1: "by less",
         0: "at the mean",
-        1: ("above the mean by less than ", near),
+        1: (f"{direction.better} the mean by less than ", near),
         2: "by more",
         3: ("by ", far, " or more"),
     }

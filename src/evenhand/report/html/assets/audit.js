@@ -37,6 +37,7 @@ const Audit = {};
     element.textContent = number(value, sign);
     return element;
   }
+  const capital = (word) => word[0].toUpperCase() + word.slice(1);
   const named = (name) => (name.trim() === "" ? `“${name}”` : name);
   const side = (value) => (value < 0 ? "unfair to it" : value > 0 ? "in its favour" : "at the mean");
 
@@ -76,6 +77,8 @@ const Audit = {};
     // Rounding errors in a mean of equal numbers are not unfairness.
     const largest = Math.max(...log.high, ...log.low.map((v) => -v), ...log.over_time.mean.map(Math.abs));
     log.noise = largest * 1e-13;
+    // Numbers are such that less than the mean is worse; of harms a reader is shown what was logged.
+    log.shown = (value) => (value === null || value === undefined ? value : log.terms.sign * value + 0);
   }
   const below = (log, value) => value !== null && value < -log.noise;
   const above = (log, value) => value !== null && value > log.noise;
@@ -135,9 +138,9 @@ const Audit = {};
       return some.length > 1 ? `${some.slice(0, -1).join(", ")} and ${some.at(-1)}` : some[0];
     };
     const rows = places(log.low, log.high).map((k) => ({
-      x: log.axis.x[k], low: log.low[k], high: log.high[k],
-      words: `${over.times[k]}\nfurthest below: ${who(k, log.low[k])}, ${number(log.low[k], true)}\n`
-        + `furthest above: ${who(k, log.high[k])}, ${number(log.high[k], true)}`,
+      x: log.axis.x[k], worse: log.shown(log.low[k]), better: log.shown(log.high[k]),
+      words: `${over.times[k]}\nfurthest ${log.terms.worse}: ${who(k, log.low[k])}, ${number(log.shown(log.low[k]), true)}\n`
+        + `furthest ${log.terms.better}: ${who(k, log.high[k])}, ${number(log.shown(log.high[k]), true)}`,
     }));
     return () => ({ data: { spread: rows } });
   }
@@ -178,7 +181,7 @@ const Audit = {};
         const series = log.seriesOf(one.name);
         const add = (column, value, time, more) => cells.push({
           row: rows[k], column, class: classOf(log, value), name: one.name,
-          words: `${named(one.name)}\n${time}: ${number(value, true)} (${side(value)})${more}` });
+          words: `${named(one.name)}\n${time}: ${number(log.shown(value), true)} (${side(value)})${more}` });
         for (let from = 0; from < steps; from += size) {
           // A cell that covers several assessments shows the one furthest from the mean.
           let best = -1;
@@ -237,14 +240,15 @@ const Audit = {};
           if (![...labelled].some((other) => near(one, other))) labelled.add(one);
         }
       }
-      const places = entries.map((one) => one.overall_unfairness);
+      const places = entries.map((one) => log.shown(one.overall_unfairness));
       const middle = Math.min(...places) * 0.4 + Math.max(...places) * 0.6;
       const rows = entries.map((one) => {
         const change = one.made_good ? "recovered" : one.fell_behind ? "fell behind" : "unchanged";
-        return { name: one.name, left: one.overall_unfairness > middle, overall: one.overall_unfairness, final: one.final_unfairness, change,
+        const overall = log.shown(one.overall_unfairness), final = log.shown(one.final_unfairness);
+        return { name: one.name, left: overall > middle, overall, final, change,
           label: labelled.has(one) ? named(one.name) : "",
-          words: `${named(one.name)}\noverall: ${number(one.overall_unfairness, true)}\n`
-            + `at the end: ${number(one.final_unfairness, true)}${change === "unchanged" ? "" : `\n${change}`}` };
+          words: `${named(one.name)}\noverall: ${number(overall, true)}\n`
+            + `at the end: ${number(final, true)}${change === "unchanged" ? "" : `\n${change}`}` };
       });
       rows.sort((a, b) => (a.change !== "unchanged") - (b.change !== "unchanged"));
       return { data: { stakeholders: rows } };
@@ -281,15 +285,18 @@ const Audit = {};
       if (series[k] === null) continue;
       const mean = over.mean[k];
       const { x: from, until } = reach(k, k, 0.7);
-      rows.push({ x: x[k], from, until, mean, status: mean + series[k], low: mean + log.low[k],
-        high: mean + log.high[k], deviation: series[k], side: below(log, series[k]) ? "below" : "above",
-        words: `${over.times[k]}\nstatus ${number(mean + series[k])}, mean ${number(mean)}\n`
-          + `${number(series[k], true)} (${side(series[k])})` });
+      const status = log.shown(mean + series[k]);
+      rows.push({ x: x[k], from, until, mean: log.shown(mean), status, low: log.shown(mean + log.low[k]),
+        high: log.shown(mean + log.high[k]), deviation: log.shown(series[k]),
+        side: below(log, series[k]) ? "worse" : "better",
+        words: `${over.times[k]}\nstatus ${number(status)}, mean ${number(log.shown(mean))}\n`
+          + `${number(log.shown(series[k]), true)} (${side(series[k])})` });
     }
     const returns = spells.filter((s) => s.back !== undefined).map((s) => ({
-      x: x[s.back], deviation: series[s.back], words: `${over.times[s.back]}\nagain at or above the mean` }));
+      x: x[s.back], deviation: log.shown(series[s.back]),
+      words: `${over.times[s.back]}\nagain at or ${log.terms.better} the mean` }));
     const strips = spells.map((s) => ({ ...reach(s.from, s.until, 1),
-      words: `below the mean\n${over.times[s.from]} to ${over.times[s.until]}` }));
+      words: `${log.terms.worse} the mean\n${over.times[s.from]} to ${over.times[s.until]}` }));
     const change = (spec) => {
       const first = spec.layer.find((layer) => layer.encoding.x);
       first.encoding.x.scale = { ...first.encoding.x.scale, domain };
@@ -306,32 +313,42 @@ const Audit = {};
     const series = log.seriesOf(one.name);
     const spells = spellsOf(log, series);
     const several = (count, word) => `${number(count)} ${word}${count === 1 ? "" : "s"}`;
-    const words = [paragraph("Status at the end ", shown(one.final), ", which is ",
+    const { worse, better } = log.terms;
+    const words = [paragraph("Status at the end ", shown(log.shown(one.final)), ", which is ",
       ...(one.final_unfairness === 0 ? ["the mean"]
-        : [shown(one.final_unfairness, true), ` from the mean (${side(one.final_unfairness)})`]), ": rank ",
+        : [shown(log.shown(one.final_unfairness), true), ` from the mean (${side(one.final_unfairness)})`]), ": rank ",
       shown(one.rank_final), " of ", shown(log.entries.length), ". Overall ",
-      shown(one.overall_unfairness, true), " (", side(one.overall_unfairness), "): rank ",
+      shown(log.shown(one.overall_unfairness), true), " (", side(one.overall_unfairness), "): rank ",
       shown(one.rank_overall), ". 1 is the most favoured.")];
     const share = `${Math.round(one.share_below * 100)}%`;
-    if (one.longest_spell === 0) words.push(paragraph("It was not below the mean at any assessment."));
+    if (one.longest_spell === 0) words.push(paragraph(`It was not ${worse} the mean at any assessment.`));
     else if (log.runs !== null) {
-      words.push(paragraph(`Below the mean at ${share} of its assessments, on average over the runs; `
+      words.push(paragraph(`${capital(worse)} the mean at ${share} of its assessments, on average over the runs; `
         + "the longest spell in any run was ", shown(one.longest_spell), " in a row."));
     } else {
-      words.push(paragraph(`Below the mean at ${share} of `, shown(one.assessments),
+      words.push(paragraph(`${capital(worse)} the mean at ${share} of `, shown(one.assessments),
         " assessments; the longest spell was ", shown(one.longest_spell),
         ` in a row, ${one.longest_spell_from} to ${one.longest_spell_until}.`));
       const back = spells.filter((s) => s.back !== undefined);
       const list = back.slice(0, 5).map((s) => over.times[s.back]).join(", ");
       const more = back.length > 5 ? ` and ${several(back.length - 5, "other time")}` : "";
       words.push(paragraph(back.length
-        ? `Compensated (again at or above the mean): ${list}${more}.`
-        : "It was not compensated: after falling below the mean it did not return to it."));
+        ? `Compensated (again at or ${better} the mean): ${list}${more}.`
+        : `It was not compensated: after it was ${worse} the mean it did not return to it.`));
     }
     if (one.made_good) words.push(paragraph("Behind overall, but recovered by the end."));
     if (one.fell_behind) words.push(paragraph("Not behind overall, but behind at the end."));
     if (one.entitlement !== null) {
       words.push(paragraph("Entitlement ", shown(one.entitlement), "; status is per unit of it."));
+    }
+    if (one.chances !== null) {
+      words.push(paragraph("It had ", shown(one.received), " out of ", shown(one.chances), "."));
+    }
+    if (one.short_of_share !== null && Math.abs(one.final_unfairness) > log.noise) {
+      const [unit, share] = log.terms.units;
+      const more = (one.short_of_share < 0) !== (log.terms.sign < 0);
+      words.push(paragraph("At the end that is ", shown(Math.abs(one.short_of_share)),
+        `${unit} ${more ? "more" : "less"} than its share${share}.`));
     }
     return words;
   }
@@ -409,7 +426,7 @@ const Audit = {};
 
   /* ---- downloads ---- */
   function asJson(log) {
-    const { entries, names, series, place, seriesOf, low, high, noise, story, axis, ...kept } = log;
+    const { entries, names, series, place, seriesOf, low, high, noise, shown: _, story, axis, terms, ...kept } = log;
     const over = log.over_time;
     const byName = (values) => Object.fromEntries(names.map((name, k) => [name, values[k]]));
     const unfinished = over.unfinished && { ...over.unfinished, unfairness: byName(over.unfinished.unfairness) };

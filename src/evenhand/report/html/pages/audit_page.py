@@ -101,10 +101,9 @@ def _sections(found: Answer | LogComparison, answers: Sequence[Answer]) -> list[
 
 
 def _stakeholder_sections(answer: Answer, log: int) -> list[PageSection]:
+    who = f"Who was {answer.terms.direction.worse} the mean, and when"
     return [
-        PageSection(
-            "heatmap", "Who was below the mean, and when", stakeholders.heatmap(answer, log)
-        ),
+        PageSection("heatmap", who, stakeholders.heatmap(answer, log)),
         PageSection(
             "recovered", "Who recovered, who fell behind", stakeholders.recovered(answer, log)
         ),
@@ -132,7 +131,7 @@ def audit_charts(answers: Sequence[Answer], logs: Sequence[dict[str, Any]]) -> d
     )
     drawn = {
         "welfare": charts.welfare_over_time(axis, f"welfare ({welfare_name(answers[0].scheme)})"),
-        "spread": charts.spread(axis),
+        "spread": charts.spread(axis, answers[0].terms.direction),
         "heatmap": charts.heatmap(),
         "recovery": charts.recovery(),
         "story": charts.story(axis),

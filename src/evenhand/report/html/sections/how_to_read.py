@@ -2,22 +2,28 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from evenhand.auditing.answer.answer import Answer
+from evenhand.auditing.answer.direction import Direction
 from evenhand.report.html.element import Child, Markup, element
 
 
 def how_to_read(answer: Answer) -> Markup:
     """Every term that the page uses, with the formula behind it."""
+    direction = answer.terms.direction
+    worse, better = direction.worse, direction.better
     terms: list[tuple[str, Child, Child]] = [
         (
             "Status",
-            f"How well a stakeholder is doing at a time, higher is better. {_status(answer)}",
+            f"How well a stakeholder is doing at a time. {_status(answer)} {_shown(direction)}",
             (_v("U", "i"), "(", _v("τ", "t"), ")"),
         ),
+        *_claims(answer),
         (
             "Unfairness to a stakeholder",
-            "Its status minus the mean status of all who were present. Below 0 is unfair to it, "
-            "above 0 is in its favour.",
+            f"Its status minus {answer.terms.mean} of all who were present. As shown, {worse} 0 is "
+            f"unfair to it, {better} 0 is in its favour.",
             (
                 _v("u", "i"),
                 "(",
@@ -31,6 +37,7 @@ def how_to_read(answer: Answer) -> Markup:
                 ") · Σ",
                 element("sub", None, _v("j")),
                 " ",
+                (_v("w", "j"), " ") if answer.scheme.status.weighs else None,
                 _v("U", "j"),
                 "(",
                 _v("τ", "t"),
@@ -94,18 +101,66 @@ def how_to_read(answer: Answer) -> Markup:
         ),
         (
             "Recovered (made good), fell behind",
-            "Recovered: behind overall, but not below the mean at the end. Fell behind: not behind "
-            "overall, but below the mean at the end.",
+            f"Recovered: behind overall, but not {worse} the mean at the end. Fell behind: not "
+            f"behind overall, but {worse} the mean at the end.",
             None,
         ),
         (
             "Spell",
-            "Successive assessments at which a stakeholder was below the mean. It is compensated "
-            "at the first assessment after the spell at which it is at or above the mean.",
+            f"Successive assessments at which a stakeholder was {worse} the mean. It is "
+            f"compensated at the first assessment after the spell at which it is at or {better} "
+            "the mean.",
             None,
         ),
     ]
     return element("dl", {"class": "terms"}, (_term(*term) for term in terms))
+
+
+def _shown(direction: Direction) -> str:
+    if direction.less_is_better:
+        return (
+            "Less of what was logged is better, so welfare and score take it with a minus; "
+            "statuses, means and distances are shown as logged."
+        )
+    return "Higher is better."
+
+
+def _claims(answer: Answer) -> Iterator[tuple[str, Child, Child]]:
+    """What weights are, and what a distance is in amounts, where sizes or chances are known."""
+    people = answer.by_stakeholder
+    rates = any(one.chances is not None for one in people)
+    if not rates and all(one.entitlement is None for one in people):
+        return
+    if not answer.scheme.status.weighs:
+        yield (
+            "Weights",
+            "None: all are counted alike, whatever they are entitled to. The mean is that of the "
+            "statuses per unit, so a small stakeholder moves it as much as a large one.",
+            None,
+        )
+        return
+    words = (
+        "Whoever had c chances counts as c equal stakeholders who had one each; whoever had none "
+        "yet is not judged."
+        if rates
+        else "Whoever is entitled to c counts as c equal stakeholders entitled to one each."
+    )
+    yield (
+        "Weights",
+        f"{words} Distances are from {answer.terms.mean}.",
+        (
+            *(_v("w", "i"), " = ", _v("n"), " · ", _v("c", "i"), " / Σ"),
+            *(element("sub", None, _v("j")), " ", _v("c", "j")),
+        ),
+    )
+    if answer.has_amounts:
+        harms = answer.terms.direction.less_is_better
+        yield (
+            "Over its share" if harms else "Short of its share",
+            f"The unfairness at the end in amounts: how much {'more' if harms else 'less'} it has "
+            "than it would have at the mean.",
+            ("−", _v("c", "i"), " · ", _v("u", "i"), "(", _v("τ", "T"), ")"),
+        )
 
 
 def _term(name: str, words: Child, formula: Child) -> Markup:

@@ -8,6 +8,7 @@ import numpy as np
 
 from evenhand._util.wording import format_number, pluralise
 from evenhand.auditing.answer.answer import Answer
+from evenhand.auditing.answer.direction import Direction
 from evenhand.auditing.judging.ranking import Ranking
 from evenhand.auditing.judging.sensitivity import name_of as welfare_name
 from evenhand.report.html import plots
@@ -75,17 +76,19 @@ def _welfare_text(answer: Answer) -> str:
 
 def spread(answer: Answer, log: int) -> Markup:
     """The largest distances from the mean, as a chart and as a table."""
+    direction = answer.terms.direction
+    colours = plots.colours(direction)
     legend = plots.legend(
         (
-            (plots.glyph("▲", "above"), "furthest above the mean"),
-            (plots.glyph("▼", "below"), "furthest below the mean"),
+            (plots.glyph("▲", colours["above"]), "furthest above the mean"),
+            (plots.glyph("▼", colours["below"]), "furthest below the mean"),
         )
     )
     caption = "The largest distances above and below the mean at each assessment."
     alternative = (
         "Chart of the largest distances above and below the mean at each assessment. Furthest "
-        f"below at any assessment: {format_number(answer.overall.worst_unfairness, True)}. The "
-        "table below has the numbers."
+        f"{direction.worse} at any assessment: {direction.signed(answer.overall.worst_unfairness)}."
+        " The table below has the numbers."
     )
     chart = None
     if len(answer.over_time.times) > 1:
@@ -95,21 +98,23 @@ def spread(answer: Answer, log: int) -> Markup:
 
 
 def _assessments(answer: Answer) -> Markup:
-    over = answer.over_time
+    over, direction = answer.over_time, answer.terms.direction
     rows = [
         _moment(
             over.times[k],
             None if over.welfare is None else float(over.welfare[k]),
             over.ranking(k),
             over.names,
+            direction,
         )
         for k in _some(len(over.times))
     ]
     if over.unfinished is not None:
         last = over.unfinished
         label = (last.time, element("br"), element("small", None, "unfinished, not scored"))
-        rows.append(_moment(label, last.welfare, answer.at_end, over.names))
-    columns = ("when", "welfare", "furthest below", "by", "furthest above", "by")
+        rows.append(_moment(label, last.welfare, answer.at_end, over.names, direction))
+    worse, better = f"furthest {direction.worse}", f"furthest {direction.better}"
+    columns = ("when", "welfare", worse, "by", better, "by")
     caption = "The assessments"
     if len(over.times) < answer.overall.assessments or len(over.times) > MAX_ROWS:
         caption = f"{len(rows):,} of {format_number(answer.overall.assessments)} assessments"
@@ -129,11 +134,17 @@ def _some(count: int) -> list[int]:
 
 
 def _moment(
-    when: Child, welfare: float | None, ranking: Ranking, names: Sequence[str]
+    when: Child,
+    welfare: float | None,
+    ranking: Ranking,
+    names: Sequence[str],
+    direction: Direction,
 ) -> tuple[Child, ...]:
     cells: list[Child] = [when, figure_of(welfare)]
     for places in (ranking.lowest, ranking.highest):
-        far = figure_of(float(ranking.deviation[places[0]]), True) if places else ""
+        far: Child = ""
+        if places:
+            far = figure_of(direction.as_logged(float(ranking.deviation[places[0]])), True)
         cells += [tied_names([names[place] for place in places]), far]
     return tuple(cells)
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from evenhand._util.wording import format_number
 from evenhand.auditing.answer.answer import Answer
+from evenhand.auditing.answer.direction import Direction
 from evenhand.report.html import plots
 from evenhand.report.html.element import Markup, element, joined
 from evenhand.report.html.sections.stakeholders import tied_names
@@ -50,7 +50,7 @@ def stakeholder_story(answer: Answer, log: int) -> Markup:
         search,
         element("h3", {"class": "who", "tabindex": "-1"}, "…"),
         element("div", {"class": "words", "aria-live": "polite"}),
-        _plots() if answer.over_time.times else None,
+        _plots(answer.terms.direction) if answer.over_time.times else None,
     )
     without = element(
         "p",
@@ -58,25 +58,27 @@ def stakeholder_story(answer: Answer, log: int) -> Markup:
         "This section needs the page's script, which is not running. The table of stakeholders "
         "above has the numbers of each. Treated worst overall: ",
         tied_names(answer.treated_worst),
-        f" ({format_number(answer.questions[0].worst_unfairness, True)} from the mean, summed).",
+        f" ({answer.terms.direction.signed(answer.questions[0].worst_unfairness)} from the mean, "
+        "summed).",
     )
     return joined((element("noscript", None, without), shown))
 
 
-def _plots() -> Markup:
+def _plots(direction: Direction) -> Markup:
+    worse, better = f"{direction.worse} the mean", f"{direction.better} the mean"
     legend = plots.legend(
         (
             (plots.glyph("●", "first"), "its status"),
             (plots.glyph("╌╌"), "the mean"),
             (plots.swatch("var(--range)"), "the range of all stakeholders"),
-            (plots.swatch("url(#below2)"), "below the mean"),
+            (plots.swatch("url(#below2)"), worse),
         )
     )
     marks = plots.legend(
         (
-            (plots.swatch("url(#below2)"), "below the mean"),
-            (plots.swatch("var(--above)"), "above the mean"),
-            (plots.glyph("▲"), "compensated: again at or above the mean"),
+            (plots.swatch("url(#below2)"), worse),
+            (plots.swatch("var(--above)"), better),
+            (plots.glyph("▲"), f"compensated: again at or {better}"),
         )
     )
     words = "The sentences above describe it."

@@ -6,6 +6,8 @@ from collections.abc import Iterable, Sequence
 
 from evenhand._util.wording import format_number, pluralise
 from evenhand.auditing.answer.answer import Answer, StakeholderAnswer
+from evenhand.auditing.answer.direction import Direction
+from evenhand.auditing.answer.terms import Terms
 from evenhand.report.html import plots
 from evenhand.report.html.element import (
     LONG_NAME,
@@ -19,6 +21,7 @@ from evenhand.report.html.element import (
     table,
 )
 from evenhand.report.html.page_data import class_bounds, kept_assessments
+from evenhand.report.text import off_share_column
 
 EXTREMES = 15  # shown at either end if not all can be shown
 ALL = 40  # up to this many are all shown
@@ -52,7 +55,7 @@ def heatmap(answer: Answer, log: int) -> Markup:
         log,
         _heatmap_text(answer),
         _heatmap_caption(answer),
-        plots.heat_legend(class_bounds(answer)),
+        plots.heat_legend(class_bounds(answer), answer.terms.direction),
     )
     return joined(((order, drawing) if answer.over_time.times else None, _table(answer, log)))
 
@@ -60,15 +63,19 @@ def heatmap(answer: Answer, log: int) -> Markup:
 def _heatmap_text(answer: Answer) -> str:
     worst = [one.name for one in answer.by_stakeholder[:3] if one.overall_unfairness < 0]
     best = [one.name for one in answer.by_stakeholder[:-4:-1] if one.overall_unfairness > 0]
+    worse, better = answer.terms.direction.worse, answer.terms.direction.better
     return (
-        "Heatmap of stakeholders by time: below the mean is hatched orange, above it plain blue. "
-        f"Treated worst overall: {', '.join(worst) or 'nobody'}. Most favoured: "
+        f"Heatmap of stakeholders by time: {worse} the mean is hatched orange, {better} it plain "
+        f"blue. Treated worst overall: {', '.join(worst) or 'nobody'}. Most favoured: "
         f"{', '.join(best) or 'nobody'}. The table below has the numbers."
     )
 
 
 def _heatmap_caption(answer: Answer) -> Child:
-    words = "Hatched: below the mean, unfair to the stakeholder. Plain: above it, in its favour. "
+    worse, better = answer.terms.direction.worse, answer.terms.direction.better
+    words = (
+        f"Hatched: {worse} the mean, unfair to the stakeholder. Plain: {better} it, in its favour. "
+    )
     if len(answer.by_stakeholder) > 80:
         words += (
             f"Of {len(answer.by_stakeholder):,} stakeholders the 30 at either end are drawn; "
@@ -91,26 +98,31 @@ def _click(what: str) -> Markup:
 
 def _table(answer: Answer, log: int) -> Markup:
     stakeholders = answer.by_stakeholder
-    count = len(stakeholders)
+    count, terms = len(stakeholders), answer.terms
+    worse = terms.direction.worse
+    claims = _claims(answer)
     columns = (
-        *("stakeholder", "status", "at the end", "overall", "below", "longest spell"),
-        *("rank at the end", "rank overall", "changed"),
+        *("stakeholder", *claims, "status", "at the end"),
+        *((off_share_column(terms.direction),) if answer.has_amounts else ()),
+        *("overall", worse, "longest spell", "rank at the end", "rank overall", "changed"),
     )
     title = (
-        "Stakeholders, treated worst first. At the end and overall: distance from the mean; below "
-        "0 is unfair to it. Below: the share of its assessments below the mean. Rank 1 is the most "
-        "favoured."
+        f"Stakeholders, treated worst first. At the end and overall: distance from {terms.mean}; "
+        f"{worse} 0 is unfair to it. {worse.capitalize()}: the share of its assessments {worse} "
+        "the mean. Rank 1 is the most favoured."
     )
+    if answer.has_amounts:
+        title += f" {_amounts_caption(terms)}"
     if answer.runs is not None:
         title += (
             f" All are means over {pluralise(answer.runs, 'run')}, except the spell, which is "
             "the longest in any run, and the ranks, which are by the means."
         )
-    rows = [_row(one, k, log) for k, one in enumerate(stakeholders[:FOLDED])]
+    rows = [_row(answer, k, log) for k in range(min(count, FOLDED))]
     if count <= ALL:
         return table(title, columns, rows)
-    ends = [*rows[:EXTREMES], (f"… {count - 2 * EXTREMES:,} more", *[""] * 8)]
-    ends += [_row(stakeholders[k], k, log) for k in range(count - EXTREMES, count)]
+    ends = [*rows[:EXTREMES], (f"… {count - 2 * EXTREMES:,} more", *[""] * (len(columns) - 1))]
+    ends += [_row(answer, k, log) for k in range(count - EXTREMES, count)]
     short = table(title, columns, ends)
     if count > FOLDED:
         rest = "The search below finds the others; the data for download has all of them."
@@ -121,12 +133,37 @@ def _table(answer: Answer, log: int) -> Markup:
     )
 
 
-def _row(one: StakeholderAnswer, place: int, log: int) -> tuple[Child, ...]:
+def _claims(answer: Answer) -> dict[str, str]:
+    """What stakeholders may claim, where it is known: the heading, and the field."""
+    fields = {
+        "entitlement": "entitlement",
+        "out of": "chances",
+        "asked for": "asked",
+        "not met": "unmet",
+    }
+    return {
+        heading: field
+        for heading, field in fields.items()
+        if any(getattr(one, field) is not None for one in answer.by_stakeholder)
+    }
+
+
+def _amounts_caption(terms: Terms) -> str:
+    what = "" if terms.unit is None else f" ({terms.unit})"
+    if terms.direction.less_is_better:
+        return f"Over its share: the distance at the end in amounts{what}; below 0 it has less."
+    return f"Short of share: the distance at the end in amounts{what}; below 0 it has more."
+
+
+def _row(answer: Answer, place: int, log: int) -> tuple[Child, ...]:
+    one, direction = answer.by_stakeholder[place], answer.terms.direction
     return (
         stakeholder_link(one, place, log),
-        figure_of(one.final),
-        figure_of(one.final_unfairness, True),
-        figure_of(one.overall_unfairness, True),
+        *(figure_of(getattr(one, field)) for field in _claims(answer).values()),
+        figure_of(direction.as_logged(one.final)),
+        figure_of(direction.as_logged(one.final_unfairness), True),
+        *((figure_of(one.short_of_share),) if answer.has_amounts else ()),
+        figure_of(direction.as_logged(one.overall_unfairness), True),
         percent(one.share_below),
         figure_of(one.longest_spell),
         figure_of(one.rank_final),
@@ -171,9 +208,11 @@ def recovered(answer: Answer, log: int) -> Markup:
         f"{pluralise(len(back), 'stakeholder')} recovered, "
         f"{pluralise(len(fell), 'stakeholder')} fell behind. They are listed below."
     )
+    direction = answer.terms.direction
+    sides = ("Right of", "Above") if direction.less_is_better else ("Left of", "Under")
     caption = (
-        "Left of the line: behind overall. Under the line: behind at the end. Stakeholders that "
-        "recovered or fell behind are marked, and listed below.",
+        f"{sides[0]} the line: behind overall. {sides[1]} the line: behind at the end. "
+        "Stakeholders that recovered or fell behind are marked, and listed below.",
         _click("point"),
     )
     legend = plots.legend(
@@ -189,8 +228,8 @@ def recovered(answer: Answer, log: int) -> Markup:
             element(
                 "div",
                 {"class": "pair"},
-                _changed("Recovered by the end", back, places, log),
-                _changed("Fell behind by the end", fell, places, log),
+                _changed("Recovered by the end", back, places, log, direction),
+                _changed("Fell behind by the end", fell, places, log, direction),
             ),
             None if back or fell else element("p", None, "Nobody recovered or fell behind."),
         )
@@ -198,7 +237,11 @@ def recovered(answer: Answer, log: int) -> Markup:
 
 
 def _changed(
-    title: str, stakeholders: Iterable[StakeholderAnswer], places: dict[str, int], log: int
+    title: str,
+    stakeholders: Iterable[StakeholderAnswer],
+    places: dict[str, int],
+    log: int,
+    direction: Direction,
 ) -> Markup | None:
     changed = list(stakeholders)
     if not changed:
@@ -206,8 +249,8 @@ def _changed(
     rows: list[tuple[Child, ...]] = [
         (
             stakeholder_link(one, places[one.name], log),
-            figure_of(one.overall_unfairness, True),
-            figure_of(one.final_unfairness, True),
+            figure_of(direction.as_logged(one.overall_unfairness), True),
+            figure_of(direction.as_logged(one.final_unfairness), True),
         )
         for one in changed[:MAX_CHANGED]
     ]

@@ -69,7 +69,7 @@ def light(limit: Limit, label: str | None) -> Markup:
 
 
 def _tiles(answer: Answer) -> Markup:
-    overall = answer.overall
+    overall, direction = answer.overall, answer.terms.direction
     recovered = sum(one.made_good for one in answer.by_stakeholder)
     fell_behind = sum(one.fell_behind for one in answer.by_stakeholder)
     even = None
@@ -78,16 +78,20 @@ def _tiles(answer: Answer) -> Markup:
     tiles: list[tuple[str, Child, Child]] = [
         ("Score", figure_of(overall.score), even),
         (
-            "Somebody was below the mean at",
+            f"Somebody was {direction.worse} the mean at",
             (figure_of(overall.unequal_assessments), " of ", figure_of(overall.assessments)),
             "assessments",
         ),
     ]
     if overall.unequal_assessments:
-        words: Child = "those below the mean at some times were as far above it at others"
+        words: Child = (
+            f"those {direction.worse} the mean at some times were as far {direction.better} it at "
+            "others"
+        )
         if answer.treated_worst:
             worst = answer.stakeholder(answer.treated_worst[0])
-            words = (figure_of(worst.overall_unfairness, True), " from the mean, summed")
+            far = direction.as_logged(worst.overall_unfairness)
+            words = (figure_of(far, True), " from the mean, summed")
         tiles.append(("Treated worst overall", tied_names(answer.treated_worst), words))
     tiles.append(
         (
@@ -115,10 +119,17 @@ def _tiles(answer: Answer) -> Markup:
 def _means(answers: tuple[Answer, ...]) -> Iterator[Child]:
     first = answers[0]
     yield first.scheme.describe()
+    direction, mean = first.terms.direction, first.terms.mean
+    begins = "Less is better: at" if direction.less_is_better else "At"
     yield (
-        "At an assessment, a stakeholder below the mean is treated unfairly, and one above it is "
-        "favoured. Overall is the sum of these distances over the assessments."
+        f"{begins} an assessment, a stakeholder {direction.worse} {mean} is treated unfairly, and "
+        f"one {direction.better} it is favoured. Overall is the sum of these distances over the "
+        "assessments."
     )
+    if first.scheme.status.weighs:
+        rate = any(one.chances is not None for one in first.by_stakeholder)
+        who = "had more chances" if rate else "is entitled to more"
+        yield f"Whoever {who} counts for more in the mean, the welfare and the score."
     for answer in answers:
         overall = answer.overall
         which = (name_of(answer.label), ": ") if len(answers) > 1 else None
@@ -136,8 +147,13 @@ def _means(answers: tuple[Answer, ...]) -> Iterator[Child]:
 
 
 def _means_not(found: Answer | LogComparison, answers: tuple[Answer, ...]) -> Iterator[Child]:
-    yield "It does not say why a stakeholder was below the mean, or whether that was justified."
-    if all(one.entitlement is None for answer in answers for one in answer.by_stakeholder):
+    worse = answers[0].terms.direction.worse
+    yield f"It does not say why a stakeholder was {worse} the mean, or whether that was justified."
+    if all(
+        one.entitlement is None and one.chances is None
+        for answer in answers
+        for one in answer.by_stakeholder
+    ):
         yield (
             "It does not consider size or need: everyone is compared with the same mean, because "
             "no entitlement was given."

@@ -32,7 +32,7 @@ from evenhand import (
 )
 from evenhand import errors as e
 from evenhand.fairness import MatrixFunction
-from evenhand.fairness.presence import of_those_present, stretches
+from evenhand.fairness.standing import Standing
 from evenhand.fairness.unfairness import unfairness
 
 amounts = st.floats(0, 100).map(lambda x: round(x, 2))
@@ -78,15 +78,14 @@ def test_everybody_there_is_as_if_nobody_had_asked():
 
 def test_stretches_are_the_longest_runs():
     present = np.array([[1, 1], [1, 1], [0, 1], [1, 1]], dtype=bool)
-    found = [(rows.start, rows.stop, mask.tolist()) for rows, mask in stretches(present)]
+    found = [(rows.start, rows.stop, mask.tolist()) for rows, mask in Standing(present).stretches()]
     assert found == [(0, 2, [True, True]), (2, 3, [False, True]), (3, 4, [True, True])]
-    assert list(stretches(np.zeros((0, 2), dtype=bool))) == []
+    assert list(Standing(np.zeros((0, 2), dtype=bool)).stretches()) == []
 
 
 def test_those_not_there_get_the_value_given():
-    apart = of_those_present(
-        unfairness, np.array([[1.0, 3.0, 99.0]]), np.array([[True, True, False]]), np.nan
-    )
+    there = Standing(np.array([[True, True, False]]))
+    apart = there.judge(unfairness, np.array([[1.0, 3.0, 99.0]]), np.nan)
     assert apart[0, :2].tolist() == [-1.0, 1.0]
     assert np.isnan(apart[0, 2])
 

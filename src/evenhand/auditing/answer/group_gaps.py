@@ -1,0 +1,116 @@
+"""Groups among those who are judged: how much of the inequality lies between them, and the gaps."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from evenhand._util.wording import format_number, nearest
+from evenhand.errors import BadParameter, argument
+
+if TYPE_CHECKING:
+    from jaxtyping import Float
+
+
+@dataclass(frozen=True)
+class GroupGap:
+    """A group at the end: the mean status of its members, and how far that is from another.
+
+    The other is the reference group's, or else the mean of all.
+    """
+
+    name: str
+    members: int
+    status: float
+    difference: float
+    ratio: float | None  # to the reference's status; None where that is 0
+
+
+@dataclass(frozen=True)
+class GroupGaps:
+    """The variance of statuses at the end, cut into what lies between groups and within them."""
+
+    groups: tuple[GroupGap, ...]
+    between: float  # of the variance; the two add up to it
+    within: float
+    reference: str | None
+
+    @property
+    def share_between(self) -> float | None:
+        """The part of the variance that lies between groups; None where all are equal."""
+        total = self.between + self.within
+        return self.between / total if total > 0 else None
+
+    def sentences(self) -> list[str]:
+        """What a reader should know of it."""
+        share, words = self.share_between, []
+        if share is not None:
+            words.append(
+                f"Of the inequality at the end (the variance of statuses), {share:.0%} lies "
+                f"between the groups and {1 - share:.0%} within them."
+            )
+        if self.reference is not None:
+            gaps = [
+                f"{gap.name} {format_number(gap.difference, signed=True)}"
+                + ("" if gap.ratio is None else f" ({gap.ratio:.2f} times its status)")
+                for gap in self.groups
+                if gap.name != self.reference
+            ]
+            words.append(f"Compared with {self.reference} at the end: {', '.join(gaps)}.")
+        return words
+
+    def to_json(self) -> dict[str, Any]:
+        return {
+            "reference": self.reference,
+            "between": self.between,
+            "within": self.within,
+            "share_between": self.share_between,
+            "groups": [dict(vars(gap)) for gap in self.groups],
+        }
+
+
+def group_gaps(
+    names: tuple[str, ...],
+    group_of: Mapping[str, str],
+    statuses: Float[np.ndarray, " stakeholder"],
+    weights: Float[np.ndarray, " stakeholder"] | None,
+    reference: str | None,
+) -> GroupGaps | None:
+    """The groups of those who are judged; None where not everyone has a group.
+
+    The variance about the mean is that of the group means about it, and on top that of the members
+    about the mean of their group; with weights whoever weighs w counts as w equal ones.
+    """
+    if not all(name in group_of for name in names):
+        return None
+    labels = np.array([group_of[name] for name in names])
+    known = sorted(set(labels.tolist()))
+    if reference is not None and reference not in known:
+        near = nearest(reference, known)
+        hint = f"there are {', '.join(known[:10])}" if near is None else f"did you mean {near!r}?"
+        raise BadParameter(f"{argument('reference')} is {reference!r}, which is no group: {hint}")
+    weight = np.ones(len(names)) if weights is None else weights
+    weight = weight / weight.sum()
+    mean = float(weight @ statuses)
+    found, between, within = [], 0.0, 0.0
+    for name in known:
+        here = labels == name
+        size = float(weight[here].sum())
+        status = float(weight[here] @ statuses[here]) / size if size > 0 else float("nan")
+        if size > 0:
+            between += size * (status - mean) ** 2
+            within += float(weight[here] @ (statuses[here] - status) ** 2)
+        found.append((name, int(here.sum()), status))
+    base = mean if reference is None else next(s for n, _, s in found if n == reference)
+    return GroupGaps(
+        tuple(
+            GroupGap(name, members, status, status - base, status / base if base else None)
+            for name, members, status in found
+        ),
+        between,
+        within,
+        reference,
+    )

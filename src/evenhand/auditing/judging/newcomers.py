@@ -1,0 +1,109 @@
+"""Where those who join later begin: neither ahead nor behind, unless another rule is asked for.
+
+With the rule "mean", whoever joins at a time has from then on what it received since, and on top
+the mean status of those who were there, before anything was given at that time; others who join at
+the same time are left out of it. Nobody else's status changes: a newcomer brings no supply.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from evenhand._util.moments import as_numbers, moment_labels
+from evenhand._util.wording import join_names
+from evenhand.auditing.judging.scorer import mean_status
+from evenhand.auditing.reading.ledger import Ledger, Reading
+from evenhand.fairness.circumstances import Circumstances
+from evenhand.fairness.standing import Standing
+from evenhand.fairness.status import Status
+from evenhand.fairness.trace import Trace
+
+if TYPE_CHECKING:
+    from jaxtyping import Float
+
+Stay = tuple[np.ndarray, np.ndarray]  # from and until of each who is judged, as numbers
+
+
+def _least(statuses: np.ndarray, weights: np.ndarray | None) -> np.ndarray:
+    return np.min(statuses, axis=-1)
+
+
+# The status at which a newcomer begins, of those who are there, by rule.
+STARTS: Mapping[str, Callable[[np.ndarray, np.ndarray | None], np.ndarray] | None] = {
+    "mean": mean_status,
+    "zero": None,
+    "least": _least,
+    "by_time": None,  # what was received per time point present needs no start
+}
+
+
+BEGINNINGS = {
+    "mean": "They began at the mean of those who were there.",
+    "zero": "They began at zero.",
+    "least": "They began where the worst-off of those who were there stood.",
+    "by_time": "Everyone is judged by what it received per time point at which it was there.",
+}
+
+
+class TimePresent(Reading):
+    """At how many time points of a log each has been there, up to each moment."""
+
+    def __init__(self, slots: np.ndarray, first: np.ndarray, last: np.ndarray) -> None:
+        self.slots, self.last = slots, last
+        self._before = np.searchsorted(slots, first, side="left")
+
+    def by(self, moments: np.ndarray) -> Float[np.ndarray, "moment stakeholder"]:
+        until = np.minimum(as_numbers(moments)[:, None], self.last)
+        reached = np.searchsorted(self.slots, until, side="right")
+        return np.maximum(reached - self._before, 0).astype(np.float64)
+
+
+def newcomers_note(names: Sequence[str], stay: Stay, slots: np.ndarray, rule: str) -> str | None:
+    """Who was judged from when, and where they began; None if nobody joined during the log."""
+    first, _ = stay
+    later = np.flatnonzero(np.isfinite(first) & (first > as_numbers(slots[:1])[0]))
+    if not len(later):
+        return None
+    order = later[np.argsort(first[later], kind="stable")]
+    moments = first[order]
+    if slots.dtype.kind == "M":
+        moments = moments.astype(np.int64).astype("datetime64[us]")
+    labels = moment_labels(moments)
+    joined = [f"{names[k]} from {label}" for k, label in zip(order, labels, strict=True)]
+    return f"Judged from when they joined: {join_names(joined)}. {BEGINNINGS[rule]}"
+
+
+def starting_credits(
+    rule: str,
+    status: Status,
+    received: Ledger,
+    known_at: Callable[[np.ndarray], Circumstances | None],
+    stay: Stay,
+) -> Float[np.ndarray, " status"]:
+    """The status at which each begins who joins later, and 0 for all others.
+
+    Args:
+        rule: One of `STARTS`.
+        status: The status that is judged, which must depend on totals alone.
+        received: What each stakeholder received, and when.
+        known_at: What else is known at moments that are asked for in order.
+        stay: From when until when each who is judged is there.
+    """
+    first, last = stay
+    start, found = STARTS[rule], np.zeros(len(first))
+    if start is None:
+        return found
+    totals = received.totals()
+    for moment in np.unique(first[np.isfinite(first)]):
+        rewards = totals.by(np.array([np.nextafter(moment, -np.inf)]))  # before it
+        trace = Trace(rewards=rewards, states=known_at(np.array([moment])))  # type: ignore[arg-type]
+        initial = status.init(rewards.shape[1])
+        statuses = status.scan(initial, trace)[1] + found
+        there = (first < moment) & (last >= moment)
+        if there.any():
+            standing = Standing.of(there[None], status.scan_weights(initial, trace))
+            found[first == moment] = standing.judge(start, statuses, np.nan)[0]
+    return found

@@ -1,0 +1,37 @@
+"""What is known of each stakeholder at a moment, beside what it received.
+
+A trace whose states are circumstances can be judged by rates, requests and entitlements that
+change (see `status.beside`). Those of many moments are arrays [time, stakeholder], and are cut
+and looked up as the states of a trace are.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, fields
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from jaxtyping import Float
+
+
+@dataclass(frozen=True, eq=False)
+class Circumstances:
+    """At one moment or at many: what each may claim by then. None where it is not known."""
+
+    entitled: Float[np.ndarray, "*time stakeholder"] | None = None  # to how much, at that moment
+    chances: Float[np.ndarray, "*time stakeholder"] | None = None  # that it had so far
+    asked: Float[np.ndarray, "*time stakeholder"] | None = None  # for how much, so far
+    level: Float[np.ndarray, "*time stakeholder"] | None = None  # at which it stands
+    time_points: Float[np.ndarray, "*time stakeholder"] | None = None  # it was there at, so far
+
+    def __len__(self) -> int:
+        return max(len(part) for part in self._known().values())
+
+    def __getitem__(self, rows: int | slice) -> Circumstances:
+        return Circumstances(**{name: part[rows] for name, part in self._known().items()})
+
+    def _known(self) -> dict[str, np.ndarray]:
+        parts: dict[str, Any] = {part.name: getattr(self, part.name) for part in fields(self)}
+        return {name: part for name, part in parts.items() if part is not None}

@@ -1,0 +1,108 @@
+"""Who is there to be judged, and as how many each counts.
+
+Stakeholders who come and go are judged while they are there, and only then. A stakeholder of
+weight w counts as w equal ones; of those who are there the weights are scaled to a mean of 1, so
+that with equal weights nothing changes. A weight of 0 is as not being there.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from evenhand._util.arrays import Array, namespace
+
+if TYPE_CHECKING:
+    from jaxtyping import Bool, Float
+
+    Judgment = Callable[[Float[Array, "time n"], Float[Array, "time n"] | None], Array]
+
+
+def scaled(weights: Float[Array, "*batch n"]) -> Float[Array, "*batch n"]:
+    """Weights of mean 1: n·e_i / Σe.
+
+    >>> scaled(np.array([1.0, 3.0]))
+    array([0.5, 1.5])
+    """
+    xp = namespace(weights)
+    return weights * (weights.shape[-1] / xp.sum(weights, axis=-1, keepdims=True))
+
+
+class Standing(NamedTuple):
+    """At each of some time points: who is there, and the weight of each. None: all, and alike.
+
+    >>> statuses = np.array([[6.0, 8.0, 1.0], [6.0, 8.0, 10.0]])
+    >>> present = np.array([[True, True, False], [True, True, True]])
+    >>> from evenhand.fairness.unfairness import unfairness
+    >>> Standing(present).judge(unfairness, statuses, absent=0.0)
+    array([[-1.,  1.,  0.],
+           [-2.,  0.,  2.]])
+    """
+
+    present: Bool[np.ndarray, "time status"] | None = None
+    weights: Float[np.ndarray, "time status"] | None = None
+
+    @classmethod
+    def of(
+        cls,
+        present: Bool[np.ndarray, "time status"] | None,
+        weights: Float[np.ndarray, "time status"] | None,
+    ) -> Standing:
+        """Whoever has no weight is not there."""
+        if weights is not None and not (weights > 0).all():
+            weighs = weights > 0
+            present = weighs if present is None else present & weighs
+        if present is not None and present.all():
+            present = None
+        return cls(present, weights)
+
+    @property
+    def anybody(self) -> bool:
+        """Whether anybody counts; where nobody has a weight there is nothing to assess."""
+        return self.weights is None or bool((self.weights > 0).any())
+
+    def rows(self, chosen: slice | np.ndarray) -> Standing:
+        """Some of the time points."""
+        return Standing(*(None if part is None else part[chosen] for part in self))
+
+    def judge(
+        self, judgment: Judgment, statuses: Float[np.ndarray, "time status"], absent: float
+    ) -> Float[np.ndarray, "time ..."]:
+        """A function of statuses and weights (a welfare, unfairness), taken over those there.
+
+        Where it gives a number for each stakeholder, those who are not there get `absent`.
+        """
+        if self.present is None:
+            return np.asarray(judgment(statuses, self._scaled(slice(None))))
+        parts = []
+        for rows, mask in self.stretches():
+            values = np.asarray(judgment(statuses[rows][:, mask], self._scaled(rows, mask)))
+            if values.ndim == 2:
+                spread = np.full((len(values), len(mask)), absent, dtype=values.dtype)
+                spread[:, mask] = values
+                values = spread
+            parts.append(values)
+        return np.concatenate(parts) if parts else np.asarray(judgment(statuses, None))
+
+    def stretches(self) -> Iterator[tuple[slice, Bool[np.ndarray, " status"]]]:
+        """The longest runs of time points over which the same stakeholders are there."""
+        present = self.present
+        if present is None:
+            return
+        changes = np.flatnonzero((present[1:] != present[:-1]).any(axis=1)) + 1
+        ends = [*changes.tolist(), len(present)] if len(present) else []
+        for start, stop in zip([0, *ends], ends, strict=False):
+            yield slice(start, stop), present[start]
+
+    def _scaled(
+        self, rows: slice, mask: Bool[np.ndarray, " status"] | None = None
+    ) -> Float[np.ndarray, "time n"] | None:
+        """The weights of those there, or None where they count alike, as in the paper."""
+        if self.weights is None:
+            return None
+        weights = self.weights[rows] if mask is None else self.weights[rows][:, mask]
+        if not weights.size or (weights == weights[:, :1]).all():
+            return None
+        return scaled(weights)

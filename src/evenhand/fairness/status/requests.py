@@ -1,0 +1,155 @@
+"""Statuses of those who ask: what was received set against what was asked for.
+
+Whoever wants nothing more is not behind. They look at the states of the trace, which must be
+`Circumstances` with what each has asked for so far.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
+
+import numpy as np
+
+from evenhand._util.arrays import Array
+from evenhand.fairness.status.beside import Beside
+from evenhand.fairness.status.received import Returns
+from evenhand.fairness.status.status import STATUSES, Status
+from evenhand.fairness.trace import Step, Trace
+
+if TYPE_CHECKING:
+    from jaxtyping import Float
+
+
+class OfRequests(Beside):
+    """A status that sets what was received against what was asked for."""
+
+    part = "asked"
+    needs = "what each has asked for so far"
+    per_unit: ClassVar[bool] = False  # whether it can be taken per unit of entitlement
+
+
+@STATUSES.register("share_met")
+@dataclass(frozen=True)
+class ShareMet(OfRequests):
+    """The share of what was asked for that was received.
+
+    Whoever asked for a counts as a equal ones, so that the mean is all that was received out of
+    all that was asked for; whoever has not asked yet is not judged.
+    """
+
+    symmetric = True
+
+    def transform(
+        self, values: Float[Array, "*batch status"], beside: Float[Array, "*batch status"]
+    ) -> Float[Array, "*batch status"]:
+        return np.divide(values, beside, out=np.zeros_like(values), where=beside > 0)
+
+    def describe(self) -> str:
+        return f"{self.of.describe()}, out of what it has asked for"
+
+    def describe_mean(self) -> str:
+        return "the mean share (all that was received out of all that was asked for)"
+
+
+@STATUSES.register("shortfall")
+@dataclass(frozen=True)
+class Shortfall(OfRequests):
+    """Minus what was asked for and not received yet; 0 for whoever wants nothing more."""
+
+    symmetric = True
+
+    def transform(
+        self, values: Float[Array, "*batch status"], beside: Float[Array, "*batch status"]
+    ) -> Float[Array, "*batch status"]:
+        return values - beside
+
+    def weigh(self, beside: Float[Array, "*batch status"]) -> None:
+        return None
+
+    @property
+    def weighs(self) -> bool:
+        return False
+
+    def describe(self) -> str:
+        return "minus what it has asked for and not received yet"
+
+
+class _Waiting(NamedTuple):
+    received: Any  # the state of the status that is judged
+    beside: Float[Array, " status"]  # what each has asked for so far
+    before: Float[Array, " status"]  # what each had received before the present step
+    counted: Any  # the state of what each has received
+
+
+@STATUSES.register("while_waiting")
+@dataclass(frozen=True)
+class WhileWaiting(OfRequests):
+    """What was received, judged among those who wait: who had asked for more than they had.
+
+    `counted` is what is set against the requests, where the status is not itself what each got.
+    """
+
+    symmetric = True
+    per_unit = True
+
+    counted: Status = field(default=Returns(), kw_only=True)
+
+    def transform(
+        self, values: Float[Array, "*batch status"], beside: Float[Array, "*batch status"]
+    ) -> Float[Array, "*batch status"]:
+        return values
+
+    def init(self, num_stakeholders: int) -> Any:
+        received, counted = self.of.init(num_stakeholders), self.counted.init(num_stakeholders)
+        nothing = self.counted.value(counted)
+        return _Waiting(received, nothing, nothing, counted)
+
+    def update(self, state: Any, step: Step) -> Any:
+        return _Waiting(
+            self.of.update(state.received, step),
+            self._known(step.next_state),
+            self.counted.value(state.counted),
+            self.counted.update(state.counted, step),
+        )
+
+    def scan(self, state: Any, steps: Trace) -> tuple[Any, Float[np.ndarray, "time status"]]:
+        received, values = self.of.scan(state.received, steps)
+        if not len(steps):
+            return state, values
+        counted, before = self._before(state, steps)
+        return _Waiting(received, self._known(steps.states)[-1], before[-1], counted), values
+
+    @property
+    def weighs(self) -> bool:
+        return self.of.weighs
+
+    @property
+    def in_amounts(self) -> bool:
+        return False
+
+    def describe_mean(self) -> str:
+        return "the mean of those who wait"
+
+    @property
+    def is_sum(self) -> bool:
+        return False  # who waits at a time depends on what was received before it
+
+    def weights(self, state: Any) -> Float[Array, " status"] | None:
+        return self._weighed(state.beside > state.before, self.of.weights(state.received))
+
+    def scan_weights(self, state: Any, steps: Trace) -> Float[np.ndarray, "time status"] | None:
+        _, before = self._before(state, steps)
+        waits = self._known(steps.states)[1:] > before
+        return self._weighed(waits, self.of.scan_weights(state.received, steps))
+
+    def _before(self, state: Any, steps: Trace) -> tuple[Any, Float[np.ndarray, "time status"]]:
+        """The state of what was received, and what each had received before each step."""
+        counted, totals = self.counted.scan(state.counted, steps)
+        return counted, np.concatenate((self.counted.value(state.counted)[None], totals[:-1]))
+
+    def _weighed(self, waits: Any, inner: Any) -> Float[Array, "*time status"]:
+        return np.where(waits, 1.0 if inner is None else inner, 0.0)
+
+    def describe(self) -> str:
+        return f"{self.of.describe()}, judged among those who wait for more"

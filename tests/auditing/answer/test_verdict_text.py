@@ -1,0 +1,165 @@
+"""The words of an audit: which side of the mean is worse, what the mean is, amounts."""
+
+from __future__ import annotations
+
+import json
+import re
+
+import pandas as pd
+import pytest
+from typer.testing import CliRunner
+
+from evenhand import audit
+from evenhand.auditing import compare
+from evenhand.cli.app import app
+from evenhand.errors import BadParameter
+from evenhand.report import report, text
+
+PEOPLE = {"City": 1_000_000, "Village": 100}
+DOSES = pd.DataFrame({"to": ["City", "Village"], "day": 1, "doses": [900_000, 200]})
+SIZES = {"stakeholder": "to", "time": "day", "amount": "doses", "entitlement": PEOPLE}
+# By week 2 A has 14 of 40 and B 3 of 20: the mean is 8.5, or the rate 17 of 60.
+BREACHES = pd.DataFrame(
+    {
+        "week": [1, 1, 2, 2],
+        "trust": ["A", "B", "A", "B"],
+        "breaches": [9, 1, 5, 2],
+        "seen": [20, 10, 20, 10],
+    }
+)
+HARMS = {"stakeholder": "trust", "time": "week", "amount": "breaches", "lower_is_better": True}
+
+
+def words_of(page: bytes) -> str:
+    """The words of a page, without its scripts, data and styles."""
+    bare = re.sub(r"<(script|style).*?</\1>", "", page.decode(), flags=re.S)
+    return " ".join(re.sub(r"<[^>]+>", " ", bare).split())
+
+
+def test_what_is_short_is_said_in_amounts():
+    answer = audit(DOSES, **SIZES)
+    short = 1_000_000 * 900_200 / 1_000_100 - 900_000  # 109.989 doses
+    assert answer.stakeholder("City").short_of_share == pytest.approx(short, rel=1e-9)
+    assert answer.stakeholder("Village").short_of_share == pytest.approx(-short, rel=1e-9)
+    assert "At the end City was 109.99 doses short of its share, the most of all." in answer.verdict
+    assert "below the mean per unit of entitlement (all amounts over all ent" in answer.verdict
+
+
+def test_unweighted_says_so_and_has_no_shares():
+    answer = audit(DOSES, **SIZES, unweighted=True)
+    assert "below the mean (all counted alike, whatever their entitlement)" in answer.verdict
+    assert any("All were counted alike" in note for note in answer.notes)
+    assert answer.stakeholder("City").short_of_share is None
+    assert "share" not in answer.verdict
+
+
+def test_equals_are_all_named_and_nobody_is_short_of_an_even_share():
+    log = pd.DataFrame({"to": ["A", "B", "C"], "day": 1, "given_out": [1, 1, 4]})
+    keywords = {"stakeholder": "to", "time": "day", "amount": "given_out"}
+    sizes = {"A": 2, "B": 2, "C": 2}
+    answer = audit(log, **keywords, entitlement=sizes)
+    assert "At the end A and B were each 1 short of their share of given_out." in answer.verdict
+    even = audit(log, **keywords, entitlement={"A": 2, "B": 2, "C": 8})
+    assert [one.short_of_share for one in even.by_stakeholder] == [0.0, 0.0, 0.0]
+    assert "share" not in even.verdict
+
+
+def test_of_harms_above_the_mean_is_worse():
+    answer = audit(BREACHES, **HARMS, max_unfairness=2)
+    assert "at 2 of 2 assessments somebody was above the mean." in answer.verdict
+    assert "was A, above the mean at 100% of the assessments (+4.75 from the" in answer.verdict
+    assert "and also at the end (+5.5)" in answer.verdict
+    assert answer.breaches[0].startswith("somebody was 5.5 above the mean at an assessment")
+    found = answer.to_json()
+    assert found["lower_is_better"] is True
+    by_name = {one["name"]: one for one in found["stakeholders"]}
+    assert by_name["A"]["final_unfairness"] == -5.5  # figures stay: below 0 is worse off
+    people, course, _ = text.tables(answer)
+    assert "above 0 is unfair to it" in people.title
+    assert people.rows[0][:4] == ("A", "14", "+5.5", "+9.5")
+    assert course.columns[2:] == ("most above", "by", "most below", "by")
+    assert course.rows[-1][2:] == ("A", "+5.5", "B", "−5.5")
+
+
+def test_the_page_of_harms_reads_right():
+    words = words_of(report(audit(BREACHES, **HARMS)))
+    assert "Who was above the mean, and when" in words
+    assert "Somebody was above the mean at 2 of 2" in words
+    assert "Hatched: above the mean, unfair to the stakeholder. Plain: below it" in words
+    assert "Right of the line: behind overall. Above the line: behind at the end." in words
+    assert "above the mean by 5.5 or more" in words
+    assert "A 14 +5.5 +9.5 100%" in words
+    assert "Less of what was logged is better" in words
+    plain = words_of(report(audit(BREACHES, **{**HARMS, "lower_is_better": False})))
+    assert "Who was below the mean, and when" in plain
+    assert "Higher is better." in plain
+    assert "Weights" not in plain
+
+
+def test_a_notebook_shows_harms_as_logged():
+    shown = words_of(audit(BREACHES, **HARMS)._repr_html_().encode())
+    assert "somebody was above the mean at 2 of 2" in shown
+    assert "assessments above" in shown
+    assert "A 14 +5.5 +9.5 100%" in shown
+
+
+def test_a_rate_is_told_with_its_chances():
+    answer = audit(BREACHES, **HARMS, out_of="seen")
+    worst = answer.stakeholder("A")
+    assert (worst.received, worst.chances) == (14, 40)
+    assert worst.short_of_share == pytest.approx(14 - 40 * 17 / 60)
+    assert "somebody was above the mean rate (all amounts over all chances)." in answer.verdict
+    assert "At the end A had 2.67 breaches more than its share, the most of all." in answer.verdict
+    words = words_of(report(answer))
+    assert "over its share" in words
+    assert "whoever had none yet is not judged" in words
+    assert "no entitlement was given" not in words
+    assert not any("differ in size" in note for note in answer.notes)
+
+
+def test_groups_have_the_shares_of_their_members():
+    log = BREACHES.assign(side=["x", "y", "x", "y"])
+    answer = audit(log, **HARMS, out_of="seen", by="side")
+    assert answer.stakeholder("x").chances == 40
+    assert answer.stakeholder("x").short_of_share == pytest.approx(14 - 40 * 17 / 60)
+
+
+def test_runs_have_the_means_of_amounts():
+    runs = pd.concat([BREACHES.assign(run=1), BREACHES.assign(run=2, breaches=[3, 3, 3, 3])])
+    answer = audit(runs, **HARMS, out_of="seen", run="run")
+    worst = answer.stakeholder("B")
+    assert worst.chances == 20
+    each = [3 - 20 * 17 / 60, 6 - 20 * 12 / 60]
+    assert worst.short_of_share == pytest.approx(sum(each) / 2)
+    assert "above the mean" in answer.verdict
+    assert "below the mean" not in answer.verdict
+
+
+def test_two_logs_are_compared_by_weights():
+    even = DOSES.assign(doses=[900_110, 90])
+    found = compare(DOSES, even, **SIZES)
+    scores = {match.welfare: match.scores for match in found.questions if match.asked}
+    for welfare in ("log_nash", "gini"):
+        assert scores[welfare][0] < scores[welfare][1]
+
+
+def test_the_command_line_says_the_same(tmp_path):
+    path = tmp_path / "breaches.csv"
+    BREACHES.to_csv(path, index=False)
+    command = ["audit", str(path), "--stakeholder", "trust", "--time", "week"]
+    command += ["--amount", "breaches", "--lower-is-better"]
+    rate = CliRunner().invoke(app, [*command, "--out-of", "seen"])
+    assert rate.exit_code == 0
+    assert "A had 2.67 breaches more than its share" in rate.output
+    assert "over its share" in rate.output
+    found = json.loads(CliRunner().invoke(app, [*command, "--json"]).output)
+    assert found["all_treated_worst"] == ["A"]
+    people = tmp_path / "people.csv"
+    people.write_text("trust,people\nA,4\nB,1\n")
+    alike = [*command, "--entitlement", str(people), "--unweighted"]
+    assert "counted alike" in CliRunner().invoke(app, alike).output
+
+
+def test_unweighted_without_sizes_is_refused():
+    with pytest.raises(BadParameter, match="give `entitlement`, or leave it out"):
+        audit(BREACHES, **HARMS, unweighted=True)

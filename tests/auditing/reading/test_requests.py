@@ -1,0 +1,145 @@
+"""Who asked for how much: in the same rows, or in a log of requests, against plain Python."""
+
+from __future__ import annotations
+
+import math
+
+import pandas as pd
+import pytest
+
+from evenhand import audit
+from evenhand import errors as e
+
+# Untidy: out of order, two requests at one time, D asks and receives nothing, C asks late.
+REQUESTS = pd.DataFrame(
+    {
+        "day": [2, 1, 1, 1, 3, 3],
+        "who": ["A", "A", "B", "B", "D", "C"],
+        "wants": [2.0, 3.0, 1.0, 2.0, 4.0, 1.0],
+    }
+)
+LOG = pd.DataFrame(
+    {
+        "day": [3, 1, 2, 2, 4, 4],
+        "who": ["A", "A", "A", "B", "C", "B"],
+        "got": [1.0, 2.0, 0.0, 3.0, 1.0, 0.0],
+    }
+)
+NAMES, DAYS = "ABCD", (1, 2, 3, 4)
+
+
+def received(who, day, strictly=False):
+    return sum(
+        row.got
+        for row in LOG.itertuples()
+        if row.who == who and (row.day < day if strictly else row.day <= day)
+    )
+
+
+def asked(who, day):
+    return sum(row.wants for row in REQUESTS.itertuples() if row.who == who and row.day <= day)
+
+
+def check(answer, status, weight):
+    """Unfairness at each day, among those whose weight is above 0 there, and the log-Nash score."""
+    scores = []
+    for k, day in enumerate(DAYS):
+        there = [n for n in NAMES if weight(n, day) > 0]
+        total = sum(weight(n, day) for n in there)
+        mean = sum(weight(n, day) * status(n, day) for n in there) / total
+        for place, name in enumerate(NAMES):
+            found = answer.over_time.unfairness[k, place]
+            if name in there:
+                assert found == pytest.approx(status(name, day) - mean, abs=1e-12)
+            else:
+                assert math.isnan(found)
+        scores.append(
+            sum(len(there) * weight(n, day) / total * math.log(1 + status(n, day)) for n in there)
+            if min(status(n, day) for n in there) >= 0
+            else min(status(n, day) for n in there)
+        )
+    assert answer.score == pytest.approx(sum(scores) / len(scores), abs=1e-9)
+
+
+OPTIONS = {"stakeholder": "who", "time": "day", "amount": "got"}
+
+
+def test_share_met():
+    answer = audit(LOG, **OPTIONS, requests=REQUESTS, asked="wants")
+    check(answer, lambda n, day: received(n, day) / asked(n, day) if asked(n, day) else 0, asked)
+    assert answer.stakeholder("B").final_unfairness > 0  # it wants nothing more
+    assert answer.treated_worst == ("D",)
+
+
+def test_shortfall():
+    answer = audit(LOG, **OPTIONS, requests=REQUESTS, asked="wants", judge_requests="shortfall")
+    scores = []
+    for k, day in enumerate(DAYS):
+        status = {n: received(n, day) - asked(n, day) for n in NAMES}
+        mean = sum(status.values()) / 4
+        for place, name in enumerate(NAMES):
+            assert answer.over_time.unfairness[k, place] == pytest.approx(status[name] - mean)
+        scores.append(min(status.values()))
+    assert answer.score == pytest.approx(sum(scores) / 4, abs=1e-9)  # Rawls, below 0
+
+
+def test_among_those_who_wait():
+    answer = audit(LOG, **OPTIONS, requests=REQUESTS, asked="wants", judge_requests="while_waiting")
+    check(answer, received, lambda n, day: float(asked(n, day) > received(n, day, strictly=True)))
+
+
+def test_among_those_who_wait_per_unit_of_entitlement():
+    people = {"A": 2.0, "B": 1.0, "C": 3.0, "D": 5.0}
+    answer = audit(
+        LOG,
+        **OPTIONS,
+        requests=REQUESTS,
+        asked="wants",
+        judge_requests="while_waiting",
+        entitlement=people,
+    )
+    check(
+        answer,
+        lambda n, day: received(n, day) / people[n],
+        lambda n, day: people[n] * (asked(n, day) > received(n, day, strictly=True)),
+    )
+
+
+def test_requests_in_the_same_rows_are_as_a_log_of_their_own():
+    together = pd.concat(
+        [
+            LOG.assign(wants=0.0),
+            REQUESTS.assign(got=0.0),
+        ]
+    )
+    one = audit(together, **OPTIONS, asked="wants")
+    two = audit(LOG, **OPTIONS, requests=REQUESTS, asked="wants")
+    assert one.over_time.unfairness == pytest.approx(two.over_time.unfairness, nan_ok=True)
+    assert one.score == pytest.approx(two.score)
+
+
+def test_where_nobody_waits_nothing_is_assessed():
+    log = pd.DataFrame({"day": [1, 2, 3], "who": "A", "got": [1.0, 0.0, 1.0], "wants": [1, 0, 2]})
+    answer = audit(log, **OPTIONS, asked="wants", judge_requests="while_waiting")
+    assert answer.overall.assessments == 2
+    assert answer.over_time.times == ("1", "3")
+    assert not any("not finished" in note for note in answer.notes)
+
+
+def test_bad_requests():
+    keywords = {**OPTIONS, "asked": "wants"}
+    with pytest.raises(e.BadLog, match="by 1 'A' had received 2 and asked for 1"):
+        audit(LOG, **keywords, requests=REQUESTS.assign(wants=1.0))
+    late = REQUESTS.assign(day=[2, 4, 1, 1, 3, 3])
+    with pytest.raises(e.BadLog, match="a request comes no later than its service"):
+        audit(LOG, **keywords, requests=late)
+    with pytest.raises(e.BadLog, match="request below 0"):
+        audit(LOG, **keywords, requests=REQUESTS.assign(wants=[-2.0, 3.0, 1.0, 2.0, 4.0, 1.0]))
+    with pytest.raises(e.BadParameter, match="it must be one of share_met"):
+        audit(LOG, **keywords, requests=REQUESTS, judge_requests="luck")
+    with pytest.raises(e.BadParameter, match="both say what an amount is set against"):
+        audit(LOG, **keywords, requests=REQUESTS, entitlement={"A": 1.0})
+    with pytest.raises(e.BadLog, match="give times of one kind"):
+        audit(LOG, **keywords, requests=REQUESTS.assign(day=pd.Timestamp("2021-01-01")))
+    with pytest.raises(e.MissingColumn, match="wants"):
+        audit(LOG, **keywords, requests=REQUESTS.drop(columns="wants"))

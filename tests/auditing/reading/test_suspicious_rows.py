@@ -1,0 +1,40 @@
+"""Rates that are added up are noticed, and asked about."""
+
+from __future__ import annotations
+
+import pandas as pd
+import pytest
+
+from evenhand import audit
+
+MAPPED = {"stakeholder": "who", "time": "day"}
+
+
+def asked(amounts, column="got", days=(1, 1, 2, 2), **options):
+    log = pd.DataFrame({"day": days, "who": ["A", "B"] * 2, column: amounts, "tried": 9})
+    return audit(log, **MAPPED, amount=column, **options).asks
+
+
+def test_amounts_from_0_to_1_with_fractions_are_asked_about():
+    (question,) = asked([0.2, 0.5, 1.0, 0.0])
+    assert question.startswith("Is 'got' a rate?")
+    assert "with `out_of` out of how many" in question
+
+
+@pytest.mark.parametrize("column", ["grant rate", "share_met", "PCT", "filled %"])
+def test_so_is_what_is_called_a_rate(column):
+    assert len(asked([20, 50, 100, 0], column)) == 1
+
+
+@pytest.mark.parametrize(
+    ("amounts", "column"),
+    [([0.2, 0.5, 1.1, 0.0], "got"), ([0, 1, 1, 0], "got"), ([20, 5, 9, 1], "separate")],
+)
+def test_other_amounts_are_not(amounts, column):
+    assert asked(amounts, column) == ()
+
+
+def test_nor_what_is_not_added_up_or_said_to_be_one():
+    log = pd.DataFrame({"day": [1, 2], "who": ["A", "B"], "got": [0.2, 0.5]})
+    assert audit(log, **MAPPED, amount="got").asks == ()
+    assert asked([0.2, 0.5, 1.0, 0.0], out_of="tried") == ()
