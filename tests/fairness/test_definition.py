@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import literal
-from built_ins import AGGREGATION, FILTER, STATUS, TEMPORAL, WELFARE, N
+from built_ins import AGGREGATION, BESIDE, FILTER, STATUS, TEMPORAL, WELFARE, N
 from evenhand import (
     BalancedUnfairness,
     Decayed,
@@ -98,7 +98,7 @@ def test_every_combination_of_built_ins(status):
 
 def test_every_registered_part_is_among_those_tested():
     for registry, tested in (
-        (STATUSES, STATUS),
+        (STATUSES, [*STATUS, *BESIDE]),
         (WELFARES, WELFARE),
         (TEMPORALS, TEMPORAL),
         (FILTERS, FILTER),

@@ -38,7 +38,19 @@ from evenhand import (
     Worst,
     over_time,
 )
-from evenhand.fairness.status import Capped, Modulo
+from evenhand.fairness.status import (
+    Capped,
+    Level,
+    LowerIsBetter,
+    Modulo,
+    PerCurrentEntitlement,
+    PerTimePresent,
+    Rate,
+    ShareMet,
+    Shortfall,
+    WhileWaiting,
+    WithCredit,
+)
 
 N = 4
 GROUPS = {"A": [0, 2], "B": [1], "C": [3]}
@@ -59,6 +71,21 @@ STATUS = [
     PairwiseEnvy(),
     PairwiseEnvy(of=WaitingTime()),
     GroupTotals({"A": [0], "B": [1], "C": [2], "D": [3]}, of=Returns(0.5)),
+    LowerIsBetter(),
+    WithCredit((0.0, 1.5, 2.0, 0.5), of=PerEntitlement((1.0, 2.0, 4.0, 0.5))),
+]
+# These look at circumstances, and so are tested by themselves (`fairness/status/test_beside`).
+BESIDE = [
+    Rate(),
+    PerCurrentEntitlement(),
+    PerCurrentEntitlement(weighted=False),
+    PerTimePresent(),
+    PerTimePresent(of=PerEntitlement((1.0, 2.0, 4.0, 0.5))),
+    Level(),
+    ShareMet(),
+    Shortfall(),
+    WhileWaiting(),
+    WhileWaiting(of=PerEntitlement((1.0, 2.0, 4.0, 0.5))),
 ]
 WELFARE = [
     Utilitarian(),

@@ -37,7 +37,7 @@ if TYPE_CHECKING:
         ReachableNow,
         Visited,
     )
-    from evenhand.learn.schedules import Constant, Exploration, Rate, Watkins
+    from evenhand.learn.schedules import Constant, Exploration, LearningRate, Watkins
     from evenhand.learn.tabular.q_learning import Tabular
 
 __getattr__, __dir__, __all__ = lazy_exports(
@@ -57,7 +57,7 @@ __getattr__, __dir__, __all__ = lazy_exports(
             *("Above", "Around", "Everything", "NoProposal", "Proposal", "ProposalContext"),
             *("ReachableNow", "Visited"),
         ),
-        "schedules": ("Constant", "Exploration", "Rate", "Watkins"),
+        "schedules": ("Constant", "Exploration", "LearningRate", "Watkins"),
         "tabular.q_learning": ("Tabular",),
     },
 )

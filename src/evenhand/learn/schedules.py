@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from jaxtyping import Array, Float
 
 
-class Rate(ABC):
+class LearningRate(ABC):
     """The learning rate α of an update of Q(x, a), from how often it was updated before."""
 
     @abstractmethod
@@ -22,7 +22,7 @@ class Rate(ABC):
 
 
 @dataclass(frozen=True)
-class Constant(Rate):
+class Constant(LearningRate):
     """The same rate always, 0.1 in the appendix. It tracks but does not converge."""
 
     value: float = 0.1
@@ -36,7 +36,7 @@ class Constant(Rate):
 
 
 @dataclass(frozen=True)
-class Watkins(Rate):
+class Watkins(LearningRate):
     """α = 1 / (k + 2)^power after k updates: the sum diverges, the sum of squares converges.
 
     These are the conditions of Theorem 3; they hold for powers in (1/2, 1].

@@ -29,9 +29,9 @@ from evenhand.auditing.judging.sensitivity import Judgement
 from evenhand.auditing.notes import Notes
 from evenhand.auditing.options import AuditOptions
 from evenhand.auditing.reading.history import History
-from evenhand.auditing.reading.ledger import Ledger
 from evenhand.auditing.reading.prepare import Prepared
 from evenhand.auditing.reading.suspicious_rows import note_sizes
+from evenhand.auditing.reading.timed_amounts import TimedAmounts
 from evenhand.auditing.sources.open_source import LogTable
 from evenhand.errors import argument
 from evenhand.fairness.tolerance import Tolerance
@@ -151,7 +151,7 @@ def _claims(log: Prepared, case: Case) -> _Claims:
 
     def by_the_end(part: str) -> Any:
         known = log.beside.get(part)
-        if not isinstance(known, Ledger):
+        if not isinstance(known, TimedAmounts):
             return None
         return judged(known.totals().by(case.history.slots[-1:])[-1])
 

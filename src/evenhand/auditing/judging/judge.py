@@ -21,9 +21,9 @@ from evenhand.auditing.judging.running_totals import RunningTotals
 from evenhand.auditing.judging.scorer import Scorer, mean_status, welfare_now
 from evenhand.auditing.options import REQUEST_STATUSES, AuditOptions
 from evenhand.auditing.reading.history import History
-from evenhand.auditing.reading.ledger import Known, Ledger, Reading
 from evenhand.auditing.reading.prepare import Prepared
 from evenhand.auditing.reading.roster import Roster, presence
+from evenhand.auditing.reading.timed_amounts import Known, Reading, TimedAmounts
 from evenhand.errors import BadLog, BadParameter, argument
 from evenhand.fairness.aggregation import TimepointFirst
 from evenhand.fairness.circumstances import Circumstances
@@ -130,7 +130,7 @@ class Case:
         if rule == "by_time":
             return replace(self, status=PerTimePresent(of=self.status))
         history = self.history
-        received = Ledger(
+        received = TimedAmounts(
             as_numbers(history.slots)[history.slot], history.who, history.amount, len(history.names)
         )
         readings = self._readings()
@@ -232,7 +232,7 @@ def _in_whole_units(log: Prepared, options: AuditOptions) -> bool:
 
 def _reading(part: str, known: Known) -> Reading:
     """What is known over time, to be read from its beginning."""
-    if not isinstance(known, Ledger):
+    if not isinstance(known, TimedAmounts):
         return known()
     return known.levels() if part == "entitled" else known.totals()
 

@@ -15,7 +15,7 @@ import numpy as np
 from evenhand._util.moments import as_numbers, moment_labels
 from evenhand._util.wording import join_names
 from evenhand.auditing.judging.scorer import mean_status
-from evenhand.auditing.reading.ledger import Ledger, Reading
+from evenhand.auditing.reading.timed_amounts import Reading, TimedAmounts
 from evenhand.fairness.circumstances import Circumstances
 from evenhand.fairness.standing import Standing
 from evenhand.fairness.status import Status
@@ -79,7 +79,7 @@ def newcomers_note(names: Sequence[str], stay: Stay, slots: np.ndarray, rule: st
 def starting_credits(
     rule: str,
     status: Status,
-    received: Ledger,
+    received: TimedAmounts,
     known_at: Callable[[np.ndarray], Circumstances | None],
     stay: Stay,
 ) -> Float[np.ndarray, " status"]:

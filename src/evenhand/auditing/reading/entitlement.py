@@ -11,8 +11,8 @@ import numpy as np
 from evenhand._util.moments import as_numbers, moment_label
 from evenhand._util.wording import join_names
 from evenhand.auditing.reading.history import History
-from evenhand.auditing.reading.ledger import Ledger
 from evenhand.auditing.reading.roster import Roster, presence
+from evenhand.auditing.reading.timed_amounts import TimedAmounts
 from evenhand.auditing.reading.values import read_numbers
 from evenhand.auditing.sources.engines import fetch
 from evenhand.auditing.sources.open_source import open_table
@@ -26,7 +26,7 @@ def of_column(history: History) -> dict[str, float]:
     return {history.names[who]: float(value) for who, value in latest.items()}
 
 
-def over_time(history: History, roster: Roster | None) -> dict[str, Ledger]:
+def over_time(history: History, roster: Roster | None) -> dict[str, TimedAmounts]:
     """The entitlements as they change, if any does; each counts as of each moment.
 
     Where somebody's never changes it holds for the whole log.
@@ -47,7 +47,7 @@ def over_time(history: History, roster: Roster | None) -> dict[str, Ledger]:
     # Those that never change are known from before the first moment.
     always = np.flatnonzero(low == high)
     return {
-        "entitled": Ledger(
+        "entitled": TimedAmounts(
             np.concatenate((np.full(len(always), -np.inf), at)),
             np.concatenate((always, who)),
             np.concatenate((low[always], amount)),

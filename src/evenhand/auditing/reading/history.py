@@ -11,7 +11,7 @@ import numpy as np
 
 from evenhand._util.moments import as_numbers
 from evenhand.auditing.reading.growable_column import Column
-from evenhand.auditing.reading.ledger import Ledger
+from evenhand.auditing.reading.timed_amounts import TimedAmounts
 from evenhand.fairness.trace import Trace
 
 if TYPE_CHECKING:
@@ -50,10 +50,10 @@ class History:
     def totals(self) -> Float[np.ndarray, " stakeholder"]:
         return np.bincount(self.who, weights=self.amount, minlength=len(self.names))
 
-    def ledger(self, name: str) -> Ledger:
+    def ledger(self, name: str) -> TimedAmounts:
         """What the log says beside the amounts, under one of the names of `beside`."""
         at = as_numbers(self.slots)[self.slot]
-        return Ledger(at, self.who, self.beside[name], len(self.names))
+        return TimedAmounts(at, self.who, self.beside[name], len(self.names))
 
     def parts(self) -> Iterator[slice]:
         """The cells, some at a time."""

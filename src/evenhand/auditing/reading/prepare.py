@@ -19,11 +19,11 @@ from evenhand.auditing.reading.checks import refuse_unreadable
 from evenhand.auditing.reading.counting import count
 from evenhand.auditing.reading.events import LogEvents, read_events
 from evenhand.auditing.reading.history import History
-from evenhand.auditing.reading.ledger import Known, Reading
 from evenhand.auditing.reading.requests import asked_over_time, read_requests
 from evenhand.auditing.reading.roster import Roster
 from evenhand.auditing.reading.roster_table import apply_roster, as_groups, read_groups, roster_of
 from evenhand.auditing.reading.suspicious_rows import note_aggregate, note_alike, note_rates
+from evenhand.auditing.reading.timed_amounts import Known, Reading
 from evenhand.auditing.reading.waits import judged_waits, read_cases
 from evenhand.auditing.sources.open_source import LogTable
 from evenhand.errors import BadLog, BadParameter, NotFinite, argument
@@ -72,7 +72,7 @@ def prepare(table: LogTable, options: AuditOptions, exact: bool, notes: Notes) -
         )
     note_aggregate(history, notes)
     note_alike(history, notes)
-    if options.out_of is None and not options.cumulative:
+    if options.out_of is None and not options.holds_readings and not options.has_requests:
         note_rates(history, options.amount, notes)
     group_of: dict[str, str] = {}
     if options.group is not None:

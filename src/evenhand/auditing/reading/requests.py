@@ -12,7 +12,7 @@ from evenhand.auditing.options import AuditOptions
 from evenhand.auditing.reading.counting import count
 from evenhand.auditing.reading.events import read_events
 from evenhand.auditing.reading.history import History
-from evenhand.auditing.reading.ledger import Ledger
+from evenhand.auditing.reading.timed_amounts import TimedAmounts
 from evenhand.auditing.sources.open_source import opened
 from evenhand.errors import BadLog, argument
 from evenhand.fairness.unfairness import ROUNDING
@@ -47,7 +47,7 @@ def read_requests(options: AuditOptions) -> History | None:
         return found
 
 
-def asked_over_time(history: History, requests: History | None) -> Ledger:
+def asked_over_time(history: History, requests: History | None) -> TimedAmounts:
     """What each of a history's stakeholders has asked for; refused where service came first."""
     if requests is None:
         ledger = history.ledger("asked")
@@ -61,7 +61,7 @@ def asked_over_time(history: History, requests: History | None) -> Ledger:
             )
         place = {name: k for k, name in enumerate(history.names)}
         known = np.array([place.get(name, -1) for name in requests.names])[requests.who]
-        ledger = Ledger(
+        ledger = TimedAmounts(
             as_numbers(requests.slots)[requests.slot][known >= 0],
             known[known >= 0],
             requests.amount[known >= 0],
@@ -71,7 +71,7 @@ def asked_over_time(history: History, requests: History | None) -> Ledger:
     return ledger
 
 
-def _refuse_unasked(history: History, ledger: Ledger) -> None:
+def _refuse_unasked(history: History, ledger: TimedAmounts) -> None:
     """Nobody can have received more than it had asked for by then."""
     asked, start = ledger.totals(), 0
     received = np.zeros(len(history.names))

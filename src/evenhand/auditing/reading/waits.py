@@ -16,7 +16,7 @@ from evenhand._util.moments import as_numbers
 from evenhand.auditing.options import AuditOptions
 from evenhand.auditing.reading.events import LogEvents
 from evenhand.auditing.reading.history import History
-from evenhand.auditing.reading.ledger import Known, Ledger, Reading
+from evenhand.auditing.reading.timed_amounts import Known, Reading, TimedAmounts
 from evenhand.auditing.sources.engines import fetch
 from evenhand.errors import BadLog, BadParameter, argument
 
@@ -112,7 +112,7 @@ class Waited(Reading):
         }
         self._base = base
         self._readings = {
-            name: Ledger(at[order], cases.who[order], amount, size).totals()
+            name: TimedAmounts(at[order], cases.who[order], amount, size).totals()
             for name, (order, amount, at) in ledgers.items()
         }
 
@@ -192,9 +192,9 @@ def _within(cases: Cases, limit: float, end: float) -> Waits:
     return Waits(history, {"chances": _ones(cases.who[seen], known[seen], cases)})
 
 
-def _ones(who: np.ndarray, at: np.ndarray, cases: Cases) -> Ledger:
+def _ones(who: np.ndarray, at: np.ndarray, cases: Cases) -> TimedAmounts:
     order = np.argsort(at, kind="stable")
-    return Ledger(at[order], who[order], np.ones(len(order)), len(cases.names))
+    return TimedAmounts(at[order], who[order], np.ones(len(order)), len(cases.names))
 
 
 def _moments(times: np.ndarray, end: float) -> np.ndarray:

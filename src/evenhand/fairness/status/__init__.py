@@ -17,8 +17,8 @@ from evenhand.fairness.status.derived import (
     WithCredit,
 )
 from evenhand.fairness.status.finite_counts import Capped, Modulo
+from evenhand.fairness.status.of_requests import OfRequests, ShareMet, Shortfall, WhileWaiting
 from evenhand.fairness.status.received import Decayed, Returns, WaitingTime, Window
-from evenhand.fairness.status.requests import OfRequests, ShareMet, Shortfall, WhileWaiting
 from evenhand.fairness.status.state_status import StateStatus
 from evenhand.fairness.status.status import STATUSES, DeclaredRegularity, Status
 from evenhand.fairness.status.trace_function import TraceFunction

@@ -15,7 +15,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from evenhand.learn.proposals import Proposal, ProposalContext
-from evenhand.learn.schedules import Exploration, Rate
+from evenhand.learn.schedules import Exploration, LearningRate
 from evenhand.learn.shaping import shaping
 from evenhand.learn.tabular.tabular_model import TabularModel
 
@@ -57,7 +57,7 @@ class Algorithm1:
 
     proposal: Proposal
     discount: float
-    rate: Rate
+    rate: LearningRate
     exploration: Exploration
     horizon_terminates: bool
     shaping: bool

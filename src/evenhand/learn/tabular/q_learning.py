@@ -14,7 +14,7 @@ from evenhand._util.hashing import require_hashable
 from evenhand.errors import BadParameter
 from evenhand.learn.finite_values import require_finite_values
 from evenhand.learn.proposals import NoProposal, Proposal
-from evenhand.learn.schedules import Constant, Exploration, Rate
+from evenhand.learn.schedules import Constant, Exploration, LearningRate
 from evenhand.learn.shaping import require_shaping
 from evenhand.learn.tabular.algorithm_1 import (
     Algorithm1,
@@ -54,7 +54,7 @@ class Tabular:
     problem: Problem
     proposal: Proposal = NoProposal()
     discount: float = 0.99
-    rate: Rate = Constant(0.1)
+    rate: LearningRate = Constant(0.1)
     exploration: Exploration = Exploration()
     horizon_terminates: bool = False
     initial_value: float = 0.0

@@ -16,17 +16,17 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, eq=False)
-class Ledger:
+class TimedAmounts:
     """Entries in order of time: when, the place of whom they concern, and how much.
 
-    >>> ledger = Ledger(
+    >>> amounts = TimedAmounts(
     ...     np.array([1.0, 1.0, 3.0]), np.array([0, 1, 0]), np.array([2.0, 5.0, 4.0]), 2
     ... )
-    >>> ledger.totals().by(np.array([1.0, 2.0, 3.0]))
+    >>> amounts.totals().by(np.array([1.0, 2.0, 3.0]))
     array([[2., 5.],
            [2., 5.],
            [6., 5.]])
-    >>> ledger.levels().by(np.array([0.0, 3.0]))
+    >>> amounts.levels().by(np.array([0.0, 3.0]))
     array([[nan, nan],
            [ 4.,  5.]])
     """
@@ -44,10 +44,6 @@ class Ledger:
         """The latest entry up to each moment; NaN before the first."""
         return _Levels(self)
 
-    def grouped(self, place: Int[np.ndarray, " stakeholder"], groups: int) -> Ledger:
-        """The same by group; `place` is the group of each stakeholder."""
-        return Ledger(self.at, place[self.who], self.amount, groups)
-
 
 class Reading(ABC):
     """Something known over time, read forwards, some moments at a time."""
@@ -58,11 +54,11 @@ class Reading(ABC):
 
 
 # What is known over time: entries, or a way to begin reading.
-Known = Ledger | Callable[[], Reading]
+Known = TimedAmounts | Callable[[], Reading]
 
 
-class _LedgerReading(Reading):
-    def __init__(self, ledger: Ledger, start: float) -> None:
+class _AmountsReading(Reading):
+    def __init__(self, ledger: TimedAmounts, start: float) -> None:
         self.ledger = ledger
         self._next = 0  # the first entry that is still to come
         self._now = np.full(ledger.size, start)
@@ -85,8 +81,8 @@ class _LedgerReading(Reading):
         """How things stand after entries that belong to rows, in order of time."""
 
 
-class _Totals(_LedgerReading):
-    def __init__(self, ledger: Ledger) -> None:
+class _Totals(_AmountsReading):
+    def __init__(self, ledger: TimedAmounts) -> None:
         super().__init__(ledger, 0.0)
 
     def _stand(
@@ -97,8 +93,8 @@ class _Totals(_LedgerReading):
         return self._now + np.cumsum(added.reshape(rows, size), axis=0)
 
 
-class _Levels(_LedgerReading):
-    def __init__(self, ledger: Ledger) -> None:
+class _Levels(_AmountsReading):
+    def __init__(self, ledger: TimedAmounts) -> None:
         super().__init__(ledger, np.nan)
 
     def _stand(

@@ -1,0 +1,146 @@
+"""Statuses that look at circumstances: against plain Python, in any cut into blocks."""
+
+from __future__ import annotations
+
+import itertools
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from built_ins import BESIDE, N
+from evenhand import Average, LogNash, Trace, anytime
+from evenhand import errors as e
+from evenhand.fairness import Circumstances, FairnessScheme, Mean, Rate, TimepointFirst, from_toml
+from evenhand.fairness.scheme_file import to_toml
+from evenhand.fairness.status import (
+    Level,
+    PerCurrentEntitlement,
+    PerEntitlement,
+    PerTimePresent,
+    ShareMet,
+    Shortfall,
+    WhileWaiting,
+)
+from evenhand.problem.reward import FairnessReward
+
+SIZES = (1.0, 2.0, 4.0, 0.5)
+
+
+def literal(status, received, known, before):
+    """The status and the weight of each at one time, from totals and what is known then."""
+    size = SIZES if isinstance(getattr(status, "of", None), PerEntitlement) else (1.0,) * N
+    got = [r / e for r, e in zip(received, size, strict=True)]
+    match status:
+        case Rate() | ShareMet():
+            part = known["chances" if isinstance(status, Rate) else "asked"]
+            return [r / c if c else 0.0 for r, c in zip(received, part, strict=True)], part
+        case PerCurrentEntitlement():
+            values = [r / c for r, c in zip(received, known["entitled"], strict=True)]
+            return values, known["entitled"] if status.weighted else [1.0] * N
+        case PerTimePresent():
+            return [g / max(t, 1) for g, t in zip(got, known["time_points"], strict=True)], size
+        case Level():
+            return known["level"], [1.0] * N
+        case Shortfall():
+            return [r - a for r, a in zip(received, known["asked"], strict=True)], [1.0] * N
+        case WhileWaiting():
+            waits = [a > b for a, b in zip(known["asked"], before, strict=True)]
+            return got, [w * e for w, e in zip(waits, size, strict=True)]
+    raise AssertionError(status)
+
+
+@st.composite
+def histories(draw):
+    steps = draw(st.integers(1, 6))
+    numbers = st.lists(st.integers(0, 4), min_size=N, max_size=N)
+
+    def table(least=0):
+        return np.array(draw(st.lists(numbers, min_size=steps, max_size=steps)), float) + least
+
+    rewards = table()
+    parts = {
+        "entitled": table(1),
+        "chances": np.cumsum(table(), axis=0),
+        "asked": np.cumsum(table(), axis=0),
+        "level": table(),
+        "time_points": np.cumsum(np.minimum(table(), 1), axis=0),
+    }
+    return rewards, parts
+
+
+def as_trace(rewards, parts):
+    states = {name: np.concatenate((part[:1], part)) for name, part in parts.items()}
+    return Trace(rewards=rewards, states=Circumstances(**states))
+
+
+@given(st.sampled_from(BESIDE), histories(), st.data())
+def test_definition_scan_and_update_agree_in_any_cut(status, history, data):
+    rewards, parts = history
+    trace = as_trace(rewards, parts)
+    totals = np.cumsum(rewards, axis=0)
+    values, weights = [], []
+    for t in range(len(rewards)):
+        known = {name: part[t].tolist() for name, part in parts.items()}
+        before = totals[t - 1] if t else np.zeros(N)
+        value, weight = literal(status, totals[t].tolist(), known, before.tolist())
+        values.append(value)
+        weights.append(weight)
+    cut = data.draw(st.integers(0, len(rewards)))
+    state, scanned, weighed = status.init(N), [], []
+    for start, stop in itertools.pairwise([0, cut, len(rewards)]):
+        block = trace.block(start, stop)
+        if len(block):
+            found = status.scan_weights(state, block)
+            weighed.append(np.ones((len(block), N)) if found is None else found)
+        state, part = status.scan(state, block)
+        scanned.append(part)
+    assert np.concatenate(scanned) == pytest.approx(np.array(values, float))
+    assert np.concatenate(weighed) == pytest.approx(np.array(weights, float))
+    state = status.init(N)
+    for t, step in enumerate(trace.steps()):
+        state = status.update(state, step)
+        assert status.value(state) == pytest.approx(np.array(values[t], float))
+        found = status.weights(state)
+        assert (np.ones(N) if found is None else found) == pytest.approx(np.array(weights[t]))
+
+
+@given(st.sampled_from(BESIDE), histories())
+def test_the_score_is_that_of_those_who_count(status, history):
+    rewards, parts = history
+    trace = as_trace(rewards, parts)
+    totals = np.cumsum(rewards, axis=0)
+    scores = []
+    for t in range(len(rewards)):
+        known = {name: part[t].tolist() for name, part in parts.items()}
+        before = totals[t - 1] if t else np.zeros(N)
+        value, weight = literal(status, totals[t].tolist(), known, before.tolist())
+        if sum(weight):  # where nobody counts nothing is assessed
+            pairs = zip(value, weight, strict=True)
+            scores.append(sum(u * w for u, w in pairs) / sum(weight))
+    scheme = FairnessScheme(status, TimepointFirst(Average(), Mean()), empty=-1.0)
+    expected = sum(scores) / len(scores) if scores else -1.0
+    assert scheme.score(trace) == pytest.approx(expected, abs=1e-9)
+    stream = scheme.stream(N)
+    for step in trace.steps():
+        stream.push(step)
+    assert stream.score == pytest.approx(expected, abs=1e-9)
+
+
+def test_without_circumstances_it_says_what_is_missing():
+    with pytest.raises(e.MissingCircumstances, match="how many chances each has had so far"):
+        anytime(LogNash(), status=Rate()).score(Trace(rewards=[[1.0, 2.0]]))
+
+
+def test_weights_that_change_are_no_reward_of_a_step():
+    with pytest.raises(e.CannotStream, match="changes with what happened"):
+        FairnessReward(anytime(LogNash(), status=Rate()), augment_with_score=True)
+
+
+@pytest.mark.parametrize("status", BESIDE, ids=str)
+def test_they_are_saved_in_scheme_files(status):
+    scheme = anytime(LogNash(), status=status)
+    assert from_toml(to_toml(scheme)) == scheme
+    assert math.isfinite(len(status.describe()))
