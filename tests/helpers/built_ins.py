@@ -72,7 +72,6 @@ STATUS = [
     PairwiseEnvy(of=WaitingTime()),
     GroupTotals({"A": [0], "B": [1], "C": [2], "D": [3]}, of=Returns(0.5)),
     LowerIsBetter(),
-    WithCredit((0.0, 1.5, 2.0, 0.5), of=PerEntitlement((1.0, 2.0, 4.0, 0.5))),
 ]
 # These look at circumstances, and so are tested by themselves (`fairness/status/test_beside`).
 BESIDE = [
@@ -82,6 +81,8 @@ BESIDE = [
     PerTimePresent(),
     PerTimePresent(of=PerEntitlement((1.0, 2.0, 4.0, 0.5))),
     Level(),
+    WithCredit(),
+    WithCredit(of=PerEntitlement((1.0, 2.0, 4.0, 0.5))),
     ShareMet(),
     Shortfall(),
     WhileWaiting(),

@@ -42,9 +42,6 @@ def statuses(of, prefix: list[list[float]], n: int) -> list[float]:
             return [u / e for u, e in zip(inner, of.entitlements, strict=True)]
         case status.LowerIsBetter():
             return [-u for u in statuses(of.of, prefix, n)]
-        case status.WithCredit():
-            inner = statuses(of.of, prefix, n)
-            return [u + credit for u, credit in zip(inner, of.credits, strict=True)]
         case status.EnvyOfBest():
             inner = statuses(of.of, prefix, n)
             return [u - max(inner) for u in inner]

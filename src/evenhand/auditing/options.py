@@ -60,6 +60,7 @@ class SchemeOptions:
     temporal: str | Temporal | None = None  # mean by default
     scheme: Any = None  # a FairnessScheme or the path of a scheme file, in place of the two above
     lower_is_better: bool = False  # amounts are harms or waits: whoever has less is better off
+    newcomers: str | None = None  # where those who join later begin; the mean by default
     unweighted: bool = False  # all count alike, whatever they are entitled to
     tolerance: float | str | None = None  # how far from the mean is let pass: an amount, or 5%
     max_unfairness: float | str | None = None  # how far anybody may be below it: the same
@@ -76,6 +77,11 @@ class SchemeOptions:
         for name in ("tolerance", "max_unfairness"):
             if getattr(self, name) is not None:
                 Tolerance.read(getattr(self, name), name)
+        if self.newcomers is not None and self.newcomers not in NEWCOMERS:
+            raise BadParameter(
+                f"{argument('newcomers')} is {self.newcomers!r}: it must be one of "
+                f"{', '.join(NEWCOMERS)}."
+            )
         self.temporal_part()
         self._welfares()
         if self.scheme is not None:
@@ -184,7 +190,6 @@ class AuditOptions(SchemeOptions):
     requests: Any = None  # who asked, if not in the same rows: a table of its own
     judge_requests: str = "share_met"  # how requests are judged: one of REQUEST_STATUSES
     roster: Any = None  # all who should be served: a table or a list of names
-    newcomers: str | None = None  # where those who join later begin; the mean by default
     reference: str | None = None  # the group that the others are compared with
     only: Sequence[str] = ()  # stakeholders: these alone
     exclude: Sequence[str] = ()  # or all but these
@@ -215,11 +220,6 @@ class AuditOptions(SchemeOptions):
         refuse_shared(self._roles(), "column", SHARED_ROLES)
         if self.before is not None:
             self._require_periods()
-        if self.newcomers is not None and self.newcomers not in NEWCOMERS:
-            raise BadParameter(
-                f"{argument('newcomers')} is {self.newcomers!r}: it must be one of "
-                f"{', '.join(NEWCOMERS)}."
-            )
         if self.out_of is not None:
             self._require_rate()
         elif self.unweighted and self.entitlement is None:

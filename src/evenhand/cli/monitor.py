@@ -91,6 +91,13 @@ def monitor_command(
         str | None, typer.Option(help="Fairness over time (default: mean).")
     ] = None,
     scheme: Annotated[Path | None, typer.Option(help="A scheme file instead.")] = None,
+    newcomers: Annotated[
+        str | None,
+        typer.Option(
+            help="Where those begin who join later, by the roster's dates (default: mean).",
+            metavar="mean|zero|least",
+        ),
+    ] = None,
     tolerance: Annotated[
         str | None,
         typer.Option(
@@ -159,6 +166,7 @@ def monitor_command(
         scheme=scheme,
         lower_is_better=lower_is_better,
         unweighted=unweighted,
+        newcomers=newcomers,
         tolerance=tolerance,
         max_unfairness=max_unfairness,
         min_score=min_score,

@@ -23,6 +23,7 @@ class Circumstances:
     entitled: Float[np.ndarray, "*time stakeholder"] | None = None  # to how much, at that moment
     chances: Float[np.ndarray, "*time stakeholder"] | None = None  # that it had so far
     asked: Float[np.ndarray, "*time stakeholder"] | None = None  # for how much, so far
+    credit: Float[np.ndarray, "*time stakeholder"] | None = None  # with which it began
     level: Float[np.ndarray, "*time stakeholder"] | None = None  # at which it stands
     time_points: Float[np.ndarray, "*time stakeholder"] | None = None  # it was there at, so far
 

@@ -7,9 +7,10 @@ from typing import Any
 from evenhand.auditing.judging.questions import question_of
 from evenhand.auditing.options import SchemeOptions
 from evenhand.auditing.reading import entitlement as entitling
+from evenhand.auditing.reading.roster import Roster
 from evenhand.auditing.reading.roster_table import read_roster
 from evenhand.errors import BadParameter, argument
-from evenhand.fairness.status import PerEntitlement, read_beside
+from evenhand.fairness.status import PerEntitlement, Status, WithCredit, read_beside
 from evenhand.monitor.json_reader import Keys, Reader
 from evenhand.monitor.monitor import Monitor
 
@@ -58,6 +59,9 @@ def make_monitor(
         shares = entitling.in_order(given, ordered)
         status = PerEntitlement(tuple(shares.tolist()), not options.unweighted, of=status)
     status = options.directed(status)
+    begins = _beginning(options, status, people)
+    if begins != "zero":
+        status = WithCredit(of=status)
     question = question_of(options)
     scheme = options.schemes(status, question.filter())[0]
     monitor = Monitor(
@@ -68,5 +72,18 @@ def make_monitor(
         max_unfairness=options.max_unfairness,
         min_score=options.min_score,
         tolerance=options.tolerance,
+        newcomers=begins,
     )
     return monitor, Reader(keys, ordered, strict, question.period)
+
+
+def _beginning(options: SchemeOptions, status: Status, roster: Roster) -> str:
+    """Where those begin who join later, as in an audit."""
+    if options.newcomers == "by_time":
+        raise BadParameter(
+            f"{argument('newcomers', 'by_time')} is not watched step by step: choose another rule, "
+            "or audit a log of the events."
+        )
+    if not roster.first or not status.is_sum:  # nobody joins, or nobody can be given a beginning
+        return "zero"
+    return options.newcomers or "mean"

@@ -17,12 +17,15 @@ from evenhand._util.moments import moment_labels
 from evenhand._util.wording import format_number, join_tied, nearest
 from evenhand.auditing.answer.direction import Direction
 from evenhand.auditing.judging.calendar import MOST_PERIODS
+from evenhand.auditing.judging.newcomers import join
 from evenhand.auditing.judging.questions import Question, needs_dates
 from evenhand.auditing.judging.ranking import Ranking
 from evenhand.auditing.judging.running_totals import RunningTotals
 from evenhand.auditing.reading.roster import Roster, presence
 from evenhand.errors import BadLog, BadParameter, UnknownStakeholder, argument
+from evenhand.fairness.circumstances import Circumstances
 from evenhand.fairness.scheme import FairnessScheme
+from evenhand.fairness.status import WithCredit
 from evenhand.fairness.stream import Block
 from evenhand.fairness.tolerance import NONE, Tolerance
 from evenhand.fairness.trace import Trace
@@ -48,6 +51,8 @@ class Monitor:
             of the mean, such as "10%" (where less is better, further above it).
         min_score: Alert when the score is below this.
         tolerance: A distance from the mean that is let pass: an amount, or a share such as "5%".
+        newcomers: Where those begin who join later by the roster: "zero", or where the scheme's
+            status is `WithCredit`, "mean" or "least" of those there.
 
     >>> from evenhand import Rawls, anytime
     >>> monitor = Monitor(anytime(Rawls()), ("A", "B"))
@@ -68,6 +73,7 @@ class Monitor:
         max_unfairness: float | str | None = None,
         min_score: float | None = None,
         tolerance: float | str | None = None,
+        newcomers: str = "zero",
     ) -> None:
         self.names, self.roster = names, roster
         self.judged_names = scheme.status.names(names)
@@ -87,6 +93,9 @@ class Monitor:
         self.plain_numbers = True  # or dates, as the first events say
         self.last_at = -np.inf  # the latest event, and so the open time point
         self.open = np.zeros(len(names))  # what was received at it, or in its period
+        self.newcomers = newcomers
+        self.received = np.zeros(len(names))  # in all, and
+        self.credit = np.zeros(len(names))  # what each began with, where newcomers have some
         self.late = 0
         self.outside = 0  # events outside their stakeholder's stay
         self.alerts = 0
@@ -145,6 +154,7 @@ class Monitor:
         keys = self._key(np.concatenate((before, at)))
         steps = np.unique(keys)
         self._refuse_leap(steps)
+        self._join(at, batch)
         place = np.searchsorted(steps, keys[1:]) * len(self.names) + batch.who
         received = np.bincount(place, batch.amount, minlength=len(steps) * len(self.names))
         received = received.reshape(len(steps), len(self.names))
@@ -152,6 +162,21 @@ class Monitor:
         found = self._closed(steps, received)
         self.open, self.last_at = received[-1], float(at[-1])
         return found
+
+    def _join(self, at: np.ndarray, batch: Batch) -> None:
+        """Let those who join by the last of some events begin where the rule says."""
+        status = self.stream.scheme.status
+        if self.roster is None or not isinstance(status, WithCredit):
+            return
+        first, last = self.roster.bounds(self.names, self.plain_numbers)
+        joining = first[np.isfinite(first) & (first > self.last_at) & (first <= at[-1])]
+        for moment in np.unique(joining):
+            before = self.received + self._sums(batch, at < moment)
+            join(self.credit, moment, self.newcomers, status.of, before[None], None, (first, last))
+        self.received = self.received + self._sums(batch, at <= at[-1])
+
+    def _sums(self, batch: Batch, which: np.ndarray) -> Float[np.ndarray, " n"]:
+        return np.bincount(batch.who[which], batch.amount[which], minlength=len(self.names))
 
     def found_at_end(self) -> list[Findings]:
         """The same as `finish`, with the assessments still together."""
@@ -194,6 +219,8 @@ class Monitor:
             "begun": self.begun,
             **{name: getattr(self, name) for name in KEPT},
             "open": self.open,
+            "received": self.received,
+            "credit": self.credit,
             "totals": self.totals.snapshot(),
             "stream": self.stream.snapshot(),
         }
@@ -205,6 +232,7 @@ class Monitor:
         if not snapshot["begun"]:
             self.last_at = -np.inf
         self.open = snapshot["open"]
+        self.received, self.credit = snapshot["received"], snapshot["credit"]
         self.totals.resume(snapshot["totals"])
         self.stream.resume(snapshot["stream"])
 
@@ -238,13 +266,23 @@ class Monitor:
         if not len(keys):
             return []
         # Every step is over, so each carries the mark of a finished period.
-        trace = Trace(rewards=received, actions=np.ones(len(keys), dtype=bool))  # type: ignore[arg-type]
+        trace = Trace(
+            rewards=received,
+            actions=np.ones(len(keys), dtype=bool),  # type: ignore[arg-type]
+            states=self._circumstances(len(keys)),  # type: ignore[arg-type]
+        )
         found, start = [], 0
         for block in self.stream.blocks(trace, self._present(keys)):
             here = keys[start : start + len(block.assessed)][block.assessed]
             start += len(block.assessed)
             found += self._findings(block, here)
         return found
+
+    def _circumstances(self, steps: int) -> Circumstances | None:
+        """What each began with, the same at every step: before it joins nobody is judged."""
+        if not isinstance(self.stream.scheme.status, WithCredit):
+            return None
+        return Circumstances(credit=np.broadcast_to(self.credit, (steps + 1, len(self.credit))))
 
     def _findings(self, block: Block, keys: np.ndarray) -> list[Findings]:
         if not len(block.statuses):

@@ -9,6 +9,11 @@ import pytest
 
 from evenhand import audit
 from evenhand import errors as e
+from evenhand.auditing.options import SchemeOptions
+from evenhand.monitor.factory import make_monitor
+from evenhand.monitor.json_reader import Keys
+
+KEYS = Keys(stakeholder="who")
 
 LOG = pd.DataFrame(
     {
@@ -104,6 +109,35 @@ def test_the_mean_is_the_default():
     keywords = {"stakeholder": "who", "time": "day", "amount": "got", "roster": ROSTER}
     assert audit(LOG, **keywords).score == audit(LOG, **keywords, newcomers="mean").score
     assert audit(LOG, **keywords).score != audit(LOG, **keywords, newcomers="zero").score
+
+
+@pytest.mark.parametrize("rule", [None, "mean", "least", "zero"])
+@pytest.mark.parametrize("cut", [0, 1, 4, 9])
+def test_a_monitor_lets_them_begin_there_too(rule, cut):
+    """However the events come, and over a stop and a start."""
+    answer = audit(
+        LOG,
+        stakeholder="who",
+        time="day",
+        amount="got",
+        roster=ROSTER,
+        newcomers=rule,
+        entitlement=PEOPLE,
+    )
+    monitors = [
+        make_monitor(SchemeOptions(newcomers=rule), roster=ROSTER, entitlement=PEOPLE, keys=KEYS)[0]
+        for _ in range(2)
+    ]
+    found, events = [], sorted(LOG.itertuples(index=False))
+    for k, event in enumerate(events):
+        if k == cut:
+            monitors[1].resume(monitors[0].snapshot())
+        found += monitors[k >= cut].push(*event)
+    found += monitors[len(events) > cut].finish()
+    assert [one.score for one in found][-1] == pytest.approx(answer.score, abs=1e-12)
+    for one, row in zip(found, answer.over_time.unfairness, strict=True):
+        for name, far in one.unfair_to.items():
+            assert far == pytest.approx(row["ABCD".index(name)], abs=1e-12)
 
 
 def test_what_newcomers_cannot_mean_is_refused():

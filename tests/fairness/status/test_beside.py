@@ -23,6 +23,7 @@ from evenhand.fairness.status import (
     ShareMet,
     Shortfall,
     WhileWaiting,
+    WithCredit,
 )
 from evenhand.problem.reward import FairnessReward
 
@@ -42,6 +43,8 @@ def literal(status, received, known, before):
             return values, known["entitled"] if status.weighted else [1.0] * N
         case PerTimePresent():
             return [g / max(t, 1) for g, t in zip(got, known["time_points"], strict=True)], size
+        case WithCredit():
+            return [g + c for g, c in zip(got, known["credit"], strict=True)], size
         case Level():
             return known["level"], [1.0] * N
         case Shortfall():
@@ -66,6 +69,7 @@ def histories(draw):
         "chances": np.cumsum(table(), axis=0),
         "asked": np.cumsum(table(), axis=0),
         "level": table(),
+        "credit": table(),
         "time_points": np.cumsum(np.minimum(table(), 1), axis=0),
     }
     return rewards, parts

@@ -12,6 +12,7 @@ from evenhand._util.moments import as_numbers
 from evenhand.auditing.judging.newcomers import (
     Stay,
     TimePresent,
+    Unchanging,
     newcomers_note,
     starting_credits,
 )
@@ -57,6 +58,7 @@ if TYPE_CHECKING:
     Present = Bool[np.ndarray, "step status"] | None
 
 # The argument that says each part of the circumstances.
+OF_MEMBERS = ("entitled", "chances", "asked")  # circumstances that a group has of its members
 SAID_BY = {"chances": "out_of", "entitled": "entitlement", "asked": "asked"}
 KEPT_VALUES = 2_000_000  # unfairness to each at each assessment, kept for the answer
 
@@ -141,7 +143,8 @@ class Case:
             lambda moments: self._circumstances(readings, moments) if readings else None,
             stay,
         )
-        return replace(self, status=WithCredit(tuple(found.tolist()), of=self.status))
+        beside = {**self.beside, "credit": lambda: Unchanging(found)}
+        return replace(self, status=WithCredit(of=self.status), beside=beside)
 
     def newcomers_note(self, rule: str | None) -> str | None:
         """Who was judged from when, and where they began."""
@@ -211,7 +214,7 @@ class Case:
         parts = {}
         for part, reading in readings.items():
             known = reading.by(moments)
-            if self.groups is not None and part in self.beside:
+            if self.groups is not None and part in OF_MEMBERS:
                 known = self.groups.totals(np.nan_to_num(known))  # of members known by then
             parts[part] = np.concatenate((known[:1], known))
         return Circumstances(**parts)

@@ -92,18 +92,40 @@ def starting_credits(
         known_at: What else is known at moments that are asked for in order.
         stay: From when until when each who is judged is there.
     """
-    first, last = stay
-    start, found = STARTS[rule], np.zeros(len(first))
-    if start is None:
-        return found
-    totals = received.totals()
+    first, _ = stay
+    found, totals = np.zeros(len(first)), received.totals()
     for moment in np.unique(first[np.isfinite(first)]):
-        rewards = totals.by(np.array([np.nextafter(moment, -np.inf)]))  # before it
-        trace = Trace(rewards=rewards, states=known_at(np.array([moment])))  # type: ignore[arg-type]
-        initial = status.init(rewards.shape[1])
-        statuses = status.scan(initial, trace)[1] + found
-        there = (first < moment) & (last >= moment)
-        if there.any():
-            standing = Standing.of(there[None], status.scan_weights(initial, trace))
-            found[first == moment] = standing.judge(start, statuses, np.nan)[0]
+        before = totals.by(np.array([np.nextafter(moment, -np.inf)]))
+        join(found, moment, rule, status, before, known_at(np.array([moment])), stay)
     return found
+
+
+def join(
+    credits: Float[np.ndarray, " status"],
+    moment: float,
+    rule: str,
+    status: Status,
+    before: Float[np.ndarray, "1 stakeholder"],
+    known: Circumstances | None,
+    stay: Stay,
+) -> None:
+    """Enter the credits of those who join at a moment, by what each received before it."""
+    start, (first, last) = STARTS[rule], stay
+    there = (first < moment) & (last >= moment)
+    if start is None or not there.any():
+        return
+    trace = Trace(rewards=before, states=known)  # type: ignore[arg-type]
+    initial = status.init(before.shape[1])
+    statuses = status.scan(initial, trace)[1] + credits
+    standing = Standing.of(there[None], status.scan_weights(initial, trace))
+    credits[first == moment] = standing.judge(start, statuses, np.nan)[0]
+
+
+class Unchanging(Reading):
+    """Numbers that are the same at every moment."""
+
+    def __init__(self, values: Float[np.ndarray, " status"]) -> None:
+        self.values = values
+
+    def by(self, moments: np.ndarray) -> Float[np.ndarray, "moment stakeholder"]:
+        return np.broadcast_to(self.values, (len(moments), len(self.values)))

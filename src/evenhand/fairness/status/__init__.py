@@ -6,6 +6,7 @@ from evenhand.fairness.status.beside import (
     PerCurrentEntitlement,
     PerTimePresent,
     Rate,
+    WithCredit,
     read_beside,
 )
 from evenhand.fairness.status.derived import (
@@ -14,7 +15,6 @@ from evenhand.fairness.status.derived import (
     LowerIsBetter,
     PairwiseEnvy,
     PerEntitlement,
-    WithCredit,
 )
 from evenhand.fairness.status.finite_counts import Capped, Modulo
 from evenhand.fairness.status.of_requests import OfRequests, ShareMet, Shortfall, WhileWaiting

@@ -176,6 +176,45 @@ class PerTimePresent(Beside):
         return f"{self.of.describe()}, per time point at which it was there"
 
 
+@STATUSES.register("with_credit")
+@dataclass(frozen=True)
+class WithCredit(Beside):
+    """A status on top of what each began with, such as the mean of those there when it joined."""
+
+    symmetric = True
+    part = "credit"
+    needs = "what each began with"
+
+    def transform(
+        self, values: Float[Array, "*batch status"], beside: Float[Array, "*batch status"]
+    ) -> Float[Array, "*batch status"]:
+        return values + beside
+
+    @property
+    def weighs(self) -> bool:
+        return self.of.weighs
+
+    @property
+    def in_amounts(self) -> bool:
+        return self.of.in_amounts
+
+    @property
+    def weights_change(self) -> bool:
+        return self.of.weights_change
+
+    def weights(self, state: _Seen) -> Float[Array, " status"] | None:
+        return self.of.weights(state.received)
+
+    def scan_weights(self, state: _Seen, steps: Trace) -> Float[np.ndarray, "time status"] | None:
+        return self.of.scan_weights(state.received, steps)
+
+    def describe_mean(self) -> str:
+        return self.of.describe_mean()
+
+    def describe(self) -> str:
+        return f"{self.of.describe()}, on top of what it began with"
+
+
 @STATUSES.register("level")
 @dataclass(frozen=True)
 class Level(Beside):

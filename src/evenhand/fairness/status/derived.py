@@ -281,35 +281,6 @@ class LowerIsBetter(_Comparing):
         return 1.0
 
 
-@STATUSES.register("with_credit")
-@dataclass(frozen=True)
-class WithCredit(_Comparing):
-    """A status on top of what each began with, such as the mean of those there when it joined."""
-
-    credits: tuple[float, ...]
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "credits", tuple(as_float64(self.credits, "credits").tolist()))
-
-    def require_fit(self, size: int) -> None:
-        if len(self.credits) != size:
-            raise WeightsDoNotFit(
-                f"there are {len(self.credits)} credits for {size} stakeholders: give one each."
-            )
-
-    def transform(self, values: Float[Array, "*batch inner"]) -> Float[Array, "*batch status"]:
-        return values + namespace(values).asarray(self.credits, dtype=values.dtype)
-
-    def exchangeable(self, size: int) -> Labels:
-        inner = self.of.exchangeable(size)
-        if len(self.credits) != size:  # of groups, which the inner status has kept apart
-            return inner
-        return refine([inner, by_value(self.credits)], size)
-
-    def describe(self) -> str:
-        return f"{self.of.describe()}, on top of what it began with"
-
-
 @STATUSES.register("envy_of_best")
 @dataclass(frozen=True)
 class EnvyOfBest(_Comparing):
