@@ -231,7 +231,9 @@ BOUNDS = [
 ]
 
 
-@pytest.mark.parametrize(("welfare", "bound"), BOUNDS, ids=str)
+@pytest.mark.parametrize(
+    ("welfare", "bound"), [pytest.param(*one, id=one[0].describe()) for one in BOUNDS]
+)
 def test_no_welfare_is_beyond_its_bound(welfare, bound):
     """By hand for three statuses of at most 5, and no vector of such is beyond it."""
     found = welfare.magnitude(5.0, 3)
