@@ -14,6 +14,7 @@ from evenhand import FairnessScheme, Final, GiniWelfare, Rawls, TimepointFirst
 from evenhand.auditing import AuditOptions, audit, compare
 from evenhand.auditing.options import SchemeOptions
 from evenhand.cli.app import app
+from evenhand.cli.output import as_option
 from evenhand.errors import BadParameter, MissingColumn, UnknownStakeholder
 from logs import FIRST_A_THEN_B, MAPPED, OPTIONS, SIDE_BY_SIDE, write
 
@@ -42,7 +43,7 @@ def test_users_see_every_option_in_the_signature_and_in_the_docstring():
 def test_the_command_line_has_every_option(tmp_path):
     words = CliRunner().invoke(app, ["audit", "--help"], env={"COLUMNS": "200"}).output
     for name in NAMES:
-        assert f"--{name.replace('_', '-')}" in words
+        assert as_option(name) in words
 
 
 @pytest.mark.parametrize(
@@ -75,8 +76,8 @@ def test_the_command_line_has_every_option(tmp_path):
         (
             {"max_unfairness": float("nan")},
             ("--max-unfairness", "nan"),
-            "`max_unfairness` is nan",
-            "--max-unfairness is nan",
+            "`max_unfairness` is nan: it must be an amount",
+            "--max-unfairness is 'nan': it must be an amount",
         ),
         ({"until": "soon"}, ("--until", "soon"), "`until` is 'soon'", "--until is 'soon'"),
         (

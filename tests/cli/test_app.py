@@ -238,7 +238,7 @@ def test_a_limit_is_a_number(tmp_path):
     log = tmp_path / "log.csv"
     log.write_text("who,day,much\nA,1,2\nB,2,2\n")
     asked = ("audit", log, "--stakeholder", "who", "--time", "day", "--amount", "much")
-    assert "--max-unfairness is nan" in str(invoke(*asked, "--max-unfairness", "nan"))
+    assert "--max-unfairness is 'nan'" in str(invoke(*asked, "--max-unfairness", "nan"))
     assert "--min-score is inf" in str(invoke(*asked, "--min-score", "inf"))
     assert invoke(*asked, "--max-unfairness", "0.5") == 1
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 
 import numpy as np
 import pytest
@@ -25,6 +25,7 @@ from evenhand import (
     WelfareFunction,
     anytime,
 )
+from evenhand.fairness.circumstances import Circumstances
 from evenhand.fairness.labels import all_alike, all_different, by_value, refine
 from evenhand.fairness.status import STATUSES, Status
 from evenhand.fairness.welfare import WELFARES
@@ -54,11 +55,18 @@ def swaps(labels):
 @pytest.mark.parametrize("name", STATUSES.classes)
 def test_a_status_treats_those_alike_whom_it_says(name):
     status = STATUSES.get(name)(**PARAMETERS.get(name, {}))
-    rewards = np.random.default_rng(0).integers(0, 3, (6, 4)).astype(float)
-    _, values = status.scan(status.init(4), Trace(rewards=rewards))
+    rng = np.random.default_rng(0)
+    rewards = rng.integers(0, 3, (6, 4)).astype(float)
+    known = {part.name: rng.integers(1, 5, (7, 4)).astype(float) for part in fields(Circumstances)}
+
+    def trace(order):
+        states = Circumstances(**{name: part[:, order] for name, part in known.items()})
+        return Trace(rewards=rewards[:, order], states=states)
+
+    _, values = status.scan(status.init(4), trace(np.arange(4)))
     tried = 0
     for order in swaps(status.exchangeable(4)):
-        _, exchanged = status.scan(status.init(4), Trace(rewards=rewards[:, order]))
+        _, exchanged = status.scan(status.init(4), trace(order))
         same = values[:, order] if status.per_stakeholder else values
         np.testing.assert_allclose(exchanged, same)
         tried += 1

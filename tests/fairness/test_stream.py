@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -145,7 +146,7 @@ def test_any_relabelling_relabels_the_answer(scheme, rewards, order):
 def relabelled(part, order):
     match part:
         case PerEntitlement(entitlements=shares):
-            return PerEntitlement(tuple(shares[i] for i in order), of=part.of)
+            return replace(part, entitlements=tuple(shares[i] for i in order))
         case GroupTotals():
             groups = dict(zip(part.groups.names, part.groups.members, strict=True))
             moved = {name: [order.index(i) for i in who] for name, who in groups.items()}

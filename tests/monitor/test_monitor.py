@@ -252,7 +252,8 @@ def test_whom_to_watch_must_be_said(tmp_path):
     text = lines_of([("2021-01-05", "A", 2), ("2021-03-01", "B", 2), ("2021-03-31", "A", 2)])
     options = ("--roster", str(tmp_path / "roster.csv"), "--amount", "amount", "--every", "month")
     lines, _, _ = run(text, *options, "--welfare", "average")
-    assert [line["welfare"] for line in lines] == [2, 1, 3]
+    # B joins in February, when A has 2, and so begins at 2.
+    assert [line["welfare"] for line in lines] == [2, 2, 4]
     answer = audit(
         pd.DataFrame([json.loads(line) for line in text.splitlines()]),
         stakeholder="stakeholder",
@@ -262,7 +263,9 @@ def test_whom_to_watch_must_be_said(tmp_path):
         welfare="average",
         roster=str(tmp_path / "roster.csv"),
     )
-    assert answer.over_time.welfare.tolist() == [2, 1, 3]
+    assert answer.over_time.welfare.tolist() == [2, 2, 4]
+    lines, _, _ = run(text, *options, "--welfare", "average", "--newcomers", "zero")
+    assert [line["welfare"] for line in lines] == [2, 1, 3]
 
 
 def test_it_stops_and_goes_on(tmp_path):

@@ -84,7 +84,10 @@ def _audit(log: Any, options: AuditOptions) -> Answer:
         lower_is_better: The amounts are harms or waits, so that whoever has less is better off.
         unweighted: Count all alike, whatever they are entitled to. By default whoever is entitled
             to e counts as e equal stakeholders.
-        max_unfairness: A limit: how far anybody may be below the mean at an assessment.
+        tolerance: A distance from the mean that is let pass: an amount, or a share of the mean such
+            as "5%".
+        max_unfairness: A limit: how far anybody may be below the mean at an assessment, as an
+            amount or as a share of the mean.
         min_score: A limit: how low the score may be.
 
     Returns:

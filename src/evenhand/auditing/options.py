@@ -326,11 +326,20 @@ class AuditOptions(SchemeOptions):
 
     def _roles(self) -> dict[str, Any]:
         """What each column of the log is for."""
-        named = ("stakeholder", "time", "amount", "out_of", "wait_to", "entitlement", "run")
+        named = (
+            "stakeholder",
+            "time",
+            "amount",
+            "group",
+            "out_of",
+            "wait_to",
+            "entitlement",
+            "run",
+        )
         roles = {name: getattr(self, name) for name in named}
         if self.requests is None:  # otherwise it is a column of another log
             roles["asked"] = self.asked
-        return roles | {"group": self.group if isinstance(self.group, str) else None}
+        return roles
 
     @property
     def group_columns(self) -> tuple[str, ...]:

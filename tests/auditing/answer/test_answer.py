@@ -89,7 +89,8 @@ def test_whoever_comes_and_goes_is_judged_while_there(tmp_path):
     rows = [("A", None, "2021-02-28"), ("B", None, None), ("C", "2021-03-10", None)]
     roster = write(tmp_path / "roster.csv", rows, ("country", "from", "until"))
     events = [*DAYS, ("2021-01-31", "C", 50), ("2021-03-31", "C", 1)]
-    answer = audit(frame(events), **MAPPED, every="month", welfare="average", roster=roster)
+    asked = {**MAPPED, "every": "month", "welfare": "average", "newcomers": "zero"}
+    answer = audit(frame(events), **asked, roster=roster)
     # January and February: A 4, B 2. March: B 2, C 1. April: B 8, C 1.
     assert answer.over_time.welfare.tolist() == [3, 3, 1.5, 4.5]
     a, b, c = (answer.stakeholder(name) for name in "ABC")

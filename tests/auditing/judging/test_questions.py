@@ -30,6 +30,7 @@ from evenhand.auditing.judging.sensitivity import other_questions
 from evenhand.auditing.options import SchemeOptions
 from evenhand.auditing.reading.history import History
 from evenhand.errors import BadParameter
+from evenhand.fairness.whole_number import MOST_STEPS
 
 COLUMNS = {"stakeholder": "who", "time": "at", "amount": "much"}
 
@@ -137,7 +138,7 @@ def test_periods_with_an_empty_one_between():
     timeline = EveryPeriod(PERIODS["month"]).timeline(history, None)
     assert timeline.step_of_slot.tolist() == [0, 0, 3]
     assert timeline.steps == 4
-    assert timeline.gaps == ("2021-02", "2021-03")
+    assert timeline.gaps() == ("2021-02", "2021-03")
     assert timeline.marks.tolist() == [True, True, True, False]
     assert [timeline.label(k) for k in range(4)] == ["2021-01", "2021-02", "2021-03", "2021-04"]
     assert [str(moment) for moment in timeline.moments] == [
@@ -204,7 +205,9 @@ def test_what_is_no_period_is_refused(text):
 
 
 def test_the_largest_number_of_time_points():
-    assert every("9" * 18) == EveryN(int("9" * 18))
+    assert every(str(MOST_STEPS)) == EveryN(MOST_STEPS)
+    with pytest.raises(BadParameter, match="a whole number of time points"):
+        every(str(MOST_STEPS + 1))
 
 
 def names_of(case: Case) -> list[str]:

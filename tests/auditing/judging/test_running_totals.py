@@ -11,6 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from evenhand.auditing.judging.running_totals import RunningTotals
+from evenhand.fairness.standing import Standing
 from evenhand.fairness.stream import Block
 
 SIZE = 3
@@ -35,7 +36,7 @@ tables = st.integers(1, 10).flatmap(
 
 def block(statuses, present) -> Block:
     rows = len(statuses)
-    return Block(np.ones(rows, dtype=bool), statuses, np.zeros(rows), present, None)
+    return Block(np.ones(rows, dtype=bool), statuses, np.zeros(rows), Standing(present), None)
 
 
 def by_counting(statuses, present, i) -> dict[str, float]:

@@ -34,6 +34,7 @@ from evenhand.auditing.judging.sensitivity import (
 from evenhand.auditing.reading.history import History
 from evenhand.errors import NegativeStatus
 from evenhand.fairness.filters import Always
+from evenhand.fairness.standing import Standing
 from evenhand.fairness.stream import Block
 
 BILLION = 1e9
@@ -42,7 +43,8 @@ BILLION = 1e9
 def reading(welfare, *statuses) -> WelfareReading:
     scorer = Scorer(anytime(welfare, Total()), len(statuses[0]))
     rows = np.array(statuses, dtype=float)
-    scorer.take(Block(np.ones(len(rows), dtype=bool), rows, np.zeros(len(rows)), None, None))
+    everyone = np.ones(len(rows), dtype=bool)
+    scorer.take(Block(everyone, rows, np.zeros(len(rows)), Standing(), None))
     return _reading(scorer)
 
 

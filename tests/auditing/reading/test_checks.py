@@ -333,7 +333,7 @@ def test_schemes_that_do_not_fit(refuses, tmp_path):
     scheme.write_text('welfare = "rawls"\nfilter = "final"\n')
     refuses(("scheme's filter",), path, *OPTIONS, "--scheme", str(scheme), "--every", "day")
     refuses(("--welfare", "scheme"), path, *OPTIONS, "--scheme", str(scheme), "--welfare", "gini")
-    refuses(("cannot be read",), path, *OPTIONS, "--scheme", str(tmp_path / "none.toml"))
+    refuses(("there is no file",), path, *OPTIONS, "--scheme", str(tmp_path / "none.toml"))
 
 
 def test_two_groups_for_one(refuses, tmp_path):

@@ -1,4 +1,4 @@
-"""An entitlement that changes: the latest counts, be it higher or lower than before."""
+"""An entitlement that changes counts as of each moment, be it higher or lower than before."""
 
 from __future__ import annotations
 
@@ -12,14 +12,18 @@ LOG = {"stakeholder": "who", "time": "at", "amount": "much", "entitlement": "peo
 
 @pytest.mark.parametrize("people", [(2, 1, 4), (1, 4, 2)])
 @pytest.mark.parametrize("order", [(0, 1, 2, 3), (1, 3, 2, 0)])
-def test_the_latest_entitlement_is_used_in_any_order_of_the_rows(people, order):
+def test_an_entitlement_counts_as_of_each_moment_in_any_order_of_the_rows(people, order):
     rows = [(at, "A", 4, people[at]) for at in range(3)] + [(1, "B", 3, 1)]
     table = pd.DataFrame([rows[k] for k in order], columns=["at", "who", "much", "people"])
-    answer = audit(table, **LOG, at_end=True)
+    answer = audit(table, **LOG)
+    for at, mean in enumerate(answer.over_time.mean):
+        given = 4 * (at + 1) + 3 * (at >= 1)
+        assert mean == pytest.approx(given / (people[at] + 1))
+        assert answer.over_time.unfairness[at, 0] == pytest.approx(4 * (at + 1) / people[at] - mean)
     assert answer.stakeholder("A").entitlement == people[-1]
     assert answer.stakeholder("A").final == 12 / people[-1]
     assert answer.stakeholder("B").final == 3
-    assert any("the latest is used for the whole log" in note for note in answer.notes)
+    assert any("each counts as it was at each moment" in note for note in answer.notes)
 
 
 def test_an_empty_cell_says_nothing_of_the_entitlement():

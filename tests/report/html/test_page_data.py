@@ -77,7 +77,8 @@ def test_a_stakeholder_that_is_absent_has_no_number(monkeypatch):
     )
     plain = page_data.compact_answer(answer)["over_time"]
     assert plain["unfairness"]["rows"][1][0] is None
-    assert plain["mean"] == [1.0, 5 / 3, 8 / 3]  # of p0 and p2, then of all three
+    # Of p0 and p2, then of all three, where p1 begins at 1.
+    assert plain["mean"] == [1.0, 2.0, 3.0]
     monkeypatch.setattr(page_data, "PLAIN", 1)
     squeezed = page_data.compact_answer(answer)["over_time"]["unfairness"]
     assert np.isnan(unpack(squeezed)[1, 0])
