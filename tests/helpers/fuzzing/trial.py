@@ -67,7 +67,10 @@ class Trial:
 
     def given(self) -> bytes:
         """All that the user gave, to tell what is repeated from what is computed."""
-        files = b" ".join(file.content() for file in self.files.values())
+        # As it was written and as it lies there, which may be packed.
+        files = b" ".join(
+            part for file in self.files.values() for part in (repr(file).encode(), file.content())
+        )
         words = " ".join(self.arguments).encode(errors="surrogateescape")
         return b" ".join([words, self.stdin or b"", files])
 
