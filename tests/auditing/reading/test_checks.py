@@ -274,7 +274,7 @@ def test_an_output_path_that_cannot_be_written(refuses, tmp_path):
     path = write(tmp_path / "log.csv", ROWS)
     nowhere = tmp_path / "none" / "report.html"
     refuses((str(nowhere), "cannot be written", "folder"), path, *OPTIONS, "--out", str(nowhere))
-    refuses(("log.csv", "cannot be made"), path, *OPTIONS, "--csv", path + "/sheets")
+    refuses(("log.csv", "cannot be a folder"), path, *OPTIONS, "--csv", path + "/sheets")
 
 
 def test_an_interrupted_write_leaves_what_was_there(tmp_path, monkeypatch, run):
