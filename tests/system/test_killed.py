@@ -14,7 +14,7 @@ import subprocess
 import sys
 import threading
 import time
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
@@ -40,8 +40,8 @@ SMALL_FIGURE = """
 from evenhand import Doughnuts
 from evenhand.experiments.paper.figures import FIGURES, Figure, FigurePart
 parts = {
-    "paper": FigurePart("paper", ("full", "min", "random"), 3_000),
-    "best": FigurePart("best", ("full",), 3_000),
+    "paper": FigurePart("paper", ("full", "oracle"), 3_000),
+    "best": FigurePart("best", ("random",), 3_000),
 }
 FIGURES["small"] = Figure("A small figure", Doughnuts(2, 4, 0.8), False, parts)
 """
@@ -62,6 +62,11 @@ def end(process, rng):
     assert wait_until(lambda: group_is_over(process.pid))
 
 
+def shorter(longest, took):
+    """Within what time the next life is to be ended: a machine that is less busy is quicker."""
+    return max(took, longest / 2)
+
+
 @dataclass
 class Lives:
     """Runs of one command, each in a folder of its own, killed again and again."""
@@ -71,8 +76,7 @@ class Lives:
     folder: Path
     rng: random.Random
     kills: int = 0
-    runs: int = 0
-    longest: float = field(default=0.0, init=False)
+    longest: float = 0.0
 
     def live(self, number):
         """One life, to its end or to a random moment before; what it printed, if it ended."""
@@ -93,9 +97,7 @@ class Lives:
             process.stdout.close()
             return None
         assert process.returncode == 0
-        self.longest = (
-            max(self.longest, time.monotonic() - started) if number == 0 else self.longest
-        )
+        self.longest = shorter(self.longest, time.monotonic() - started)
         return self.numbers(self.folder / str(number), out)
 
     def all_are_alike(self):
@@ -138,7 +140,7 @@ def test_train(tmp_path):
 
 def test_compare(tmp_path):
     def compare(folder):
-        asked = ("--methods", "full,min,random", "--seeds", "2", "--steps", "4000")
+        asked = ("--methods", "full,min", "--seeds", "2", "--steps", "4000")
         return command("compare", *SHOP, *asked, "--out", folder)
 
     def numbers(folder, out):
@@ -210,11 +212,13 @@ def test_monitor(tmp_path):
     longest = time.monotonic() - started
     kills, number, found = 0, 0, []
     while kills < KILLS or found:
+        started = time.monotonic()
         written, is_over = live(tmp_path / f"{number}.json", longest if kills < KILLS else None)
         found += written
         if not is_over:
             kills += 1
             continue
+        longest = shorter(longest, time.monotonic() - started)
         # What is written after the last save is written again, and the same, by the next life.
         assert list(dict.fromkeys(found)) == whole
         number, found = number + 1, []
