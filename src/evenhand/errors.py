@@ -91,7 +91,7 @@ def shortened(text: str, longest: int) -> str:
     return f"{text[: longest - 1 - end]}…{text[-end:]}"
 
 
-def _as_sentence(text: str) -> str:
+def as_sentence(text: str) -> str:
     """A sentence on one line and of one screen, whatever the names and paths in it are."""
     words = re.sub(
         rf"\S{{{LONGEST_WORD + 1},}}", lambda word: shortened(word[0], LONGEST_WORD), visible(text)
@@ -106,7 +106,7 @@ class EvenhandError(ValueError):
     """Something a user can fix. The command line prints it as one sentence and exits with 2."""
 
     def __init__(self, sentence: str = "") -> None:
-        super().__init__(_as_sentence(sentence))
+        super().__init__(as_sentence(sentence))
 
     def __reduce__(self) -> tuple[Any, ...]:
         """An error of a worker process arrives with its sentence and its fields."""

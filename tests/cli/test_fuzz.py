@@ -14,7 +14,7 @@ from fuzzing.commands import WITHOUT_JAX
 from fuzzing.fuzz import fuzz
 from fuzzing.runner import Outcome, Runner, _ended, judged
 from fuzzing.tables import Table
-from fuzzing.trial import Plain, Trial
+from fuzzing.trial import SECRET, Plain, Trial
 
 GOOD = Outcome("accepted")
 
@@ -90,3 +90,9 @@ def test_the_same_seed_tries_the_same(runner, monkeypatch):
         seen.append(tried)
     assert seen[0] == seen[1]
     assert len({trial.arguments for trial in seen[0]}) > 20
+
+
+def test_what_no_command_named_is_not_told(tmp_path):
+    (tmp_path / "stdout").write_text(f"treated worst: {SECRET}")
+    (tmp_path / "stderr").write_text("")
+    assert judged(Trial("audit", ("audit", "log.csv")), 0, tmp_path).kind == "bad answer"

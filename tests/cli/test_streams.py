@@ -11,7 +11,7 @@ import pytest
 
 from evenhand.cli import main
 from evenhand.cli.output import print_json
-from evenhand.cli.streams import _noticing, require_unicode, standard_streams
+from evenhand.cli.streams import _noticing, require_unicode, say, standard_streams
 from evenhand.errors import BadParameter, CannotWrite
 
 
@@ -81,3 +81,9 @@ def test_a_closed_standard_input_is_one_sentence(monkeypatch, capsys):
         main()
     assert stop.value.code == 2
     assert capsys.readouterr().err.startswith("evenhand: standard input is closed: send events")
+
+
+def test_nothing_is_said_where_there_is_no_standard_error(monkeypatch, capsys):
+    monkeypatch.setattr(sys, "stderr", None)
+    say("a sentence")
+    assert capsys.readouterr().out == ""

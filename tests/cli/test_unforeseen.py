@@ -92,12 +92,6 @@ def test_a_worker_that_broke_tells_its_own_traceback(fails_with, tmp_path):
     assert path.read_text().endswith("The process said:\nTraceback\nKeyError: 'x'\n")
 
 
-def test_nothing_is_said_where_there_is_no_standard_error(monkeypatch, capsys):
-    monkeypatch.setattr(sys, "stderr", None)
-    unforeseen.say("a sentence")
-    assert capsys.readouterr().out == ""
-
-
 def test_libraries_are_not_heard(monkeypatch, capsys):
     monkeypatch.setattr(warnings, "showwarning", warnings.showwarning)
     monkeypatch.setattr(threading, "excepthook", threading.__excepthook__)

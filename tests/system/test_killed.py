@@ -40,8 +40,8 @@ SMALL_FIGURE = """
 from evenhand import Doughnuts
 from evenhand.experiments.paper.figures import FIGURES, Figure, FigurePart
 parts = {
-    "paper": FigurePart("paper", ("full", "min", "random"), 3_000),
-    "best": FigurePart("best", ("full",), 3_000),
+    "paper": FigurePart("paper", ("full", "oracle"), 3_000),
+    "best": FigurePart("best", ("random",), 3_000),
 }
 FIGURES["small"] = Figure("A small figure", Doughnuts(2, 4, 0.8), False, parts)
 """
@@ -140,7 +140,7 @@ def test_train(tmp_path):
 
 def test_compare(tmp_path):
     def compare(folder):
-        asked = ("--methods", "full,min,random", "--seeds", "2", "--steps", "4000")
+        asked = ("--methods", "full,min", "--seeds", "2", "--steps", "4000")
         return command("compare", *SHOP, *asked, "--out", folder)
 
     def numbers(folder, out):

@@ -7,7 +7,7 @@ import signal
 import sys
 from types import FrameType
 
-from evenhand.cli.streams import require_unicode, standard_streams
+from evenhand.cli.streams import require_unicode, say, standard_streams
 from evenhand.errors import EvenhandError
 
 
@@ -19,7 +19,7 @@ def main() -> None:
     pressed = _notice_interrupts()
     try:
         # Here, as it can be interrupted too.
-        from evenhand.cli.unforeseen import EXIT_CODE, say, sentence_about, silence_libraries
+        from evenhand.cli.unforeseen import EXIT_CODE, sentence_about, silence_libraries
 
         silence_libraries()
         with standard_streams():

@@ -15,7 +15,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from evenhand.errors import BadParameter, visible
+from evenhand.cli.streams import say
+from evenhand.errors import BadParameter
 
 if TYPE_CHECKING:
     from evenhand.monitor import Monitor
@@ -229,7 +230,7 @@ def _chunks(stopped: list[int]) -> Iterator[list[bytes]]:
         if lines:
             yield lines
     if rest and stopped:
-        print("evenhand: stopped in the middle of a line, which was left out.", file=sys.stderr)
+        say("stopped in the middle of a line, which was left out.")
     elif rest:
         yield [rest]
 
@@ -239,14 +240,13 @@ def _write(found: list[Findings], only_alerts: bool) -> None:
         sys.stdout.buffer.write(findings.encoded(only_alerts))
         for k, alert in findings.alerts.items():
             if alert["alert_begins"]:
-                reasons = visible("; ".join(alert["alert"]))
-                print(f"evenhand: alert at {findings.times[k]}: {reasons}.", file=sys.stderr)
+                say(f"alert at {findings.times[k]}: {'; '.join(alert['alert'])}.")
     sys.stdout.buffer.flush()
 
 
 def _say_bad(reader: Reader) -> None:
     for sentence in reader.counts.first_bad:
-        print(f"evenhand: {sentence}", file=sys.stderr)
+        say(sentence)
     reader.counts.first_bad.clear()
 
 

@@ -10,7 +10,7 @@ import sys
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from evenhand.errors import BadParameter, CannotWrite
+from evenhand.errors import BadParameter, CannotWrite, as_sentence
 
 # Signs that we print ourselves, for a terminal that does not know them. What else it does not know,
 # such as a letter of a name, is written as Python writes it: \xe9.
@@ -45,6 +45,13 @@ def standard_streams() -> Iterator[None]:
         sys.stdout.flush()
         raise
     sys.stdout.flush()
+
+
+def say(sentence: str) -> None:
+    """One line on standard error, if there is one."""
+    if sys.stderr is not None:  # print would go to standard output
+        with contextlib.suppress(OSError, ValueError):
+            print(f"evenhand: {as_sentence(sentence)}", file=sys.stderr, flush=True)
 
 
 def require_unicode(arguments: Sequence[str]) -> None:

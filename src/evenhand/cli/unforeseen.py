@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import logging
 import os
 import platform
@@ -86,10 +85,3 @@ def silence_libraries() -> None:
 
 def _say_nothing(*_: Any, **__: Any) -> None:
     pass
-
-
-def say(sentence: str) -> None:
-    """One line on standard error, if there is one."""
-    if sys.stderr is not None:  # print would go to standard output
-        with contextlib.suppress(OSError, ValueError):
-            print(f"evenhand: {sentence}", file=sys.stderr, flush=True)

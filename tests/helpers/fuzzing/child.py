@@ -15,14 +15,14 @@ from typing import Any
 
 import typer.main
 
-MEMORY = 6 * 2**30  # bytes of addresses: what asks for more is refused by the system
+MEMORY = 6 * 2**30  # bytes: what asks for more is refused by the system
 FILE = 2**28  # bytes that a command may write to one file
 
 
 def main() -> None:
     orders = os.fdopen(os.dup(0), encoding="utf-8")
     answers = os.fdopen(os.dup(1), "w", encoding="utf-8")
-    resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
+    resource.setrlimit(resource.RLIMIT_DATA, (MEMORY, MEMORY))
     resource.setrlimit(resource.RLIMIT_FSIZE, (FILE, FILE))
     signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
     _spare_devices()
@@ -104,7 +104,8 @@ def _command(order: dict[str, Any]) -> int:
 
 def _load(path: str) -> int:
     """A plan as Python loads it: with its errors told as the command line tells them."""
-    from evenhand.cli.unforeseen import EXIT_CODE, say, sentence_about
+    from evenhand.cli.streams import say
+    from evenhand.cli.unforeseen import EXIT_CODE, sentence_about
     from evenhand.errors import EvenhandError
     from evenhand.planning.plan_file import load_plan
 

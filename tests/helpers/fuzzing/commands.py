@@ -8,14 +8,15 @@ from typing import Any
 from hypothesis import strategies as st
 
 from fuzzing.damage import HUGE_TEXTS, damaged, damages, rarely
+from fuzzing.expressions import GOOD as GOOD_EXPRESSIONS
 from fuzzing.expressions import expressions
 from fuzzing.saved_files import WATCHED, saved_files, states
 from fuzzing.scheme_files import PARTS, scheme_files
-from fuzzing.tables import EDGE_TIMES, GOOD_TIMES, ODD_NAMES, Bomb, json_lines, tables
+from fuzzing.tables import EDGE_TIMES, GOOD_TIMES, ODD_NAMES, Bomb, Table, json_lines, tables
 from fuzzing.trial import SPECIAL, Content, Plain, Trial
 
 ODD_PATHS = [
-    *SPECIAL,
+    *[*SPECIAL] * 8,
     *("missing.csv", "missing/x", "", ".", "..", "~nobody/x", "x" * 300, "y/" * 1500, "log.csv/x"),
     *("nul\0byte", "\udcff.csv", "bell\a.csv", "new\nline.csv"),
     *("/proc/self/mem", "*.csv", "[", "**/*", "http://localhost:1/x.csv", "s3://x/y.csv", "a://b"),
@@ -70,37 +71,68 @@ ODD_TEXTS = [
 SMALL = ("doughnuts", "--stakeholders", "2", "--horizon", "2")
 
 Files = dict[str, Content]
-Drawn = Callable[[st.DrawFn, Files], Sequence[str]]
+Drawn = Callable[[st.DrawFn, Files, str], Sequence[str]]
 
 
+# What an option's value is to be: "good", "odd", or "any" of the two.
 def _value(option: str, good: Sequence[str], odd: Sequence[str], one_in: int = 5) -> Drawn:
     """An option with a value that fits, or one time in so many with one that does not."""
 
-    def drawn(draw: st.DrawFn, files: Files) -> Sequence[str]:
-        fits = good and not rarely(draw, one_in)
+    def drawn(draw: st.DrawFn, files: Files, mood: str) -> Sequence[str]:
+        if mood == "good" and not good:
+            return ()
+        fits = good and mood != "odd" and (mood == "good" or not rarely(draw, one_in))
         return (option, draw(st.sampled_from(list(good if fits else odd))))
 
     return drawn
 
 
 def _flag(option: str) -> Drawn:
-    return lambda draw, files: (option,)
+    return lambda draw, files, mood: (option,)
 
 
-def _text(option: str, texts: st.SearchStrategy[str]) -> Drawn:
-    return lambda draw, files: (option, draw(texts))
+def _text(option: str, good: Sequence[str], texts: st.SearchStrategy[str]) -> Drawn:
+    def drawn(draw: st.DrawFn, files: Files, mood: str) -> Sequence[str]:
+        return (option, draw(st.sampled_from(good) if mood == "good" else texts))
+
+    return drawn
 
 
-def _file(option: str, name: str, contents: st.SearchStrategy[Any], odd: Sequence[str]) -> Drawn:
+def _file(
+    option: str, name: str, good: bytes, contents: st.SearchStrategy[Any], odd: Sequence[str]
+) -> Drawn:
     """An option that names a file, mostly one that is there."""
 
-    def drawn(draw: st.DrawFn, files: Files) -> Sequence[str]:
-        if rarely(draw, 8):
+    def drawn(draw: st.DrawFn, files: Files, mood: str) -> Sequence[str]:
+        if mood != "good" and rarely(draw, 3 if mood == "odd" else 8):
             return (option, draw(st.sampled_from(list(odd))))
-        files[name] = draw(contents)
+        files[name] = Plain(good) if mood == "good" else draw(contents)
         return (option, name)
 
     return drawn
+
+
+GOOD_SCHEME = b"welfare = 'rawls'\ntemporal = 'mean'\n"
+GOOD_ROSTER = "name\nA\nB\nC\nNorth\nSüd\n".encode()
+GOOD_NEEDS = "name,need\nA,1\nB,2\nC,3\nNorth,1\nSüd,2\n".encode()
+
+
+def _state(draw: st.DrawFn, files: Files, mood: str) -> Sequence[str]:
+    if mood == "good":
+        return ("--state", "fresh.state")
+    if rarely(draw, 2):
+        return ("--state", draw(st.sampled_from(ODD_PATHS)))
+    files["state"] = draw(states())
+    return ("--state", "state")
+
+
+def _run(draw: st.DrawFn, files: Files, mood: str) -> Sequence[str]:
+    if mood == "good":
+        return ("--out", "new.run")
+    if rarely(draw, 3):
+        return ("--out", draw(st.sampled_from(ODD_PATHS)))
+    files["fair.run"] = draw(saved_files())
+    return ("--out", "fair.run")
 
 
 small_tables = tables(("csv", "csv", "parquet", "jsonl"))
@@ -140,17 +172,19 @@ QUESTION: Mapping[str, Drawn] = {
     "at-end": _flag("--at-end"),
     "welfare": _value("--welfare", WELFARES, ODD_TEXTS, 8),
     "temporal": _value("--temporal", TEMPORALS, ODD_TEXTS, 8),
-    "scheme": _file("--scheme", "scheme.toml", scheme_files, ODD_PATHS),
+    "scheme": _file("--scheme", "scheme.toml", GOOD_SCHEME, scheme_files, ODD_PATHS),
     "max": _value("--max-unfairness", ["0", "1", "1e6"], ODD_FLOATS),
     "min": _value("--min-score", ["0", "-1e6", "5"], ODD_FLOATS),
 }
 AUDIT: Mapping[str, Drawn] = {
     **QUESTION,
-    "where": _text("--where", expressions),
-    "when": _text("--when", expressions),
+    "where": _text("--where", GOOD_EXPRESSIONS, expressions),
+    "when": _text("--when", GOOD_EXPRESSIONS, expressions),
     "until": _value("--until", GOOD_TIMES, EDGE_TIMES, 2),
-    "roster": _file("--roster", "roster.csv", rosters, ODD_PATHS),
-    "entitlement": _file("--entitlement", "need.csv", entitlements, [*ODD_PATHS, "need", "much"]),
+    "roster": _file("--roster", "roster.csv", GOOD_ROSTER, rosters, ODD_PATHS),
+    "entitlement": _file(
+        "--entitlement", "need.csv", GOOD_NEEDS, entitlements, [*ODD_PATHS, "need", "much"]
+    ),
     "only": _value("--only", ["A", "B"], ODD_NAMES),
     "exclude": _value("--exclude", ["A", "C"], ODD_NAMES),
     "cumulative": _flag("--cumulative"),
@@ -173,10 +207,10 @@ AUDIT: Mapping[str, Drawn] = {
 }
 MONITOR: Mapping[str, Drawn] = {
     **QUESTION,
-    "roster": _file("--roster", "roster.csv", rosters, ODD_PATHS),
-    "entitlement": _file("--entitlement", "need.csv", entitlements, ODD_PATHS),
+    "roster": _file("--roster", "roster.csv", GOOD_ROSTER, rosters, ODD_PATHS),
+    "entitlement": _file("--entitlement", "need.csv", GOOD_NEEDS, entitlements, ODD_PATHS),
     "id": _value("--id", ["id"], ODD_TEXTS),
-    "state": _file("--state", "state", states(), ["fresh.state", *ODD_PATHS]),
+    "state": _state,
     "over": _flag("--over"),
     "strict": _flag("--strict"),
     "quiet": _flag("--alerts-only"),
@@ -200,7 +234,7 @@ LEARNING: Mapping[str, Drawn] = {
 TRAIN: Mapping[str, Drawn] = {
     **LEARNING,
     "method": _value("--method", ["full", "fairqcm"], ["oracle", *ODD_TEXTS], 2),
-    "out": _file("--out", "fair.run", saved_files(), ODD_PATHS),
+    "out": _run,
     "track": _value(
         "--track", ["curve.csv", "curve.jsonl"], [*ODD_PATHS, "x.txt", "mlflow:", ":"], 2
     ),
@@ -225,15 +259,32 @@ worlds = st.one_of(
 )
 
 
+TELLING = ("where", "until", "every", "scheme", "state", "out", "csv", "roster", "track", "chart")
+
+
 def some_of(options: Mapping[str, Drawn], least: int, most: int) -> st.SearchStrategy[list[str]]:
-    return st.lists(st.sampled_from(sorted(options)), min_size=least, max_size=most, unique=True)
+    """Names of options, none twice; those with most to get wrong come more often."""
+    names = [name for name in options for _ in range(4 if name in TELLING else 1)]
+    return st.lists(st.sampled_from(names), min_size=least, max_size=most, unique=True)
 
 
 def _drawn(
     draw: st.DrawFn, files: Files, options: Mapping[str, Drawn], least: int, most: int
 ) -> list[str]:
+    """Some options: all that fit, one that does not among them, or as it happens.
+
+    What is refused hides what comes after it: so mostly there is one odd thing at a time.
+    """
     chosen = draw(some_of(options, least, most))
-    return [part for name in chosen for part in options[name](draw, files)]
+    moods = draw(st.sampled_from(["good", "one", "one", "one", "any"]))
+    first = {"good": "good", "one": "odd", "any": "any"}[moods]
+    rest = "any" if moods == "any" else "good"
+    found: list[str] = []
+    for k, name in enumerate(chosen):
+        found += options[name](draw, files, rest if k else first)
+        if name == "until" and "every" not in chosen and rarely(draw, 2):
+            found += ["--every", draw(st.sampled_from(EVERY))]
+    return found
 
 
 def _terminal(draw: st.DrawFn) -> dict[str, Any]:
@@ -246,58 +297,65 @@ def _address(name: str) -> str:
     return base.get(name, name)
 
 
+COLUMNS = ("--stakeholder", "who", "--time", "day", "--amount", "much")
+
+
 @st.composite
 def audits(draw: st.DrawFn) -> Trial:
     files: Files = {}
+    odd = draw(st.sampled_from(["options"] * 5 + ["table"] * 4 + ["path", "columns", "any", "any"]))
     logs = []
-    for k in range(draw(st.sampled_from([1] * 12 + [2, 2, 3]))):
-        if rarely(draw, 12):
+    for k in range(draw(st.sampled_from([1] * 15 + [2, 3]))):
+        if odd == "path" or (odd == "any" and rarely(draw, 12)):
             logs.append(draw(st.sampled_from(ODD_PATHS)))
-            continue
-        table = draw(tables())
-        kind = table.format
-        if rarely(draw, 20):  # a file that is not what its name says
-            kind = draw(
-                st.sampled_from(["csv", "jsonl", "parquet", "csv.gz", "duckdb", "sqlite", "txt"])
-            )
-        name = f"log.{kind}" if not k else f"other{k}.{kind}"
-        files[name] = table
-        if rarely(draw, 300):
-            name = "log.csv.gz"
-            files[name] = Bomb()
-        logs.append(_address(name))
-    columns = ["--stakeholder", "who", "--time", "day"]
-    if not rarely(draw, 10):
-        columns += ["--amount", "much"]
-    if rarely(draw, 10):
-        k = draw(st.integers(0, len(columns) // 2 - 1))
-        columns[2 * k + 1] = draw(st.sampled_from([*COLUMN_NAMES, *ODD_COLUMNS]))
-    if rarely(draw, 15):
-        columns = columns[: draw(st.integers(0, 2))]
-    if any("://" in log for log in logs) and not rarely(draw, 10):
-        columns += [
-            "--table",
-            draw(st.sampled_from([*["log", "seen"] * 8, "broken", "endless", "loads"])),
-        ]
-    arguments = ["audit", *logs, *columns, *_drawn(draw, files, AUDIT, 0, 3)]
-    return Trial("audit", tuple(arguments), files, **_terminal(draw))
+        else:
+            table = draw(tables(odd=odd in ("table", "any")))
+            logs.append(_named(draw, files, table, "other" if k else "log", odd))
+    columns = list(COLUMNS)
+    if odd == "columns" or (odd == "any" and rarely(draw, 5)):
+        columns[1 + 2 * draw(st.integers(0, 2))] = draw(
+            st.sampled_from([*[*COLUMN_NAMES] * 2, *ODD_COLUMNS])
+        )
+        columns = columns[: draw(st.sampled_from([6, 6, 6, 4, 2, 0]))]
+    if any("://" in log for log in logs):
+        table = draw(st.sampled_from([*["log", "seen"] * 12, "broken", "endless", "loads"]))
+        columns += ["--table", table]
+    more = _drawn(draw, files, AUDIT, 1, 3) if odd in ("options", "any") else []
+    terminal = _terminal(draw)
+    return Trial("audit", ("audit", *logs, *columns, *more), files, **terminal)
+
+
+def _named(draw: st.DrawFn, files: Files, table: Table, stem: str, odd: str) -> str:
+    """What the log is called; some are not what their names say."""
+    kind = table.format
+    if odd != "options" and rarely(draw, 12):
+        kind = draw(st.sampled_from(["csv", "jsonl", "parquet", "csv.gz", "duckdb", "sqlite"]))
+    name = f"{stem}.{kind}"
+    files[name] = table
+    if odd == "table" and rarely(draw, 150):
+        name = f"{stem}.csv.gz"
+        files[name] = Bomb()
+    bases = ("duckdb", "sqlite")
+    return f"{kind}:///{name}" if name.endswith(bases) else name
 
 
 @st.composite
 def monitors(draw: st.DrawFn) -> Trial:
     files: Files = {}
-    kind = draw(st.integers(0, 2))
-    watched = list(WATCHED) if kind else ["--stakeholder", "who", "--time", "day"]
-    if kind == 2:  # as the saved state has it
-        watched += _saved_state(draw, files)
-    more = _drawn(draw, files, MONITOR, 0, 3)
-    stdin = None if rarely(draw, 40) else draw(json_lines())
+    odd = draw(st.sampled_from(["options", "options", "lines", "lines", "state", "state", "any"]))
+    watched = list(WATCHED)
+    if odd == "state":
+        files["state"] = draw(states())
+        watched += ["--state", "state"]
+    if odd == "any" and rarely(draw, 2):
+        watched = watched[4:]
+    more = _drawn(draw, files, MONITOR, 1, 3) if odd in ("options", "any") else []
+    stdin = None if rarely(draw, 40) else draw(json_lines(odd=odd in ("lines", "any")))
     return Trial("monitor", ("monitor", *watched, *more), files, stdin, **_terminal(draw))
 
 
-def _saved_state(draw: st.DrawFn, files: Files) -> list[str]:
-    files["state"] = draw(states())
-    return ["--state", "state"]
+def _chart(draw: st.DrawFn, files: Files, mood: str) -> Sequence[str]:
+    return ("--memories", *_value("--chart", ["chart.html"], ODD_PATHS)(draw, files, mood))
 
 
 @st.composite
@@ -306,9 +364,9 @@ def plans(draw: st.DrawFn) -> Trial:
     options = {
         **WORLD,
         "discount": _value("--discount", ["0.9"], ODD_FLOATS, 2),
-        "scheme": _file("--scheme", "scheme.toml", scheme_files, ODD_PATHS),
+        "scheme": _file("--scheme", "scheme.toml", GOOD_SCHEME, scheme_files, ODD_PATHS),
         "save": _value("--save", ["best.plan"], ODD_PATHS, 3),
-        "chart": _value("--chart", ["chart.html"], ODD_PATHS, 3),
+        "chart": _chart,
         "memories": _flag("--memories"),
         "json": _flag("--json"),
     }
@@ -341,9 +399,11 @@ def evaluations(draw: st.DrawFn) -> Trial:
         "log": _value("--log", ["fair.parquet"], ODD_PATHS, 2),
         "json": _flag("--json"),
     }
-    named = _file("x", "saved", saved_files(("policy", "run", "run", "plan")), ODD_PATHS)(
-        draw, files
-    )[1]
+    if rarely(draw, 5):
+        named = draw(st.sampled_from(ODD_PATHS))
+    else:
+        named = "saved"
+        files[named] = draw(saved_files(("policy", "run", "run", "plan")))
     more = _drawn(draw, files, options, 0, 2)
     return Trial(
         "evaluate", ("evaluate", named, "--episodes", "1", *more), files, **_terminal(draw)

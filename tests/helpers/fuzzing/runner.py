@@ -20,7 +20,7 @@ from typing import Any
 
 from fast_compiling import compile_fast
 from fuzzing.saved_files import EVENTS, FOLDER, STATE, WATCHED
-from fuzzing.trial import Trial
+from fuzzing.trial import SECRET, Trial
 from places import ROOT
 
 LONGEST = 600  # characters of a sentence
@@ -230,6 +230,8 @@ def judged(trial: Trial, code: int, folder: Path) -> Outcome:
         return Outcome("traceback", err, err.strip().rpartition("\n")[2])
     if "Warning" in err or "Exception ignored" in err:
         return Outcome("not a sentence", err)
+    if SECRET.encode() in out or SECRET in err:
+        return Outcome("bad answer", "it tells what stands in a file that nobody named")
     if code == 2:
         return _refusal(trial, err)
     if code not in (0, 1) or (code == 1 and trial.verb not in ("audit", "monitor", "typo")):

@@ -72,6 +72,8 @@ COLUMNS = ("who", "day", "much", "team", "need", "run")
 TIME_TYPES = ("VARCHAR", "DATE", "TIMESTAMP", "TIMESTAMPTZ", "BIGINT", "DOUBLE", "TIMESTAMP_NS")
 AMOUNT_TYPES = ("VARCHAR", "BIGINT", "DOUBLE", "DECIMAL(38, 2)", "HUGEINT", "UBIGINT", "BOOLEAN")
 NEVER = 1000
+ODD_CELLS = [ODD_NAMES, EDGE_TIMES, EDGE_AMOUNTS, ODD_NAMES, EDGE_AMOUNTS, ODD_NAMES]
+GOOD_CELLS = [GOOD_NAMES, GOOD_TIMES, GOOD_AMOUNTS, GOOD_TEAMS, ["1", "2", "5.5"], ["1", "2"]]
 FORMATS = ("csv", "csv", "csv", "jsonl", "parquet", "duckdb", "sqlite", "csv.gz")
 # What a database may hold beside, or in place of, the table.
 EXTRAS = (
@@ -81,7 +83,9 @@ EXTRAS = (
     " DROP TABLE other",
     "CREATE VIEW seen AS SELECT who, day, error('no') AS much FROM log",
     "CREATE VIEW seen AS SELECT who, CAST(who AS INTEGER) AS day, 1 AS much FROM log",
-    "CREATE VIEW seen AS SELECT content AS who, 1 AS day FROM read_text('/etc/hostname')",
+    "CREATE VIEW seen AS SELECT content AS who, 1 AS day, 1 AS much FROM read_text('secret.txt')",
+    "CREATE VIEW seen AS SELECT * FROM read_csv('secret.csv')",
+    "CREATE VIEW seen AS SELECT file AS who, 1 AS day, 1 AS much FROM glob('*')",
     "CREATE MACRO sum(x) AS 1; CREATE MACRO trim(x) AS 'A'; CREATE MACRO lower(x) AS error('no');"
     " CREATE VIEW seen AS SELECT * FROM log",
     "CREATE VIEW seen AS SELECT who, 1/0 AS day, sqrt(-1) AS much FROM log",
@@ -255,15 +259,24 @@ def mostly(good: list[str], odd: list[str], one_in: int = 12) -> st.SearchStrate
 
 
 @st.composite
-def tables(draw: st.DrawFn, formats: tuple[str, ...] = FORMATS) -> Table:
-    odd = draw(st.sampled_from([NEVER, NEVER, 30, 12, 4]))
+def tables(draw: st.DrawFn, formats: tuple[str, ...] = FORMATS, odd: bool = True) -> Table:
+    """A table of which something is odd, or one as it should be."""
+    if not odd:
+        rows = st.lists(st.tuples(*map(st.sampled_from, GOOD_CELLS)), min_size=3, max_size=8)
+        return Table(draw(st.sampled_from(formats)), COLUMNS, tuple(draw(rows)))
+    return draw(_odd_tables(formats))
+
+
+@st.composite
+def _odd_tables(draw: st.DrawFn, formats: tuple[str, ...]) -> Table:
+    odd = draw(st.sampled_from([NEVER, 30, 12, 12, 4]))
+    # Mostly one column is odd: what is refused hides what comes after it.
+    which = draw(st.sampled_from([*range(6), 1, 1, 1, 1, 2, 2, None, None]))
     row = st.tuples(
-        mostly(GOOD_NAMES, ODD_NAMES, odd),
-        mostly(GOOD_TIMES, EDGE_TIMES, odd),
-        mostly(GOOD_AMOUNTS, EDGE_AMOUNTS, odd),
-        mostly(GOOD_TEAMS, ODD_NAMES, odd * 4),
-        mostly(["1", "2", "5.5"], EDGE_AMOUNTS, odd * 4),
-        mostly(["1", "2"], ODD_NAMES, odd * 4),
+        *(
+            mostly(good, bad, odd if which in (k, None) else NEVER)
+            for k, (good, bad) in enumerate(zip(GOOD_CELLS, ODD_CELLS, strict=True))
+        )
     )
     rows = tuple(draw(st.lists(row, min_size=0 if odd < 12 else 1, max_size=8)))
     file = draw(st.sampled_from(formats))
@@ -303,8 +316,18 @@ ODD_LINES = [
 
 
 @st.composite
-def json_lines(draw: st.DrawFn) -> bytes:
+def json_lines(draw: st.DrawFn, odd: bool = True) -> bytes:
     """Events for a monitor, one per line."""
+    if not odd:
+        days = sorted(draw(st.lists(st.sampled_from(GOOD_TIMES), max_size=8)))
+        who = st.sampled_from(GOOD_NAMES[:2])
+        events = [{"who": draw(who), "day": day, "much": 1, "id": k} for k, day in enumerate(days)]
+        return b"".join(json.dumps(event).encode() + b"\n" for event in events)
+    return draw(_odd_lines())
+
+
+@st.composite
+def _odd_lines(draw: st.DrawFn) -> bytes:
     odd = draw(st.sampled_from([NEVER, NEVER, 10, 3]))
     numbers = draw(st.booleans())
     lines = []

@@ -32,6 +32,8 @@ class Plain:
         return [Plain(self.data[:half]), Plain(self.data[half:])] if half else []
 
 
+SECRET = "NotForReports7391"  # what stands in files that no command names
+
 # Names that stand for something else than a file, made only where a command names them.
 SPECIAL: dict[str, Callable[[Path], object]] = {
     "folder": lambda path: path.mkdir(),
@@ -58,6 +60,8 @@ class Trial:
 
     def lay_out(self, folder: Path) -> None:
         """Make the files that the command names."""
+        (folder / "secret.txt").write_text(SECRET)
+        (folder / "secret.csv").write_text(f"who,day,much\n{SECRET},1,1\n")
         said = " ".join(self.arguments)
         for name, make in SPECIAL.items():
             if name in said:
@@ -67,7 +71,10 @@ class Trial:
 
     def given(self) -> bytes:
         """All that the user gave, to tell what is repeated from what is computed."""
-        files = b" ".join(file.content() for file in self.files.values())
+        # As it was written and as it lies there, which may be packed.
+        files = b" ".join(
+            part for file in self.files.values() for part in (repr(file).encode(), file.content())
+        )
         words = " ".join(self.arguments).encode(errors="surrogateescape")
         return b" ".join([words, self.stdin or b"", files])
 
