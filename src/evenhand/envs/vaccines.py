@@ -146,7 +146,9 @@ class Vaccines(Environment[Pipeline, jax.Array]):
         it cannot be had by idling, as every month's supply has to be sent. `Rawls()` instead asks
         only how far the last country has come.
         """
-        return anytime(welfare, Total(), PerEntitlement(self.populations))
+        # As in the paper, where a country is a country, whatever its size.
+        status = PerEntitlement(self.populations, weighted=False)
+        return anytime(welfare, Total(), status)
 
     def _shipment(self, supply: jax.Array, action: Any) -> Int[Array, " country"]:
         """The doses that a shipment brings to each country once it arrives."""
