@@ -222,6 +222,25 @@ def test_lending_with_parity(horizon, who, name):
     compare(bf.Bank(horizon, credit), literal, Problem(bank, scheme, augment_with_score=fold))
 
 
+def test_vaccines_where_a_country_counts_by_its_size():
+    env = Vaccines((3, 2), (2, 5), (0.4, 0.6), (0, 1), (0.3, 0.1), horizon=3)
+    world = bf.Shipping(3, (2, 5), (0.4, 0.6), (0, 1), (0.3, 0.1))
+
+    def weighted(u):
+        """Five people of whom three live in the first country."""
+        mean = (3 * u[0] + 2 * u[1]) / 5
+        return -(3 * (u[0] - mean) ** 2 + 2 * (u[1] - mean) ** 2) / 5
+
+    literal = bf.Scheme(
+        weighted,
+        sum,
+        bf.every(2),
+        lambda h: [x / y for x, y in zip(bf.received(h), (3, 2), strict=True)],
+    )
+    scheme = periodic(2, NegativeVariance(), Total(), PerEntitlement((3, 2)))
+    compare(world, literal, Problem(env, scheme, augment_with_score=True))
+
+
 @pytest.mark.parametrize("delay", [(0.3, 0.1), (0.0, 0.5)])
 @pytest.mark.parametrize(("temporal", "over_time"), [(Total(), sum), (Mean(), fmean)])
 def test_vaccines(temporal, over_time, delay):
@@ -234,7 +253,8 @@ def test_vaccines(temporal, over_time, delay):
         bf.every(2),
         lambda h: [x / y for x, y in zip(bf.received(h), (3, 2), strict=True)],
     )
-    scheme = periodic(2, NegativeVariance(), temporal, PerEntitlement((3, 2)))
+    status = PerEntitlement((3, 2), weighted=False)
+    scheme = periodic(2, NegativeVariance(), temporal, status)
     compare(world, literal, Problem(env, scheme, augment_with_score=True))
 
 
