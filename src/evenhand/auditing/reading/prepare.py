@@ -19,6 +19,7 @@ from evenhand.auditing.reading.checks import refuse_unreadable
 from evenhand.auditing.reading.counting import count
 from evenhand.auditing.reading.events import LogEvents, read_events
 from evenhand.auditing.reading.history import History
+from evenhand.auditing.reading.lots import Lots, read_lots
 from evenhand.auditing.reading.requests import asked_over_time, read_requests
 from evenhand.auditing.reading.roster import Roster
 from evenhand.auditing.reading.roster_table import apply_roster, as_groups, read_groups, roster_of
@@ -49,10 +50,21 @@ class Prepared:
     amounts: Callable[[], Reading] | None = (
         None  # up to each moment, where they are not those of the history
     )
+    lots: Lots | None = None  # where the rows of the log were kept apart
 
 
-def prepare(table: LogTable, options: AuditOptions, exact: bool, notes: Notes) -> Prepared:
-    """Read, filter, count and check; what is odd but not an error goes into the notes."""
+def prepare(
+    table: LogTable, options: AuditOptions, exact: bool, notes: Notes, lots: bool = False
+) -> Prepared:
+    """Read, filter, count and check; what is odd but not an error goes into the notes.
+
+    Args:
+        table: The log.
+        options: What is asked.
+        exact: Whether every time point is needed.
+        notes: Where to note.
+        lots: Whether rows are kept apart, as things that cannot be divided.
+    """
     roster = None if options.roster is None else roster_of(options)
     names = () if roster is None else roster.names
     events = read_events(table, options, names)
@@ -86,7 +98,8 @@ def prepare(table: LogTable, options: AuditOptions, exact: bool, notes: Notes) -
         beside["chances"] = history.ledger("chances")
     elif shares is not None and events.has("entitled"):
         beside |= entitling.over_time(history, roster)
-    return Prepared(history, roster, group_of, groups, shares, until, beside)
+    rows = read_lots(events, history, roster) if lots else None
+    return Prepared(history, roster, group_of, groups, shares, until, beside, lots=rows)
 
 
 def _prepare_waits(events: LogEvents, roster: Roster | None, notes: Notes) -> Prepared:

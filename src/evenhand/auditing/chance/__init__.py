@@ -1,0 +1,1 @@
+"""Chance: would a fair lottery among those eligible have done the same?"""

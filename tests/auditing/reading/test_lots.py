@@ -1,0 +1,109 @@
+"""The rows of a log as lots, and what is known of those who could have received them."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from evenhand.auditing.judging.supply import Supply
+from evenhand.auditing.notes import Notes
+from evenhand.auditing.options import AuditOptions
+from evenhand.auditing.reading.prepare import prepare
+from evenhand.auditing.sources.open_source import opened
+
+# Untidy: out of order, two equal rows, two unequal ones of one time, a correction, an empty amount.
+LOG = pd.DataFrame(
+    {
+        "day": [2, 1, 1, 1, 3, 3, 2],
+        "who": ["A", "B", "A", "A", "B", "B", "C"],
+        "got": [4.0, 5.0, 2.0, 2.0, -1.0, 3.0, np.nan],
+    }
+)
+
+
+def prepared(log, lots=True, **options):
+    asked = AuditOptions(stakeholder="who", time="day", **{"amount": "got", **options})
+    with opened(log) as table:
+        return prepare(table, asked, True, Notes(), lots=lots)
+
+
+def listed(lots):
+    return list(
+        zip(
+            lots.slot.tolist(),
+            lots.who.tolist(),
+            lots.amount.tolist(),
+            lots.copies.tolist(),
+            strict=True,
+        )
+    )
+
+
+@pytest.mark.parametrize("form", ["pandas", "csv", "polars"])
+def test_equal_rows_are_counted_and_others_stand_apart(form, tmp_path):
+    log = LOG
+    if form == "csv":
+        log = str(tmp_path / "log.csv")
+        LOG.to_csv(log, index=False)
+    elif form == "polars":
+        polars = pytest.importorskip("polars")
+        log = polars.from_pandas(LOG)
+    assert listed(prepared(log).lots) == [
+        (0, 0, 2.0, 2),
+        (0, 1, 5.0, 1),
+        (1, 0, 4.0, 1),
+        (2, 1, -1.0, 1),
+        (2, 1, 3.0, 1),
+    ]
+
+
+def test_rows_without_amounts_are_lots_of_one():
+    log = pd.DataFrame({"day": [1, 1, 1, 2], "who": ["A", "A", "B", "B"]})
+    assert listed(prepared(log, amount=None).lots) == [
+        (0, 0, 1.0, 2),
+        (0, 1, 1.0, 1),
+        (1, 1, 1.0, 1),
+    ]
+
+
+def test_running_totals_give_one_lot_for_each_difference():
+    log = pd.DataFrame({"day": [1, 2, 3], "who": ["A", "A", "A"], "got": [2.0, 5.0, 5.0]})
+    found = prepared(log, cumulative=True).lots
+    assert listed(found) == [(0, 0, 2.0, 1), (1, 0, 3.0, 1), (2, 0, 0.0, 1)]
+
+
+def test_lots_outside_a_stay_or_a_period_are_not_counted():
+    roster = pd.DataFrame({"who": ["A", "B", "C"], "from": [1, 1, 3], "until": [1, 3, 3]})
+    found = prepared(LOG, roster=roster, until=2)
+    assert listed(found.lots) == [(0, 0, 2.0, 2), (0, 1, 5.0, 1)]
+    assert len(found.history.slots) == 1
+
+
+def test_supply_knows_amounts_presence_requests_and_entitlements():
+    roster = pd.DataFrame({"who": ["A", "B", "C"], "from": [1, 1, 3], "until": [2, 3, 3]})
+    requests = pd.DataFrame({"day": [1, 1, 2], "who": ["A", "B", "A"], "wants": [4, 9, 4]})
+    supply = Supply.of(prepared(LOG, roster=roster, requests=requests, asked="wants"))
+    assert supply.names == ("A", "B", "C")
+    assert supply.amounts().tolist() == [9.0, 4.0, 2.0]
+    assert supply.present().tolist() == [
+        [True, True, False],
+        [True, True, False],
+        [False, True, True],
+    ]
+    assert supply.asked().by(supply.moments).tolist() == [[4, 9, 0], [8, 9, 0], [8, 9, 0]]
+    assert supply.entitled().tolist() == [1, 1, 1]
+
+
+def test_supply_of_a_log_whose_rows_were_not_kept_has_a_lot_for_each_cell():
+    supply = Supply.of(prepared(LOG, lots=False, entitlement={"A": 2, "B": 3, "C": 5}))
+    assert listed(supply.lots) == [(0, 0, 4.0, 1), (0, 1, 5.0, 1), (1, 0, 4.0, 1), (2, 1, 2.0, 1)]
+    assert supply.asked() is None
+    assert supply.present().all()
+    assert supply.entitled().tolist() == [2, 3, 5]
+
+
+def test_supply_of_entitlements_that_change_reads_them_over_time():
+    log = LOG.assign(size=[6, 3, 2, 2, 3, 3, 5])
+    supply = Supply.of(prepared(log, entitlement="size", exclude=["C"]))
+    assert supply.entitled().by(supply.moments).tolist() == [[2, 3], [6, 3], [6, 3]]
