@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from evenhand._util.wording import nearest
+from evenhand.auditing.answer.best_there_was import BestThereWas
 from evenhand.auditing.answer.group_gaps import GroupGaps
 from evenhand.auditing.answer.terms import Terms
 from evenhand.auditing.judging.ranking import Ranking
@@ -139,6 +140,7 @@ class Answer:
     corrections: tuple[tuple[str, str, float], ...] = ()  # when, who, how much was taken back
     groups: GroupGaps | None = None  # where those judged have groups
     limits: tuple[Limit, ...] = ()  # the thresholds that were set
+    best: BestThereWas | None = None  # how fair the same supply could have been, where asked
     origin: dict[str, Any] = field(default_factory=dict)  # version, input, fingerprint
 
     @property
@@ -225,6 +227,7 @@ class Answer:
                 {"time": time, "stakeholder": who, "amount": amount}
                 for time, who, amount in self.corrections
             ],
+            "best": None if self.best is None else self.best.to_json(),
             "limits": [limit.to_json() for limit in self.limits],
             "breaches": list(self.breaches),
             "notes": list(self.notes),

@@ -118,7 +118,7 @@ class Case:
 
     def _with_newcomers(self, rule: str | None) -> Case:
         """The case with those who join later where a rule lets them begin."""
-        stay = self._stay()
+        stay = self.stay()
         if stay is None:
             return self
         if not self.status.is_sum:
@@ -135,26 +135,19 @@ class Case:
         received = TimedAmounts(
             as_numbers(history.slots)[history.slot], history.who, history.amount, len(history.names)
         )
-        readings = self._readings()
-        found = starting_credits(
-            rule or "mean",
-            self.status,
-            received,
-            lambda moments: self._circumstances(readings, moments) if readings else None,
-            stay,
-        )
+        found = starting_credits(rule or "mean", self.status, received, self.known_at(), stay)
         beside = {**self.beside, "credit": lambda: Unchanging(found)}
         return replace(self, status=WithCredit(of=self.status), beside=beside)
 
     def newcomers_note(self, rule: str | None) -> str | None:
         """Who was judged from when, and where they began."""
-        stay = self._stay()
+        stay = self.stay()
         if stay is None:
             return None
         began = rule or ("mean" if self.status.is_sum else "zero")
         return newcomers_note(self.names, stay, self.history.slots, began)
 
-    def _stay(self) -> Stay | None:
+    def stay(self) -> Stay | None:
         """From when until when each who is judged is there, if anybody comes or goes."""
         without = {"chances", "level"} & set(self.beside)  # rates and waits need no beginning
         if self.roster is None or not self.roster.first or without:
@@ -199,12 +192,17 @@ class Case:
             yield trace, self.present(moments)
             start = stop
 
+    def known_at(self) -> Callable[[np.ndarray], Circumstances | None]:
+        """What else is known at moments that are asked for in order, from the beginning."""
+        readings = self._readings()
+        return lambda moments: self._circumstances(readings, moments) if readings else None
+
     def _readings(self) -> dict[str, Reading]:
         """What is known over time, to be read from its beginning."""
         known: dict[str, Reading] = {
             part: _reading(part, known) for part, known in self.beside.items()
         }
-        stay = self._stay()
+        stay = self.stay()
         if stay is not None and isinstance(self.status, PerTimePresent):
             known["time_points"] = TimePresent(as_numbers(self.history.slots), *stay)
         return known

@@ -117,6 +117,11 @@ class Status(Exchanging, ABC, Generic[State]):
         """Whether it depends only on what each received in all, so that steps may be merged."""
         return False
 
+    @property
+    def is_linear(self) -> bool:
+        """Whether each entry is linear in what its stakeholder, or group, received in all."""
+        return False
+
     def value_regular(self) -> DeclaredRegularity:
         """Whether a finite memory suffices for it, as far as it knows without seeing events."""
         return DeclaredRegularity()
