@@ -100,7 +100,9 @@ class SumOfTerms(AssessmentModel):
     def tangent(self, status: Matrix) -> Tangent:
         status = self._safe(status)
         slopes = self.factor * self.term.slope(status)
-        return Tangent(float(np.sum(self.factor * self.term.value(status) - slopes * status)), slopes)
+        return Tangent(
+            float(np.sum(self.factor * self.term.value(status) - slopes * status)), slopes
+        )
 
 
 class WorstOff(AssessmentModel):

@@ -65,7 +65,11 @@ def read_hindsight(
     )
     if division.asked is not None:
         division = replace(division, eligible=division.eligible & (division.asked > 0))
-    who = log.history.who if case.groups is None else np.array(case.groups.labels(len(log.history.names)))[log.history.who]
+    who = (
+        log.history.who
+        if case.groups is None
+        else np.array(case.groups.labels(len(log.history.names)))[log.history.who]
+    )
     cell = point_of_slot[log.history.slot] * size + who
     actual = np.bincount(cell, weights=log.history.amount, minlength=len(starts) * size)
     return Hindsight(division, actual.reshape(len(starts), size), point_of_slot)

@@ -166,7 +166,10 @@ class InteriorPoint:
         return walks, matrix, tie
 
     def _direct(
-        self, system: tuple[RandomWalks, np.ndarray, np.ndarray | None], mu: float, second_order: bool
+        self,
+        system: tuple[RandomWalks, np.ndarray, np.ndarray | None],
+        mu: float,
+        second_order: bool,
     ) -> None:
         walks, matrix, tie = system
         wanted = mu - (self.d_x * self.d_z if second_order else 0.0)
@@ -199,7 +202,9 @@ class InteriorPoint:
         totals = walks.mean(pushes - np.where(self.eligible, self.d_price[:, None], 0.0), seen)
         self.d_x = np.where(self.eligible, np.diff(totals, axis=0, prepend=0.0), 0.0)
         self.d_z = np.where(self.eligible, over_x, 0.0) - self.z
-        self.d_z -= np.divide(self.z * self.d_x, self.x, out=np.zeros_like(self.x), where=self.eligible)
+        self.d_z -= np.divide(
+            self.z * self.d_x, self.x, out=np.zeros_like(self.x), where=self.eligible
+        )
         change = self._at_assessments(totals) * self.slope
         self.model.turn(change, beside, target)
         if self.spare is not None:
