@@ -7,7 +7,7 @@ assessment beside them: the worst-off's status, or the mean.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -56,7 +56,7 @@ class AssessmentModel(ABC):
         """The right-hand side of the condition on c."""
         return np.zeros(len(status))
 
-    def turn(self, change: Matrix, beside: Vector | None, target: Matrix | None) -> None:
+    def turn(self, change: Matrix, beside: Any, target: Any) -> None:
         """Take up a direction: changes of statuses and of c."""
 
     def longest(self) -> tuple[float, float]:
@@ -125,7 +125,7 @@ class WorstOff(AssessmentModel):
 
     def value(self, status: Matrix) -> float:
         low = np.where(self.counted, status, np.inf).min(axis=1)
-        return float(np.sum(self.factor[self.factor > 0] * low[self.factor > 0]))
+        return float(self.factor @ low)
 
     def marginals(self, status: Matrix) -> Matrix:
         return self.price
@@ -141,7 +141,7 @@ class WorstOff(AssessmentModel):
         # The prices of an assessment add up to what it counts.
         return self.factor - (self.price + target).sum(axis=1)
 
-    def turn(self, change: Matrix, beside: Vector | None, target: Matrix | None) -> None:
+    def turn(self, change: Matrix, beside: Any, target: Any) -> None:
         self.d_c = beside
         self.d_slack = np.where(self.counted, change - beside[:, None], 0.0)
         self.d_price = target - self.price / self.slack * self.d_slack
@@ -195,7 +195,7 @@ class MinusVariance(AssessmentModel):
     def pull(self, status: Matrix, target: Matrix | None) -> Vector:
         return np.sum(2.0 * self.share * (status - self.c[:, None]), axis=1)
 
-    def turn(self, change: Matrix, beside: Vector | None, target: Matrix | None) -> None:
+    def turn(self, change: Matrix, beside: Any, target: Any) -> None:
         self.d_c = beside
 
     def move(self, primal: float, dual: float) -> None:

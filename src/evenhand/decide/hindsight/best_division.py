@@ -75,6 +75,13 @@ def require_concave(
         raise refused(REFUSALS.get(name, f"{welfare.describe()} is not known to be concave"))
     if isinstance(welfare, Nash) and over_time is not None and (over_time > 0).sum() > 1:
         raise refused("a sum of products over time has many peaks: take log_nash")
+    if isinstance(welfare, Parity | NegativeVariance) and any(
+        j.mean is None for j in division.joins
+    ):
+        raise refused(
+            f"newcomers begin where the worst-off stood ({argument('newcomers', 'least')}), and "
+            "more for somebody can make it worse"
+        )
     return over_time
 
 

@@ -11,7 +11,7 @@ from evenhand.auditing.judging.judge import Case, Judged, judge
 from evenhand.auditing.judging.questions import question_of
 from evenhand.auditing.notes import Notes
 from evenhand.auditing.options import AuditOptions
-from evenhand.auditing.reading.prepare import Prepared, prepare
+from evenhand.auditing.reading.prepare import prepare
 from evenhand.auditing.sources.open_source import opened
 from evenhand.decide.hindsight.best_division import best_division
 from evenhand.decide.hindsight.from_log import Hindsight, read_hindsight
@@ -70,7 +70,7 @@ def look_back(
             f"the best there was is that of one history, and {argument('run')} says that the log "
             f"has several: choose one with {argument('where')}, or leave {argument('best')} out."
         )
-    question = question_of(options)
+    question_of(options)  # refused before anything is opened, if it makes no sense
     with opened(log, options.encoding, options.table, options.engine) as table:
         prepared = prepare(table, options, True, Notes(), lots)
     case = Case.of(prepared, options)

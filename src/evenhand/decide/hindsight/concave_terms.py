@@ -52,7 +52,9 @@ class ConcaveTerm:
             return np.zeros_like(status)
         return self.alpha * (status + self.offset) ** (-self.alpha - 1.0)
 
-    def factor(self, weight: Float[np.ndarray, "assessment n"]) -> Float[np.ndarray, "..."]:
+    def factor(
+        self, weight: Float[np.ndarray, "assessment n"]
+    ) -> Float[np.ndarray, "assessment n"]:
         """What the term of each status counts, by weights that are 0 for those who do not count."""
         if not self.of_mean:
             return weight

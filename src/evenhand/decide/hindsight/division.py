@@ -7,7 +7,7 @@ Everything here is linear in what each had received in all: the status of i at a
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -124,6 +124,16 @@ class Division:
             return standing.judge(
                 lambda part, weights: aggregation.contribute(part, None, weights), statuses, 0.0
             )
+
+    def at(self, chosen: Bool[np.ndarray, " assessment"]) -> Division:
+        """With some of the assessments alone."""
+        return replace(
+            self,
+            after=self.after[chosen],
+            slope=self.slope[chosen],
+            start=self.start[chosen],
+            weight=self.weight[chosen],
+        )
 
     def even(self) -> Float[np.ndarray, "point stakeholder"]:
         """Every point's supply shared alike among those who could take it, whatever they asked."""

@@ -18,6 +18,7 @@ import numpy as np
 from evenhand.decide.hindsight.assessment_models import AssessmentModel, longest_step
 from evenhand.decide.hindsight.division import Division
 from evenhand.decide.hindsight.random_walks import RandomWalks
+from evenhand.decide.hindsight.request_slack import RequestSlack
 
 if TYPE_CHECKING:
     from jaxtyping import Float
@@ -25,7 +26,6 @@ if TYPE_CHECKING:
     Points = Float[np.ndarray, "point stakeholder"]
 
 SHORT_OF_EDGE = 0.995  # how much of the way to the edge a step may go
-ROOM_FOR_REQUESTS = 1e-9  # by which requests are widened, so that there is an inside; of all supply
 
 
 class InteriorPoint:
@@ -45,34 +45,26 @@ class InteriorPoint:
         self.supply = np.where(used >= 0, division.supply[used], 0.0) / self.unit
         self.eligible = division.eligible[used] & (used >= 0)[:, None]
         self.slope, self.start = division.slope * self.unit, division.start
-        self.asked = None
-        if division.asked is not None:
-            self.asked = np.where(self.eligible, division.asked[used] / self.unit, np.inf)
-        self._begin()
+        self.d_x = self.d_z = np.zeros(self.eligible.shape)
+        self.requests: RequestSlack | None = None
+        self._begin(None if division.asked is None else division.asked[used] / self.unit)
 
-    def _begin(self) -> None:
+    def _begin(self, asked: Points | None) -> None:
+        """Share evenly, and take prices that stand above what anything is worth to anybody."""
         takers = np.maximum(self.eligible.sum(axis=1), 1)
         self.x = self.eligible * (self.supply / takers)[:, None]
         self.status = self._statuses(self.x)
         self.model.begin(self.status)
-        self.spare = self.spare_price = None
-        if self.asked is not None:
-            finite = np.isfinite(self.asked)
-            wide = self.asked + ROOM_FOR_REQUESTS * self.supply.sum()
-            self._wide = np.where(finite, wide, 0.0)
-            least = 0.1 * float(self.supply.mean() / takers.mean())
-            room = np.maximum(self._wide - np.cumsum(self.x, axis=0), least)
-            self.spare = np.where(finite, room, 1.0)
-            self.finite = finite
-            self.spare_price = np.zeros_like(self.spare)
+        if asked is not None:
+            total = float(self.supply.sum())
+            self.requests = RequestSlack(asked, self.eligible, np.cumsum(self.x, axis=0), total)
         worth = self._worth()
         top = self._highest(worth)
         size = np.abs(np.where(self.eligible, worth, 0.0)).sum(axis=1) / takers
         self.price = top + 0.1 * np.maximum(size, 1e-12 + 1e-3 * np.abs(size).max(initial=0.0))
         self.z = np.where(self.eligible, self.price[:, None] - worth, 0.0)
-        if self.spare_price is not None:
-            mean = np.sum(self.x * self.z) / self.eligible.sum()
-            self.spare_price = np.where(self.finite, mean / self.spare, 0.0)
+        if self.requests is not None:
+            self.requests.begin(float(np.sum(self.x * self.z)) / int(self.eligible.sum()))
 
     def _statuses(self, x: Points) -> np.ndarray:
         return self._at_assessments(np.cumsum(x, axis=0)) * self.slope + self.start
@@ -93,8 +85,8 @@ class InteriorPoint:
         """What one more unit is worth to each at each point: its effect on all that follows."""
         marginals = self.model.marginals(self.status) if slopes is None else slopes
         here = self._at_points(self.slope * marginals)
-        if self.spare_price is not None:
-            here -= self.spare_price
+        if self.requests is not None:
+            here -= self.requests.price
         return np.cumsum(here[::-1], axis=0)[::-1]
 
     def _highest(self, worth: Points) -> np.ndarray:
@@ -113,9 +105,7 @@ class InteriorPoint:
         tangent = self.model.tangent(self.status)
         total = tangent.constant + float(np.sum(tangent.slopes * self.start))
         total += float(self._highest(self._worth(tangent.slopes)) @ self.supply)
-        if self.spare_price is not None:
-            total += float(np.sum(np.where(self.finite, self.spare_price * self.asked, 0.0)))
-        return total
+        return total if self.requests is None else total + self.requests.cost()
 
     def allocation(self) -> Points:
         """The present allocation, in the units of the division."""
@@ -143,8 +133,8 @@ class InteriorPoint:
         """The walks of this step, the matrix of the prices, and the ties to c."""
         precision = self.model.precision(self.status)
         seen = self._at_points(self.slope**2 * precision)
-        if self.spare is not None:
-            seen += np.where(self.finite, self.spare_price / self.spare, 0.0)
+        if self.requests is not None:
+            seen += self.requests.precision
         variance = np.divide(self.x, self.z, out=np.zeros_like(self.x), where=self.eligible)
         walks = RandomWalks(variance, seen)
         points, real = len(self.real), self.real
@@ -177,11 +167,8 @@ class InteriorPoint:
         pushes = np.where(self.eligible, self._worth() - self.price[:, None] + over_x, 0.0)
         target = self.model.target(mu, second_order)
         seen = None if target is None else self._at_points(self.slope * target)
-        if self.spare is not None:
-            room = np.where(self.finite, self._wide - np.cumsum(self.x, axis=0) - self.spare, 0.0)
-            second = self.d_spare * self.d_spare_price if second_order else 0.0
-            to_zero = np.where(self.finite, (mu - second) / self.spare, 0.0) - self.spare_price
-            back = to_zero - self.spare_price / self.spare * room
+        if self.requests is not None:
+            back = self.requests.pull(np.cumsum(self.x, axis=0), mu, second_order)
             seen = -back if seen is None else seen - back
         first = walks.mean(pushes, seen)
         right = first.sum(axis=1)[self.real]
@@ -207,17 +194,16 @@ class InteriorPoint:
         )
         change = self._at_assessments(totals) * self.slope
         self.model.turn(change, beside, target)
-        if self.spare is not None:
-            self.d_spare = np.where(self.finite, room - totals, 0.0)
-            self.d_spare_price = to_zero - self.spare_price / self.spare * self.d_spare
+        if self.requests is not None:
+            self.requests.turn(totals)
 
     def _lengths(self) -> tuple[float, float]:
         primal, dual = self.model.longest()
         primal = min(primal, longest_step(self.x, self.d_x))
         dual = min(dual, longest_step(self.z, self.d_z))
-        if self.spare is not None:
-            primal = min(primal, longest_step(self.spare, self.d_spare))
-            dual = min(dual, longest_step(self.spare_price, self.d_spare_price))
+        if self.requests is not None:
+            own = self.requests.longest()
+            primal, dual = min(primal, own[0]), min(dual, own[1])
         return min(primal, 1.0), min(dual, 1.0)
 
     def _complementarity(self, primal: float = 0.0, dual: float = 0.0) -> tuple[float, int]:
@@ -226,20 +212,16 @@ class InteriorPoint:
         if primal or dual:
             x, z = x + primal * self.d_x, z + dual * self.d_z
         total, count = total + float(np.sum(x * z)), count + int(self.eligible.sum())
-        if self.spare is not None:
-            spare, price = self.spare, self.spare_price
-            if primal or dual:
-                spare, price = spare + primal * self.d_spare, price + dual * self.d_spare_price
-            total += float(np.sum(np.where(self.finite, spare * price, 0.0)))
-            count += int(self.finite.sum())
+        if self.requests is not None:
+            own = self.requests.complementarity(primal, dual)
+            total, count = total + own[0], count + own[1]
         return total, count
 
     def _move(self, primal: float, dual: float) -> None:
         self.x = self.x + primal * self.d_x
         self.z, self.price = self.z + dual * self.d_z, self.price + dual * self.d_price
-        if self.spare is not None:
-            self.spare = self.spare + primal * self.d_spare
-            self.spare_price = self.spare_price + dual * self.d_spare_price
+        if self.requests is not None:
+            self.requests.move(primal, dual)
         self.model.move(primal, dual)
         self.status = self._statuses(self.x)
 

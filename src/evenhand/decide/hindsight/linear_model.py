@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from scipy.optimize import Bounds, LinearConstraint, milp
@@ -16,6 +17,9 @@ if TYPE_CHECKING:
 
     Columns = Int[np.ndarray, " pair"]
     Numbers = Float[np.ndarray, " pair"]
+
+Entry = tuple[Any, Any, Any]  # row, column and value, each a number or many
+Entries = Sequence[Entry]
 
 SAME = 1e-12  # supply below this share of all of it is no supply
 
@@ -42,10 +46,10 @@ class StatusPairs:
     def __len__(self) -> int:
         return len(self.assessment)
 
-    def rows(self, coefficient: Numbers | float = 1.0) -> list[tuple[np.ndarray, ...]]:
+    def rows(self, coefficient: Numbers | float = 1.0) -> list[Entry]:
         """Entries (row, column, value) of each pair's status, one row per pair, without `start`."""
         rows = np.arange(len(self))
-        scale = np.broadcast_to(coefficient, rows.shape)
+        scale: Any = np.broadcast_to(coefficient, rows.shape)
         credited = self.credit >= 0
         return [
             (rows, self.total, self.slope * scale),
@@ -90,7 +94,7 @@ class LinearModel:
 
     def rows(
         self,
-        entries: list[tuple[np.ndarray, ...]],
+        entries: Entries,
         low: float | np.ndarray,
         high: float | np.ndarray,
         count: int,

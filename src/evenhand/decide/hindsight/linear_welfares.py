@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from evenhand.decide.hindsight.concave_terms import ConcaveTerm, concave_term
-from evenhand.decide.hindsight.linear_model import LinearModel
+from evenhand.decide.hindsight.linear_model import Entry, LinearModel
 from evenhand.errors import BadParameter, argument
 from evenhand.fairness.welfare import (
     GeneralisedGini,
@@ -55,7 +55,7 @@ class _OfWorstOff(LinearWelfare):
     def __init__(self, model: LinearModel, welfare: Welfare) -> None:
         pairs = model.pairs
         self.values = model.columns(len(model.division.after))
-        own = (np.arange(len(pairs)), self.values[pairs.assessment], np.array(-1.0))
+        own = (np.arange(len(pairs)), self.values[pairs.assessment], -1.0)
         model.rows([*pairs.rows(), own], -pairs.start, np.inf, len(pairs))
 
 
@@ -81,8 +81,8 @@ class _OfParity(LinearWelfare):
             start = np.bincount(place, weights=scale * pairs.start, minlength=len(kept))
         entries = [(place[row], column, value) for row, column, value in pairs.rows(scale)]
         rows = np.arange(len(at))
-        model.rows([*entries, (rows, low[at], np.array(-1.0))], -start, np.inf, len(at))
-        model.rows([*entries, (rows, high[at], np.array(-1.0))], -np.inf, -start, len(at))
+        model.rows([*entries, (rows, low[at], -1.0)], -start, np.inf, len(at))
+        model.rows([*entries, (rows, high[at], -1.0)], -np.inf, -start, len(at))
 
 
 class _OfGini(LinearWelfare):
@@ -95,7 +95,7 @@ class _OfGini(LinearWelfare):
         one, other = _both(pairs.assessment)
         apart = model.columns(len(one), low=0.0)
         size = total[pairs.assessment]
-        entries = [
+        entries: list[Entry] = [
             (pairs.assessment[row], column, value)
             for row, column, value in pairs.rows(pairs.weight / size)
         ]
@@ -106,7 +106,7 @@ class _OfGini(LinearWelfare):
         )
         every = np.arange(count)
         model.rows(
-            [*entries, (at, apart, -product), (every, self.values, np.array(-1.0))],
+            [*entries, (at, apart, -product), (every, self.values, -1.0)],
             -start,
             np.inf,
             count,
@@ -124,7 +124,7 @@ class _OfGini(LinearWelfare):
 
 def _both(assessment: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Every two who count at one assessment, as places among the pairs."""
-    found = []
+    found: list[tuple[np.ndarray, np.ndarray]] = []
     for k in np.unique(assessment):
         here = np.flatnonzero(assessment == k)
         _require_few(sum(len(one) for one, _ in found) + len(here) ** 2 // 2)
@@ -159,7 +159,7 @@ class _OfRanks(LinearWelfare):
         _require_few(len(pairs) * len(ranks))
         self.values = model.columns(count)
         every = np.arange(count)
-        entries = [(every, self.values, np.array(-1.0))]
+        entries: list[Entry] = [(every, self.values, -1.0)]
         for rank in ranks:
             level = model.columns(count)
             lack = model.columns(len(pairs), low=0.0)
@@ -187,7 +187,7 @@ class _ByTangents(LinearWelfare):
         factor = self._begin(welfare)
         every = np.arange(count)
         model.rows(
-            [(pairs.assessment, self.terms, factor), (every, self.values, np.array(-1.0))],
+            [(pairs.assessment, self.terms, factor), (every, self.values, -1.0)],
             0.0,
             np.inf,
             count,
@@ -211,7 +211,7 @@ class _ByTangents(LinearWelfare):
     @abstractmethod
     def _slope(self, at: np.ndarray) -> np.ndarray: ...
 
-    def _more(self, where: np.ndarray, slope: np.ndarray) -> list[tuple[np.ndarray, ...]]:
+    def _more(self, where: np.ndarray, slope: np.ndarray) -> list[Entry]:
         """Entries of what the quantity is made of besides the status."""
         return []
 
@@ -297,7 +297,7 @@ class _OfVariance(_ByTangents):
     def _slope(self, at: np.ndarray) -> np.ndarray:
         return -2.0 * at
 
-    def _more(self, where: np.ndarray, slope: np.ndarray) -> list[tuple[np.ndarray, ...]]:
+    def _more(self, where: np.ndarray, slope: np.ndarray) -> list[Entry]:
         mean = self.mean[self.model.pairs.assessment[where]]
         return [(np.arange(len(where)), mean, slope)]
 

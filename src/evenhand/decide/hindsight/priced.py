@@ -54,6 +54,8 @@ def solve_priced(
         over_time: What each assessment counts.
         tolerance: The relative gap at which it is good enough.
     """
+    division = division.at(over_time > 0)
+    over_time = over_time[over_time > 0]
     merged = merge_alike(division, sizes_matter=not isinstance(welfare, Rawls))
     kinds = merged.division
     model, constant = _model(kinds, welfare, over_time)
@@ -91,4 +93,4 @@ def _model(
     if isinstance(welfare, NegativeVariance):
         total = np.maximum(kinds.weight.sum(axis=1, keepdims=True), 1e-300)
         return MinusVariance(factor * kinds.weight / total), 0.0
-    return WorstOff(over_time, kinds.counted & (factor > 0)), 0.0
+    return WorstOff(over_time, kinds.counted), 0.0
