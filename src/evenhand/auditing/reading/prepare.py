@@ -18,6 +18,13 @@ from evenhand.auditing.reading import entitlement as entitling
 from evenhand.auditing.reading.checks import refuse_unreadable
 from evenhand.auditing.reading.counting import count
 from evenhand.auditing.reading.events import LogEvents, read_events
+from evenhand.auditing.reading.hidden_amounts import (
+    LEFT_OUT,
+    HiddenAmounts,
+    HiddenRows,
+    hidden_rows,
+    without_unknown,
+)
 from evenhand.auditing.reading.history import History
 from evenhand.auditing.reading.lots import Lots, read_lots
 from evenhand.auditing.reading.requests import asked_over_time, read_requests
@@ -51,10 +58,16 @@ class Prepared:
         None  # up to each moment, where they are not those of the history
     )
     lots: Lots | None = None  # where the rows of the log were kept apart
+    hidden: HiddenRows | None = None  # amounts that are not told
 
 
 def prepare(
-    table: LogTable, options: AuditOptions, exact: bool, notes: Notes, lots: bool = False
+    table: LogTable,
+    options: AuditOptions,
+    exact: bool,
+    notes: Notes,
+    lots: bool = False,
+    untold: HiddenAmounts = LEFT_OUT,
 ) -> Prepared:
     """Read, filter, count and check; what is odd but not an error goes into the notes.
 
@@ -64,15 +77,19 @@ def prepare(
         exact: Whether every time point is needed.
         notes: Where to note.
         lots: Whether rows are kept apart, as things that cannot be divided.
+        untold: What an amount that is not told counts as.
     """
     roster = None if options.roster is None else roster_of(options)
     names = () if roster is None else roster.names
-    events = read_events(table, options, names)
+    events = untold.fill(read_events(table, options, names))
+    for sentence in events.notes:
+        notes.add(sentence)
     if options.waits:
         return _prepare_waits(events, roster, notes)
     requests = read_requests(options)
     # Those who asked and received nothing are in no other log.
     history = count(events, notes, exact, names if requests is None else names + requests.names)
+    hidden = hidden_rows(events) if untold == LEFT_OUT else None
     _refuse_too_large(history, table.label)
     until = _read_until(options.until, history.plain_numbers)
     history = _cut(_from(history, options.since, notes), until, notes)
@@ -82,6 +99,8 @@ def prepare(
         notes.add(
             "No roster was given: those who received nothing and are not in the log are not judged."
         )
+    if hidden is not None:
+        roster = without_unknown(roster, history, hidden.unknown)
     note_aggregate(history, notes)
     note_alike(history, notes)
     if options.out_of is None and not options.holds_readings and not options.has_requests:
@@ -99,7 +118,9 @@ def prepare(
     elif shares is not None and events.has("entitled"):
         beside |= entitling.over_time(history, roster)
     rows = read_lots(events, history, roster) if lots else None
-    return Prepared(history, roster, group_of, groups, shares, until, beside, lots=rows)
+    return Prepared(
+        history, roster, group_of, groups, shares, until, beside, lots=rows, hidden=hidden
+    )
 
 
 def _prepare_waits(events: LogEvents, roster: Roster | None, notes: Notes) -> Prepared:
