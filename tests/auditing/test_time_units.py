@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+
 import pandas as pd
 import pytest
 
@@ -71,5 +73,5 @@ def test_a_date_to_begin_with_asks_for_dates_too(tmp_path):
 def test_magnitudes_do_not_meet():
     for one in UNITS:
         assert likely_unit(one.least, one.most) == BY_UNIT[one.name]
-    for one, other in zip(UNITS, UNITS[1:], strict=False):
+    for one, other in itertools.pairwise(UNITS):
         assert one.most < other.least

@@ -21,7 +21,6 @@ from evenhand.auditing.sources.engines.engine import (
 )
 from evenhand.errors import BadLog, BadParameter, argument
 
-
 SAMPLE = 2048  # rows that are looked at first
 
 
