@@ -198,7 +198,7 @@ def test_what_makes_no_rate_is_refused():
         audit(RATES.assign(asked=[2.0, -1.0, 1.0, 4.0, 3.0, 5.0, 9.0]), **keywords)
     with pytest.raises(e.BadParameter, match="both say what an amount is set against"):
         audit(RATES, **keywords, entitlement={"A": 1.0})
-    with pytest.raises(e.BadParameter, match="leave `unweighted`"):
+    with pytest.raises(e.BadParameter, match="without which it has no mean"):
         audit(RATES, **keywords, unweighted=True)
 
 
