@@ -267,6 +267,10 @@ def judge(case: Case, question: Question, schemes: Sequence[FairnessScheme]) -> 
     )
     taken = _Assessments(timeline, len(case.names), schemes, case.tolerance)
     steps, standing = _watch(case, timeline, stream, taken)
+    final = stream.status
+    if case.status.per_step and standing.present is not None:
+        # Whoever had no part in the last period has the status of the last in which it had one.
+        final = np.where(standing.present[0], final, taken.last_status)
     end = _end(stream.status, standing, taken.totals, case.tolerance)
     mean = _mean_at_end(standing, stream.status)
     # A last step that was not assessed is a period that is not finished.
@@ -281,7 +285,7 @@ def judge(case: Case, question: Question, schemes: Sequence[FairnessScheme]) -> 
         kept=np.concatenate(taken.kept),
         unfairness=np.concatenate(taken.unfairness),
         mean=np.concatenate(taken.means),
-        final=stream.status,
+        final=final,
         final_unfairness=end[0],
         final_below=end[1],
         final_weights=_weights_at_end(standing),
@@ -310,6 +314,7 @@ class _Assessments:
         self.unfairness: list[np.ndarray] = []
         self.means: list[np.ndarray] = []
         self._added: list[np.ndarray] = []
+        self.last_status = np.zeros(size)  # of each, when it was judged last
         self.furthest_amount = 0.0  # the most by which anybody was ahead of or behind its share
 
     def take(self, block: Block) -> None:
@@ -318,6 +323,7 @@ class _Assessments:
         self.kept.append(before + rows)
         deviation = self.totals.take(block)[0]
         self.unfairness.append(deviation[rows])
+        self._keep_last(block)
         weights = 1.0 if block.standing.weights is None else block.standing.weights
         amounts = np.nanmax(np.abs(deviation) * weights, initial=0.0)
         self.furthest_amount = max(self.furthest_amount, float(amounts))
@@ -326,6 +332,15 @@ class _Assessments:
         added = [scorer.take(block) for scorer in self.scorers]
         if added[0] is not None:
             self._added.append(added[0])
+
+    def _keep_last(self, block: Block) -> None:
+        if not len(block.statuses):
+            return
+        present = block.standing.present
+        here = np.ones(block.statuses.shape, dtype=bool) if present is None else present
+        row = len(here) - 1 - here[::-1].argmax(axis=0)
+        latest = block.statuses[row, np.arange(here.shape[1])]
+        self.last_status = np.where(here.any(axis=0), latest, self.last_status)
 
     def welfare(self) -> Float[np.ndarray, " assessment"] | None:
         """What each assessment found, under the first scheme, if that has a welfare."""

@@ -125,6 +125,6 @@ def welfare_now(
         (end,) = stream.blocks(trace, standing.present)
     except EvenhandError:
         return None
-    if scheme.welfare is None:
+    if scheme.welfare is None or not len(end.contributions):  # nobody counts now
         return None
     return float(end.contributions[0])
