@@ -148,8 +148,8 @@ def require_folder(path: str | os.PathLike[str], given: str) -> None:
     target = Path(path)
     if len(target.parts) > MAX_DEPTH:
         raise CannotWrite(
-            f"{target} ({argument(given)}) cannot be made, as it is {len(target.parts):,} folders in "
-            f"each other: choose a name with at most {MAX_DEPTH}."
+            f"{target} ({argument(given)}) cannot be made, as it is {len(target.parts):,} folders "
+            f"in each other: choose a name with at most {MAX_DEPTH}."
         )
     for folder in (target, *target.parents):
         if os.path.isdir(folder):
