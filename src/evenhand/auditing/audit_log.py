@@ -13,6 +13,7 @@ from evenhand.auditing.judging.questions import question_of
 from evenhand.auditing.judging.sensitivity import judge_case
 from evenhand.auditing.notes import Notes
 from evenhand.auditing.options import AuditOptions, with_keywords
+from evenhand.auditing.reading.display_names import fitted, read_display_names
 from evenhand.auditing.reading.prepare import prepare
 from evenhand.auditing.sources.open_source import opened
 from evenhand.errors import BadParameter, argument
@@ -96,6 +97,11 @@ def _audit(log: Any, options: AuditOptions) -> Answer:
         max_unfairness: A limit: how far anybody may be below the mean at an assessment, as an
             amount or as a share of the mean.
         min_score: A limit: how low the score may be.
+        title: What the report is called.
+        description: A sentence or two for the top of the report, such as where the log is from.
+        unit: What amounts are counted in, such as "doses". The default is the column's name.
+        display_names: Names to show in place of codes: a table of two columns (code and name), its
+            path, or a mapping. Everything else names stakeholders as the log does.
 
     Returns:
         The answer: a verdict in words, numbers overall, by stakeholder and over time, and how they
@@ -121,6 +127,7 @@ def audit_with(log: Any, options: AuditOptions) -> Answer:
             "compare_periods for that, or leave it out."
         )
     question = question_of(options)  # refused before anything is opened, if it makes no sense
+    shown = read_display_names(options.display_names, options.stakeholder, options.encoding)
     with opened(log, options.encoding, options.table, options.engine) as table:
         if options.run is not None:
             found = over_runs(split_runs(table, options.run), audit_with, options)
@@ -129,6 +136,8 @@ def audit_with(log: Any, options: AuditOptions) -> Answer:
         notes = Notes()
         prepared = prepare(table, options, question.needs_every_time_point, notes)
     case = Case.of(prepared, options)
+    codes = dict.fromkeys((*prepared.history.names, *case.names))
+    case = replace(case, shown=fitted(shown, tuple(codes), notes))
     joined = case.newcomers_note(options.newcomers)
     if joined is not None:
         notes.add(joined)

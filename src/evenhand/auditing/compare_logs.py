@@ -12,8 +12,9 @@ from typing import Any
 import numpy as np
 
 from evenhand._util.moments import parse_moment
-from evenhand._util.wording import format_number, join_names
+from evenhand._util.wording import format_number, join_names, tell_apart
 from evenhand.auditing.answer.answer import Answer
+from evenhand.auditing.answer.summary import Called, Quantity, Sentence, how_even
 from evenhand.auditing.audit_log import audit_with
 from evenhand.auditing.judging.sensitivity import EVEN
 from evenhand.auditing.options import AuditOptions, with_keywords
@@ -59,6 +60,7 @@ class LogComparison:
             "logs": [self.first.to_json(), self.second.to_json()],
             "questions": [match.to_json() for match in self.questions],
             "verdict": self.verdict,
+            "summary": " ".join(sentence.text for sentence in comparison_summary(self)),
             "notes": list(self.notes),
         }
 
@@ -206,3 +208,35 @@ def _verdict(one: Answer, two: Answer, matches: tuple[Match, ...]) -> str:
         if turned:
             words.append(f"The verdict turns if asked {join_names(turned, 4)}.")
     return " ".join(words)
+
+
+def comparison_summary(found: LogComparison) -> tuple[Sentence, ...]:
+    """Which of two logs is fairer by the question asked, and how even each was."""
+    sentences = []
+    asked = found.questions[0] if found.questions else None
+    if asked is not None and None not in asked.scores:
+        sentences.append(_which_is_fairer(found))
+    for log, answer in enumerate((found.first, found.second), 1):
+        words = how_even(answer)
+        sentences.append(Sentence((Called((answer.label,)), ": ", *words.parts), f"log{log}"))
+    return tuple(sentences)
+
+
+def _which_is_fairer(found: LogComparison) -> Sentence:
+    asked = found.questions[0]
+    labels = [found.first.label, found.second.label]
+    scores = [0.0 if score is None else score for score in asked.scores]
+    texts = tell_apart(*scores)
+    by = f" ({asked.question}, by {asked.welfare})"
+    if asked.fairer is None:
+        score = Quantity(scores[0], texts[0])
+        return Sentence(
+            (f"The two logs are equally fair{by}: both score ", score, "."), "questions"
+        )
+    best = int(scores[1] > scores[0])
+    parts = (
+        *("Of the two logs ", Called((labels[best],)), f" is the fairer{by}: it scores "),
+        *(Quantity(scores[best], texts[best]), " and "),
+        *(Called((labels[1 - best],)), " ", Quantity(scores[1 - best], texts[1 - best]), "."),
+    )
+    return Sentence(parts, "questions")

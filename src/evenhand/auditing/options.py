@@ -199,6 +199,10 @@ class AuditOptions(SchemeOptions):
     since: Any = None  # the moment from which rows count
     until: Any = None  # the moment up to which the log is whole
     before: Any = None  # judge what was before this moment and what came after it, side by side
+    title: str | None = None  # of the report
+    description: str | None = None  # a sentence or two at its top
+    unit: str | None = None  # what amounts are counted in; by default the column is named
+    display_names: Any = None  # names to show in place of codes: a table or a mapping
 
     def __post_init__(self) -> None:
         if self.waits:

@@ -344,6 +344,31 @@ def audit_command(
         float | None,
         typer.Option(help="Exit with 1 if the score is below this.", rich_help_panel=HOW),
     ] = None,
+    title: Annotated[
+        str | None, typer.Option(help="What the report is called.", rich_help_panel=OUT)
+    ] = None,
+    description: Annotated[
+        str | None,
+        typer.Option(
+            help="A sentence or two for the top of the report, such as where the log is from.",
+            rich_help_panel=OUT,
+        ),
+    ] = None,
+    unit: Annotated[
+        str | None,
+        typer.Option(
+            help="What amounts are counted in, such as doses (default: the column's name).",
+            rich_help_panel=OUT,
+        ),
+    ] = None,
+    names: Annotated[
+        str | None,
+        typer.Option(
+            help="A file of two columns, code and name: the names are shown in place of the codes.",
+            metavar="FILE",
+            rich_help_panel=OUT,
+        ),
+    ] = None,
     csv: Annotated[
         Path | None,
         typer.Option(help="Write the tables as CSV into this folder.", rich_help_panel=OUT),
@@ -384,7 +409,7 @@ def audit_command(
     if len(table or ()) > len(logs):
         raise BadParameter(f"--table is given {len(table or ())} times: once for each log.")
     tables = _tables(logs, table or [])
-    _require_apart(logs, (roster, entitlement, requests, scheme), csv, out)
+    _require_apart(logs, (roster, entitlement, requests, scheme, names), csv, out)
     if stakeholder is None or (time is None and wait_from is None and wait_to is None):
         with opened(logs[0], encoding, tables[0], engine) as log:
             raise BadParameter(_which_columns(log.label, log.columns, stakeholder is None))
@@ -436,6 +461,10 @@ def audit_command(
         tolerance=tolerance,
         max_unfairness=max_unfairness,
         min_score=min_score,
+        title=title,
+        description=description,
+        unit=unit,
+        display_names=names,
     )
     found: Answer | LogComparison
     with working(f"judging {labels}", hidden=as_json):

@@ -22,6 +22,7 @@ from evenhand.auditing.answer.answer import (
 )
 from evenhand.auditing.answer.direction import Direction
 from evenhand.auditing.answer.group_gaps import GroupGaps, group_gaps, refuse_no_group
+from evenhand.auditing.answer.presentation import Presentation
 from evenhand.auditing.answer.terms import Terms
 from evenhand.auditing.answer.verdict_text import verdict
 from evenhand.auditing.judging.judge import Case, Judged
@@ -52,17 +53,19 @@ def assemble(
 ) -> Answer:
     """The answer, with the last notes on what was judged."""
     judged, rows = judgement.asked, judgement.questions
-    terms = Terms.of(judgement.scheme.status, options.amount)
+    terms = Terms.of(judgement.scheme.status, options.amount, options.unit)
+    group_of = {case.shown.get(name, name): part for name, part in log.group_of.items()}
     claims = _claims(log, case, judged.final_weights)
-    people = _by_stakeholder(judged, case.names, claims, log.group_of)
+    people = _by_stakeholder(judged, case, claims, group_of)
     if log.shares is None and options.out_of is None:
         note_sizes(terms.direction.sign * judged.final, notes)
     _note_weights(log, options, notes)
     _note_periods(judged, notes)
-    gaps = _gaps(case, judged, log.group_of, options, notes)
+    gaps = _gaps(case, judged, group_of, options, notes)
     for sentence in () if gaps is None else gaps.sentences(terms.direction):
         notes.add(sentence)
     overall, over_time = _overall(case, judged), _over_time(case, judged)
+    corrections = _Corrections() if options.stock else _corrections(case)
     return Answer(
         label=table.label,
         question=judged.question.name,
@@ -75,10 +78,12 @@ def assemble(
         asks=tuple(notes.questions),
         verdict=verdict(judged, people, rows[0], terms),
         unit=options.amount,
+        presentation=Presentation.of(options, table.columns),
         at_end=judged.final_ranking,
         gaps=judged.timeline.gaps(),
         groups=gaps,
-        corrections=() if options.stock else _corrections(case.history),
+        corrections=corrections.first,
+        corrections_in_all=corrections.in_all,
         limits=limits(overall, over_time.unfinished, options, terms.direction),
         origin=_origin(table, case.history),
     )
@@ -214,12 +219,13 @@ def _overall(case: Case, judged: Judged) -> Overall:
 
 def _by_stakeholder(
     judged: Judged,
-    names: tuple[str, ...],
+    case: Case,
     claims: _Claims,
     groups: dict[str, str],
 ) -> tuple[StakeholderAnswer, ...]:
     """The figures of each stakeholder, the worst treated overall first."""
-    totals = judged.totals
+    totals, names = judged.totals, case.names
+    codes = {shown: code for code, shown in case.shown.items() if shown != code}
     ranking = totals.ranking
     rank_final, rank_overall = judged.final_ranking.ranks, ranking.ranks
     behind, below = ranking.behind, judged.final_below
@@ -231,6 +237,7 @@ def _by_stakeholder(
         answers.append(
             StakeholderAnswer(
                 name=names[i],
+                code=codes.get(names[i]),
                 group=groups.get(names[i]),
                 entitlement=_at(claims.entitlement, i),
                 chances=_at(claims.chances, i),
@@ -267,12 +274,14 @@ def _over_time(case: Case, judged: Judged) -> AnswerOverTime:
         unfinished = Unfinished(
             judged.unfinished,
             judged.unfinished_welfare,
+            judged.unfinished_even,
             judged.final_unfairness,
             judged.final_mean,
         )
     return AnswerOverTime(
         times=tuple(judged.label(int(k)) for k in kept),
         welfare=None if judged.welfare is None else judged.welfare[kept],
+        even_welfare=None if judged.even_welfare is None else judged.even_welfare[kept],
         unfairness=judged.unfairness,
         names=case.names,
         mean=judged.mean,
@@ -281,20 +290,23 @@ def _over_time(case: Case, judged: Judged) -> AnswerOverTime:
     )
 
 
-def _corrections(history: History) -> tuple[tuple[str, str, float], ...]:
-    found: list[tuple[str, str, float]] = []
+class _Corrections(NamedTuple):
+    """The first of those amounts that were taken back, and how many there are in all."""
+
+    first: tuple[tuple[str, str, float], ...] = ()
+    in_all: int = 0
+
+
+def _corrections(case: Case) -> _Corrections:
+    first: list[tuple[str, str, float]] = []
+    count, history, names = 0, case.history, case.members
     for part in history.parts():
-        for place in part.start + np.flatnonzero(history.amount[part] < 0):
-            found.append(
-                (
-                    moment_label(history.slots[history.slot[place]]),
-                    history.names[history.who[place]],
-                    float(history.amount[place]),
-                )
-            )
-            if len(found) == SHOWN_CORRECTIONS:
-                return tuple(found)
-    return tuple(found)
+        places = part.start + np.flatnonzero(history.amount[part] < 0)
+        count += len(places)
+        for place in places[: SHOWN_CORRECTIONS - len(first)]:
+            when = moment_label(history.slots[history.slot[place]])
+            first.append((when, names[history.who[place]], float(history.amount[place])))
+    return _Corrections(tuple(first), count)
 
 
 def _origin(table: LogTable, history: History) -> dict[str, Any]:

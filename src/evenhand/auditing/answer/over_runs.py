@@ -108,6 +108,7 @@ def averaged(answers: Sequence[Answer], notes_before: Sequence[str] = ()) -> Ans
         groups=groups,
         gaps=tuple(gap for gap in first.gaps if all(gap in answer.gaps for answer in answers)),
         corrections=tuple(chain.from_iterable(a.corrections for a in answers))[:SHOWN_CORRECTIONS],
+        corrections_in_all=sum(answer.corrections_in_all for answer in answers),
         origin=_origin([answer.origin for answer in answers]),
         notes=tuple(notes.sentences),
         asks=tuple(dict.fromkeys(chain.from_iterable(answer.asks for answer in answers))),
@@ -218,12 +219,15 @@ def _course(tables: Sequence[AnswerOverTime], notes: Notes) -> AnswerOverTime:
         chosen = (part(table)[rows] for table, rows in zip(tables, kept, strict=True))
         return np.mean(list(chosen), axis=0)
 
-    welfares = [table.welfare for table in tables]
+    def mean_if_known(part: Callable[[AnswerOverTime], np.ndarray | None]) -> np.ndarray | None:
+        if any(part(table) is None for table in tables):
+            return None
+        return mean(lambda table: np.asarray(part(table)))
+
     return AnswerOverTime(
         times=tuple(times),
-        welfare=None
-        if any(welfare is None for welfare in welfares)
-        else mean(lambda table: np.asarray(table.welfare)),
+        welfare=mean_if_known(lambda table: table.welfare),
+        even_welfare=mean_if_known(lambda table: table.even_welfare),
         unfairness=mean(lambda table: table.unfairness),
         names=first.names,
         mean=mean(lambda table: table.mean),
@@ -240,6 +244,7 @@ def _unfinished(lasts: Sequence[Unfinished | None]) -> Unfinished | None:
     return Unfinished(
         time=known[0].time,
         welfare=_known(last.welfare for last in known),
+        even_welfare=_known(last.even_welfare for last in known),
         unfairness=known_mean([last.unfairness for last in known]),
         mean=_mean([last.mean for last in known]),
     )

@@ -19,7 +19,7 @@ from evenhand.auditing.judging.newcomers import (
 from evenhand.auditing.judging.questions import Question, Timeline
 from evenhand.auditing.judging.ranking import EQUAL, Ranking
 from evenhand.auditing.judging.running_totals import RunningTotals
-from evenhand.auditing.judging.scorer import Scorer, mean_status, welfare_now
+from evenhand.auditing.judging.scorer import Added, Scorer, Sides, mean_status, welfare_now
 from evenhand.auditing.options import AuditOptions
 from evenhand.auditing.reading.history import History
 from evenhand.auditing.reading.prepare import Prepared
@@ -69,6 +69,7 @@ class Case:
     tolerance: Tolerance = NONE  # how far from the mean is let pass
     is_share: bool = False  # the status is a rate of which nobody can have more than 1
     levels: bool = False  # amounts are levels at which each stands
+    shown: Mapping[str, str] = field(default_factory=dict)  # names in place of codes
 
     @classmethod
     def of(cls, log: Prepared, options: AuditOptions) -> Case:
@@ -146,8 +147,17 @@ class Case:
         return first, last
 
     @property
+    def members(self) -> tuple[str, ...]:
+        """Everyone in the log, as they are shown."""
+        return self._as_shown(self.history.names)
+
+    @property
     def names(self) -> tuple[str, ...]:
-        return self.status.names(self.history.names)
+        """Those who are judged, as they are shown."""
+        return self._as_shown(self.status.names(self.members))
+
+    def _as_shown(self, names: tuple[str, ...]) -> tuple[str, ...]:
+        return tuple(self.shown.get(name, name) for name in names) if self.shown else names
 
     def timeline(self, question: Question) -> Timeline:
         if self.status.is_sum or self.status.per_step:
@@ -165,17 +175,18 @@ class Case:
         start, readings = 0, self._readings()
         amounts = None if self.amounts is None else self.amounts()
         before = np.zeros((1, len(self.history.names)))
-        for trace in self.history.traces(timeline.step_of_slot, timeline.steps):
-            stop = start + len(trace)
+        for rewards in self.history.rewards(timeline.step_of_slot, timeline.steps):
+            stop = start + len(rewards)
             moments = timeline.moments[start:stop]
-            if timeline.marks is not None:
-                trace = replace(trace, actions=timeline.marks[start:stop])  # type: ignore[arg-type]
             if amounts is not None:
                 totals = amounts.by(moments)
-                trace = replace(trace, rewards=np.diff(totals, axis=0, prepend=before))
+                rewards = np.diff(totals, axis=0, prepend=before)
                 before = totals[-1:]
-            if readings:
-                trace = replace(trace, states=self._circumstances(readings, moments))  # type: ignore[arg-type]
+            trace = Trace(
+                rewards,
+                states=self._circumstances(readings, moments) if readings else None,  # type: ignore[arg-type]
+                actions=None if timeline.marks is None else timeline.marks[start:stop],  # type: ignore[arg-type]
+            )
             yield trace, self.present(moments)
             start = stop
 
@@ -231,6 +242,7 @@ class Judged:
     scorers: tuple[Scorer, ...]
     assessed: Int[np.ndarray, " assessment"]  # steps, from 0
     welfare: Float[np.ndarray, " assessment"] | None  # w_t under the first scheme
+    even_welfare: Float[np.ndarray, " assessment"] | None  # the same had all had the mean
     kept: Int[np.ndarray, " kept"]  # assessments, from 0, of which unfairness is kept
     unfairness: Float[np.ndarray, "kept stakeholder"]  # NaN for those not there
     mean: Float[np.ndarray, " kept"]  # the mean status of those there
@@ -243,6 +255,7 @@ class Judged:
     as_even_as_whole_units: bool  # whole amounts, and nobody ever a whole unit from its share
     unfinished: str | None  # the name of a last step that is not scored
     unfinished_welfare: float | None = None
+    unfinished_even: float | None = None
 
     @property
     def score(self) -> float:
@@ -275,6 +288,7 @@ def judge(case: Case, question: Question, schemes: Sequence[FairnessScheme]) -> 
     mean = _mean_at_end(standing, stream.status)
     # A last step that was not assessed is a period that is not finished.
     waits = not stream.end_is_due
+    now = welfare_now(schemes[0], stream.status, standing) if waits else None
     return Judged(
         question=question,
         timeline=timeline,
@@ -282,6 +296,7 @@ def judge(case: Case, question: Question, schemes: Sequence[FairnessScheme]) -> 
         scorers=taken.scorers,
         assessed=steps,
         welfare=taken.welfare(),
+        even_welfare=taken.even_welfare(),
         kept=np.concatenate(taken.kept),
         unfairness=np.concatenate(taken.unfairness),
         mean=np.concatenate(taken.means),
@@ -293,7 +308,8 @@ def judge(case: Case, question: Question, schemes: Sequence[FairnessScheme]) -> 
         let_pass_at_end=float(case.tolerance.around(np.asarray(mean))),
         as_even_as_whole_units=case.in_whole_units and taken.furthest_amount < 1.0,
         unfinished=timeline.label(timeline.steps - 1) if waits else None,
-        unfinished_welfare=welfare_now(schemes[0], stream.status, standing) if waits else None,
+        unfinished_welfare=None if now is None else now.actual,
+        unfinished_even=None if now is None else now.even,
     )
 
 
@@ -313,7 +329,7 @@ class _Assessments:
         self.kept: list[np.ndarray] = []
         self.unfairness: list[np.ndarray] = []
         self.means: list[np.ndarray] = []
-        self._added: list[np.ndarray] = []
+        self._added: list[Added] = []
         self.last_status = np.zeros(size)  # of each, when it was judged last
         self.furthest_amount = 0.0  # the most by which anybody was ahead of or behind its share
 
@@ -329,7 +345,10 @@ class _Assessments:
         self.furthest_amount = max(self.furthest_amount, float(amounts))
         standing = block.standing.rows(rows)
         self.means.append(standing.judge(mean_status, block.statuses[rows], np.nan))
-        added = [scorer.take(block) for scorer in self.scorers]
+        if not len(block.statuses):
+            return
+        sides = Sides.of(block)
+        added = [scorer.take(sides) for scorer in self.scorers]
         if added[0] is not None:
             self._added.append(added[0])
 
@@ -346,7 +365,14 @@ class _Assessments:
         """What each assessment found, under the first scheme, if that has a welfare."""
         if self.scorers[0].scheme.welfare is None:
             return None
-        return np.concatenate(self._added) if self._added else np.zeros(0)
+        return np.concatenate([np.zeros(0), *(added.actual for added in self._added)])
+
+    def even_welfare(self) -> Float[np.ndarray, " assessment"] | None:
+        """The same had everybody had the mean, where that is defined."""
+        even = [added.even for added in self._added if added.even is not None]
+        if self.scorers[0].scheme.welfare is None or len(even) < len(self._added):
+            return None
+        return np.concatenate([np.zeros(0), *even])
 
 
 def _watch(

@@ -131,9 +131,9 @@ def _refuse_unasked(history: History, ledger: TimedAmounts) -> None:
     """Nobody can have received more than it had asked for by then."""
     asked, start = ledger.totals(), 0
     received = np.zeros(len(history.names))
-    for trace in history.traces(np.arange(len(history.slots)), len(history.slots)):
-        totals = received + np.cumsum(trace.rewards, axis=0)
-        known = asked.by(history.slots[start : start + len(trace)])
+    for rewards in history.rewards(np.arange(len(history.slots)), len(history.slots)):
+        totals = received + np.cumsum(rewards, axis=0)
+        known = asked.by(history.slots[start : start + len(rewards)])
         over = totals > known + ROUNDING * np.maximum(1.0, known)
         for row, who in np.argwhere(over)[:1]:
             raise BadLog(
@@ -142,4 +142,4 @@ def _refuse_unasked(history: History, ledger: TimedAmounts) -> None:
                 f"no later than its service, so fix its time or its amount, or leave "
                 f"{argument('asked' if 'asked' in history.beside else 'requests')} out."
             )
-        received, start = totals[-1], start + len(trace)
+        received, start = totals[-1], start + len(rewards)

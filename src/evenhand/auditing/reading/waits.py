@@ -215,9 +215,15 @@ def _moments(times: np.ndarray, end: float) -> np.ndarray:
     return np.unique(np.append(found, end) if np.isfinite(end) else found)
 
 
-def read_limit(text: Any, plain_numbers: bool) -> float:
-    """A limit such as 30d, 2w or 12h, or a number of days, in the unit of times as numbers."""
-    what = f"{argument('within')} is {text!r}"
+def read_limit(text: Any, plain_numbers: bool, called: str | None = None) -> float:
+    """A limit such as 30d, 2w or 12h, or a number of days, in the unit of times as numbers.
+
+    Args:
+        text: The limit as somebody wrote it.
+        plain_numbers: Whether times are plain numbers, and not dates.
+        called: What an error calls it; the argument `within` by default.
+    """
+    what = f"{called or argument('within')} is {text!r}"
     found = re.fullmatch(r"\s*(\d+(?:\.\d+)?)\s*([hdw]?)\s*", str(text))
     if found is None or not float(found[1]) > 0:
         raise BadParameter(f"{what}: it must be a time such as 30d, 2w or 12h, or a number.")
