@@ -42,6 +42,7 @@ AUDITING = [
     "notes",
     "hidden_marks",
     "time_units",
+    "combinations",
     "options",
     "sources",
     "reading",

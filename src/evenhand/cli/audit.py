@@ -74,7 +74,30 @@ def audit_command(
     requests: Annotated[
         str | None,
         typer.Option(
-            help="A log of requests of its own, with the same columns of stakeholder and time.",
+            help="A log of requests of its own, with a column of stakeholders and one of times.",
+            rich_help_panel=COLUMNS,
+        ),
+    ] = None,
+    requests_stakeholder: Annotated[
+        str | None,
+        typer.Option(
+            help="The column of --requests that says who asked (default: as --stakeholder).",
+            metavar="COLUMN",
+            rich_help_panel=COLUMNS,
+        ),
+    ] = None,
+    requests_time: Annotated[
+        str | None,
+        typer.Option(
+            help="The column of --requests that says when (default: as --time).",
+            metavar="COLUMN",
+            rich_help_panel=COLUMNS,
+        ),
+    ] = None,
+    requests_table: Annotated[
+        str | None,
+        typer.Option(
+            help="The table or view of --requests, if they are in a database.",
             rich_help_panel=COLUMNS,
         ),
     ] = None,
@@ -191,7 +214,7 @@ def audit_command(
         str | None,
         typer.Option(
             help="Where those begin who join later, by the roster's dates (default: mean).",
-            metavar="mean|zero|least|by_time",
+            metavar="mean|zero|least|by-time",
             rich_help_panel=ROWS,
         ),
     ] = None,
@@ -300,15 +323,23 @@ def audit_command(
             rich_help_panel=HOW,
         ),
     ] = False,
-    judge_requests: Annotated[
-        str,
+    within_period: Annotated[
+        bool,
         typer.Option(
-            help="How requests are judged: the share that was met, what is still wanted, or what "
-            "was received among those who wait.",
+            "--within-period",
+            help="With --out-of: judge the rate of each assessed period, not the rate so far.",
+            rich_help_panel=HOW,
+        ),
+    ] = False,
+    judge_requests: Annotated[
+        str | None,
+        typer.Option(
+            help="How requests are judged: the share that was met (the default), what is still "
+            "wanted, or what was received among those who wait.",
             metavar="share_met|shortfall|while_waiting",
             rich_help_panel=HOW,
         ),
-    ] = "share_met",
+    ] = None,
     within: Annotated[
         str | None,
         typer.Option(
@@ -343,6 +374,31 @@ def audit_command(
         float | None,
         typer.Option(help="Exit with 1 if the score is below this.", rich_help_panel=HOW),
     ] = None,
+    title: Annotated[
+        str | None, typer.Option(help="What the report is called.", rich_help_panel=OUT)
+    ] = None,
+    description: Annotated[
+        str | None,
+        typer.Option(
+            help="A sentence or two for the top of the report, such as where the log is from.",
+            rich_help_panel=OUT,
+        ),
+    ] = None,
+    unit: Annotated[
+        str | None,
+        typer.Option(
+            help="What amounts are counted in, such as doses (default: the column's name).",
+            rich_help_panel=OUT,
+        ),
+    ] = None,
+    names: Annotated[
+        str | None,
+        typer.Option(
+            help="A file of two columns, code and name: the names are shown in place of the codes.",
+            metavar="FILE",
+            rich_help_panel=OUT,
+        ),
+    ] = None,
     csv: Annotated[
         Path | None,
         typer.Option(help="Write the tables as CSV into this folder.", rich_help_panel=OUT),
@@ -363,7 +419,7 @@ def audit_command(
     # The products here are of 16 by 16 numbers: threads would only wait for each other.
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     from evenhand.auditing.audit_log import audit_with
-    from evenhand.auditing.compare_logs import compare_periods, compare_with
+    from evenhand.auditing.compare_logs import compare_periods_with, compare_with
     from evenhand.auditing.options import AuditOptions
     from evenhand.auditing.sources.addresses import shown
     from evenhand.auditing.sources.open_source import opened
@@ -383,7 +439,7 @@ def audit_command(
     if len(table or ()) > len(logs):
         raise BadParameter(f"--table is given {len(table or ())} times: once for each log.")
     tables = _tables(logs, table or [])
-    _require_apart(logs, (roster, entitlement, requests, scheme), csv, out)
+    _require_apart(logs, (roster, entitlement, requests, scheme, names), csv, out)
     if stakeholder is None or (time is None and wait_from is None and wait_to is None):
         with opened(logs[0], encoding, tables[0], engine) as log:
             raise BadParameter(_which_columns(log.label, log.columns, stakeholder is None))
@@ -395,9 +451,13 @@ def audit_command(
         stock=stock,
         asked=asked,
         requests=requests,
+        requests_stakeholder=requests_stakeholder,
+        requests_time=requests_time,
+        requests_table=requests_table,
         judge_requests=judge_requests,
         wait_from=wait_from,
         wait_to=wait_to,
+        within_period=within_period,
         within=within,
         longest_open=longest_open,
         group=group[0] if group and len(group) == 1 else group or None,
@@ -434,13 +494,17 @@ def audit_command(
         tolerance=tolerance,
         max_unfairness=max_unfairness,
         min_score=min_score,
+        title=title,
+        description=description,
+        unit=unit,
+        display_names=names,
     )
     found: Answer | LogComparison
     with working(f"judging {labels}", hidden=as_json):
         if len(logs) == 2:
             found = compare_with(logs[0], logs[1], options)
         elif before is not None:
-            found = compare_periods(logs[0], options)
+            found = compare_periods_with(logs[0], options)
         else:
             found = audit_with(logs[0], options)
     for answer in _answers(found):

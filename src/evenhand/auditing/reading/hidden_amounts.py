@@ -1,4 +1,4 @@
-"""Suppressed amounts, which an office does not tell: unknown, not zero. What is judged, and what they can hide.
+"""Suppressed amounts: unknown, not zero. What is judged without them, and what they can hide.
 
 The verdict is of what is known. A stakeholder of whom nothing is known is in the answer and not
 judged. Beside it stands what the verdict would be with the lowest and the highest amounts that the
@@ -71,6 +71,10 @@ class HiddenRows:
     @property
     def rows(self) -> int:
         return sum(rows for _, rows, _, _ in self.marks)
+
+    def shown_as(self, names: Mapping[str, str]) -> HiddenRows:
+        """The same with names in place of codes."""
+        return replace(self, unknown=tuple(names.get(name, name) for name in self.unknown))
 
     def sentence(self) -> str:
         """How many there are, and who is not judged because of them."""
