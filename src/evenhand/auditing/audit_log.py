@@ -16,6 +16,7 @@ from evenhand.auditing.options import AuditOptions, with_keywords
 from evenhand.auditing.reading.display_names import fitted, read_display_names
 from evenhand.auditing.reading.prepare import prepare
 from evenhand.auditing.sources.open_source import opened
+from evenhand.errors import BadParameter, argument
 
 
 def _audit(log: Any, options: AuditOptions) -> Answer:
@@ -32,11 +33,17 @@ def _audit(log: Any, options: AuditOptions) -> Answer:
             holds until the next one is given.
         out_of: The column that says out of how many: amounts are then judged as a rate, such as
             granted of asked, weighted by these chances.
+        within_period: Judge the rate of each period that is assessed, and not the rate so far.
         asked: The column that says for how much was asked, in the same rows or in `requests`.
-        requests: A log of requests of its own, with the same columns of stakeholder and time.
-        judge_requests: How requests are judged: "share_met" (what was received out of what was
-            asked for), "shortfall" (what is still wanted) or "while_waiting" (what was received,
-            among those who wait for more).
+            A condition `where` and the choice of stakeholders hold for both.
+        requests: A log of requests of its own, such as a path or a table.
+        requests_stakeholder: The column of `requests` that says who asked, if it is not called as
+            in the log.
+        requests_time: The column of `requests` that says when, if it is not called as in the log.
+        requests_table: The table or view of requests, if these are in a database.
+        judge_requests: How requests are judged: "share_met" (the default: what was received out of
+            what was asked for), "shortfall" (what is still wanted) or "while_waiting" (what was
+            received, among those who wait for more).
         group: The column that says to which group a stakeholder belongs; or several columns, whose
             values together make a group.
         reference: The group that the others are compared with.
@@ -50,7 +57,7 @@ def _audit(log: Any, options: AuditOptions) -> Answer:
             list of names, or a table or its path with a column of names, and columns `from` and
             `until` if they come and go.
         newcomers: Where those begin who join later by the roster's dates: at the "mean" of those
-            there (the default), at "zero", at the "least" of those there; or "by_time", which
+            there (the default), at "zero", at the "least" of those there; or "by-time", which
             judges what was received per time point present.
         only: The stakeholders to judge, if not all.
         exclude: Stakeholders to leave out.
@@ -70,8 +77,8 @@ def _audit(log: Any, options: AuditOptions) -> Answer:
         within: Judge the share of cases that waited no longer than this, such as "30d", instead.
         longest_open: Judge the longest wait of those that are still open instead.
         since: The date or number from which rows count.
-        before: In `evenhand audit`: judge what was before this date and what came after it, side
-            by side (see `compare_periods`).
+        before: Of `compare_periods` alone: judge what was before this date and what came after it,
+            side by side.
         until: The date or number up to which the log is whole; later rows are left out.
         welfare: How fair statuses are at one time, by name or as an object. The default is
             "log_nash", and "rawls" where a status is below 0.
@@ -114,6 +121,11 @@ audit = with_keywords(_audit, AuditOptions)
 
 def audit_with(log: Any, options: AuditOptions) -> Answer:
     """The same, with the options as one object."""
+    if options.before is not None:
+        raise BadParameter(
+            f"{argument('before')} makes two periods of one log, to be compared: call "
+            "compare_periods for that, or leave it out."
+        )
     question = question_of(options)  # refused before anything is opened, if it makes no sense
     shown = read_display_names(options.display_names, options.stakeholder, options.encoding)
     with opened(log, options.encoding, options.table, options.engine) as table:

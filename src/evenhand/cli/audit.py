@@ -74,7 +74,30 @@ def audit_command(
     requests: Annotated[
         str | None,
         typer.Option(
-            help="A log of requests of its own, with the same columns of stakeholder and time.",
+            help="A log of requests of its own, with a column of stakeholders and one of times.",
+            rich_help_panel=COLUMNS,
+        ),
+    ] = None,
+    requests_stakeholder: Annotated[
+        str | None,
+        typer.Option(
+            help="The column of --requests that says who asked (default: as --stakeholder).",
+            metavar="COLUMN",
+            rich_help_panel=COLUMNS,
+        ),
+    ] = None,
+    requests_time: Annotated[
+        str | None,
+        typer.Option(
+            help="The column of --requests that says when (default: as --time).",
+            metavar="COLUMN",
+            rich_help_panel=COLUMNS,
+        ),
+    ] = None,
+    requests_table: Annotated[
+        str | None,
+        typer.Option(
+            help="The table or view of --requests, if they are in a database.",
             rich_help_panel=COLUMNS,
         ),
     ] = None,
@@ -161,7 +184,7 @@ def audit_command(
         str | None,
         typer.Option(
             help="Where those begin who join later, by the roster's dates (default: mean).",
-            metavar="mean|zero|least|by_time",
+            metavar="mean|zero|least|by-time",
             rich_help_panel=ROWS,
         ),
     ] = None,
@@ -270,15 +293,23 @@ def audit_command(
             rich_help_panel=HOW,
         ),
     ] = False,
-    judge_requests: Annotated[
-        str,
+    within_period: Annotated[
+        bool,
         typer.Option(
-            help="How requests are judged: the share that was met, what is still wanted, or what "
-            "was received among those who wait.",
+            "--within-period",
+            help="With --out-of: judge the rate of each assessed period, not the rate so far.",
+            rich_help_panel=HOW,
+        ),
+    ] = False,
+    judge_requests: Annotated[
+        str | None,
+        typer.Option(
+            help="How requests are judged: the share that was met (the default), what is still "
+            "wanted, or what was received among those who wait.",
             metavar="share_met|shortfall|while_waiting",
             rich_help_panel=HOW,
         ),
-    ] = "share_met",
+    ] = None,
     within: Annotated[
         str | None,
         typer.Option(
@@ -363,7 +394,7 @@ def audit_command(
     # The products here are of 16 by 16 numbers: threads would only wait for each other.
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     from evenhand.auditing.audit_log import audit_with
-    from evenhand.auditing.compare_logs import compare_periods, compare_with
+    from evenhand.auditing.compare_logs import compare_periods_with, compare_with
     from evenhand.auditing.options import AuditOptions
     from evenhand.auditing.sources.addresses import shown
     from evenhand.auditing.sources.open_source import opened
@@ -395,9 +426,13 @@ def audit_command(
         stock=stock,
         asked=asked,
         requests=requests,
+        requests_stakeholder=requests_stakeholder,
+        requests_time=requests_time,
+        requests_table=requests_table,
         judge_requests=judge_requests,
         wait_from=wait_from,
         wait_to=wait_to,
+        within_period=within_period,
         within=within,
         longest_open=longest_open,
         group=group[0] if group and len(group) == 1 else group or None,
@@ -441,7 +476,7 @@ def audit_command(
         if len(logs) == 2:
             found = compare_with(logs[0], logs[1], options)
         elif before is not None:
-            found = compare_periods(logs[0], options)
+            found = compare_periods_with(logs[0], options)
         else:
             found = audit_with(logs[0], options)
     for answer in _answers(found):
