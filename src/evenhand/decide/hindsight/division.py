@@ -23,7 +23,7 @@ ROOM = 1e-9  # of all supply: what nobody could take because of rounding is not 
 
 
 @dataclass(frozen=True, eq=False)
-class Join:
+class Newcomers:
     """Newcomers of one moment, and what they begin with: a mean of statuses, or the least."""
 
     after: int  # how many points of supply come before that moment
@@ -56,7 +56,7 @@ class Division:
     slope: Float[np.ndarray, "assessment stakeholder"]
     start: Float[np.ndarray, "assessment stakeholder"]
     weight: Float[np.ndarray, "assessment stakeholder"]  # mean 1 over those who count; 0: does not
-    joins: tuple[Join, ...] = ()  # in order of time
+    joins: tuple[Newcomers, ...] = ()  # in order of time
     label: Callable[[int], str] = str  # what a point is called
 
     def __post_init__(self) -> None:

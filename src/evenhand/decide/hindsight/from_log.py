@@ -13,7 +13,7 @@ from evenhand.auditing.judging.questions import Timeline
 from evenhand.auditing.judging.supply import Supply
 from evenhand.auditing.options import AuditOptions
 from evenhand.auditing.reading.prepare import Prepared
-from evenhand.decide.hindsight.division import Division, Join
+from evenhand.decide.hindsight.division import Division, Newcomers
 from evenhand.errors import BadParameter, argument
 from evenhand.fairness.trace import Trace
 
@@ -76,12 +76,13 @@ def read_hindsight(
 
 
 def _at_zero(options: AuditOptions, newcomers: str | None) -> AuditOptions:
-    return options if newcomers in (None, "by_time") else replace(options, newcomers="zero")
+    return options if newcomers in (None, "by-time") else replace(options, newcomers="zero")
 
 
 def _require_linear(case: Case) -> None:
     """Refuse a status of which receipts are not all there is to it."""
-    if case.amounts is not None or {"chances", "level"} & set(case.beside):
+    given_out = case.amounts is None and not case.levels
+    if not given_out or {"chances", "level"} & set(case.beside):
         raise BadParameter(
             f"the best there was is known of amounts that are given out, and here the status is "
             f"{case.status.describe()}, in which nothing is shared out: leave {argument('best')} "
@@ -172,7 +173,7 @@ def _scaled(rows: np.ndarray, present: Any, weights: Any, like: np.ndarray) -> n
     return found * (there / np.maximum(found.sum(axis=1, keepdims=True), 1e-300))
 
 
-def _joins(case: Case, rule: str | None, moments: np.ndarray) -> tuple[Join, ...]:
+def _joins(case: Case, rule: str | None, moments: np.ndarray) -> tuple[Newcomers, ...]:
     """Newcomers whose beginning depends on what others had received."""
     stay = case.stay()
     if stay is None or rule not in ("mean", "least"):
@@ -187,7 +188,7 @@ def _joins(case: Case, rule: str | None, moments: np.ndarray) -> tuple[Join, ...
         slope, start, weight = _at(case, known)
         mean = weight[there] / weight[there].sum() if rule == "mean" else None
         found.append(
-            Join(
+            Newcomers(
                 after=int(np.searchsorted(points, moment)),
                 who=np.flatnonzero(first == moment),
                 there=there,

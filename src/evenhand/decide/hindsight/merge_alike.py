@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from evenhand.decide.hindsight.division import Division, Join
+from evenhand.decide.hindsight.division import Division, Newcomers
 
 if TYPE_CHECKING:
     from jaxtyping import Float, Int
@@ -104,7 +104,7 @@ def _rounded(values: np.ndarray) -> np.ndarray:
     return np.where(known, np.rint(values * np.where(known, scale, 1.0)) / scale, 0.0) + 0.0
 
 
-def _merge_join(join: Join, kind: np.ndarray, share: np.ndarray) -> Join:
+def _merge_join(join: Newcomers, kind: np.ndarray, share: np.ndarray) -> Newcomers:
     kinds, first, place = np.unique(kind[join.there], return_index=True, return_inverse=True)
     mean = None
     if join.mean is not None:
