@@ -69,7 +69,8 @@ class LinearModel:
     def __init__(self, division: Division) -> None:
         self.division = division
         self._number = np.zeros(0, dtype=np.int64)  # columns: how many lots of a size each gets
-        self.lot_size: float | None = None  # where all amounts are whole numbers of it
+        self.smallest_lot: float | None = None  # where lots are not divided
+        self.equal_lots = False
         self._columns: list[tuple[np.ndarray, np.ndarray, np.ndarray]] = []
         self._entries: list[tuple[np.ndarray, np.ndarray, np.ndarray]] = []
         self._low: list[np.ndarray] = []
@@ -191,7 +192,7 @@ class LinearModel:
         self.rows([(row, number, size[batch]), (every, self._gives, -1.0)], 0.0, 0.0, len(every))
         self._number, self._number_cells = number, (point[batch], who)
         self._number_size = size[batch]
-        self.lot_size = lots.common_size
+        self.smallest_lot, self.equal_lots = float(size.min()), lots.are_equal
 
     def whole_allocation(self, values: Float[np.ndarray, " column"]) -> np.ndarray | None:
         """The same where lots are kept whole, if they are; None where a solution divides some."""

@@ -282,11 +282,17 @@ class _OfTerms(_ByTangents):
     def _touch(
         self, at: np.ndarray, where: np.ndarray
     ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Where amounts are whole, the line through two neighbours is as good as the curve."""
-        pairs, size = self.model.pairs, self.model.lot_size
+        """Between two amounts that lots can make, the line through both is as good as the curve.
+
+        Lots of one size make its multiples; of others it is known that nothing lies between none
+        and the smallest.
+        """
+        pairs, size = self.model.pairs, self.model.smallest_lot
         step = np.abs(pairs.slope[where]) * (size or 0.0)
         touch, value, slope = super()._touch(at, where)
         whole = (step > 0) & (pairs.credit[where] < 0)
+        if not self.model.equal_lots:
+            whole &= at < pairs.start[where] + step
         if not whole.any():
             return touch, value, slope
         step = np.where(whole, step, 1.0)

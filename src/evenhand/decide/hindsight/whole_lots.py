@@ -58,9 +58,9 @@ class WholeLots:
         return cls(point[order], size[order], who[order])
 
     @property
-    def common_size(self) -> float | None:
-        """The size of all of them, if it is one."""
-        return float(self.size[0]) if len(np.unique(self.size)) == 1 else None
+    def are_equal(self) -> bool:
+        """Whether all are of one size."""
+        return len(np.unique(self.size)) == 1
 
     def batches(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Point, size and number of those that are alike."""
