@@ -176,6 +176,11 @@ class Answer:
         return any(one.short_of_share is not None for one in self.by_stakeholder)
 
     @property
+    def has_requests(self) -> bool:
+        """Whether it is known what was asked for."""
+        return any(one.unmet is not None for one in self.by_stakeholder)
+
+    @property
     def breaches(self) -> tuple[str, ...]:
         return tuple(limit.breach for limit in self.limits if limit.breach is not None)
 
