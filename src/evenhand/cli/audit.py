@@ -144,7 +144,37 @@ def audit_command(
     ] = None,
     time_format: Annotated[
         str | None,
-        typer.Option(help="How dates are written, such as %d/%m/%Y.", rich_help_panel=COLUMNS),
+        typer.Option(
+            help="How dates are written, such as %d/%m/%Y; or day-first, month-first, quarter, "
+            "month, week, years (2023/24). The default is the only way that fits.",
+            rich_help_panel=COLUMNS,
+        ),
+    ] = None,
+    time_unit: Annotated[
+        str | None,
+        typer.Option(
+            help="What times count that are numbers: s, ms, us or ns since 1970, year, yyyymm, "
+            "yyyymmdd; or number, to stay numbers.",
+            metavar="UNIT",
+            rich_help_panel=COLUMNS,
+        ),
+    ] = None,
+    decimal: Annotated[
+        str | None,
+        typer.Option(
+            help="The sign before the fraction of a number, where 1.234 could be both.",
+            metavar=".|,",
+            rich_help_panel=COLUMNS,
+        ),
+    ] = None,
+    missing: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="A mark for an amount that is not told, such as '*', or '*=1-4' with what it can "
+            "hide (may be repeated). Common ones are known.",
+            metavar="MARK",
+            rich_help_panel=COLUMNS,
+        ),
     ] = None,
     encoding: Annotated[
         str, typer.Option(help="How text files are written.", rich_help_panel=COLUMNS)
@@ -374,7 +404,12 @@ def audit_command(
         typer.Option(help="Write the tables as CSV into this folder.", rich_help_panel=OUT),
     ] = None,
     out: Annotated[
-        Path | None, typer.Option(help="Write a report to this HTML file.", rich_help_panel=OUT)
+        list[Path] | None,
+        typer.Option(
+            help="Write a report: a page (.html), an Excel workbook (.xlsx) or a PDF (.pdf). May "
+            "be repeated.",
+            rich_help_panel=OUT,
+        ),
     ] = None,
     as_json: JsonOption = False,
 ) -> None:
@@ -409,7 +444,7 @@ def audit_command(
     if len(table or ()) > len(logs):
         raise BadParameter(f"--table is given {len(table or ())} times: once for each log.")
     tables = _tables(logs, table or [])
-    _require_apart(logs, (roster, entitlement, requests, scheme, names), csv, out)
+    _require_apart(logs, (roster, entitlement, requests, scheme, names), csv, out or [])
     if stakeholder is None or (time is None and wait_from is None and wait_to is None):
         with opened(logs[0], encoding, tables[0], engine) as log:
             raise BadParameter(_which_columns(log.label, log.columns, stakeholder is None))
@@ -441,6 +476,9 @@ def audit_command(
         exclude=exclude or (),
         where=where,
         time_format=time_format,
+        time_unit=time_unit,
+        decimal=decimal,
+        missing=missing or (),
         encoding=encoding,
         each_event=each_event,
         every=every,
@@ -476,7 +514,7 @@ def audit_command(
             found = audit_with(logs[0], options)
     for answer in _answers(found):
         answer.origin["command"] = shlex.join(["evenhand", *map(shown, sys.argv[1:])])
-    _write(found, csv, out)
+    _write(found, csv, out or [])
     if as_json:
         print_json(found.to_json())
     else:
@@ -497,13 +535,14 @@ def _tables(logs: list[str], given: list[str]) -> list[str | None]:
 
 
 def _require_apart(
-    logs: list[str], files: Iterable[Any], csv: Path | None, out: Path | None
+    logs: list[str], files: Iterable[Any], csv: Path | None, out: list[Path]
 ) -> None:
     """Refuse to write over what is read, and where nothing can be written."""
     from evenhand._util.files import require_apart, require_folder, require_place
     from evenhand.auditing.sources.addresses import FILES, is_address, read_address
     from evenhand.auditing.sources.open_source import matching_files
     from evenhand.report.csv_export import SHEETS
+    from evenhand.report.formats import format_of
 
     read = [str(file) for file in files if file is not None]
     for log in logs:
@@ -513,9 +552,10 @@ def _require_apart(
         else:
             read += [log, *matching_files(log)]
     folders = () if csv is None else (csv, csv / "first", csv / "second")
-    require_apart((out, *(folder / name for folder in folders for name in SHEETS)), read)
-    if out is not None:
-        require_place(out, "out")
+    require_apart((*out, *(folder / name for folder in folders for name in SHEETS)), read)
+    for path in out:
+        require_place(path, "out")
+        format_of(path)
     if csv is not None:
         require_folder(csv, "csv")
 
@@ -532,18 +572,20 @@ def _which_columns(label: str, columns: tuple[str, ...], no_stakeholder: bool) -
     return f"say which column of {label} holds {what}: it has {known}."
 
 
-def _write(found: Answer | LogComparison, csv: Path | None, out: Path | None) -> None:
+def _write(found: Answer | LogComparison, csv: Path | None, out: list[Path]) -> None:
     from evenhand._util.files import write_whole
     from evenhand.report.csv_export import write_sheets
 
     if csv is not None:
         write_sheets(found, csv)
-    if out is not None:
+    if out:
         import datetime
 
-        from evenhand.report import report
+        from evenhand.report.formats import format_of
 
-        write_whole(out, report(found, datetime.datetime.now(datetime.UTC)))
+        made = datetime.datetime.now(datetime.UTC)
+        for path in out:
+            write_whole(path, format_of(path).make(found, made))
 
 
 def _print(found: Answer | LogComparison) -> None:
