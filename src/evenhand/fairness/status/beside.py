@@ -144,6 +144,10 @@ class PerTimePresent(Beside):
         return self.of.weighs
 
     @property
+    def weighed_by(self) -> str | None:
+        return self.of.weighed_by
+
+    @property
     def in_amounts(self) -> bool:
         return False
 
@@ -179,6 +183,10 @@ class WithCredit(Beside):
     @property
     def weighs(self) -> bool:
         return self.of.weighs
+
+    @property
+    def weighed_by(self) -> str | None:
+        return self.of.weighed_by
 
     @property
     def in_amounts(self) -> bool:
@@ -256,6 +264,10 @@ class PerCurrentEntitlement(Beside):
     @property
     def weighs(self) -> bool:
         return self.weighted
+
+    @property
+    def weighed_by(self) -> str | None:
+        return "its entitlement at that time" if self.weighted else None
 
 
 def read_beside(status: Status) -> Beside | None:
