@@ -144,7 +144,37 @@ def audit_command(
     ] = None,
     time_format: Annotated[
         str | None,
-        typer.Option(help="How dates are written, such as %d/%m/%Y.", rich_help_panel=COLUMNS),
+        typer.Option(
+            help="How dates are written, such as %d/%m/%Y; or day-first, month-first, quarter, "
+            "month, week, years (2023/24). The default is the only way that fits.",
+            rich_help_panel=COLUMNS,
+        ),
+    ] = None,
+    time_unit: Annotated[
+        str | None,
+        typer.Option(
+            help="What times count that are numbers: s, ms, us or ns since 1970, year, yyyymm, "
+            "yyyymmdd; or number, to stay numbers.",
+            metavar="UNIT",
+            rich_help_panel=COLUMNS,
+        ),
+    ] = None,
+    decimal: Annotated[
+        str | None,
+        typer.Option(
+            help="The sign before the fraction of a number, where 1.234 could be both.",
+            metavar=".|,",
+            rich_help_panel=COLUMNS,
+        ),
+    ] = None,
+    missing: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="A mark for an amount that is not told, such as '*', or '*=1-4' with what it can "
+            "hide (may be repeated). Common ones are known.",
+            metavar="MARK",
+            rich_help_panel=COLUMNS,
+        ),
     ] = None,
     encoding: Annotated[
         str, typer.Option(help="How text files are written.", rich_help_panel=COLUMNS)
@@ -446,6 +476,9 @@ def audit_command(
         exclude=exclude or (),
         where=where,
         time_format=time_format,
+        time_unit=time_unit,
+        decimal=decimal,
+        missing=missing or (),
         encoding=encoding,
         each_event=each_event,
         every=every,

@@ -148,6 +148,7 @@ class Answer:
     groups: GroupGaps | None = None  # where those judged have groups
     limits: tuple[Limit, ...] = ()  # the thresholds that were set
     origin: dict[str, Any] = field(default_factory=dict)  # version, input, fingerprint
+    untold: dict[str, Any] | None = None  # amounts that are not told, and what they could change
 
     @property
     def score(self) -> float:
@@ -251,6 +252,7 @@ class Answer:
             "breaches": list(self.breaches),
             "notes": list(self.notes),
             "asks": list(self.asks),
+            "untold": self.untold,
             "presentation": self.presentation.to_json(),
             "origin": self.origin,
         }
