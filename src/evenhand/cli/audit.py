@@ -397,6 +397,23 @@ def audit_command(
         float | None,
         typer.Option(help="Exit with 1 if the score is below this.", rich_help_panel=HOW),
     ] = None,
+    best: Annotated[
+        bool,
+        typer.Option(
+            "--best",
+            help="Also say how fair the same supply could have been shared, at the same times "
+            "among those who were eligible.",
+            rich_help_panel=HOW,
+        ),
+    ] = False,
+    lots: Annotated[
+        bool,
+        typer.Option(
+            "--lots",
+            help="With --best: a row is one thing that cannot be divided.",
+            rich_help_panel=HOW,
+        ),
+    ] = False,
     title: Annotated[
         str | None, typer.Option(help="What the report is called.", rich_help_panel=OUT)
     ] = None,
@@ -464,6 +481,7 @@ def audit_command(
         raise BadParameter(
             "--before compares two periods of one log: give one log, or leave it out."
         )
+    _require_one_history(best, lots, len(logs) == 2 or before is not None)
     if len(table or ()) > len(logs):
         raise BadParameter(f"--table is given {len(table or ())} times: once for each log.")
     tables = _tables(logs, table or [])
@@ -539,6 +557,10 @@ def audit_command(
             found = compare_periods_with(logs[0], options)
         else:
             found = audit_with(logs[0], options)
+            if best:
+                from evenhand.decide.hindsight.best_of_log import with_best
+
+                found = with_best(found, logs[0], options, lots)
     for answer in _answers(found):
         answer.origin["command"] = shlex.join(["evenhand", *map(shown, sys.argv[1:])])
     _write(found, csv, out or [])
@@ -548,6 +570,20 @@ def audit_command(
         _print(found)
     if found.breaches:
         raise typer.Exit(1)
+
+
+def _require_one_history(best: bool, lots: bool, several: bool) -> None:
+    """Refuse options of the best there was where there is none, or several."""
+    from evenhand.errors import BadParameter
+
+    if lots and not best:
+        raise BadParameter(
+            "--lots says what cannot be divided otherwise, for --best: give both, or leave it out."
+        )
+    if best and several:
+        raise BadParameter(
+            "--best looks back at one history: give one log without --before, or leave it out."
+        )
 
 
 def _tables(logs: list[str], given: list[str]) -> list[str | None]:

@@ -72,6 +72,10 @@ class Returns(Status[_Running]):
         return self.discount == 1.0
 
     @property
+    def is_linear(self) -> bool:
+        return self.discount == 1.0
+
+    @property
     def in_amounts(self) -> bool:
         return self.discount == 1.0
 

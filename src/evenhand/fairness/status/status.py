@@ -118,6 +118,11 @@ class Status(Exchanging, ABC, Generic[State]):
         return False
 
     @property
+    def is_linear(self) -> bool:
+        """Whether each entry is linear in what its stakeholder, or group, received in all."""
+        return False
+
+    @property
     def is_amount(self) -> bool:
         """Whether it is an amount of each, which can be taken per unit of an entitlement."""
         return True
