@@ -41,6 +41,9 @@ FLOORS = [
 # The same inside the largest room.
 AUDITING = [
     "notes",
+    "hidden_marks",
+    "time_units",
+    "combinations",
     "options",
     "sources",
     "reading",

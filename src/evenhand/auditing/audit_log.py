@@ -8,14 +8,17 @@ from typing import Any
 from evenhand.auditing.answer.answer import Answer
 from evenhand.auditing.answer.assembly import assemble, limits
 from evenhand.auditing.answer.over_runs import over_runs, split_runs
+from evenhand.auditing.answer.untold import Outlook, Untold, with_untold
 from evenhand.auditing.judging.judge import Case
 from evenhand.auditing.judging.questions import question_of
-from evenhand.auditing.judging.sensitivity import judge_case
+from evenhand.auditing.judging.sensitivity import Judgement, judge_case, judge_welfares
 from evenhand.auditing.notes import Notes
 from evenhand.auditing.options import AuditOptions, with_keywords
 from evenhand.auditing.reading.display_names import fitted, read_display_names
-from evenhand.auditing.reading.prepare import prepare
+from evenhand.auditing.reading.hidden_amounts import HIGHEST, LOWEST
+from evenhand.auditing.reading.prepare import Prepared, prepare
 from evenhand.auditing.sources.open_source import opened
+from evenhand.errors import BadParameter, argument
 
 
 def _audit(log: Any, options: AuditOptions) -> Answer:
@@ -32,11 +35,17 @@ def _audit(log: Any, options: AuditOptions) -> Answer:
             holds until the next one is given.
         out_of: The column that says out of how many: amounts are then judged as a rate, such as
             granted of asked, weighted by these chances.
+        within_period: Judge the rate of each period that is assessed, and not the rate so far.
         asked: The column that says for how much was asked, in the same rows or in `requests`.
-        requests: A log of requests of its own, with the same columns of stakeholder and time.
-        judge_requests: How requests are judged: "share_met" (what was received out of what was
-            asked for), "shortfall" (what is still wanted) or "while_waiting" (what was received,
-            among those who wait for more).
+            A condition `where` and the choice of stakeholders hold for both.
+        requests: A log of requests of its own, such as a path or a table.
+        requests_stakeholder: The column of `requests` that says who asked, if it is not called as
+            in the log.
+        requests_time: The column of `requests` that says when, if it is not called as in the log.
+        requests_table: The table or view of requests, if these are in a database.
+        judge_requests: How requests are judged: "share_met" (the default: what was received out of
+            what was asked for), "shortfall" (what is still wanted) or "while_waiting" (what was
+            received, among those who wait for more).
         group: The column that says to which group a stakeholder belongs; or several columns, whose
             values together make a group.
         reference: The group that the others are compared with.
@@ -50,12 +59,21 @@ def _audit(log: Any, options: AuditOptions) -> Answer:
             list of names, or a table or its path with a column of names, and columns `from` and
             `until` if they come and go.
         newcomers: Where those begin who join later by the roster's dates: at the "mean" of those
-            there (the default), at "zero", at the "least" of those there; or "by_time", which
+            there (the default), at "zero", at the "least" of those there; or "by-time", which
             judges what was received per time point present.
         only: The stakeholders to judge, if not all.
         exclude: Stakeholders to leave out.
         where: Count only rows of which this condition holds, such as "region = 'North'".
-        time_format: How dates are written, such as "%d/%m/%Y". ISO 8601 is the default.
+        time_format: How dates are written, such as "%d/%m/%Y", or "day-first", "month-first",
+            "day", "month", "quarter", "week" or "years" (2023/24). The default is ISO 8601, and
+            another way where it is the only one in which a column can be read.
+        time_unit: What times count that are numbers: "s", "ms", "us" or "ns" since 1970, "year",
+            "yyyymm", "yyyymmdd", or "number" for numbers that are to stay numbers. The default
+            is their magnitude where the question needs dates, and otherwise "number".
+        decimal: The sign before the fraction of a number, "." or ",". The default is the only one
+            with which a column can be read.
+        missing: Marks in place of amounts that are not told, such as "*"; a mark and what it can
+            hide, such as "*=1-4"; or several. Common ones (`*`, `..`, `c`, `<5`) are known.
         encoding: How text files are written.
         each_event: Assess at every time point. This is the default; at most one of `each_event`,
             `every`, `after_each`, `when` and `at_end` may be given.
@@ -70,8 +88,8 @@ def _audit(log: Any, options: AuditOptions) -> Answer:
         within: Judge the share of cases that waited no longer than this, such as "30d", instead.
         longest_open: Judge the longest wait of those that are still open instead.
         since: The date or number from which rows count.
-        before: In `evenhand audit`: judge what was before this date and what came after it, side
-            by side (see `compare_periods`).
+        before: Of `compare_periods` alone: judge what was before this date and what came after it,
+            side by side.
         until: The date or number up to which the log is whole; later rows are left out.
         welfare: How fair statuses are at one time, by name or as an object. The default is
             "log_nash", and "rawls" where a status is below 0.
@@ -114,7 +132,13 @@ audit = with_keywords(_audit, AuditOptions)
 
 def audit_with(log: Any, options: AuditOptions) -> Answer:
     """The same, with the options as one object."""
+    if options.before is not None:
+        raise BadParameter(
+            f"{argument('before')} makes two periods of one log, to be compared: call "
+            "compare_periods for that, or leave it out."
+        )
     question = question_of(options)  # refused before anything is opened, if it makes no sense
+    exact = question.needs_every_time_point
     shown = read_display_names(options.display_names, options.stakeholder, options.encoding)
     with opened(log, options.encoding, options.table, options.engine) as table:
         if options.run is not None:
@@ -122,7 +146,11 @@ def audit_with(log: Any, options: AuditOptions) -> Answer:
             unfinished, direction = found.over_time.unfinished, found.terms.direction
             return replace(found, limits=limits(found.overall, unfinished, options, direction))
         notes = Notes()
-        prepared = prepare(table, options, question.needs_every_time_point, notes)
+        prepared = prepare(table, options, exact, notes)
+        filled = [
+            prepare(table, options, exact, Notes(), untold=untold)
+            for untold in ((LOWEST, HIGHEST) if _has_ranges(prepared) else ())
+        ]
     case = Case.of(prepared, options)
     codes = dict.fromkeys((*prepared.history.names, *case.names))
     case = replace(case, shown=fitted(shown, tuple(codes), notes))
@@ -130,4 +158,23 @@ def audit_with(log: Any, options: AuditOptions) -> Answer:
     if joined is not None:
         notes.add(joined)
     judgement = judge_case(case, question, options, notes)
-    return assemble(prepared, case, judgement, table, options, notes)
+    answer = assemble(prepared, case, judgement, table, options, notes)
+    if prepared.hidden is None:
+        return answer
+    known = Outlook.of(case, judgement.asked)
+    ends = [
+        _outlook(replace(Case.of(one, options), shown=case.shown), judgement, options)
+        for one in filled
+    ]
+    return with_untold(answer, Untold(prepared.hidden.shown_as(case.shown), known, *ends))
+
+
+def _has_ranges(prepared: Prepared) -> bool:
+    return prepared.hidden is not None and prepared.hidden.bounded
+
+
+def _outlook(case: Case, judgement: Judgement, options: AuditOptions) -> Outlook:
+    """The same question, put to the log with other amounts in place of those not told."""
+    temporal = options.temporal_part()
+    found = judge_welfares(case, judgement.asked.question, judgement.scheme, temporal)
+    return Outlook.of(case, found)

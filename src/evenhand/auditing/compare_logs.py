@@ -89,28 +89,44 @@ compare = with_keywords(_compare, AuditOptions)
 def compare_with(first: Any, second: Any, options: AuditOptions) -> LogComparison:
     """The same, with the options as one object."""
     one, two = (_audited(log, options.for_log(k)) for k, log in enumerate((first, second)))
-    matches = _matches(one, two)
-    notes = (*_only_in(one, two), *_only_in(two, one))
-    return LogComparison(one, two, matches, _verdict(one, two, matches), notes)
+    return _compared(one, two)
 
 
-def compare_periods(log: Any, options: AuditOptions) -> LogComparison:
+def _compare_periods(log: Any, options: AuditOptions) -> LogComparison:
     """One log in two periods, each judged from nothing under the same question.
 
     Args:
         log: A log, as for `audit`.
-        options: With `before`, the moment at which the second period begins.
+        before: The moment at which the second period begins.
+
+    Every other argument is one of `audit`, and holds for both periods.
+
+    Returns:
+        Both answers, and under which question which period is fairer.
     """
+    return compare_periods_with(log, options)
+
+
+compare_periods = with_keywords(_compare_periods, AuditOptions)
+
+
+def compare_periods_with(log: Any, options: AuditOptions) -> LogComparison:
+    """The same, with the options as one object."""
     cut, options = options.before, replace(options, before=None)
+    if cut is None:
+        raise BadParameter(f"say with {argument('before')} when the second period begins.")
     with opened(log, options.encoding, options.table, options.engine) as table:
         earlier = audit_with(table, replace(options, until=_just_before(cut)))
         later = audit_with(table, replace(options, since=cut))
     one = replace(earlier, label=f"{earlier.label} before {cut}")
     two = replace(later, label=f"{later.label} from {cut}")
+    return _compared(one, two)
+
+
+def _compared(one: Answer, two: Answer) -> LogComparison:
     matches = _matches(one, two)
-    return LogComparison(
-        one, two, matches, _verdict(one, two, matches), (*_only_in(one, two), *_only_in(two, one))
-    )
+    notes = (*_only_in(one, two), *_only_in(two, one))
+    return LogComparison(one, two, matches, _verdict(one, two, matches), notes)
 
 
 def _just_before(moment: Any) -> Any:

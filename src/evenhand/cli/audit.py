@@ -74,7 +74,30 @@ def audit_command(
     requests: Annotated[
         str | None,
         typer.Option(
-            help="A log of requests of its own, with the same columns of stakeholder and time.",
+            help="A log of requests of its own, with a column of stakeholders and one of times.",
+            rich_help_panel=COLUMNS,
+        ),
+    ] = None,
+    requests_stakeholder: Annotated[
+        str | None,
+        typer.Option(
+            help="The column of --requests that says who asked (default: as --stakeholder).",
+            metavar="COLUMN",
+            rich_help_panel=COLUMNS,
+        ),
+    ] = None,
+    requests_time: Annotated[
+        str | None,
+        typer.Option(
+            help="The column of --requests that says when (default: as --time).",
+            metavar="COLUMN",
+            rich_help_panel=COLUMNS,
+        ),
+    ] = None,
+    requests_table: Annotated[
+        str | None,
+        typer.Option(
+            help="The table or view of --requests, if they are in a database.",
             rich_help_panel=COLUMNS,
         ),
     ] = None,
@@ -121,7 +144,37 @@ def audit_command(
     ] = None,
     time_format: Annotated[
         str | None,
-        typer.Option(help="How dates are written, such as %d/%m/%Y.", rich_help_panel=COLUMNS),
+        typer.Option(
+            help="How dates are written, such as %d/%m/%Y; or day-first, month-first, quarter, "
+            "month, week, years (2023/24). The default is the only way that fits.",
+            rich_help_panel=COLUMNS,
+        ),
+    ] = None,
+    time_unit: Annotated[
+        str | None,
+        typer.Option(
+            help="What times count that are numbers: s, ms, us or ns since 1970, year, yyyymm, "
+            "yyyymmdd; or number, to stay numbers.",
+            metavar="UNIT",
+            rich_help_panel=COLUMNS,
+        ),
+    ] = None,
+    decimal: Annotated[
+        str | None,
+        typer.Option(
+            help="The sign before the fraction of a number, where 1.234 could be both.",
+            metavar=".|,",
+            rich_help_panel=COLUMNS,
+        ),
+    ] = None,
+    missing: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="A mark for an amount that is not told, such as '*', or '*=1-4' with what it can "
+            "hide (may be repeated). Common ones are known.",
+            metavar="MARK",
+            rich_help_panel=COLUMNS,
+        ),
     ] = None,
     encoding: Annotated[
         str, typer.Option(help="How text files are written.", rich_help_panel=COLUMNS)
@@ -161,7 +214,7 @@ def audit_command(
         str | None,
         typer.Option(
             help="Where those begin who join later, by the roster's dates (default: mean).",
-            metavar="mean|zero|least|by_time",
+            metavar="mean|zero|least|by-time",
             rich_help_panel=ROWS,
         ),
     ] = None,
@@ -270,15 +323,23 @@ def audit_command(
             rich_help_panel=HOW,
         ),
     ] = False,
-    judge_requests: Annotated[
-        str,
+    within_period: Annotated[
+        bool,
         typer.Option(
-            help="How requests are judged: the share that was met, what is still wanted, or what "
-            "was received among those who wait.",
+            "--within-period",
+            help="With --out-of: judge the rate of each assessed period, not the rate so far.",
+            rich_help_panel=HOW,
+        ),
+    ] = False,
+    judge_requests: Annotated[
+        str | None,
+        typer.Option(
+            help="How requests are judged: the share that was met (the default), what is still "
+            "wanted, or what was received among those who wait.",
             metavar="share_met|shortfall|while_waiting",
             rich_help_panel=HOW,
         ),
-    ] = "share_met",
+    ] = None,
     within: Annotated[
         str | None,
         typer.Option(
@@ -313,6 +374,23 @@ def audit_command(
         float | None,
         typer.Option(help="Exit with 1 if the score is below this.", rich_help_panel=HOW),
     ] = None,
+    best: Annotated[
+        bool,
+        typer.Option(
+            "--best",
+            help="Also say how fair the same supply could have been shared, at the same times "
+            "among those who were eligible.",
+            rich_help_panel=HOW,
+        ),
+    ] = False,
+    lots: Annotated[
+        bool,
+        typer.Option(
+            "--lots",
+            help="With --best: a row is one thing that cannot be divided.",
+            rich_help_panel=HOW,
+        ),
+    ] = False,
     title: Annotated[
         str | None, typer.Option(help="What the report is called.", rich_help_panel=OUT)
     ] = None,
@@ -343,7 +421,12 @@ def audit_command(
         typer.Option(help="Write the tables as CSV into this folder.", rich_help_panel=OUT),
     ] = None,
     out: Annotated[
-        Path | None, typer.Option(help="Write a report to this HTML file.", rich_help_panel=OUT)
+        list[Path] | None,
+        typer.Option(
+            help="Write a report: a page (.html), an Excel workbook (.xlsx) or a PDF (.pdf). May "
+            "be repeated.",
+            rich_help_panel=OUT,
+        ),
     ] = None,
     as_json: JsonOption = False,
 ) -> None:
@@ -358,7 +441,7 @@ def audit_command(
     # The products here are of 16 by 16 numbers: threads would only wait for each other.
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     from evenhand.auditing.audit_log import audit_with
-    from evenhand.auditing.compare_logs import compare_periods, compare_with
+    from evenhand.auditing.compare_logs import compare_periods_with, compare_with
     from evenhand.auditing.options import AuditOptions
     from evenhand.auditing.sources.addresses import shown
     from evenhand.auditing.sources.open_source import opened
@@ -375,10 +458,11 @@ def audit_command(
         raise BadParameter(
             "--before compares two periods of one log: give one log, or leave it out."
         )
+    _require_one_history(best, lots, len(logs) == 2 or before is not None)
     if len(table or ()) > len(logs):
         raise BadParameter(f"--table is given {len(table or ())} times: once for each log.")
     tables = _tables(logs, table or [])
-    _require_apart(logs, (roster, entitlement, requests, scheme, names), csv, out)
+    _require_apart(logs, (roster, entitlement, requests, scheme, names), csv, out or [])
     if stakeholder is None or (time is None and wait_from is None and wait_to is None):
         with opened(logs[0], encoding, tables[0], engine) as log:
             raise BadParameter(_which_columns(log.label, log.columns, stakeholder is None))
@@ -390,9 +474,13 @@ def audit_command(
         stock=stock,
         asked=asked,
         requests=requests,
+        requests_stakeholder=requests_stakeholder,
+        requests_time=requests_time,
+        requests_table=requests_table,
         judge_requests=judge_requests,
         wait_from=wait_from,
         wait_to=wait_to,
+        within_period=within_period,
         within=within,
         longest_open=longest_open,
         group=group[0] if group and len(group) == 1 else group or None,
@@ -406,6 +494,9 @@ def audit_command(
         exclude=exclude or (),
         where=where,
         time_format=time_format,
+        time_unit=time_unit,
+        decimal=decimal,
+        missing=missing or (),
         encoding=encoding,
         each_event=each_event,
         every=every,
@@ -436,18 +527,36 @@ def audit_command(
         if len(logs) == 2:
             found = compare_with(logs[0], logs[1], options)
         elif before is not None:
-            found = compare_periods(logs[0], options)
+            found = compare_periods_with(logs[0], options)
         else:
             found = audit_with(logs[0], options)
+            if best:
+                from evenhand.decide.hindsight.best_of_log import with_best
+
+                found = with_best(found, logs[0], options, lots)
     for answer in _answers(found):
         answer.origin["command"] = shlex.join(["evenhand", *map(shown, sys.argv[1:])])
-    _write(found, csv, out)
+    _write(found, csv, out or [])
     if as_json:
         print_json(found.to_json())
     else:
         _print(found)
     if found.breaches:
         raise typer.Exit(1)
+
+
+def _require_one_history(best: bool, lots: bool, several: bool) -> None:
+    """Refuse options of the best there was where there is none, or several."""
+    from evenhand.errors import BadParameter
+
+    if lots and not best:
+        raise BadParameter(
+            "--lots says what cannot be divided otherwise, for --best: give both, or leave it out."
+        )
+    if best and several:
+        raise BadParameter(
+            "--best looks back at one history: give one log without --before, or leave it out."
+        )
 
 
 def _tables(logs: list[str], given: list[str]) -> list[str | None]:
@@ -462,13 +571,14 @@ def _tables(logs: list[str], given: list[str]) -> list[str | None]:
 
 
 def _require_apart(
-    logs: list[str], files: Iterable[Any], csv: Path | None, out: Path | None
+    logs: list[str], files: Iterable[Any], csv: Path | None, out: list[Path]
 ) -> None:
     """Refuse to write over what is read, and where nothing can be written."""
     from evenhand._util.files import require_apart, require_folder, require_place
     from evenhand.auditing.sources.addresses import FILES, is_address, read_address
     from evenhand.auditing.sources.open_source import matching_files
     from evenhand.report.csv_export import SHEETS
+    from evenhand.report.formats import format_of
 
     read = [str(file) for file in files if file is not None]
     for log in logs:
@@ -478,9 +588,10 @@ def _require_apart(
         else:
             read += [log, *matching_files(log)]
     folders = () if csv is None else (csv, csv / "first", csv / "second")
-    require_apart((out, *(folder / name for folder in folders for name in SHEETS)), read)
-    if out is not None:
-        require_place(out, "out")
+    require_apart((*out, *(folder / name for folder in folders for name in SHEETS)), read)
+    for path in out:
+        require_place(path, "out")
+        format_of(path)
     if csv is not None:
         require_folder(csv, "csv")
 
@@ -497,18 +608,20 @@ def _which_columns(label: str, columns: tuple[str, ...], no_stakeholder: bool) -
     return f"say which column of {label} holds {what}: it has {known}."
 
 
-def _write(found: Answer | LogComparison, csv: Path | None, out: Path | None) -> None:
+def _write(found: Answer | LogComparison, csv: Path | None, out: list[Path]) -> None:
     from evenhand._util.files import write_whole
     from evenhand.report.csv_export import write_sheets
 
     if csv is not None:
         write_sheets(found, csv)
-    if out is not None:
+    if out:
         import datetime
 
-        from evenhand.report import report
+        from evenhand.report.formats import format_of
 
-        write_whole(out, report(found, datetime.datetime.now(datetime.UTC)))
+        made = datetime.datetime.now(datetime.UTC)
+        for path in out:
+            write_whole(path, format_of(path).make(found, made))
 
 
 def _print(found: Answer | LogComparison) -> None:

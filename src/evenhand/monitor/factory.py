@@ -79,10 +79,16 @@ def make_monitor(
 
 def _beginning(options: SchemeOptions, status: Status, roster: Roster) -> str:
     """Where those begin who join later, as in an audit."""
-    if options.newcomers == "by_time":
+    if options.newcomers == "by-time":
         raise BadParameter(
-            f"{argument('newcomers', 'by_time')} is not watched step by step: choose another rule, "
+            f"{argument('newcomers', 'by-time')} is not watched step by step: choose another rule, "
             "or audit a log of the events."
+        )
+    if options.newcomers is not None and not roster.first:
+        raise BadParameter(
+            f"{argument('newcomers')} says where those begin who join later, and nothing says from "
+            f"when anybody is there: give {argument('roster')} with a column 'from', or leave it "
+            "out."
         )
     if not roster.first or not status.is_sum:  # nobody joins, or nobody can be given a beginning
         return "zero"

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from evenhand._util.wording import nearest
+from evenhand.auditing.answer.best_there_was import BestThereWas
 from evenhand.auditing.answer.group_gaps import GroupGaps
 from evenhand.auditing.answer.presentation import Presentation
 from evenhand.auditing.answer.summary import summary
@@ -147,7 +148,9 @@ class Answer:
     corrections_in_all: int = 0  # of these, the first `SHOWN_CORRECTIONS`
     groups: GroupGaps | None = None  # where those judged have groups
     limits: tuple[Limit, ...] = ()  # the thresholds that were set
+    best: BestThereWas | None = None  # how fair the same supply could have been, where asked
     origin: dict[str, Any] = field(default_factory=dict)  # version, input, fingerprint
+    untold: dict[str, Any] | None = None  # amounts that are not told, and what they could change
 
     @property
     def score(self) -> float:
@@ -174,6 +177,11 @@ class Answer:
     def has_amounts(self) -> bool:
         """Whether distances from the mean are known in amounts too."""
         return any(one.short_of_share is not None for one in self.by_stakeholder)
+
+    @property
+    def has_requests(self) -> bool:
+        """Whether it is known what was asked for."""
+        return any(one.unmet is not None for one in self.by_stakeholder)
 
     @property
     def breaches(self) -> tuple[str, ...]:
@@ -246,11 +254,13 @@ class Answer:
                 {"time": time, "stakeholder": who, "amount": amount}
                 for time, who, amount in self.corrections
             ],
+            "best": None if self.best is None else self.best.to_json(),
             "corrections_in_all": self.corrections_in_all,
             "limits": [limit.to_json() for limit in self.limits],
             "breaches": list(self.breaches),
             "notes": list(self.notes),
             "asks": list(self.asks),
+            "untold": self.untold,
             "presentation": self.presentation.to_json(),
             "origin": self.origin,
         }

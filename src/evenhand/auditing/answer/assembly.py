@@ -21,7 +21,7 @@ from evenhand.auditing.answer.answer import (
     Unfinished,
 )
 from evenhand.auditing.answer.direction import Direction
-from evenhand.auditing.answer.group_gaps import GroupGaps, group_gaps
+from evenhand.auditing.answer.group_gaps import GroupGaps, group_gaps, refuse_no_group
 from evenhand.auditing.answer.presentation import Presentation
 from evenhand.auditing.answer.terms import Terms
 from evenhand.auditing.answer.verdict_text import verdict
@@ -55,13 +55,14 @@ def assemble(
     judged, rows = judgement.asked, judgement.questions
     terms = Terms.of(judgement.scheme.status, options.amount, options.unit)
     group_of = {case.shown.get(name, name): part for name, part in log.group_of.items()}
-    people = _by_stakeholder(judged, case, _claims(log, case), group_of)
+    claims = _claims(log, case, judged.final_weights)
+    people = _by_stakeholder(judged, case, claims, group_of)
     if log.shares is None and options.out_of is None:
         note_sizes(terms.direction.sign * judged.final, notes)
     _note_weights(log, options, notes)
     _note_periods(judged, notes)
-    gaps = _gaps(case, judged, group_of, options)
-    for sentence in () if gaps is None else gaps.sentences():
+    gaps = _gaps(case, judged, group_of, options, notes)
+    for sentence in () if gaps is None else gaps.sentences(terms.direction):
         notes.add(sentence)
     overall, over_time = _overall(case, judged), _over_time(case, judged)
     corrections = _Corrections() if options.stock else _corrections(case)
@@ -89,12 +90,20 @@ def assemble(
 
 
 def _gaps(
-    case: Case, judged: Judged, group_of: dict[str, str], options: AuditOptions
+    case: Case, judged: Judged, group_of: dict[str, str], options: AuditOptions, notes: Notes
 ) -> GroupGaps | None:
     """The groups of those judged; where groups are judged, each is its own."""
     if options.group is None:
         return None
     own = {name: name for name in case.names} if case.groups is not None else group_of
+    alone = [name for name in case.names if name not in own]
+    if alone:
+        refuse_no_group(alone, options.reference)
+        notes.add(
+            f"No group is known for {join_names(alone, 3)}: how much of the inequality lies "
+            "between groups is not worked out."
+        )
+        return None
     return group_gaps(case.names, own, judged.final, judged.final_weights, options.reference)
 
 
@@ -150,7 +159,7 @@ class _Claims(NamedTuple):
         return None if self.asked is None else self.asked - self.received
 
 
-def _claims(log: Prepared, case: Case) -> _Claims:
+def _claims(log: Prepared, case: Case, final_weights: Any) -> _Claims:
     def judged(values: Float[np.ndarray, " stakeholder"] | None) -> Any:
         return values if values is None or case.groups is None else case.groups.totals(values)
 
@@ -160,11 +169,16 @@ def _claims(log: Prepared, case: Case) -> _Claims:
             return None
         return judged(known.totals().by(case.history.slots[-1:])[-1])
 
+    received = case.history.totals()
+    if case.levels and case.amounts is not None:
+        received = case.amounts().by(case.history.slots[-1:])[-1]
     entitlement, chances, asked = judged(log.shares), by_the_end("chances"), by_the_end("asked")
     units = next((one for one in (entitlement, chances, asked) if one is not None), None)
     if not case.status.in_amounts:
         units = None
-    return _Claims(judged(case.history.totals()), entitlement, chances, asked, units)
+    elif case.status.per_step:  # a distance is that of the last period, and so are its chances
+        units = final_weights
+    return _Claims(judged(received), entitlement, chances, asked, units)
 
 
 def _note_weights(log: Prepared, options: AuditOptions, notes: Notes) -> None:

@@ -21,6 +21,7 @@ from evenhand.auditing.answer.answer import (
     StakeholderAnswer,
     Unfinished,
 )
+from evenhand.auditing.answer.group_gaps import GroupGaps
 from evenhand.auditing.answer.verdict_text import changes, off_share, treated_worst
 from evenhand.auditing.judging.ranking import Ranking, known_mean
 from evenhand.auditing.judging.sensitivity import QuestionRow, WelfareReading
@@ -75,9 +76,14 @@ def averaged(answers: Sequence[Answer], notes_before: Sequence[str] = ()) -> Ans
         )
     scores = np.array([answer.score for answer in answers])
     notes = Notes(list(notes_before))
+    groups, direction = _groups(answers), first.terms.direction
     for answer in answers:
+        own = () if answer.groups is None else answer.groups.sentences(direction)
         for sentence in answer.notes:
-            notes.add(sentence)
+            if sentence not in own:
+                notes.add(sentence)
+    for sentence in () if groups is None else groups.sentences(direction):
+        notes.add(sentence)
     sure = ""
     if count > 1:
         low, high = bootstrap_interval(scores, np.random.default_rng(0))
@@ -99,6 +105,7 @@ def averaged(answers: Sequence[Answer], notes_before: Sequence[str] = ()) -> Ans
         questions=rows,
         at_end=at_end,
         runs=count,
+        groups=groups,
         gaps=tuple(gap for gap in first.gaps if all(gap in answer.gaps for answer in answers)),
         corrections=tuple(chain.from_iterable(a.corrections for a in answers))[:SHOWN_CORRECTIONS],
         corrections_in_all=sum(answer.corrections_in_all for answer in answers),
@@ -109,6 +116,13 @@ def averaged(answers: Sequence[Answer], notes_before: Sequence[str] = ()) -> Ans
     return replace(
         found, verdict=f"Over {count:,} runs the score is {mean} on average{sure}. {_worst(found)}"
     )
+
+
+def _groups(answers: Sequence[Answer]) -> GroupGaps | None:
+    """The groups, where everyone has one and the same in all runs."""
+    each = [answer.groups for answer in answers if answer.groups is not None]
+    names = {tuple((gap.name, gap.members) for gap in one.groups) for one in each}
+    return GroupGaps.mean_of(each) if len(each) == len(answers) and len(names) == 1 else None
 
 
 def _worst(found: Answer) -> str:

@@ -150,7 +150,7 @@ def welfare_now(
     scheme: FairnessScheme, status: Float[np.ndarray, " n"], standing: Standing
 ) -> WelfareNow | None:
     """What an assessment would find now, where that is defined."""
-    if scheme.welfare is None:
+    if scheme.welfare is None or not standing.anybody:
         return None
     try:
         added = Scorer(scheme, len(status)).take(Sides.at(status[None], standing))

@@ -54,6 +54,11 @@ class History:
         at = as_numbers(self.slots)[self.slot]
         return TimedAmounts(at, self.who, self.beside[name], len(self.names))
 
+    def received(self) -> TimedAmounts:
+        """The amounts themselves, over time."""
+        at = as_numbers(self.slots)[self.slot]
+        return TimedAmounts(at, self.who, self.amount, len(self.names))
+
     def parts(self) -> Iterator[slice]:
         """The cells, some at a time."""
         for start in range(0, len(self.slot), BLOCK_VALUES):

@@ -17,7 +17,7 @@ from evenhand.auditing.options import AuditOptions
 from evenhand.auditing.reading.events import LogEvents, group_name
 from evenhand.auditing.reading.history import History
 from evenhand.auditing.reading.roster import Roster
-from evenhand.auditing.reading.values import Typed, misplaced, read_times
+from evenhand.auditing.reading.values import Typed, Writing, misplaced, read_times
 from evenhand.auditing.sources.engines import fetch
 from evenhand.auditing.sources.open_source import LogTable, open_table
 from evenhand.errors import BadRoster, GroupsDoNotFit, argument
@@ -67,7 +67,7 @@ def read_roster(
     frame = loaded.frame.with_columns(nw.col(column).cast(nw.String))
     texts = {}
     for name in dates:
-        typed = read_times(frame, name, time_format)
+        typed = read_times(frame, name, Writing(time_format, at_end=name == ends[1]))
         _refuse_misplaced(table, name, typed)
         frame, texts[name] = typed.frame, typed.text
     found = fetch(frame)
@@ -147,8 +147,15 @@ def _refuse_misplaced(table: LogTable, name: str, typed: Typed) -> None:
         )
 
 
-def apply_roster(history: History, roster: Roster, notes: Notes) -> History:
-    """Refuse events of people who are not on the roster; leave out those outside their stay."""
+def apply_roster(history: History, roster: Roster, notes: Notes, levels: bool = False) -> History:
+    """Refuse events of people who are not on the roster; leave out those outside their stay.
+
+    Args:
+        history: Who received what.
+        roster: Who is there, and when.
+        notes: Where to note what was left out.
+        levels: Whether amounts are levels, which hold on whether anybody is there or not.
+    """
     strangers = sorted(set(history.names) - set(roster.names))
     if strangers:
         raise BadRoster(
@@ -171,7 +178,7 @@ def apply_roster(history: History, roster: Roster, notes: Notes) -> History:
         return here
 
     left = history.only_cells(inside)
-    if outside:
+    if outside and not levels:
         notes.add(
             f"At {pluralise(outside, 'time')} a stakeholder received something before coming or "
             f"after leaving, by the roster's dates: {lost:,g} in all, not counted."

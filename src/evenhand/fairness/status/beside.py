@@ -1,4 +1,4 @@
-"""Statuses that set what was received beside something else that is known: a rate, a share.
+"""Statuses that set what was received beside something else that is known, such as a size.
 
 They look at the states of the trace, which must be `Circumstances`.
 """
@@ -34,6 +34,7 @@ class Beside(Status[_Seen]):
     """A function of another status and of what is known of each at that moment."""
 
     part: ClassVar[str]  # of the circumstances
+    keeps_linear: ClassVar[bool] = False  # whether it is linear in the other status
 
     of: Status = field(default=Returns(), kw_only=True)
 
@@ -103,6 +104,14 @@ class Beside(Status[_Seen]):
     def is_sum(self) -> bool:
         return self.of.is_sum
 
+    @property
+    def is_linear(self) -> bool:
+        return self.keeps_linear and self.of.is_linear
+
+    @property
+    def per_step(self) -> bool:
+        return self.of.per_step
+
     def _known(self, state: Any) -> Float[Array, "*time status"]:
         known = getattr(state, self.part, None)
         if known is None:
@@ -115,37 +124,13 @@ class Beside(Status[_Seen]):
     needs: ClassVar[str]  # as a noun phrase
 
 
-@STATUSES.register("rate")
-@dataclass(frozen=True)
-class Rate(Beside):
-    """What was received out of the chances so far: granted of asked, breaches of attendances.
-
-    Whoever had c chances counts as c equal ones, so that the mean is all that was received out of
-    all chances; whoever had none yet is not judged.
-    """
-
-    symmetric = True
-    part = "chances"
-    needs = "how many chances each has had so far"
-
-    def transform(
-        self, values: Float[Array, "*batch status"], beside: Float[Array, "*batch status"]
-    ) -> Float[Array, "*batch status"]:
-        return np.divide(values, beside, out=np.zeros_like(values), where=beside > 0)
-
-    def describe(self) -> str:
-        return f"{self.of.describe()}, out of the chances it has had"
-
-    def describe_mean(self) -> str:
-        return "the mean rate (all amounts over all chances)"
-
-
 @STATUSES.register("per_time_present")
 @dataclass(frozen=True)
 class PerTimePresent(Beside):
     """What was received per time point at which the stakeholder was there, this one included."""
 
     symmetric = True
+    keeps_linear = True
     part = "time_points"
     needs = "at how many time points each has been there so far"
 
@@ -182,6 +167,7 @@ class WithCredit(Beside):
     """A status on top of what each began with, such as the mean of those there when it joined."""
 
     symmetric = True
+    keeps_linear = True
     part = "credit"
     needs = "what each began with"
 
@@ -246,6 +232,7 @@ class PerCurrentEntitlement(Beside):
     """What was received per unit of what each is entitled to at that moment."""
 
     symmetric = True
+    keeps_linear = True
     part = "entitled"
     needs = "what each is entitled to"
 

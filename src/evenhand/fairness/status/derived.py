@@ -6,7 +6,7 @@ import functools
 from abc import abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
@@ -25,6 +25,8 @@ if TYPE_CHECKING:
 @dataclass(frozen=True)
 class Derived(Status[Any]):
     """A function of another status vector. It carries the other's state and nothing more."""
+
+    keeps_linear: ClassVar[bool] = False  # whether it is linear in its own entry of the other
 
     of: Status = field(default=Returns(), kw_only=True)
 
@@ -87,6 +89,18 @@ class Derived(Status[Any]):
     def is_sum(self) -> bool:
         return self.of.is_sum
 
+    @property
+    def is_linear(self) -> bool:
+        return self.keeps_linear and self.of.is_linear
+
+    @property
+    def is_amount(self) -> bool:
+        return self.of.is_amount
+
+    @property
+    def per_step(self) -> bool:
+        return self.of.per_step
+
     def value_regular(self) -> DeclaredRegularity:
         # Of a status that is not value-regular a function still may be, as a remainder is.
         inner = self.of.value_regular()
@@ -116,6 +130,8 @@ def _computed(inner: DeclaredRegularity) -> DeclaredRegularity:
 @dataclass(frozen=True)
 class GroupTotals(_Comparing):
     """The sum over each group: the groups are the stakeholders that are judged."""
+
+    keeps_linear = True
 
     groups: Groups
 
@@ -183,6 +199,8 @@ class PerEntitlement(_Comparing):
     Whoever is entitled to e counts as e equal stakeholders, unless `weighted` is False: so the mean
     is all that was given over all that was entitled, and no way to share it scores above the even.
     """
+
+    keeps_linear = True
 
     entitlements: tuple[float, ...]
     weighted: bool = True
@@ -259,6 +277,7 @@ class LowerIsBetter(_Comparing):
     """Minus another status: of harms and waits, whoever has less is better off."""
 
     symmetric = True
+    keeps_linear = True
 
     def transform(self, values: Float[Array, "*batch inner"]) -> Float[Array, "*batch status"]:
         return -values
@@ -291,6 +310,10 @@ class EnvyOfBest(_Comparing):
     def transform(self, values: Float[Array, "*batch inner"]) -> Float[Array, "*batch status"]:
         return values - namespace(values).max(values, axis=-1, keepdims=True)
 
+    @property
+    def is_amount(self) -> bool:
+        return False  # it compares amounts, which are to be per unit before that
+
     def describe(self) -> str:
         return f"minus its envy of the best-off, comparing {self.of.describe()}"
 
@@ -319,6 +342,10 @@ class PairwiseEnvy(_Comparing):
         suffix = xp.flip(xp.cumulative_sum(lacked, axis=-1), axis=-1)
         lacking = xp.concat((suffix, xp.zeros_like(values[..., :1])), axis=-1)
         return -xp.take_along_axis(lacking, xp.argsort(order, axis=-1), axis=-1)
+
+    @property
+    def is_amount(self) -> bool:
+        return False
 
     def describe(self) -> str:
         return f"minus its envy of everyone better off, comparing {self.of.describe()}"

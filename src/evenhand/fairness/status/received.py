@@ -72,6 +72,10 @@ class Returns(Status[_Running]):
         return self.discount == 1.0
 
     @property
+    def is_linear(self) -> bool:
+        return self.discount == 1.0
+
+    @property
     def in_amounts(self) -> bool:
         return self.discount == 1.0
 
@@ -203,6 +207,10 @@ class WaitingTime(Status[Array]):
         last_served = np.maximum.accumulate(np.where(steps.rewards > 0, time, state), axis=0)
         values = last_served - time
         return values[-1] if len(values) else state, values
+
+    @property
+    def is_amount(self) -> bool:
+        return False  # but a time
 
     def describe(self) -> str:
         return "minus the steps it has waited since it last received something"

@@ -117,6 +117,21 @@ class Status(Exchanging, ABC, Generic[State]):
         """Whether it depends only on what each received in all, so that steps may be merged."""
         return False
 
+    @property
+    def is_linear(self) -> bool:
+        """Whether each entry is linear in what its stakeholder, or group, received in all."""
+        return False
+
+    @property
+    def is_amount(self) -> bool:
+        """Whether it is an amount of each, which can be taken per unit of an entitlement."""
+        return True
+
+    @property
+    def per_step(self) -> bool:
+        """Whether it is that of the present step alone, so that a step is to be a whole period."""
+        return False
+
     def value_regular(self) -> DeclaredRegularity:
         """Whether a finite memory suffices for it, as far as it knows without seeing events."""
         return DeclaredRegularity()

@@ -24,6 +24,7 @@ from evenhand.serve.api.problems import (
     unforeseen,
     validation_error,
 )
+from evenhand.serve.api.reference import describe
 from evenhand.serve.api.tokens import Role
 from evenhand.serve.pools.service import DecisionService
 from evenhand.serve.store.decision_store import DecisionStore
@@ -73,6 +74,7 @@ def make_application(
         },
     )
     app.state.service = service
+    app.openapi = lambda: describe(app)
     for routes in (decision_routes, pool_routes, token_routes):
         app.include_router(routes.router)
     gate = Gate(app, lambda: service.tokens, limits, log=log)

@@ -10,7 +10,6 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from evenhand.errors import BadParameter, EvenhandError
-from evenhand.serve.api.models import ProblemShown
 from evenhand.serve.api.tokens import Role
 from evenhand.serve.pools.service import DecisionService
 from evenhand.serve.pools.service import Request as Asked
@@ -19,9 +18,10 @@ LONGEST_KEY = 200  # characters of an idempotency key
 # What any route may answer besides what it is for.
 PROBLEMS: dict[int | str, dict[str, Any]] = {
     status: {
-        "model": ProblemShown,
-        "content": {"application/problem+json": {}},
         "description": words,
+        "content": {
+            "application/problem+json": {"schema": {"$ref": "#/components/schemas/ProblemShown"}}
+        },
     }
     for status, words in (
         (400, "The request cannot be read."),
