@@ -8,6 +8,7 @@ from typing import Any
 from evenhand.auditing.answer.answer import Answer
 from evenhand.auditing.answer.assembly import assemble, limits
 from evenhand.auditing.answer.over_runs import over_runs, split_runs
+from evenhand.auditing.chance.chance_test import ask_chance, few_enough_lots
 from evenhand.auditing.judging.judge import Case
 from evenhand.auditing.judging.questions import question_of
 from evenhand.auditing.judging.sensitivity import judge_case
@@ -89,6 +90,16 @@ def _audit(log: Any, options: AuditOptions) -> Answer:
         max_unfairness: A limit: how far anybody may be below the mean at an assessment, as an
             amount or as a share of the mean.
         min_score: A limit: how low the score may be.
+        chance: Whether to find out if chance alone could have done it. It is left out where it
+            makes no sense, or would take long and was not asked for with one of the next three.
+        null: What chance alone does: "lottery" (each lot goes to one of those eligible, in
+            proportion to entitlement; the default), "shuffle" (those eligible at a time point get
+            its amounts in another order) or "by_group" (who belongs to which group is drawn).
+        draws: How many histories to draw. The default is 999, or 199 for a longer log.
+        seed: Where chance begins: the same seed gives the same figures.
+        power: Say how far behind somebody would have to be for this log to show it.
+        alarm: Watch the log as a monitor would, and raise an alarm where somebody is behind by more
+            than chance explains, with at most this probability of ever being wrong.
 
     Returns:
         The answer: a verdict in words, numbers overall, by stakeholder and over time, and how they
@@ -111,14 +122,20 @@ def audit_with(log: Any, options: AuditOptions) -> Answer:
     question = question_of(options)  # refused before anything is opened, if it makes no sense
     with opened(log, options.encoding, options.table, options.engine) as table:
         if options.run is not None:
-            found = over_runs(split_runs(table, options.run), audit_with, options)
+            alone = replace(options, chance=False)
+            found = over_runs(split_runs(table, options.run), audit_with, alone)
             unfinished, direction = found.over_time.unfinished, found.terms.direction
             return replace(found, limits=limits(found.overall, unfinished, options, direction))
         notes = Notes()
-        prepared = prepare(table, options, question.needs_every_time_point, notes)
+        exact = question.needs_every_time_point
+        prepared = prepare(
+            table, options, exact, notes, lots=lambda history: few_enough_lots(history, options)
+        )
     case = Case.of(prepared, options)
     joined = case.newcomers_note(options.newcomers)
     if joined is not None:
         notes.add(joined)
     judgement = judge_case(case, question, options, notes)
-    return assemble(prepared, case, judgement, table, options, notes)
+    chance = ask_chance(prepared, case, judgement, options)
+    answer = assemble(prepared, case, judgement, table, options, notes)
+    return replace(answer, chance=chance)

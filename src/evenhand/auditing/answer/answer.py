@@ -10,6 +10,7 @@ import numpy as np
 from evenhand._util.wording import nearest
 from evenhand.auditing.answer.group_gaps import GroupGaps
 from evenhand.auditing.answer.terms import Terms
+from evenhand.auditing.chance.finding import ChanceFinding, NotTested
 from evenhand.auditing.judging.ranking import Ranking
 from evenhand.auditing.judging.sensitivity import QuestionRow
 from evenhand.errors import UnknownStakeholder, argument_name
@@ -139,6 +140,7 @@ class Answer:
     corrections: tuple[tuple[str, str, float], ...] = ()  # when, who, how much was taken back
     groups: GroupGaps | None = None  # where those judged have groups
     limits: tuple[Limit, ...] = ()  # the thresholds that were set
+    chance: ChanceFinding | NotTested | None = None  # could it be chance? None: not asked
     origin: dict[str, Any] = field(default_factory=dict)  # version, input, fingerprint
 
     @property
@@ -225,6 +227,7 @@ class Answer:
                 {"time": time, "stakeholder": who, "amount": amount}
                 for time, who, amount in self.corrections
             ],
+            "chance": None if self.chance is None else self.chance.to_json(),
             "limits": [limit.to_json() for limit in self.limits],
             "breaches": list(self.breaches),
             "notes": list(self.notes),

@@ -118,7 +118,7 @@ class Case:
 
     def _with_newcomers(self, rule: str | None) -> Case:
         """The case with those who join later where a rule lets them begin."""
-        stay = self._stay()
+        stay = self.stay()
         if stay is None:
             return self
         if not self.status.is_sum:
@@ -148,13 +148,13 @@ class Case:
 
     def newcomers_note(self, rule: str | None) -> str | None:
         """Who was judged from when, and where they began."""
-        stay = self._stay()
+        stay = self.stay()
         if stay is None:
             return None
         began = rule or ("mean" if self.status.is_sum else "zero")
         return newcomers_note(self.names, stay, self.history.slots, began)
 
-    def _stay(self) -> Stay | None:
+    def stay(self) -> Stay | None:
         """From when until when each who is judged is there, if anybody comes or goes."""
         without = {"chances", "level"} & set(self.beside)  # rates and waits need no beginning
         if self.roster is None or not self.roster.first or without:
@@ -204,10 +204,15 @@ class Case:
         known: dict[str, Reading] = {
             part: _reading(part, known) for part, known in self.beside.items()
         }
-        stay = self._stay()
+        stay = self.stay()
         if stay is not None and isinstance(self.status, PerTimePresent):
             known["time_points"] = TimePresent(as_numbers(self.history.slots), *stay)
         return known
+
+    def known_at(self, moments: np.ndarray) -> Circumstances | None:
+        """What is known beside receipts at moments in order, and before the first as at it."""
+        readings = self._readings()
+        return self._circumstances(readings, moments) if readings else None
 
     def _circumstances(self, readings: Mapping[str, Reading], moments: np.ndarray) -> Circumstances:
         """What is known at each of some moments; before the first, as at the first."""

@@ -54,7 +54,11 @@ class Prepared:
 
 
 def prepare(
-    table: LogTable, options: AuditOptions, exact: bool, notes: Notes, lots: bool = False
+    table: LogTable,
+    options: AuditOptions,
+    exact: bool,
+    notes: Notes,
+    lots: bool | Callable[[History], bool] = False,
 ) -> Prepared:
     """Read, filter, count and check; what is odd but not an error goes into the notes.
 
@@ -63,7 +67,8 @@ def prepare(
         options: What is asked.
         exact: Whether every time point is needed.
         notes: Where to note.
-        lots: Whether rows are kept apart, as things that cannot be divided.
+        lots: Whether rows are kept apart, as things that cannot be divided; or what says so once
+            the history is known.
     """
     roster = None if options.roster is None else roster_of(options)
     names = () if roster is None else roster.names
@@ -98,7 +103,8 @@ def prepare(
         beside["chances"] = history.ledger("chances")
     elif shares is not None and events.has("entitled"):
         beside |= entitling.over_time(history, roster)
-    rows = read_lots(events, history, roster) if lots else None
+    keeps = lots if isinstance(lots, bool) else lots(history)
+    rows = read_lots(events, history, roster) if keeps else None
     return Prepared(history, roster, group_of, groups, shares, until, beside, lots=rows)
 
 

@@ -103,6 +103,9 @@ class Beside(Status[_Seen]):
     def is_sum(self) -> bool:
         return self.of.is_sum
 
+    def of_totals(self, totals: Float[np.ndarray, "*batch n"], known: Any) -> np.ndarray:
+        return self.transform(self.of.of_totals(totals, known), self._known(known))
+
     def _known(self, state: Any) -> Float[Array, "*time status"]:
         known = getattr(state, self.part, None)
         if known is None:

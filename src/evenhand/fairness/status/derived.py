@@ -87,6 +87,9 @@ class Derived(Status[Any]):
     def is_sum(self) -> bool:
         return self.of.is_sum
 
+    def of_totals(self, totals: Float[np.ndarray, "*batch n"], known: Any) -> np.ndarray:
+        return self.transform(self.of.of_totals(totals, known))
+
     def value_regular(self) -> DeclaredRegularity:
         # Of a status that is not value-regular a function still may be, as a remainder is.
         inner = self.of.value_regular()
