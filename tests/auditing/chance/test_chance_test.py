@@ -195,6 +195,11 @@ def test_waits_and_only_one_stakeholder_are_left_out():
     assert "only one" in asked(one).chance.reason
 
 
+def test_a_log_in_which_nothing_was_given_is_left_out():
+    nothing = pd.DataFrame({"day": [1, 2], "who": ["A", "B"], "got": [0.0, 0.0]})
+    assert asked(nothing).chance.reason == "nothing was given out"
+
+
 def test_it_can_be_left_out_and_runs_leave_it_out():
     log = small_log()
     assert asked(log, chance=False).chance is None

@@ -83,12 +83,7 @@ def ask_chance(
         reason = "the log has very many rows"
         return NotTested(f"{reason} (with {argument('draws')} it is tested all the same)")
     if reason is not None:
-        if options.asks_chance:
-            raise BadParameter(
-                f"whether it could be chance cannot be tested, since {reason}: leave "
-                f"{argument(options.asks_chance)} out."
-            )
-        return NotTested(reason)
+        return _not_tested(reason, options)
     null: Null = NULLS[options.null or Lottery.name]
     labels = group_labels(case, log.group_of)
     if isinstance(null, ByGroup) and labels is None:
@@ -99,6 +94,8 @@ def ask_chance(
     scheme, question = judgement.scheme, judgement.asked.question
     judging = DrawnHistories(case, question, scheme, options.newcomers, labels)
     held = HeldFixed.of(Supply.of(log), judging.interval, judging.intervals)
+    if not len(held.slot):
+        return _not_tested("nothing was given out", options)
     null.require(held)
     cost = null.cost(held) + judging.cells
     draws = options.draws or _affordable(cost, bool(options.asks_chance))
@@ -108,6 +105,16 @@ def ask_chance(
             f"{argument('draws')} it is tested all the same)"
         )
     return _Test(null, held, judging, draws, options.seed, cost).found(judgement, options.power)
+
+
+def _not_tested(reason: str, options: AuditOptions) -> NotTested:
+    """Why it is left out; refused if it was asked for."""
+    if options.asks_chance is None:
+        return NotTested(reason)
+    raise BadParameter(
+        f"whether it could be chance cannot be tested, since {reason}: leave "
+        f"{argument(options.asks_chance)} out."
+    )
 
 
 def _affordable(cost: int, asked: bool) -> int | None:
