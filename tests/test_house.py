@@ -40,6 +40,7 @@ FLOORS = [
 # The same inside the largest room.
 AUDITING = [
     "notes",
+    "combinations",
     "options",
     "sources",
     "reading",

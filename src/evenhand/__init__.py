@@ -15,6 +15,7 @@ __version__ = "0.2.0"
 
 if TYPE_CHECKING:
     from evenhand.auditing import Answer, audit
+    from evenhand.decide.allocator import Allocator
     from evenhand.envs import (
         Doughnuts,
         Environment,
@@ -106,6 +107,7 @@ if TYPE_CHECKING:
 # Where each public name lives. A test holds this table and the imports above together.
 _HOME = {
     "auditing": ("Answer", "audit"),
+    "decide.allocator": ("Allocator",),
     "envs": ("Doughnuts", "Environment", "GaussianLending", "Lending", "Vaccines", "WaitingList"),
     "errors": ("EvenhandError",),
     "fairness.aggregation": ("Aggregation", "BalancedUnfairness", "TimepointFirst"),

@@ -149,3 +149,9 @@ def test_a_disk_that_is_full_leaves_the_file_as_it_was(tmp_path, monkeypatch):
     with pytest.raises(CannotWrite, match="page cannot be written: No space left on device"):
         write_whole(path, b"new")
     assert [one.read_text() for one in tmp_path.iterdir()] == ["kept"]
+
+
+def test_folders_in_each_other_without_end_are_refused_before_one_is_made(tmp_path):
+    require_folder(tmp_path / ("y/" * 100), "out")
+    with pytest.raises(CannotWrite, match=r"300 folders in each other: choose a name with at most"):
+        require_folder("y/" * 300, "out")

@@ -146,7 +146,8 @@ def test_any_relabelling_relabels_the_answer(scheme, rewards, order):
 def relabelled(part, order):
     match part:
         case PerEntitlement(entitlements=shares):
-            return replace(part, entitlements=tuple(shares[i] for i in order))
+            moved = tuple(shares[i] for i in order)
+            return replace(part, entitlements=moved, of=relabelled(part.of, order))
         case GroupTotals():
             groups = dict(zip(part.groups.names, part.groups.members, strict=True))
             moved = {name: [order.index(i) for i in who] for name, who in groups.items()}
@@ -154,7 +155,8 @@ def relabelled(part, order):
         case TimepointFirst(welfare=Parity(groups=groups)) if groups is not None:
             moved = {name: [order.index(i) for i in who] for name, who in GROUPS.items()}
             return TimepointFirst(Parity(moved), part.temporal)
-    return part
+    inner = getattr(part, "of", None)  # a status of a status: what is inside moves along
+    return part if inner is None else replace(part, of=relabelled(inner, order))
 
 
 @given(rewards_of, st.integers(1, 12), st.sampled_from([Rawls(), LogNash(), Utilitarian()]))

@@ -42,10 +42,12 @@ from evenhand.fairness.status import (
     Capped,
     Level,
     LowerIsBetter,
+    MeanWait,
     Modulo,
     PerCurrentEntitlement,
     PerTimePresent,
     Rate,
+    RateWithinPeriod,
     ShareMet,
     Shortfall,
     WhileWaiting,
@@ -76,6 +78,8 @@ STATUS = [
 # These look at circumstances, and so are tested by themselves (`fairness/status/test_beside`).
 BESIDE = [
     Rate(),
+    RateWithinPeriod(),
+    MeanWait(),
     PerCurrentEntitlement(),
     PerCurrentEntitlement(weighted=False),
     PerTimePresent(),

@@ -70,7 +70,7 @@ KINDS = {
     "stays_and_sizes": {"roster": STAYS, "entitlement": SIZES, "every": 7},
     "least": {"roster": STAYS, "newcomers": "least"},
     "zero": {"roster": STAYS, "newcomers": "zero", "every": 4},
-    "by_time": {"roster": STAYS, "newcomers": "by_time"},
+    "by-time": {"roster": STAYS, "newcomers": "by_time"},
     "share_met": {"requests": REQUESTS, "asked": "wants"},
     "shortfall": {"requests": REQUESTS, "asked": "wants", "judge_requests": "shortfall"},
     "while_waiting": {

@@ -18,6 +18,7 @@ ENDLESS: dict[str, Callable[[int], bool]] = {
     "a device": lambda mode: stat.S_ISCHR(mode) or stat.S_ISBLK(mode),
     "a socket": stat.S_ISSOCK,
 }
+MAX_DEPTH = 256  # folders in each other: more are a mistake, and more than can be made at once
 
 
 def open_file(path: str | os.PathLike[str]) -> BinaryIO:
@@ -145,6 +146,11 @@ def require_place(path: str | os.PathLike[str], given: str) -> None:
 def require_folder(path: str | os.PathLike[str], given: str) -> None:
     """The same of a folder, which need not be there yet."""
     target = Path(path)
+    if len(target.parts) > MAX_DEPTH:
+        raise CannotWrite(
+            f"{target} ({argument(given)}) cannot be made, as it is {len(target.parts):,} folders "
+            f"in each other: choose a name with at most {MAX_DEPTH}."
+        )
     for folder in (target, *target.parents):
         if os.path.isdir(folder):
             require_place(folder / "x", given)

@@ -3,7 +3,11 @@
 from __future__ import annotations
 
 import difflib
+import math
 from collections.abc import Iterable, Sequence
+
+ALIKE = 1e-9  # numbers this close, relative to the larger, are written alike
+LEAST = 1e-9  # a smaller difference would need more decimals than anybody reads
 
 
 def nearest(name: str, known: Iterable[str], least: float = 0.6) -> str | None:
@@ -25,13 +29,23 @@ def pluralise(count: int, one: str, many: str | None = None) -> str:
 
 
 def join_names(names: Sequence[str], most: int = 5) -> str:
-    """Such as "A, B and C", or the first few and how many more."""
-    names = [str(name) for name in names]
+    """Such as "A, B and C", or the first few and how many more.
+
+    >>> join_names(["Paris", "Washington, DC"])
+    'Paris and “Washington, DC”'
+    """
+    names = [quoted(str(name)) for name in names]
     if len(names) > most:
         return f"{', '.join(names[:most])} and {len(names) - most:,} more"
     if len(names) < 2:
         return "".join(names)
     return f"{', '.join(names[:-1])} and {names[-1]}"
+
+
+def quoted(name: str) -> str:
+    """A name in a sentence: in quotes where its own comma would look like the sentence's."""
+    is_quoted = name[:1] in ("'", '"', "“") and name[-1:] in ("'", '"', "”")
+    return f"“{name}”" if "," in name and not is_quoted else name
 
 
 def join_tied(names: Sequence[str]) -> str:
@@ -41,7 +55,7 @@ def join_tied(names: Sequence[str]) -> str:
     ('A and B', 'A, B and 2 others', 'nobody')
     """
     if len(names) > 3:
-        return f"{names[0]}, {names[1]} and {len(names) - 2:,} others"
+        return f"{quoted(names[0])}, {quoted(names[1])} and {len(names) - 2:,} others"
     return join_names(names) or "nobody"
 
 
@@ -55,6 +69,25 @@ def format_number(value: float, signed: bool = False) -> str:
     else:
         text = f"{value:{sign}.2f}".rstrip("0").rstrip(".") if size >= 1 else f"{value:{sign}.3g}"
     return "0" if text in ("+0", "-0") else text.replace("-", "−")
+
+
+def tell_apart(one: float, other: float) -> tuple[str, str]:
+    """Two numbers that are read beside each other, with digits enough to differ if they do.
+
+    >>> tell_apart(181.4912, 181.4946), tell_apart(1234567.25, 1234567.4), tell_apart(2.0, 3.0)
+    (('181.4912', '181.4946'), ('1,234,567.25', '1,234,567.4'), ('2', '3'))
+    """
+    texts = format_number(one), format_number(other)
+    far = abs(one - other)
+    if texts[0] != texts[1] or not far > ALIKE * max(abs(one), abs(other)):
+        return texts
+    if far < LEAST:
+        return f"{one:.12g}".replace("-", "−"), f"{other:.12g}".replace("-", "−")
+    digits = max(0, 1 - math.floor(math.log10(far)))  # two digits of the difference
+    first, second = (
+        f"{value:,.{digits}f}".rstrip("0").rstrip(".").replace("-", "−") for value in (one, other)
+    )
+    return first, second
 
 
 def short_number(value: float, signed: bool = False) -> str:

@@ -5,17 +5,21 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
-from evenhand.auditing.answer.answer import Answer
+from evenhand.auditing.answer.answer import Answer, Limit
 from evenhand.auditing.answer.assembly import assemble, limits
 from evenhand.auditing.answer.over_runs import over_runs, split_runs
+from evenhand.auditing.chance.alarm_over_log import watch_log
 from evenhand.auditing.chance.chance_test import ask_chance, few_enough_lots
 from evenhand.auditing.judging.judge import Case
 from evenhand.auditing.judging.questions import question_of
 from evenhand.auditing.judging.sensitivity import judge_case
+from evenhand.auditing.judging.supply import Supply
 from evenhand.auditing.notes import Notes
 from evenhand.auditing.options import AuditOptions, with_keywords
-from evenhand.auditing.reading.prepare import prepare
+from evenhand.auditing.reading.display_names import fitted, read_display_names
+from evenhand.auditing.reading.prepare import Prepared, prepare
 from evenhand.auditing.sources.open_source import opened
+from evenhand.errors import BadParameter, argument
 
 
 def _audit(log: Any, options: AuditOptions) -> Answer:
@@ -32,11 +36,17 @@ def _audit(log: Any, options: AuditOptions) -> Answer:
             holds until the next one is given.
         out_of: The column that says out of how many: amounts are then judged as a rate, such as
             granted of asked, weighted by these chances.
+        within_period: Judge the rate of each period that is assessed, and not the rate so far.
         asked: The column that says for how much was asked, in the same rows or in `requests`.
-        requests: A log of requests of its own, with the same columns of stakeholder and time.
-        judge_requests: How requests are judged: "share_met" (what was received out of what was
-            asked for), "shortfall" (what is still wanted) or "while_waiting" (what was received,
-            among those who wait for more).
+            A condition `where` and the choice of stakeholders hold for both.
+        requests: A log of requests of its own, such as a path or a table.
+        requests_stakeholder: The column of `requests` that says who asked, if it is not called as
+            in the log.
+        requests_time: The column of `requests` that says when, if it is not called as in the log.
+        requests_table: The table or view of requests, if these are in a database.
+        judge_requests: How requests are judged: "share_met" (the default: what was received out of
+            what was asked for), "shortfall" (what is still wanted) or "while_waiting" (what was
+            received, among those who wait for more).
         group: The column that says to which group a stakeholder belongs; or several columns, whose
             values together make a group.
         reference: The group that the others are compared with.
@@ -50,7 +60,7 @@ def _audit(log: Any, options: AuditOptions) -> Answer:
             list of names, or a table or its path with a column of names, and columns `from` and
             `until` if they come and go.
         newcomers: Where those begin who join later by the roster's dates: at the "mean" of those
-            there (the default), at "zero", at the "least" of those there; or "by_time", which
+            there (the default), at "zero", at the "least" of those there; or "by-time", which
             judges what was received per time point present.
         only: The stakeholders to judge, if not all.
         exclude: Stakeholders to leave out.
@@ -70,8 +80,8 @@ def _audit(log: Any, options: AuditOptions) -> Answer:
         within: Judge the share of cases that waited no longer than this, such as "30d", instead.
         longest_open: Judge the longest wait of those that are still open instead.
         since: The date or number from which rows count.
-        before: In `evenhand audit`: judge what was before this date and what came after it, side
-            by side (see `compare_periods`).
+        before: Of `compare_periods` alone: judge what was before this date and what came after it,
+            side by side.
         until: The date or number up to which the log is whole; later rows are left out.
         welfare: How fair statuses are at one time, by name or as an object. The default is
             "log_nash", and "rawls" where a status is below 0.
@@ -94,12 +104,17 @@ def _audit(log: Any, options: AuditOptions) -> Answer:
             makes no sense, or would take long and was not asked for with one of the next three.
         null: What chance alone does: "lottery" (each lot goes to one of those eligible, in
             proportion to entitlement; the default), "shuffle" (those eligible at a time point get
-            its amounts in another order) or "by_group" (who belongs to which group is drawn).
+            its amounts in another order) or "by-group" (who belongs to which group is drawn).
         draws: How many histories to draw. The default is 999, or 199 for a longer log.
         seed: Where chance begins: the same seed gives the same figures.
         power: Say how far behind somebody would have to be for this log to show it.
         alarm: Watch the log as a monitor would, and raise an alarm where somebody is behind by more
             than chance explains, with at most this probability of ever being wrong.
+        title: What the report is called.
+        description: A sentence or two for the top of the report, such as where the log is from.
+        unit: What amounts are counted in, such as "doses". The default is the column's name.
+        display_names: Names to show in place of codes: a table of two columns (code and name), its
+            path, or a mapping. Everything else names stakeholders as the log does.
 
     Returns:
         The answer: a verdict in words, numbers overall, by stakeholder and over time, and how they
@@ -119,7 +134,13 @@ audit = with_keywords(_audit, AuditOptions)
 
 def audit_with(log: Any, options: AuditOptions) -> Answer:
     """The same, with the options as one object."""
+    if options.before is not None:
+        raise BadParameter(
+            f"{argument('before')} makes two periods of one log, to be compared: call "
+            "compare_periods for that, or leave it out."
+        )
     question = question_of(options)  # refused before anything is opened, if it makes no sense
+    shown = read_display_names(options.display_names, options.stakeholder, options.encoding)
     with opened(log, options.encoding, options.table, options.engine) as table:
         if options.run is not None:
             alone = replace(options, chance=False)
@@ -127,15 +148,25 @@ def audit_with(log: Any, options: AuditOptions) -> Answer:
             unfinished, direction = found.over_time.unfinished, found.terms.direction
             return replace(found, limits=limits(found.overall, unfinished, options, direction))
         notes = Notes()
-        exact = question.needs_every_time_point
+        exact = question.needs_every_time_point or options.alarm is not None
         prepared = prepare(
             table, options, exact, notes, lots=lambda history: few_enough_lots(history, options)
         )
     case = Case.of(prepared, options)
+    codes = dict.fromkeys((*prepared.history.names, *case.names))
+    case = replace(case, shown=fitted(shown, tuple(codes), notes))
     joined = case.newcomers_note(options.newcomers)
     if joined is not None:
         notes.add(joined)
     judgement = judge_case(case, question, options, notes)
-    chance = ask_chance(prepared, case, judgement, options)
     answer = assemble(prepared, case, judgement, table, options, notes)
-    return replace(answer, chance=chance)
+    answer = replace(answer, chance=ask_chance(prepared, case, judgement, options))
+    return answer if options.alarm is None else with_alarm(answer, prepared, case, options.alarm)
+
+
+def with_alarm(answer: Answer, log: Prepared, case: Case, alpha: float) -> Answer:
+    """The answer with what a watch over the log found; an alarm is a limit that was broken."""
+    negated = answer.scheme.status.negated
+    found = watch_log(Supply.of(log), alpha, log.group_of, negated, case.members)
+    limit = Limit("alarm", alpha, min(1.0, 1.0 / max(found.evidence, 1e-300)), found.breach)
+    return replace(answer, alarm=found, limits=(*answer.limits, limit))

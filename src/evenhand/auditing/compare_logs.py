@@ -12,8 +12,9 @@ from typing import Any
 import numpy as np
 
 from evenhand._util.moments import parse_moment
-from evenhand._util.wording import format_number, join_names
+from evenhand._util.wording import format_number, join_names, tell_apart
 from evenhand.auditing.answer.answer import Answer
+from evenhand.auditing.answer.summary import Called, Quantity, Sentence, how_even
 from evenhand.auditing.audit_log import audit_with
 from evenhand.auditing.judging.sensitivity import EVEN
 from evenhand.auditing.options import AuditOptions, with_keywords
@@ -59,6 +60,7 @@ class LogComparison:
             "logs": [self.first.to_json(), self.second.to_json()],
             "questions": [match.to_json() for match in self.questions],
             "verdict": self.verdict,
+            "summary": " ".join(sentence.text for sentence in comparison_summary(self)),
             "notes": list(self.notes),
         }
 
@@ -87,28 +89,44 @@ compare = with_keywords(_compare, AuditOptions)
 def compare_with(first: Any, second: Any, options: AuditOptions) -> LogComparison:
     """The same, with the options as one object."""
     one, two = (_audited(log, options.for_log(k)) for k, log in enumerate((first, second)))
-    matches = _matches(one, two)
-    notes = (*_only_in(one, two), *_only_in(two, one))
-    return LogComparison(one, two, matches, _verdict(one, two, matches), notes)
+    return _compared(one, two)
 
 
-def compare_periods(log: Any, options: AuditOptions) -> LogComparison:
+def _compare_periods(log: Any, options: AuditOptions) -> LogComparison:
     """One log in two periods, each judged from nothing under the same question.
 
     Args:
         log: A log, as for `audit`.
-        options: With `before`, the moment at which the second period begins.
+        before: The moment at which the second period begins.
+
+    Every other argument is one of `audit`, and holds for both periods.
+
+    Returns:
+        Both answers, and under which question which period is fairer.
     """
+    return compare_periods_with(log, options)
+
+
+compare_periods = with_keywords(_compare_periods, AuditOptions)
+
+
+def compare_periods_with(log: Any, options: AuditOptions) -> LogComparison:
+    """The same, with the options as one object."""
     cut, options = options.before, replace(options, before=None)
+    if cut is None:
+        raise BadParameter(f"say with {argument('before')} when the second period begins.")
     with opened(log, options.encoding, options.table, options.engine) as table:
         earlier = audit_with(table, replace(options, until=_just_before(cut)))
         later = audit_with(table, replace(options, since=cut))
     one = replace(earlier, label=f"{earlier.label} before {cut}")
     two = replace(later, label=f"{later.label} from {cut}")
+    return _compared(one, two)
+
+
+def _compared(one: Answer, two: Answer) -> LogComparison:
     matches = _matches(one, two)
-    return LogComparison(
-        one, two, matches, _verdict(one, two, matches), (*_only_in(one, two), *_only_in(two, one))
-    )
+    notes = (*_only_in(one, two), *_only_in(two, one))
+    return LogComparison(one, two, matches, _verdict(one, two, matches), notes)
 
 
 def _just_before(moment: Any) -> Any:
@@ -190,3 +208,35 @@ def _verdict(one: Answer, two: Answer, matches: tuple[Match, ...]) -> str:
         if turned:
             words.append(f"The verdict turns if asked {join_names(turned, 4)}.")
     return " ".join(words)
+
+
+def comparison_summary(found: LogComparison) -> tuple[Sentence, ...]:
+    """Which of two logs is fairer by the question asked, and how even each was."""
+    sentences = []
+    asked = found.questions[0] if found.questions else None
+    if asked is not None and None not in asked.scores:
+        sentences.append(_which_is_fairer(found))
+    for log, answer in enumerate((found.first, found.second), 1):
+        words = how_even(answer)
+        sentences.append(Sentence((Called((answer.label,)), ": ", *words.parts), f"log{log}"))
+    return tuple(sentences)
+
+
+def _which_is_fairer(found: LogComparison) -> Sentence:
+    asked = found.questions[0]
+    labels = [found.first.label, found.second.label]
+    scores = [0.0 if score is None else score for score in asked.scores]
+    texts = tell_apart(*scores)
+    by = f" ({asked.question}, by {asked.welfare})"
+    if asked.fairer is None:
+        score = Quantity(scores[0], texts[0])
+        return Sentence(
+            (f"The two logs are equally fair{by}: both score ", score, "."), "questions"
+        )
+    best = int(scores[1] > scores[0])
+    parts = (
+        *("Of the two logs ", Called((labels[best],)), f" is the fairer{by}: it scores "),
+        *(Quantity(scores[best], texts[best]), " and "),
+        *(Called((labels[1 - best],)), " ", Quantity(scores[1 - best], texts[1 - best]), "."),
+    )
+    return Sentence(parts, "questions")

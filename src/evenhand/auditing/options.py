@@ -7,10 +7,11 @@ import inspect
 import itertools
 import math
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from typing import Any, Concatenate, ParamSpec, TypeVar, overload
 
 from evenhand._util.registry import Registry
+from evenhand.auditing.combinations import refuse_beside_waits, refuse_senseless
 from evenhand.errors import BadParameter, MissingPartParameter, argument
 from evenhand.fairness.aggregation import TimepointFirst
 from evenhand.fairness.filters import Always, Filter
@@ -40,8 +41,8 @@ REQUEST_STATUSES: dict[str, type[OfRequests]] = {
     "shortfall": Shortfall,
     "while_waiting": WhileWaiting,
 }
-NEWCOMERS = ("mean", "zero", "least", "by_time")  # where those who join later begin
-NULL_NAMES = ("lottery", "shuffle", "by_group")  # what chance alone may do
+NEWCOMERS = ("mean", "zero", "least", "by-time")  # where those who join later begin
+NULL_NAMES = ("lottery", "shuffle", "by-group")  # what chance alone may do
 MOST_DRAWS = 1_000_000
 STAKEHOLDER, GROUP = "stakeholder", "group"  # what `by` may be, besides a column of groups
 # Roles that one column may have at once: all who are of the same name are a group, and a run may be
@@ -85,11 +86,8 @@ class SchemeOptions:
         for name in ("tolerance", "max_unfairness"):
             if getattr(self, name) is not None:
                 Tolerance.read(getattr(self, name), name)
-        if self.newcomers is not None and self.newcomers not in NEWCOMERS:
-            raise BadParameter(
-                f"{argument('newcomers')} is {self.newcomers!r}: it must be one of "
-                f"{', '.join(NEWCOMERS)}."
-            )
+        if self.newcomers is not None:
+            object.__setattr__(self, "newcomers", _named(self.newcomers, "newcomers", NEWCOMERS))
         self.temporal_part()
         self._welfares()
         if self.scheme is not None:
@@ -193,10 +191,14 @@ class AuditOptions(SchemeOptions):
     engine: str | None = None  # what reads files: duckdb (the default) or spark
     by: str = STAKEHOLDER  # judge each stakeholder, each group, or each group of a column
     entitlement: Any = None  # a column, or a table or mapping of its own
+    within_period: bool = False  # a rate is that of each assessed period, and not so far
     within: Any = None  # judge the share of cases that waited no longer than this, such as 30d
     longest_open: bool = False  # judge the longest wait of those that are still open
     requests: Any = None  # who asked, if not in the same rows: a table of its own
-    judge_requests: str = "share_met"  # how requests are judged: one of REQUEST_STATUSES
+    requests_stakeholder: str | None = None  # columns of the requests, if called otherwise there:
+    requests_time: str | None = None  # who asked, and when
+    requests_table: str | None = None  # the table of requests, if they are in a database
+    judge_requests: str | None = None  # one of REQUEST_STATUSES; share_met by default
     roster: Any = None  # all who should be served: a table or a list of names
     reference: str | None = None  # the group that the others are compared with
     only: Sequence[str] = ()  # stakeholders: these alone
@@ -210,13 +212,20 @@ class AuditOptions(SchemeOptions):
     draws: int | None = None  # how many histories are drawn; chosen by what they cost by default
     seed: int = 0  # where chance begins
     power: bool = False  # how far behind would somebody have to be for the log to show it
+    title: str | None = None  # of the report
+    description: str | None = None  # a sentence or two at its top
+    unit: str | None = None  # what amounts are counted in; by default the column is named
+    display_names: Any = None  # names to show in place of codes: a table or a mapping
 
     def __post_init__(self) -> None:
         if self.waits:
-            self._require_waits()
+            self._take_waits()
         if not self.time:
             raise BadParameter(f"say with {argument('time')} which column holds the times.")
         super().__post_init__()
+        if self.judge_requests is not None:
+            name = _named(self.judge_requests, "judge_requests", REQUEST_STATUSES)
+            object.__setattr__(self, "judge_requests", name)
         if self.by not in (STAKEHOLDER, GROUP):  # a column of groups, said at once
             object.__setattr__(self, "group", self.by)
             object.__setattr__(self, "by", GROUP)
@@ -231,112 +240,34 @@ class AuditOptions(SchemeOptions):
                 "holds the groups."
             )
         refuse_shared(self._roles(), "column", SHARED_ROLES)
-        if self.before is not None:
-            self._require_periods()
-        if self.out_of is not None:
-            self._require_rate()
-        elif self.unweighted and self.entitlement is None:
-            raise BadParameter(
-                f"{argument('unweighted')} counts all alike whatever they are entitled to, and "
-                f"nothing says what that is: give {argument('entitlement')}, or leave it out."
-            )
-        if self.has_requests:
-            self._require_requests()
-        if self.stock:
-            self._require_stock()
+        if self.scheme is not None and self.scheme.status.per_step:
+            object.__setattr__(self, "within_period", True)
+        filter_ = None if self.scheme is None else self.scheme.filter
+        kind = self.request_status
+        refuse_senseless(self._given(), filter_, kind is None or kind.per_unit)
         self._require_chance()
-        for name, what in (("cumulative", "running totals"), ("stock", "levels")):
-            if getattr(self, name) and self.amount is None:
-                raise BadParameter(
-                    f"{argument(name)} says that amounts are {what}: say with "
-                    f"{argument('amount')} which column holds them."
-                )
 
-    def _require_rate(self) -> None:
-        """A rate is one amount out of another: what else would change its meaning is refused."""
-        given = argument("out_of")
-        for name in ("entitlement", "newcomers"):
-            if getattr(self, name) is not None:
-                raise BadParameter(
-                    f"{given} and {argument(name)} both say what an amount is set against: leave "
-                    "one out."
-                )
-        if self.holds_readings:
-            raise BadParameter(
-                f"{given} needs what happened in each row, and {self._readings_argument} says that "
-                "amounts are totals: take differences first, or leave one out."
-            )
-        if self.unweighted:
-            raise BadParameter(
-                f"a rate ({given}) is weighted by its chances, without which it has no mean: leave "
-                f"{argument('unweighted')} out."
-            )
-
-    def _require_requests(self) -> None:
-        """What was asked for is set against what was received, in one of three ways."""
-        given = argument("asked" if self.requests is None else "requests")
-        if self.judge_requests not in REQUEST_STATUSES:
-            raise BadParameter(
-                f"{argument('judge_requests')} is {self.judge_requests!r}: it must be one of "
-                f"{', '.join(REQUEST_STATUSES)}."
-            )
-        if self.out_of is not None:
-            raise BadParameter(
-                f"{given} and {argument('out_of')} both say what an amount is set against: leave "
-                "one out."
-            )
-        if self.entitlement is not None and not REQUEST_STATUSES[self.judge_requests].per_unit:
-            raise BadParameter(
-                f"{given} and {argument('entitlement')} both say what an amount is set against: "
-                f"leave one out, or judge with {argument('judge_requests', 'while_waiting')}."
-            )
-        if self.holds_readings:
-            raise BadParameter(
-                f"{given} needs what was received in each row, and {self._readings_argument} says "
-                "that amounts are totals: take differences first, or leave one out."
-            )
-
-    def _require_waits(self) -> None:
-        """Waits are counted from two dates, and are better when shorter."""
-        for name in ("wait_from", "wait_to"):
-            if getattr(self, name) is None:
-                raise BadParameter(
-                    "a wait needs two dates: say with "
-                    f"{argument('wait_from')} and {argument('wait_to')} which columns hold them."
-                )
-        named = ("amount", "out_of", "asked", "requests", "entitlement", "newcomers", "after_each")
-        wrong = [name for name in named if getattr(self, name) is not None]
-        wrong += [name for name in ("cumulative", "stock", "unweighted") if getattr(self, name)]
-        if self.time and self.time != self.wait_from:
-            wrong.insert(0, "time")
-        if wrong:
-            raise BadParameter(
-                f"{argument('wait_from')} and {argument('wait_to')} say all there is to a wait: "
-                f"leave {argument(wrong[0])} out."
-            )
-        if self.longest_open and (self.within is not None or self.by != STAKEHOLDER):
-            other = argument("by") if self.within is None else argument("within")
-            raise BadParameter(
-                f"{argument('longest_open')} and {other} ask different questions: choose one."
-            )
+    def _take_waits(self) -> None:
+        """A wait begins at the time of its row, and is better when shorter."""
+        same = {"time"} if self.time == self.wait_from else set()
+        refuse_beside_waits(self._given() - same, self.by != STAKEHOLDER)
         object.__setattr__(self, "time", self.wait_from)
-        # A share in time is better when higher; a wait when lower.
-        object.__setattr__(self, "lower_is_better", self.within is None)
+        if self.within is None:  # a share in time is better when higher
+            object.__setattr__(self, "lower_is_better", True)
+
+    def _given(self) -> set[str]:
+        """The names of the options that say something other than by default."""
+        said = {one.name: (getattr(self, one.name), one.default) for one in fields(self)}
+        return {name for name, (value, default) in said.items() if not _same(value, default)}
+
+    @property
+    def request_status(self) -> type[OfRequests] | None:
+        """How requests are judged, where any are known."""
+        return REQUEST_STATUSES[self.judge_requests or "share_met"] if self.has_requests else None
 
     @property
     def waits(self) -> bool:
         return self.wait_from is not None or self.wait_to is not None
-
-    def _require_periods(self) -> None:
-        """Two periods are each judged from nothing, which not everything allows."""
-        named = ("since", "run", "requests", "asked", "wait_from")
-        wrong = [name for name in named if getattr(self, name) is not None]
-        wrong += ["stock"] if self.stock else []
-        if wrong:
-            raise BadParameter(
-                f"{argument('before')} judges each period from nothing, which {argument(wrong[0])} "
-                "does not allow: leave one out."
-            )
 
     def _roles(self) -> dict[str, Any]:
         """What each column of the log is for."""
@@ -362,24 +293,10 @@ class AuditOptions(SchemeOptions):
             return ()
         return (self.group,) if isinstance(self.group, str) else tuple(self.group)
 
-    def _require_stock(self) -> None:
-        """A level gives nothing out, so that what asks for amounts given out has no meaning."""
-        for name, is_given in (
-            ("cumulative", self.cumulative),
-            ("after_each", self.after_each is not None),
-        ):
-            if is_given:
-                raise BadParameter(
-                    f"{argument('stock')} says that amounts are levels, and {argument(name)} that "
-                    "they are given out: leave one out."
-                )
-
     def _require_chance(self) -> None:
         """What is asked of chance makes sense, and is not at once left out."""
-        if self.null is not None and self.null not in NULL_NAMES:
-            raise BadParameter(
-                f"{argument('null')} is {self.null!r}: it must be one of {', '.join(NULL_NAMES)}."
-            )
+        if self.null is not None:
+            object.__setattr__(self, "null", _named(self.null, "null", NULL_NAMES))
         if self.draws is not None and not 1 <= self.draws <= MOST_DRAWS:
             raise BadParameter(
                 f"{argument('draws')} is {self.draws}: it must be a whole number from 1 to "
@@ -392,12 +309,6 @@ class AuditOptions(SchemeOptions):
                 f"{argument(self.asks_chance)} asks about chance, which was to be left out: choose "
                 "one."
             )
-        for asked in (self.asks_chance, "alarm" if self.alarm is not None else None):
-            if asked and self.run is not None:
-                raise BadParameter(
-                    f"{argument(asked)} is about one history, and {argument('run')} averages many: "
-                    "leave one out."
-                )
 
     @property
     def asks_chance(self) -> str | None:
@@ -413,10 +324,6 @@ class AuditOptions(SchemeOptions):
     def holds_readings(self) -> bool:
         """Whether an amount is what stands at a time, and not what was added then."""
         return self.cumulative or self.stock
-
-    @property
-    def _readings_argument(self) -> str:
-        return argument("stock" if self.stock else "cumulative")
 
     @property
     def has_requests(self) -> bool:
@@ -451,6 +358,20 @@ def refuse_shared(
                 f"{argument(one)} and {argument(other)} both name the {what} {name!r}: each needs "
                 f"a {what} of its own."
             )
+
+
+def _same(value: Any, default: Any) -> bool:
+    """Whether an option says what it says by default; a table says more, and has no truth value."""
+    plain = isinstance(value, bool | str | int | float | Sequence)
+    return value is default or (plain and value == default)
+
+
+def _named(value: str, name: str, known: Collection[str]) -> str:
+    """One of some names, which may be written with hyphens or underscores."""
+    found = {one.replace("-", "_"): one for one in known}.get(str(value).replace("-", "_"))
+    if found is None:
+        raise BadParameter(f"{argument(name)} is {value!r}: it must be one of {', '.join(known)}.")
+    return found
 
 
 def _part(value: Any, registry: Registry, kind: str) -> Any:

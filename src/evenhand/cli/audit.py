@@ -75,7 +75,30 @@ def audit_command(
     requests: Annotated[
         str | None,
         typer.Option(
-            help="A log of requests of its own, with the same columns of stakeholder and time.",
+            help="A log of requests of its own, with a column of stakeholders and one of times.",
+            rich_help_panel=COLUMNS,
+        ),
+    ] = None,
+    requests_stakeholder: Annotated[
+        str | None,
+        typer.Option(
+            help="The column of --requests that says who asked (default: as --stakeholder).",
+            metavar="COLUMN",
+            rich_help_panel=COLUMNS,
+        ),
+    ] = None,
+    requests_time: Annotated[
+        str | None,
+        typer.Option(
+            help="The column of --requests that says when (default: as --time).",
+            metavar="COLUMN",
+            rich_help_panel=COLUMNS,
+        ),
+    ] = None,
+    requests_table: Annotated[
+        str | None,
+        typer.Option(
+            help="The table or view of --requests, if they are in a database.",
             rich_help_panel=COLUMNS,
         ),
     ] = None,
@@ -162,7 +185,7 @@ def audit_command(
         str | None,
         typer.Option(
             help="Where those begin who join later, by the roster's dates (default: mean).",
-            metavar="mean|zero|least|by_time",
+            metavar="mean|zero|least|by-time",
             rich_help_panel=ROWS,
         ),
     ] = None,
@@ -271,15 +294,23 @@ def audit_command(
             rich_help_panel=HOW,
         ),
     ] = False,
-    judge_requests: Annotated[
-        str,
+    within_period: Annotated[
+        bool,
         typer.Option(
-            help="How requests are judged: the share that was met, what is still wanted, or what "
-            "was received among those who wait.",
+            "--within-period",
+            help="With --out-of: judge the rate of each assessed period, not the rate so far.",
+            rich_help_panel=HOW,
+        ),
+    ] = False,
+    judge_requests: Annotated[
+        str | None,
+        typer.Option(
+            help="How requests are judged: the share that was met (the default), what is still "
+            "wanted, or what was received among those who wait.",
             metavar="share_met|shortfall|while_waiting",
             rich_help_panel=HOW,
         ),
-    ] = "share_met",
+    ] = None,
     within: Annotated[
         str | None,
         typer.Option(
@@ -314,20 +345,20 @@ def audit_command(
         float | None,
         typer.Option(help="Exit with 1 if the score is below this.", rich_help_panel=HOW),
     ] = None,
-    no_chance: Annotated[
+    chance: Annotated[
         bool,
         typer.Option(
-            "--no-chance",
-            help="Do not ask whether chance alone could have done it.",
+            "--chance/--no-chance",
+            help="Ask whether chance alone could have done it, where that is quickly found out.",
             rich_help_panel=CHANCE,
         ),
-    ] = False,
+    ] = True,
     null: Annotated[
         str | None,
         typer.Option(
             help="What chance alone does: each lot to one of those eligible (the default), the "
             "amounts of a time point in another order, or members of groups drawn.",
-            metavar="lottery|shuffle|by_group",
+            metavar="lottery|shuffle|by-group",
             rich_help_panel=CHANCE,
         ),
     ] = None,
@@ -348,12 +379,51 @@ def audit_command(
             rich_help_panel=CHANCE,
         ),
     ] = False,
+    alarm: Annotated[
+        float | None,
+        typer.Option(
+            help="Watch the log as a monitor would, with at most this probability of ever raising "
+            "a false alarm, such as 0.05. Exit with 1 if there is one.",
+            metavar="PROBABILITY",
+            rich_help_panel=CHANCE,
+        ),
+    ] = None,
+    title: Annotated[
+        str | None, typer.Option(help="What the report is called.", rich_help_panel=OUT)
+    ] = None,
+    description: Annotated[
+        str | None,
+        typer.Option(
+            help="A sentence or two for the top of the report, such as where the log is from.",
+            rich_help_panel=OUT,
+        ),
+    ] = None,
+    unit: Annotated[
+        str | None,
+        typer.Option(
+            help="What amounts are counted in, such as doses (default: the column's name).",
+            rich_help_panel=OUT,
+        ),
+    ] = None,
+    names: Annotated[
+        str | None,
+        typer.Option(
+            help="A file of two columns, code and name: the names are shown in place of the codes.",
+            metavar="FILE",
+            rich_help_panel=OUT,
+        ),
+    ] = None,
     csv: Annotated[
         Path | None,
         typer.Option(help="Write the tables as CSV into this folder.", rich_help_panel=OUT),
     ] = None,
     out: Annotated[
-        Path | None, typer.Option(help="Write a report to this HTML file.", rich_help_panel=OUT)
+        list[Path] | None,
+        typer.Option(
+            help="Write a report: a page (.html), an Excel workbook (.xlsx) or a PDF (.pdf). May "
+            "be repeated.",
+            rich_help_panel=OUT,
+        ),
     ] = None,
     as_json: JsonOption = False,
 ) -> None:
@@ -368,7 +438,7 @@ def audit_command(
     # The products here are of 16 by 16 numbers: threads would only wait for each other.
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     from evenhand.auditing.audit_log import audit_with
-    from evenhand.auditing.compare_logs import compare_periods, compare_with
+    from evenhand.auditing.compare_logs import compare_periods_with, compare_with
     from evenhand.auditing.options import AuditOptions
     from evenhand.auditing.sources.addresses import shown
     from evenhand.auditing.sources.open_source import opened
@@ -388,7 +458,7 @@ def audit_command(
     if len(table or ()) > len(logs):
         raise BadParameter(f"--table is given {len(table or ())} times: once for each log.")
     tables = _tables(logs, table or [])
-    _require_apart(logs, (roster, entitlement, requests, scheme), csv, out)
+    _require_apart(logs, (roster, entitlement, requests, scheme, names), csv, out or [])
     if stakeholder is None or (time is None and wait_from is None and wait_to is None):
         with opened(logs[0], encoding, tables[0], engine) as log:
             raise BadParameter(_which_columns(log.label, log.columns, stakeholder is None))
@@ -400,9 +470,13 @@ def audit_command(
         stock=stock,
         asked=asked,
         requests=requests,
+        requests_stakeholder=requests_stakeholder,
+        requests_time=requests_time,
+        requests_table=requests_table,
         judge_requests=judge_requests,
         wait_from=wait_from,
         wait_to=wait_to,
+        within_period=within_period,
         within=within,
         longest_open=longest_open,
         group=group[0] if group and len(group) == 1 else group or None,
@@ -436,23 +510,28 @@ def audit_command(
         tolerance=tolerance,
         max_unfairness=max_unfairness,
         min_score=min_score,
-        chance=not no_chance,
+        chance=chance,
         null=null,
         draws=draws,
         seed=seed,
         power=power,
+        alarm=alarm,
+        title=title,
+        description=description,
+        unit=unit,
+        display_names=names,
     )
     found: Answer | LogComparison
     with working(f"judging {labels}", hidden=as_json):
         if len(logs) == 2:
             found = compare_with(logs[0], logs[1], options)
         elif before is not None:
-            found = compare_periods(logs[0], options)
+            found = compare_periods_with(logs[0], options)
         else:
             found = audit_with(logs[0], options)
     for answer in _answers(found):
         answer.origin["command"] = shlex.join(["evenhand", *map(shown, sys.argv[1:])])
-    _write(found, csv, out)
+    _write(found, csv, out or [])
     if as_json:
         print_json(found.to_json())
     else:
@@ -473,13 +552,14 @@ def _tables(logs: list[str], given: list[str]) -> list[str | None]:
 
 
 def _require_apart(
-    logs: list[str], files: Iterable[Any], csv: Path | None, out: Path | None
+    logs: list[str], files: Iterable[Any], csv: Path | None, out: list[Path]
 ) -> None:
     """Refuse to write over what is read, and where nothing can be written."""
     from evenhand._util.files import require_apart, require_folder, require_place
     from evenhand.auditing.sources.addresses import FILES, is_address, read_address
     from evenhand.auditing.sources.open_source import matching_files
     from evenhand.report.csv_export import SHEETS
+    from evenhand.report.formats import format_of
 
     read = [str(file) for file in files if file is not None]
     for log in logs:
@@ -489,9 +569,10 @@ def _require_apart(
         else:
             read += [log, *matching_files(log)]
     folders = () if csv is None else (csv, csv / "first", csv / "second")
-    require_apart((out, *(folder / name for folder in folders for name in SHEETS)), read)
-    if out is not None:
-        require_place(out, "out")
+    require_apart((*out, *(folder / name for folder in folders for name in SHEETS)), read)
+    for path in out:
+        require_place(path, "out")
+        format_of(path)
     if csv is not None:
         require_folder(csv, "csv")
 
@@ -508,18 +589,20 @@ def _which_columns(label: str, columns: tuple[str, ...], no_stakeholder: bool) -
     return f"say which column of {label} holds {what}: it has {known}."
 
 
-def _write(found: Answer | LogComparison, csv: Path | None, out: Path | None) -> None:
+def _write(found: Answer | LogComparison, csv: Path | None, out: list[Path]) -> None:
     from evenhand._util.files import write_whole
     from evenhand.report.csv_export import write_sheets
 
     if csv is not None:
         write_sheets(found, csv)
-    if out is not None:
+    if out:
         import datetime
 
-        from evenhand.report import report
+        from evenhand.report.formats import format_of
 
-        write_whole(out, report(found, datetime.datetime.now(datetime.UTC)))
+        made = datetime.datetime.now(datetime.UTC)
+        for path in out:
+            write_whole(path, format_of(path).make(found, made))
 
 
 def _print(found: Answer | LogComparison) -> None:
@@ -561,6 +644,8 @@ def _print_chance(answer: Answer) -> None:
     words = text.chance(answer)
     if words:
         print(f"\nCould it be chance? {visible(words)}")
+    if answer.alarm is not None:
+        print(f"\nWatched all along: {visible(answer.alarm.sentence())}")
 
 
 def _table(table: Any) -> None:

@@ -20,6 +20,7 @@ OPTIONS = {
     "names": "name",
     "wait_from": "from",
     "wait_to": "to",
+    "display_names": "names",
 }  # arguments that are not called as their options are
 
 JsonOption = Annotated[bool, typer.Option("--json", help="Print one JSON object instead.")]

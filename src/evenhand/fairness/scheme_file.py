@@ -38,6 +38,7 @@ from evenhand.fairness.welfare import WELFARES
 PARTS: dict[str, Registry] = {
     "status": STATUSES,
     "of": STATUSES,
+    "counted": STATUSES,
     "welfare": WELFARES,
     "temporal": TEMPORALS,
     "aggregation": AGGREGATIONS,

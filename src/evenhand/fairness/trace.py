@@ -7,8 +7,10 @@ t-th action. This is the one place where the two meet.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -77,12 +79,10 @@ class Trace:
         if self.feedback is not None:
             _require_length("feedback", self.feedback, steps, "one per step")
             set_field(self, "feedback", as_float64(self.feedback, "feedback"))
-        names = tuple(self.stakeholders) or tuple(str(i) for i in range(stakeholders))
-        _require_length("stakeholders", names, stakeholders, "one per column of rewards")
-        if len(set(names)) != stakeholders:
-            twice = next(name for name in names if names.count(name) > 1)
-            raise BadParameter(f"two stakeholders are called {twice!r}: give each its own name.")
-        set_field(self, "stakeholders", names)
+        names = tuple(self.stakeholders)
+        if names:
+            _require_names(names, stakeholders)
+        set_field(self, "stakeholders", names or _numbered(stakeholders))
 
     @classmethod
     def from_steps(
@@ -229,6 +229,20 @@ def _as_overrides(overrides: Any, steps: int) -> Override | None:
     if applies.shape != value.shape:
         raise UnequalLengths("overrides must be plain numbers, one per step, None where none is.")
     return Override(applies, value) if applies.any() else None
+
+
+@lru_cache(maxsize=4)  # a long history is many traces of as many stakeholders
+def _numbered(size: int) -> tuple[str, ...]:
+    """The names of stakeholders that have none."""
+    return tuple(map(str, range(size)))
+
+
+def _require_names(names: tuple[str, ...], size: int) -> None:
+    """One for each stakeholder, and no two alike."""
+    _require_length("stakeholders", names, size, "one per column of rewards")
+    if len(set(names)) != size:
+        twice = next(name for name, count in Counter(names).items() if count > 1)
+        raise BadParameter(f"two stakeholders are called {twice!r}: give each its own name.")
 
 
 def _require_length(what: str, values: Any, length: int, meaning: str) -> None:

@@ -310,8 +310,10 @@ class GiniWelfare(Welfare):
 
     def __call__(self, values: Float[Array, "*batch n"]) -> Float[Array, "*batch"]:
         size = values.shape[-1]
-        weights = tuple((2 * (size - k) + 1) / size**2 for k in range(1, size + 1))
-        return GeneralisedGini(weights)(values)
+        xp = namespace(values)
+        # As GeneralisedGini has it, whose checks of weights need not be made again at each block.
+        weights = (2 * (size - np.arange(1, size + 1)) + 1) / size**2
+        return xp.sort(values, axis=-1) @ xp.asarray(weights, dtype=values.dtype)
 
     def weighted(
         self, values: Float[Array, "*batch n"], weights: Float[Array, "*batch n"]

@@ -71,7 +71,7 @@ def test_unknown_groups():
 
 
 def test_one_log_in_two_periods():
-    found = compare_periods(LOG, AuditOptions(**OPTIONS, before=3, welfare="rawls"))
+    found = compare_periods(LOG, **OPTIONS, before=3, welfare="rawls")
     earlier = audit(LOG[LOG["day"] < 3], **OPTIONS, welfare="rawls")
     later = audit(LOG[LOG["day"] >= 3], **OPTIONS, welfare="rawls")
     assert found.first.label.endswith("before 3")
@@ -81,14 +81,14 @@ def test_one_log_in_two_periods():
     assert found.second.score == pytest.approx(audit(everyone, **OPTIONS, welfare="rawls").score)
     assert found.second.score < later.score
     with pytest.raises(e.BadParameter, match="it must be a date"):
-        compare_periods(LOG, AuditOptions(**OPTIONS, before="soon"))
+        compare_periods(LOG, **OPTIONS, before="soon")
     with pytest.raises(e.BadParameter, match="judges each period from nothing"):
-        AuditOptions(**OPTIONS, before=3, stock=True)
+        AuditOptions(**OPTIONS, before=3, asked="wants")
 
 
 def test_dates_cut_at_midnight():
     dated = LOG.assign(day=[f"2021-01-0{day}" for day in LOG["day"]])
-    found = compare_periods(dated, AuditOptions(**OPTIONS, before="2021-01-03", welfare="rawls"))
-    plain = compare_periods(LOG, AuditOptions(**OPTIONS, before=3, welfare="rawls"))
+    found = compare_periods(dated, **OPTIONS, before="2021-01-03", welfare="rawls")
+    plain = compare_periods(LOG, **OPTIONS, before=3, welfare="rawls")
     assert found.first.score == plain.first.score
     assert found.second.score == plain.second.score

@@ -120,7 +120,7 @@ def test_text_json_csv_and_page_say_the_same(tmp_path):
     with open(folder / "questions.csv", newline="") as file:
         assert {row["treated_worst"] for row in csv.DictReader(file)} == {"C"}
     text = text_of(page.read_bytes())
-    assert "Treated worst overallC−8.5 from the mean, summed" in text
+    assert "from the mean on average; −8.5 summed" in text
     assert "an even log scores 5.75" in text
     assert "All are means over 2 runs, except the spell, which is the longest in any run" in text
     assert "C2−5.67−8.550%233" in text  # status, at the end, over all, below, spell, ranks
@@ -190,7 +190,7 @@ def test_runs_without_a_common_time_have_no_course():
     assert len(list(tables(answer))) == 2
     text = text_of(report(answer))
     assert "No chart: there is no time at which every run was assessed." in text
-    assert "Treated worst overallA−0.5 from the mean, summed" in text
+    assert "from the mean on average; −0.5 summed" in text
 
 
 def test_all_runs_are_judged_by_one_welfare_function():

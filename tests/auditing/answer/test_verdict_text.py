@@ -161,5 +161,5 @@ def test_the_command_line_says_the_same(tmp_path):
 
 
 def test_unweighted_without_sizes_is_refused():
-    with pytest.raises(BadParameter, match="give `entitlement`, or leave it out"):
+    with pytest.raises(BadParameter, match="no meaning without `entitlement`"):
         audit(BREACHES, **HARMS, unweighted=True)

@@ -10,7 +10,7 @@ from evenhand.auditing.chance.chance_text import how_often, sentences
 from evenhand.auditing.chance.finding import ChanceFinding
 from evenhand.auditing.chance.measures import MeasureFinding
 from evenhand.auditing.chance.naming import PersonFinding
-from evenhand.auditing.chance.nulls import ByGroup, Lottery, Shuffle
+from evenhand.auditing.chance.nulls import DrawnGroups, FairLottery, ShuffledAmounts
 from evenhand.auditing.chance.power import PowerFinding
 
 
@@ -22,7 +22,7 @@ def measure(name, p=0.5, other=0.5):
     return MeasureFinding(name, "", False, 0.0, 0.0, 0.0, 0.0, p, other)
 
 
-def finding(p=0.41, null=Lottery(), **more):
+def finding(p=0.41, null=FairLottery(), **more):
     return ChanceFinding(null, 999, 0, (measure("score"),), (person("A", p),), **more)
 
 
@@ -73,12 +73,14 @@ def test_groups():
         sentences(with_gap)[1]
         == "The gap between the groups at the end is as large in 20% of cases."
     )
-    drawn = replace(finding(null=ByGroup()), measures=(gap,), people=())
+    drawn = replace(finding(null=DrawnGroups()), measures=(gap,), people=())
     assert sentences(drawn) == [
         "If the groups were drawn by lot they are this far apart at the end in 20% of cases: this "
         "log gives no reason to think otherwise."
     ]
-    assert sentences(finding(null=Shuffle()))[0].startswith("If it did not matter who is who some")
+    assert sentences(finding(null=ShuffledAmounts()))[0].startswith(
+        "If it did not matter who is who some"
+    )
 
 
 def test_what_a_log_can_show():

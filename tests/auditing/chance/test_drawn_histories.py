@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from chance_cases import KINDS, Ready, dated, log_of, small_log
-from evenhand.auditing.chance.nulls import Lottery
+from evenhand.auditing.chance.nulls import FairLottery
 
 
 def the_same(figures, draw, answer):
@@ -29,7 +29,7 @@ def test_figures_are_those_of_the_audit(kind):
     assert figures.score[0] == pytest.approx(asked.score, rel=1e-9)
     assert figures.overall[0] == pytest.approx(asked.totals.overall, rel=1e-9, abs=1e-9)
     assert figures.share_below[0] == pytest.approx(asked.totals.share_below, abs=1e-12)
-    drawn = Lottery().draw(ready.by_slot, np.random.default_rng(1), 2)
+    drawn = FairLottery().draw(ready.by_slot, np.random.default_rng(1), 2)
     figures = ready.judging.judge(ready.by_interval(drawn), curves=True)
     for draw in range(2):
         answer = ready.audit_of(drawn[draw])

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from evenhand.auditing.chance.figures import Figures
+from evenhand.auditing.chance.history_figures import Figures
 from evenhand.auditing.chance.measures import MEASURES, WorstOverall, at_least, compare
 
 

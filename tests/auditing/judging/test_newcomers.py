@@ -57,14 +57,14 @@ def by_hand(rule, size):
     for day in range(1, 7):
         there = [n for n in "ABCD" if FIRST[n] <= day <= LAST[n]]
         status = {n: received(n, day) / size[n] + credit[n] for n in there}
-        if rule == "by_time":
+        if rule == "by-time":
             since = {n: sum(1 for d in range(1, day + 1) if FIRST[n] <= d) for n in there}
             status = {n: received(n, day) / size[n] / since[n] for n in there}
         rows.append(status)
     return rows
 
 
-@pytest.mark.parametrize("rule", ["mean", "zero", "least", "by_time"])
+@pytest.mark.parametrize("rule", ["mean", "zero", "least", "by-time"])
 @pytest.mark.parametrize("sizes", [None, PEOPLE], ids=["alike", "by size"])
 def test_where_newcomers_begin(rule, sizes):
     answer = audit(
@@ -142,7 +142,7 @@ def test_a_monitor_lets_them_begin_there_too(rule, cut):
 
 def test_what_newcomers_cannot_mean_is_refused():
     keywords = {"stakeholder": "who", "time": "day", "amount": "got"}
-    with pytest.raises(e.BadParameter, match="it must be one of mean, zero, least, by_time"):
+    with pytest.raises(e.BadParameter, match="it must be one of mean, zero, least, by-time"):
         audit(LOG, **keywords, newcomers="last")
-    with pytest.raises(e.BadParameter, match="both say"):
+    with pytest.raises(e.BadParameter, match="needs no beginning"):
         audit(LOG.assign(n=5), **keywords, newcomers="mean", out_of="n")

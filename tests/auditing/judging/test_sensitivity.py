@@ -23,7 +23,7 @@ from evenhand.auditing.judging import sensitivity
 from evenhand.auditing.judging.judge import Case
 from evenhand.auditing.judging.questions import AtEnd
 from evenhand.auditing.judging.ranking import Ranking
-from evenhand.auditing.judging.scorer import Scorer
+from evenhand.auditing.judging.scorer import Scorer, Sides
 from evenhand.auditing.judging.sensitivity import (
     QuestionRow,
     WelfareReading,
@@ -44,7 +44,7 @@ def reading(welfare, *statuses) -> WelfareReading:
     scorer = Scorer(anytime(welfare, Total()), len(statuses[0]))
     rows = np.array(statuses, dtype=float)
     everyone = np.ones(len(rows), dtype=bool)
-    scorer.take(Block(everyone, rows, np.zeros(len(rows)), Standing(), None))
+    scorer.take(Sides.of(Block(everyone, rows, np.zeros(len(rows)), Standing(), None)))
     return _reading(scorer)
 
 

@@ -9,6 +9,7 @@ import pytest
 
 from evenhand import Rawls, anytime, audit
 from evenhand import errors as e
+from evenhand.auditing import compare_periods
 from evenhand.fairness.status import LowerIsBetter, Rate
 
 PEOPLE = {"City": 1_000_000, "Village": 100}
@@ -198,7 +199,7 @@ def test_what_makes_no_rate_is_refused():
         audit(RATES.assign(asked=[2.0, -1.0, 1.0, 4.0, 3.0, 5.0, 9.0]), **keywords)
     with pytest.raises(e.BadParameter, match="both say what an amount is set against"):
         audit(RATES, **keywords, entitlement={"A": 1.0})
-    with pytest.raises(e.BadParameter, match="leave `unweighted`"):
+    with pytest.raises(e.BadParameter, match="without which it has no mean"):
         audit(RATES, **keywords, unweighted=True)
 
 
@@ -214,3 +215,96 @@ def test_an_entitlement_that_is_two_at_a_time_or_not_known_yet_is_refused():
     )
     with pytest.raises(e.BadRoster, match="is not known before 2, but it is judged from 1"):
         audit(late, **keywords)
+
+
+PERIODS = pd.DataFrame(
+    {
+        "day": [f"2021-{day}" for day in ("02-03", "01-05", "01-09", "01-20", "04-11", "04-30")],
+        "who": ["A", "A", "B", "A", "B", "A"],
+        "granted": [1.0, 2.0, 0.5, 0.0, 3.0, 1.0],
+        "asked": [4.0, 2.0, 1.0, 3.0, 3.0, 5.0],
+    }
+)
+
+
+@pytest.mark.parametrize("harm", [False, True])
+def test_a_rate_within_each_period_forgets_the_ones_before(harm):
+    answer = audit(
+        PERIODS,
+        stakeholder="who",
+        time="day",
+        amount="granted",
+        out_of="asked",
+        within_period=True,
+        every="month",
+        lower_is_better=harm,
+        welfare="rawls",
+    )
+    assert answer.over_time.times == ("2021-01", "2021-02", "2021-04")  # nobody asked in March
+    scores = []
+    for k, month in enumerate(answer.over_time.times):
+        rows = [row for row in rows_of(PERIODS) if row[0].startswith(month)]
+        got = {n: sum(row[2] for row in rows if row[1] == n) for n in "AB"}
+        asked = {n: sum(row[3] for row in rows if row[1] == n) for n in "AB"}
+        rate = {n: got[n] / asked[n] for n in "AB" if asked[n]}
+        mean = sum(got.values()) / sum(asked.values())
+        sign = -1 if harm else 1
+        for place, name in enumerate("AB"):
+            found = answer.over_time.unfairness[k, place]
+            if name in rate:
+                assert found == pytest.approx(sign * (rate[name] - mean), abs=1e-12)
+            else:
+                assert math.isnan(found)  # no chance in that month
+        scores.append(min(sign * one for one in rate.values()))
+    assert answer.score == pytest.approx(sum(scores) / 3, abs=1e-9)
+    # In April 4 of 8 were granted; A had 5 chances and 1, where 2.5 were its share.
+    assert answer.stakeholder("A").short_of_share == pytest.approx(-1.5 if harm else 1.5)
+
+
+def test_within_one_period_it_is_the_rate_so_far():
+    keywords = {"stakeholder": "who", "time": "day", "amount": "granted", "out_of": "asked"}
+    for asked in ({"at_end": True}, {"every": "year", "until": "2021-12-31"}, {"every": 6}):
+        within = audit(PERIODS, **keywords, **asked, within_period=True)
+        so_far = audit(PERIODS, **keywords, **asked)
+        assert within.score == pytest.approx(so_far.score, abs=1e-12)
+    later = audit(PERIODS, **keywords, within_period=True, every="month", until="2021-12-31")
+    assert later.overall.assessments == 3
+    assert [later.stakeholder(n).final for n in "AB"] == [1 / 5, 3 / 3]  # in April, the last
+    each = audit(PERIODS, **keywords, within_period=True, welfare="average")
+    rates = [2 / 2, 0.5 / 1, 0 / 3, 1 / 4, 3 / 3, 1 / 5]
+    assert each.score == pytest.approx(sum(rates) / 6, abs=1e-12)
+    wrong = PERIODS.assign(granted=[1.0, 2.0, 2.0, 0.0, 3.0, 1.0])
+    with pytest.raises(e.BadLog, match="by 2021-01 'B' had 2 times"):
+        audit(wrong, **keywords, within_period=True, every="month")
+
+
+def test_a_level_holds_from_before_anybody_is_judged_by_it():
+    log = pd.DataFrame({"day": [1, 1, 1, 5], "who": list("ABCA"), "beds": [10.0, 4.0, 1.0, 12.0]})
+    keywords = {"stakeholder": "who", "time": "day", "amount": "beds", "stock": True}
+    later = audit(log, **keywords, since=3)
+    assert [later.stakeholder(n).received for n in "ABC"] == [12, 4, 1]
+    assert later.score == pytest.approx(sum(math.log(1 + level) for level in (12, 4, 1)))
+    roster = pd.DataFrame({"who": list("ABC"), "from": [None, 3, None], "until": [None, None, 2]})
+    come = audit(log, **keywords, roster=roster)
+    first, last = (10, 1), (12, 4)  # B comes with its 4 beds, and C has gone
+    scores = [sum(math.log(1 + level) for level in levels) for levels in (first, last)]
+    assert come.score == pytest.approx(sum(scores) / 2)
+    assert "Judged from when they joined: B from 3." in come.notes
+    two = compare_periods(log, **keywords, before=3, welfare="rawls")
+    assert (two.first.score, two.second.score) == (1, 1)
+
+
+def test_an_entitlement_counts_from_before_the_part_that_is_judged():
+    log = pd.DataFrame(
+        {
+            "day": [1, 1, 2, 4, 5],
+            "who": ["A", "B", "A", "A", "A"],
+            "got": [4.0, 6.0, 2.0, 3.0, 1.0],
+            "people": [2.0, 6.0, 4.0, None, 8.0],
+        }
+    )
+    keywords = {"stakeholder": "who", "time": "day", "amount": "got", "entitlement": "people"}
+    answer = audit(log, **keywords, since=4, welfare="rawls")
+    # From day 4 A has got 3 for 4 people, then 4 for 8; B, of whom no row is left, nothing for 6.
+    assert answer.over_time.mean == pytest.approx([3 / 10, 4 / 14])
+    assert answer.over_time.unfairness[:, 0] == pytest.approx([3 / 4 - 3 / 10, 4 / 8 - 4 / 14])

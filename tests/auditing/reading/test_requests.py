@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 
+import duckdb
 import pandas as pd
 import pytest
 
@@ -143,3 +144,75 @@ def test_bad_requests():
         audit(LOG, **keywords, requests=REQUESTS.assign(day=pd.Timestamp("2021-01-01")))
     with pytest.raises(e.MissingColumn, match="wants"):
         audit(LOG, **keywords, requests=REQUESTS.drop(columns="wants"))
+
+
+RENAMED = REQUESTS.rename(columns={"who": "client", "day": "asked on"})
+THEIRS = {"requests_stakeholder": "client", "requests_time": "asked on"}
+
+
+def test_requests_may_have_columns_of_other_names(tmp_path):
+    expected = audit(LOG, **OPTIONS, requests=REQUESTS, asked="wants")
+    found = audit(LOG, **OPTIONS, requests=RENAMED, asked="wants", **THEIRS)
+    assert found.over_time.unfairness == pytest.approx(expected.over_time.unfairness, nan_ok=True)
+    with pytest.raises(e.MissingColumn, match="no column 'who' \\(`requests_stakeholder`\\)"):
+        audit(LOG, **OPTIONS, requests=RENAMED, asked="wants")
+    with duckdb.connect(str(tmp_path / "town.db")) as database:
+        database.register("frame", RENAMED)
+        database.execute("create table demand as select * from frame")
+    stored = audit(
+        LOG,
+        **OPTIONS,
+        requests=f"duckdb:///{tmp_path / 'town.db'}",
+        requests_table="demand",
+        asked="wants",
+        **THEIRS,
+    )
+    assert stored.score == expected.score
+
+
+def test_whoever_is_left_out_of_one_is_left_out_of_the_other():
+    only_served = pd.concat([LOG, pd.DataFrame({"day": [1], "who": ["E"], "got": [5.0]})])
+    keywords = {**OPTIONS, "requests": REQUESTS, "asked": "wants"}
+    expected = audit(LOG, **keywords)
+    assert audit(only_served, **keywords, exclude=["E"]).score == expected.score
+    without = audit(LOG, **keywords, exclude=["D"])  # who is in the requests alone
+    assert [one.name for one in without.by_stakeholder if one.name == "D"] == []
+    assert {one.name for one in audit(LOG, **keywords, only=["A", "D"]).by_stakeholder} == {
+        "A",
+        "D",
+    }
+    with pytest.raises(e.UnknownStakeholder, match="'F'"):
+        audit(LOG, **keywords, exclude=["F"])
+    where = audit(LOG, **keywords, where="who <> 'D'")
+    assert where.score == without.score
+    with pytest.raises(e.BadCondition, match="leaves rows of `requests` out too"):
+        audit(LOG, **keywords, where="got >= 0")
+
+
+def test_requests_after_the_end_are_noted_and_judged_where_the_log_goes_on():
+    dated = {
+        name: frame.assign(day=[f"2021-{month:02}-10" for month in frame["day"]])
+        for name, frame in (("log", LOG), ("requests", REQUESTS))
+    }
+    late = pd.DataFrame({"day": ["2021-05-20"], "who": ["A"], "wants": [40.0]})
+    keywords = {**OPTIONS, "requests": pd.concat([dated["requests"], late]), "asked": "wants"}
+    answer = audit(dated["log"], **keywords, every="month")
+    assert any(
+        "1 request came after the last row of the log (40 in all)" in n for n in answer.notes
+    )
+    longer = audit(dated["log"], **keywords, every="month", until="2021-05-31")
+    assert not any("came after the last row" in note for note in longer.notes)
+    share = {n: received(n, 5) / (asked(n, 5) + 40 * (n == "A")) for n in NAMES}
+    weight = {n: asked(n, 5) + 40 * (n == "A") for n in NAMES}
+    mean = sum(share[n] * weight[n] for n in NAMES) / sum(weight.values())
+    assert longer.over_time.times[-1] == "2021-05"
+    assert longer.over_time.unfairness[-1] == pytest.approx([share[n] - mean for n in NAMES])
+    cut = audit(dated["log"], **keywords, every="month", until="2021-05-15")
+    assert cut.stakeholder("A").asked == asked("A", 5)
+
+
+def test_who_asks_and_comes_later_has_only_its_share_met():
+    roster = pd.DataFrame({"who": list(NAMES), "from": [None, None, 3, 3]})
+    answer = audit(LOG, **OPTIONS, requests=REQUESTS, asked="wants", roster=roster)
+    assert answer.stakeholder("C").final == received("C", 4) / asked("C", 4)
+    assert "Judged from when they joined: C from 3 and D from 3." in answer.notes

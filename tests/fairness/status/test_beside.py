@@ -20,6 +20,7 @@ from evenhand.fairness.status import (
     PerCurrentEntitlement,
     PerEntitlement,
     PerTimePresent,
+    RateWithinPeriod,
     ShareMet,
     Shortfall,
     WhileWaiting,
@@ -35,6 +36,10 @@ def literal(status, received, known, before):
     size = SIZES if isinstance(getattr(status, "of", None), PerEntitlement) else (1.0,) * N
     got = [r / e for r, e in zip(received, size, strict=True)]
     match status:
+        case RateWithinPeriod():
+            now = [r - b for r, b in zip(received, before, strict=True)]
+            part = known["chances in the step"]
+            return [r / c if c else 0.0 for r, c in zip(now, part, strict=True)], part
         case Rate() | ShareMet():
             part = known["chances" if isinstance(status, Rate) else "asked"]
             return [r / c if c else 0.0 for r, c in zip(received, part, strict=True)], part
@@ -53,6 +58,15 @@ def literal(status, received, known, before):
             waits = [a > b for a, b in zip(known["asked"], before, strict=True)]
             return got, [w * e for w, e in zip(waits, size, strict=True)]
     raise AssertionError(status)
+
+
+def known_at(parts, t):
+    """What is known at a step, and the chances in that step alone."""
+    chances = parts["chances"]
+    now = chances[t] - (chances[t - 1] if t else 0.0)
+    return {name: part[t].tolist() for name, part in parts.items()} | {
+        "chances in the step": now.tolist()
+    }
 
 
 @st.composite
@@ -87,7 +101,7 @@ def test_definition_scan_and_update_agree_in_any_cut(status, history, data):
     totals = np.cumsum(rewards, axis=0)
     values, weights = [], []
     for t in range(len(rewards)):
-        known = {name: part[t].tolist() for name, part in parts.items()}
+        known = known_at(parts, t)
         before = totals[t - 1] if t else np.zeros(N)
         value, weight = literal(status, totals[t].tolist(), known, before.tolist())
         values.append(value)
@@ -118,7 +132,7 @@ def test_the_score_is_that_of_those_who_count(status, history):
     totals = np.cumsum(rewards, axis=0)
     scores = []
     for t in range(len(rewards)):
-        known = {name: part[t].tolist() for name, part in parts.items()}
+        known = known_at(parts, t)
         before = totals[t - 1] if t else np.zeros(N)
         value, weight = literal(status, totals[t].tolist(), known, before.tolist())
         if sum(weight):  # where nobody counts nothing is assessed

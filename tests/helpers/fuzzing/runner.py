@@ -213,7 +213,8 @@ def _worked(pid: int) -> float:
     """Seconds that a process and those it started have worked, where the system tells."""
     try:
         fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
-        started = Path(f"/proc/{pid}/task/{pid}/children").read_text().split()
+        threads = Path(f"/proc/{pid}/task").iterdir()  # each knows the processes that it started
+        started = [child for one in threads for child in (one / "children").read_text().split()]
     except OSError:
         return 0.0
     own = sum(map(int, fields[11:15])) / os.sysconf("SC_CLK_TCK")

@@ -1,4 +1,4 @@
-"""An answer in a notebook: the verdict, the main numbers and a small table, escaped."""
+"""An answer in a notebook: the first screen of the page and a small table, escaped."""
 
 from __future__ import annotations
 
@@ -31,20 +31,30 @@ def answered(names, **options):
 
 
 def text_of(page: str) -> str:
-    return html.unescape(re.sub(r"<[^>]+>", "", page))
+    return html.unescape(re.sub(r"<style.*?</style>|<[^>]+>", "", page, flags=re.S))
 
 
-def test_the_verdict_the_numbers_and_a_table():
-    answer = answered(["A", "B"], min_score=1_000)
+def test_the_first_screen_of_the_page_and_a_table():
+    answer = answered(["A", "B"], min_score=1_000, title="Who got what")
     page = answer._repr_html_()
     text = text_of(page)
-    assert answer.verdict in text
-    assert "Score 5 (an even log scores 10)" in text
-    assert "below the mean at 2 of 2 assessments (each event), 1 to 2." in text
-    assert "Threshold breached: the score is 5, below `min_score` 1,000." in text
+    assert "Who got what" in text
+    assert answer.summary in text
+    assert "Score5an even log scores 10" in text
+    assert "1 to 2, assessed: each event" in text
+    assert "Breached. The threshold min_score is 1,000; the value found is 5." in text
     assert "A10−5050%1" in text  # 10 in all; −5 at the end, 0 over all; below at one of two; rank
     assert page.count("<tr>") == 3  # the head, and one row for each
     assert 'value="-5.0"' in page
+    assert "href" not in page  # there is nothing to link to
+
+
+def test_the_style_is_for_its_own_element_alone():
+    """What a notebook shows beside it keeps its looks."""
+    style = re.search(r"<style>(.*?)</style>", answered(["A", "B"])._repr_html_(), flags=re.S)[1]
+    selectors = [part for rule in re.findall(r"([^{}]+)\{", style) for part in rule.split(",")]
+    assert len(selectors) > 10
+    assert all(selector.strip().startswith(".evenhand") for selector in selectors)
 
 
 def test_only_the_worst_treated_are_shown():
@@ -58,7 +68,8 @@ def test_names_from_the_log_are_shown_and_never_obeyed():
     page = answered(names)._repr_html_()
     parser = Tags()
     parser.feed(page)
-    assert not parser.tags & {"script", "img", "style", "iframe", "a"}
+    assert not parser.tags & {"script", "img", "iframe", "a"}
+    assert page.count("<style") == 1
     assert not any(name.startswith("on") or name in ("src", "href") for name in parser.attributes)
     text = text_of(page)
     assert HOSTILE in text

@@ -9,8 +9,12 @@ import numpy as np
 
 from evenhand._util.wording import nearest
 from evenhand.auditing.answer.group_gaps import GroupGaps
+from evenhand.auditing.answer.presentation import Presentation
+from evenhand.auditing.answer.summary import summary
 from evenhand.auditing.answer.terms import Terms
 from evenhand.auditing.chance.finding import ChanceFinding, NotTested
+from evenhand.auditing.chance.raised_alarm import AlarmFinding
+from evenhand.auditing.judging.questions import AtEnd
 from evenhand.auditing.judging.ranking import Ranking
 from evenhand.auditing.judging.sensitivity import QuestionRow
 from evenhand.errors import UnknownStakeholder, argument_name
@@ -27,6 +31,7 @@ class StakeholderAnswer:
     """One stakeholder. Below 0 is unfair to it, above 0 in its favour (section 4.2.1)."""
 
     name: str
+    code: str | None  # in the log, where it is shown by another name
     group: str | None
     entitlement: float | None
     chances: float | None  # for a rate: out of how many
@@ -57,6 +62,7 @@ class AnswerOverTime:
 
     times: tuple[str, ...]
     welfare: Float[np.ndarray, " assessment"] | None
+    even_welfare: Float[np.ndarray, " assessment"] | None  # had everyone there had the mean
     unfairness: Float[np.ndarray, "assessment stakeholder"]  # NaN where somebody is not there
     names: tuple[str, ...]
     mean: Float[np.ndarray, " assessment"]  # the mean status of those there
@@ -75,6 +81,7 @@ class Unfinished:
 
     time: str
     welfare: float | None
+    even_welfare: float | None
     unfairness: Float[np.ndarray, " stakeholder"]
     mean: float  # of those there
 
@@ -134,13 +141,16 @@ class Answer:
     verdict: str
     at_end: Ranking  # who stands where at the end
     unit: str | None = None  # the column of amounts
+    presentation: Presentation = Presentation()
     runs: int | None = None  # of which this is the mean, where the log has runs
     asks: tuple[str, ...] = ()  # the notes that are questions to the reader
     gaps: tuple[str, ...] = ()
-    corrections: tuple[tuple[str, str, float], ...] = ()  # when, who, how much was taken back
+    corrections: tuple[tuple[str, str, float], ...] = ()  # when, who, how much was taken back:
+    corrections_in_all: int = 0  # of these, the first `SHOWN_CORRECTIONS`
     groups: GroupGaps | None = None  # where those judged have groups
     limits: tuple[Limit, ...] = ()  # the thresholds that were set
     chance: ChanceFinding | NotTested | None = None  # could it be chance? None: not asked
+    alarm: AlarmFinding | None = None  # where the log was watched as by a monitor
     origin: dict[str, Any] = field(default_factory=dict)  # version, input, fingerprint
 
     @property
@@ -150,7 +160,19 @@ class Answer:
     @property
     def terms(self) -> Terms:
         """How its figures are put in words."""
-        return Terms.of(self.scheme.status, self.unit)
+        return Terms.of(self.scheme.status, self.unit, self.presentation.unit)
+
+    @property
+    def as_even_as_whole_units(self) -> bool:
+        """Whether it was as even as amounts allow that cannot be divided, and no more than that."""
+        overall = self.overall
+        is_unequal = overall.unequal_assessments > 0 and self.question != AtEnd.name
+        return is_unequal and overall.as_even_as_whole_units
+
+    @property
+    def summary(self) -> str:
+        """A paragraph that can be quoted as it stands."""
+        return " ".join(sentence.text for sentence in summary(self))
 
     @property
     def has_amounts(self) -> bool:
@@ -210,6 +232,7 @@ class Answer:
             "question": self.question,
             "scheme": self.scheme.describe(),
             "verdict": self.verdict,
+            "summary": self.summary,
             "lower_is_better": self.terms.direction.less_is_better,
             "score": self.overall.score,
             "assessments": self.overall.assessments,
@@ -228,10 +251,13 @@ class Answer:
                 for time, who, amount in self.corrections
             ],
             "chance": None if self.chance is None else self.chance.to_json(),
+            "alarm": None if self.alarm is None else self.alarm.to_json(),
+            "corrections_in_all": self.corrections_in_all,
             "limits": [limit.to_json() for limit in self.limits],
             "breaches": list(self.breaches),
             "notes": list(self.notes),
             "asks": list(self.asks),
+            "presentation": self.presentation.to_json(),
             "origin": self.origin,
         }
 
@@ -240,6 +266,7 @@ class Answer:
         return {
             "times": list(table.times),
             "welfare": None if table.welfare is None else table.welfare.tolist(),
+            "even_welfare": None if table.even_welfare is None else table.even_welfare.tolist(),
             "mean": [_plain(value) for value in table.mean.tolist()],
             "unfairness": {
                 name: [_plain(value) for value in column]
@@ -251,6 +278,7 @@ class Answer:
             else {
                 "time": table.unfinished.time,
                 "welfare": table.unfinished.welfare,
+                "even_welfare": table.unfinished.even_welfare,
                 "unfairness": dict(
                     zip(
                         table.names,

@@ -21,7 +21,8 @@ from evenhand.auditing.answer.answer import (
     Unfinished,
 )
 from evenhand.auditing.answer.direction import Direction
-from evenhand.auditing.answer.group_gaps import GroupGaps, group_gaps
+from evenhand.auditing.answer.group_gaps import GroupGaps, group_gaps, refuse_no_group
+from evenhand.auditing.answer.presentation import Presentation
 from evenhand.auditing.answer.terms import Terms
 from evenhand.auditing.answer.verdict_text import verdict
 from evenhand.auditing.judging.judge import Case, Judged
@@ -52,16 +53,19 @@ def assemble(
 ) -> Answer:
     """The answer, with the last notes on what was judged."""
     judged, rows = judgement.asked, judgement.questions
-    terms = Terms.of(judgement.scheme.status, options.amount)
-    people = _by_stakeholder(judged, case.names, _claims(log, case), log.group_of)
+    terms = Terms.of(judgement.scheme.status, options.amount, options.unit)
+    group_of = {case.shown.get(name, name): part for name, part in log.group_of.items()}
+    claims = _claims(log, case, judged.final_weights)
+    people = _by_stakeholder(judged, case, claims, group_of)
     if log.shares is None and options.out_of is None:
         note_sizes(terms.direction.sign * judged.final, notes)
     _note_weights(log, options, notes)
     _note_periods(judged, notes)
-    gaps = _gaps(case, judged, log.group_of, options)
-    for sentence in () if gaps is None else gaps.sentences():
+    gaps = _gaps(case, judged, group_of, options, notes)
+    for sentence in () if gaps is None else gaps.sentences(terms.direction):
         notes.add(sentence)
     overall, over_time = _overall(case, judged), _over_time(case, judged)
+    corrections = _Corrections() if options.stock else _corrections(case)
     return Answer(
         label=table.label,
         question=judged.question.name,
@@ -74,22 +78,32 @@ def assemble(
         asks=tuple(notes.questions),
         verdict=verdict(judged, people, rows[0], terms),
         unit=options.amount,
+        presentation=Presentation.of(options, table.columns),
         at_end=judged.final_ranking,
         gaps=judged.timeline.gaps(),
         groups=gaps,
-        corrections=() if options.stock else _corrections(case.history),
+        corrections=corrections.first,
+        corrections_in_all=corrections.in_all,
         limits=limits(overall, over_time.unfinished, options, terms.direction),
         origin=_origin(table, case.history),
     )
 
 
 def _gaps(
-    case: Case, judged: Judged, group_of: dict[str, str], options: AuditOptions
+    case: Case, judged: Judged, group_of: dict[str, str], options: AuditOptions, notes: Notes
 ) -> GroupGaps | None:
     """The groups of those judged; where groups are judged, each is its own."""
     if options.group is None:
         return None
     own = {name: name for name in case.names} if case.groups is not None else group_of
+    alone = [name for name in case.names if name not in own]
+    if alone:
+        refuse_no_group(alone, options.reference)
+        notes.add(
+            f"No group is known for {join_names(alone, 3)}: how much of the inequality lies "
+            "between groups is not worked out."
+        )
+        return None
     return group_gaps(case.names, own, judged.final, judged.final_weights, options.reference)
 
 
@@ -145,7 +159,7 @@ class _Claims(NamedTuple):
         return None if self.asked is None else self.asked - self.received
 
 
-def _claims(log: Prepared, case: Case) -> _Claims:
+def _claims(log: Prepared, case: Case, final_weights: Any) -> _Claims:
     def judged(values: Float[np.ndarray, " stakeholder"] | None) -> Any:
         return values if values is None or case.groups is None else case.groups.totals(values)
 
@@ -155,11 +169,16 @@ def _claims(log: Prepared, case: Case) -> _Claims:
             return None
         return judged(known.totals().by(case.history.slots[-1:])[-1])
 
+    received = case.history.totals()
+    if case.levels and case.amounts is not None:
+        received = case.amounts().by(case.history.slots[-1:])[-1]
     entitlement, chances, asked = judged(log.shares), by_the_end("chances"), by_the_end("asked")
     units = next((one for one in (entitlement, chances, asked) if one is not None), None)
     if not case.status.in_amounts:
         units = None
-    return _Claims(judged(case.history.totals()), entitlement, chances, asked, units)
+    elif case.status.per_step:  # a distance is that of the last period, and so are its chances
+        units = final_weights
+    return _Claims(judged(received), entitlement, chances, asked, units)
 
 
 def _note_weights(log: Prepared, options: AuditOptions, notes: Notes) -> None:
@@ -200,12 +219,13 @@ def _overall(case: Case, judged: Judged) -> Overall:
 
 def _by_stakeholder(
     judged: Judged,
-    names: tuple[str, ...],
+    case: Case,
     claims: _Claims,
     groups: dict[str, str],
 ) -> tuple[StakeholderAnswer, ...]:
     """The figures of each stakeholder, the worst treated overall first."""
-    totals = judged.totals
+    totals, names = judged.totals, case.names
+    codes = {shown: code for code, shown in case.shown.items() if shown != code}
     ranking = totals.ranking
     rank_final, rank_overall = judged.final_ranking.ranks, ranking.ranks
     behind, below = ranking.behind, judged.final_below
@@ -217,6 +237,7 @@ def _by_stakeholder(
         answers.append(
             StakeholderAnswer(
                 name=names[i],
+                code=codes.get(names[i]),
                 group=groups.get(names[i]),
                 entitlement=_at(claims.entitlement, i),
                 chances=_at(claims.chances, i),
@@ -253,12 +274,14 @@ def _over_time(case: Case, judged: Judged) -> AnswerOverTime:
         unfinished = Unfinished(
             judged.unfinished,
             judged.unfinished_welfare,
+            judged.unfinished_even,
             judged.final_unfairness,
             judged.final_mean,
         )
     return AnswerOverTime(
         times=tuple(judged.label(int(k)) for k in kept),
         welfare=None if judged.welfare is None else judged.welfare[kept],
+        even_welfare=None if judged.even_welfare is None else judged.even_welfare[kept],
         unfairness=judged.unfairness,
         names=case.names,
         mean=judged.mean,
@@ -267,20 +290,23 @@ def _over_time(case: Case, judged: Judged) -> AnswerOverTime:
     )
 
 
-def _corrections(history: History) -> tuple[tuple[str, str, float], ...]:
-    found: list[tuple[str, str, float]] = []
+class _Corrections(NamedTuple):
+    """The first of those amounts that were taken back, and how many there are in all."""
+
+    first: tuple[tuple[str, str, float], ...] = ()
+    in_all: int = 0
+
+
+def _corrections(case: Case) -> _Corrections:
+    first: list[tuple[str, str, float]] = []
+    count, history, names = 0, case.history, case.members
     for part in history.parts():
-        for place in part.start + np.flatnonzero(history.amount[part] < 0):
-            found.append(
-                (
-                    moment_label(history.slots[history.slot[place]]),
-                    history.names[history.who[place]],
-                    float(history.amount[place]),
-                )
-            )
-            if len(found) == SHOWN_CORRECTIONS:
-                return tuple(found)
-    return tuple(found)
+        places = part.start + np.flatnonzero(history.amount[part] < 0)
+        count += len(places)
+        for place in places[: SHOWN_CORRECTIONS - len(first)]:
+            when = moment_label(history.slots[history.slot[place]])
+            first.append((when, names[history.who[place]], float(history.amount[place])))
+    return _Corrections(tuple(first), count)
 
 
 def _origin(table: LogTable, history: History) -> dict[str, Any]:

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from evenhand._util.wording import format_number, nearest
-from evenhand.errors import BadParameter, argument
+from evenhand._util.wording import join_names, nearest
+from evenhand.auditing.answer.direction import Direction
+from evenhand.errors import BadParameter, GroupsDoNotFit, argument
 
 if TYPE_CHECKING:
     from jaxtyping import Float
@@ -38,14 +39,32 @@ class GroupGaps:
     within: float
     reference: str | None
 
+    @classmethod
+    def mean_of(cls, runs: Sequence[GroupGaps]) -> GroupGaps:
+        """The mean of each figure over runs with the same groups."""
+        first = runs[0]
+        statuses = np.mean([[gap.status for gap in run.groups] for run in runs], axis=0)
+        gaps = np.mean([[gap.difference for gap in run.groups] for run in runs], axis=0)
+        return cls(
+            tuple(
+                GroupGap(one.name, one.members, status, gap, _ratio(status, status - gap))
+                for one, status, gap in zip(
+                    first.groups, statuses.tolist(), gaps.tolist(), strict=True
+                )
+            ),
+            float(np.mean([run.between for run in runs])),
+            float(np.mean([run.within for run in runs])),
+            first.reference,
+        )
+
     @property
     def share_between(self) -> float | None:
         """The part of the variance that lies between groups; None where all are equal."""
         total = self.between + self.within
         return self.between / total if total > 0 else None
 
-    def sentences(self) -> list[str]:
-        """What a reader should know of it."""
+    def sentences(self, direction: Direction) -> list[str]:
+        """What a reader should know of it, in amounts as they were logged."""
         share, words = self.share_between, []
         if share is not None:
             words.append(
@@ -54,7 +73,7 @@ class GroupGaps:
             )
         if self.reference is not None:
             gaps = [
-                f"{gap.name} {format_number(gap.difference, signed=True)}"
+                f"{gap.name} {direction.signed(gap.difference)}"
                 + ("" if gap.ratio is None else f" ({gap.ratio:.2f} times its status)")
                 for gap in self.groups
                 if gap.name != self.reference
@@ -72,20 +91,28 @@ class GroupGaps:
         }
 
 
+def refuse_no_group(alone: Sequence[str], reference: str | None) -> None:
+    """Without a group of everyone there is nothing to compare with a reference."""
+    if reference is not None:
+        raise GroupsDoNotFit(
+            f"{argument('reference')} compares groups, and no group is known for "
+            f"{join_names([repr(name) for name in alone], 3)}: fill in the column, in the log or "
+            f"on the roster, or leave them out with {argument('exclude')}."
+        )
+
+
 def group_gaps(
     names: tuple[str, ...],
     group_of: Mapping[str, str],
     statuses: Float[np.ndarray, " stakeholder"],
     weights: Float[np.ndarray, " stakeholder"] | None,
     reference: str | None,
-) -> GroupGaps | None:
-    """The groups of those who are judged; None where not everyone has a group.
+) -> GroupGaps:
+    """The groups of those who are judged, each of whom has one.
 
     The variance about the mean is that of the group means about it, and on top that of the members
     about the mean of their group; with weights whoever weighs w counts as w equal ones.
     """
-    if not all(name in group_of for name in names):
-        return None
     labels = np.array([group_of[name] for name in names])
     known = sorted(set(labels.tolist()))
     if reference is not None and reference not in known:
@@ -94,6 +121,7 @@ def group_gaps(
         raise BadParameter(f"{argument('reference')} is {reference!r}, which is no group: {hint}")
     weight = np.ones(len(names)) if weights is None else weights
     weight = weight / weight.sum()
+    statuses = np.where(weight > 0, statuses, 0.0)  # whoever is not judged may have none
     mean = float(weight @ statuses)
     found, between, within = [], 0.0, 0.0
     for name in known:
@@ -107,10 +135,14 @@ def group_gaps(
     base = mean if reference is None else next(s for n, _, s in found if n == reference)
     return GroupGaps(
         tuple(
-            GroupGap(name, members, status, status - base, status / base if base else None)
+            GroupGap(name, members, status, status - base, _ratio(status, base))
             for name, members, status in found
         ),
         between,
         within,
         reference,
     )
+
+
+def _ratio(status: float, base: float) -> float | None:
+    return status / base if base else None

@@ -21,6 +21,7 @@ from evenhand.auditing.answer.answer import (
     StakeholderAnswer,
     Unfinished,
 )
+from evenhand.auditing.answer.group_gaps import GroupGaps
 from evenhand.auditing.answer.verdict_text import changes, off_share, treated_worst
 from evenhand.auditing.judging.ranking import Ranking, known_mean
 from evenhand.auditing.judging.sensitivity import QuestionRow, WelfareReading
@@ -75,9 +76,14 @@ def averaged(answers: Sequence[Answer], notes_before: Sequence[str] = ()) -> Ans
         )
     scores = np.array([answer.score for answer in answers])
     notes = Notes(list(notes_before))
+    groups, direction = _groups(answers), first.terms.direction
     for answer in answers:
+        own = () if answer.groups is None else answer.groups.sentences(direction)
         for sentence in answer.notes:
-            notes.add(sentence)
+            if sentence not in own:
+                notes.add(sentence)
+    for sentence in () if groups is None else groups.sentences(direction):
+        notes.add(sentence)
     sure = ""
     if count > 1:
         low, high = bootstrap_interval(scores, np.random.default_rng(0))
@@ -99,8 +105,10 @@ def averaged(answers: Sequence[Answer], notes_before: Sequence[str] = ()) -> Ans
         questions=rows,
         at_end=at_end,
         runs=count,
+        groups=groups,
         gaps=tuple(gap for gap in first.gaps if all(gap in answer.gaps for answer in answers)),
         corrections=tuple(chain.from_iterable(a.corrections for a in answers))[:SHOWN_CORRECTIONS],
+        corrections_in_all=sum(answer.corrections_in_all for answer in answers),
         origin=_origin([answer.origin for answer in answers]),
         notes=tuple(notes.sentences),
         asks=tuple(dict.fromkeys(chain.from_iterable(answer.asks for answer in answers))),
@@ -108,6 +116,13 @@ def averaged(answers: Sequence[Answer], notes_before: Sequence[str] = ()) -> Ans
     return replace(
         found, verdict=f"Over {count:,} runs the score is {mean} on average{sure}. {_worst(found)}"
     )
+
+
+def _groups(answers: Sequence[Answer]) -> GroupGaps | None:
+    """The groups, where everyone has one and the same in all runs."""
+    each = [answer.groups for answer in answers if answer.groups is not None]
+    names = {tuple((gap.name, gap.members) for gap in one.groups) for one in each}
+    return GroupGaps.mean_of(each) if len(each) == len(answers) and len(names) == 1 else None
 
 
 def _worst(found: Answer) -> str:
@@ -204,12 +219,15 @@ def _course(tables: Sequence[AnswerOverTime], notes: Notes) -> AnswerOverTime:
         chosen = (part(table)[rows] for table, rows in zip(tables, kept, strict=True))
         return np.mean(list(chosen), axis=0)
 
-    welfares = [table.welfare for table in tables]
+    def mean_if_known(part: Callable[[AnswerOverTime], np.ndarray | None]) -> np.ndarray | None:
+        if any(part(table) is None for table in tables):
+            return None
+        return mean(lambda table: np.asarray(part(table)))
+
     return AnswerOverTime(
         times=tuple(times),
-        welfare=None
-        if any(welfare is None for welfare in welfares)
-        else mean(lambda table: np.asarray(table.welfare)),
+        welfare=mean_if_known(lambda table: table.welfare),
+        even_welfare=mean_if_known(lambda table: table.even_welfare),
         unfairness=mean(lambda table: table.unfairness),
         names=first.names,
         mean=mean(lambda table: table.mean),
@@ -226,6 +244,7 @@ def _unfinished(lasts: Sequence[Unfinished | None]) -> Unfinished | None:
     return Unfinished(
         time=known[0].time,
         welfare=_known(last.welfare for last in known),
+        even_welfare=_known(last.even_welfare for last in known),
         unfairness=known_mean([last.unfairness for last in known]),
         mean=_mean([last.mean for last in known]),
     )

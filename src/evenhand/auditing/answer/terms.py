@@ -25,18 +25,24 @@ class Terms:
 
     direction: Direction = MORE_IS_BETTER
     mean: str = PLAIN_MEAN  # and what it is, where that is not plain
-    unit: str | None = None  # the column of amounts
+    unit: str | None = None  # what amounts are counted in: by default the column of amounts
+    counted: bool = False  # whether the unit can stand behind a number, whatever its form
 
     @classmethod
-    def of(cls, status: Status, unit: str | None) -> Terms:
-        return cls(Direction.of(status), status.describe_mean(), unit)
+    def of(cls, status: Status, column: str | None, unit: str | None = None) -> Terms:
+        """From the column of amounts, and the unit if one was given."""
+        return cls(
+            Direction.of(status), status.describe_mean(), unit or column, counted=unit is not None
+        )
 
     @property
     def units(self) -> tuple[str, str]:
         """What stands behind an amount, or else behind the share, to say what it is of."""
         if self.unit is None:
             return "", ""
-        return (f" {self.unit}", "") if COUNTED.fullmatch(self.unit) else ("", f" of {self.unit}")
+        if self.counted or COUNTED.fullmatch(self.unit):
+            return f" {self.unit}", ""
+        return "", f" of {self.unit}"
 
     def off_share(self, amount: float, several: bool = False) -> str:
         """Being short of one's share by an amount; of harms, having more than it."""

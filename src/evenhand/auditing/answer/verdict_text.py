@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 from evenhand._util.wording import join_names, join_tied, pluralise
-from evenhand.auditing.answer.answer import StakeholderAnswer
 from evenhand.auditing.answer.terms import PLAIN_MEAN, Terms
 from evenhand.auditing.judging.judge import Judged
 from evenhand.auditing.judging.questions import AtEnd
 from evenhand.auditing.judging.ranking import EQUAL
 from evenhand.auditing.judging.sensitivity import QuestionRow
+
+if TYPE_CHECKING:
+    from evenhand.auditing.answer.answer import StakeholderAnswer
 
 
 def verdict(
@@ -72,7 +75,8 @@ def treated_worst(
     if not worst:
         words = _nobody(terms) if nobody is None else nobody
     elif len(worst) == 1:
-        words = f"Treated worst overall was {names[0]}, {worse} the mean at {_share(worst, terms)}"
+        one, share = join_tied(names), _share(worst, terms)
+        words = f"Treated worst overall was {one}, {worse} the mean at {share}"
     else:
         everyone, share = join_tied(names), _share(worst, terms)
         words = f"Treated worst overall were {everyone}, each {worse} the mean at {share}"
@@ -107,18 +111,23 @@ def _range(ends: Sequence[str]) -> str:
 
 def off_share(stakeholders: Sequence[StakeholderAnswer], terms: Terms) -> list[str]:
     """Who is furthest off its share in amounts at the end: not always the worst off per unit."""
+    names, most = most_off_share(stakeholders)
+    if not names:
+        return []
+    several = len(names) > 1
+    others = "" if several else ", the most of all"
+    return [f"At the end {join_tied(names)} {terms.off_share(most, several)}{others}."]
+
+
+def most_off_share(stakeholders: Sequence[StakeholderAnswer]) -> tuple[list[str], float]:
+    """Those furthest off their share in amounts at the end, and by how much."""
     known = [
         (one.name, one.short_of_share)
         for one in stakeholders
         if one.short_of_share is not None and one.short_of_share > 0
     ]
-    if not known:
-        return []
-    most = max(amount for _, amount in known)
-    names = sorted(name for name, amount in known if amount >= most * (1 - EQUAL))
-    several = len(names) > 1
-    others = "" if several else ", the most of all"
-    return [f"At the end {join_tied(names)} {terms.off_share(most, several)}{others}."]
+    most = max((amount for _, amount in known), default=0.0)
+    return sorted(name for name, amount in known if amount >= most * (1 - EQUAL)), most
 
 
 def changes(stakeholders: tuple[StakeholderAnswer, ...]) -> list[str]:

@@ -255,10 +255,10 @@ class AlarmWatch:
         """Which lots are of the open time point now, and which were before it."""
         if len(starts):
             last = int(starts[-1])
-            self._closed += self._open + (last, float(amount[:last].sum()))
+            self._closed = self._closed + self._open + np.array([last, amount[:last].sum()])
             self._open = np.zeros(2)
             amount = amount[last:]
-        self._open = self._open + (len(amount), float(amount.sum()))
+        self._open = self._open + np.array([len(amount), amount.sum()])
         self._open_at = at[-1:].astype(float)
 
     def snapshot(self) -> dict[str, Any]:

@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from evenhand.auditing.chance.drawn_histories import DrawnHistories
-from evenhand.auditing.chance.figures import Figures
 from evenhand.auditing.chance.finding import Band, ChanceFinding, NotTested
 from evenhand.auditing.chance.held_fixed import HeldFixed
+from evenhand.auditing.chance.history_figures import Figures
 from evenhand.auditing.chance.measures import CENTRAL, MEASURES, GapBetweenGroups, compare
 from evenhand.auditing.chance.naming import LEVEL, PersonFinding, Spread, name_people
-from evenhand.auditing.chance.nulls import NULLS, ByGroup, Lottery, Null
+from evenhand.auditing.chance.nulls import NULLS, DrawnGroups, FairLottery, Null
 from evenhand.auditing.chance.power import extreme, find_power, noticed, threshold, typical
 from evenhand.auditing.judging.judge import Case
 from evenhand.auditing.judging.sensitivity import Judgement
@@ -40,7 +40,7 @@ def wants_lots(options: AuditOptions) -> bool:
     """Whether the rows of a log are needed one by one."""
     return options.alarm is not None or (
         options.chance
-        and options.null in (None, Lottery.name)
+        and options.null in (None, FairLottery.name)
         and reason_against(options) is None
         and options.run is None
     )
@@ -60,7 +60,7 @@ def reason_against(options: AuditOptions) -> str | None:
         return "levels are not given out, so that nobody could have drawn another one's"
     if options.out_of is not None:
         return "a rate needs to know the chances one by one, and here they are added up"
-    if options.cumulative and options.null in (None, Lottery.name):
+    if options.cumulative and options.null in (None, FairLottery.name):
         return "running totals do not say in which lots things were given out"
     return None
 
@@ -84,9 +84,9 @@ def ask_chance(
         return NotTested(f"{reason} (with {argument('draws')} it is tested all the same)")
     if reason is not None:
         return _not_tested(reason, options)
-    null: Null = NULLS[options.null or Lottery.name]
+    null: Null = NULLS[options.null or FairLottery.name]
     labels = group_labels(case, log.group_of)
-    if isinstance(null, ByGroup) and labels is None:
+    if isinstance(null, DrawnGroups) and labels is None:
         raise BadParameter(
             f"{argument('null', null.name)} needs to know the groups of all: say with "
             f"{argument('group')} which column holds them."
@@ -138,9 +138,9 @@ def group_labels(case: Case, group_of: Mapping[str, str]) -> Int[np.ndarray, " s
     """The group of each who is judged, as a number; groups that are judged are their own."""
     if case.groups is not None:
         return np.arange(len(case.names))
-    if not group_of or not all(name in group_of for name in case.names):
+    if not group_of or not all(name in group_of for name in case.history.names):
         return None
-    return np.unique([group_of[name] for name in case.names], return_inverse=True)[1]
+    return np.unique([group_of[name] for name in case.history.names], return_inverse=True)[1]
 
 
 class _Test:
@@ -164,7 +164,9 @@ class _Test:
     def found(self, judgement: Judgement, power: bool) -> ChanceFinding:
         log = self.judging.judge(self.held.as_it_was())
         drawn = self._drawn()
-        names_people = not isinstance(self.null, ByGroup) or self.judging.case.groups is not None
+        names_people = (
+            not isinstance(self.null, DrawnGroups) or self.judging.case.groups is not None
+        )
         measures = MEASURES if names_people else (GapBetweenGroups(),)
         compared = [compare(measure, log, drawn) for measure in measures]
         spread = Spread.of(log.overall, drawn.overall)
@@ -211,7 +213,7 @@ class _Test:
     def _with_power(
         self, found: ChanceFinding, spread: Spread, behind: np.ndarray, asked: bool
     ) -> ChanceFinding:
-        if not isinstance(self.null, Lottery):
+        if not isinstance(self.null, FairLottery):
             if asked:
                 raise BadParameter(
                     f"{argument('power')} is about odds, which only {argument('null', 'lottery')} "

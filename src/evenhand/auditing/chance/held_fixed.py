@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from evenhand._util.moments import moment_label
+from evenhand.auditing.chance.odds_over_time import stretches
 from evenhand.auditing.judging.supply import Supply
 from evenhand.auditing.reading.timed_amounts import Reading
 from evenhand.errors import BadLog, ZeroEntitlement, argument
@@ -116,9 +117,7 @@ def _odds(supply: Supply) -> tuple[np.ndarray, np.ndarray]:
     entitled = supply.entitled()
     if isinstance(entitled, Reading):
         entitled = np.nan_to_num(entitled.by(supply.moments))
-    rows = np.where(present, entitled, 0.0)
-    changes = np.append(False, (rows[1:] != rows[:-1]).any(axis=1))
-    return rows[np.append(0, np.flatnonzero(changes))], np.cumsum(changes)
+    return stretches(np.where(present, entitled, 0.0))
 
 
 def _require_eligible(

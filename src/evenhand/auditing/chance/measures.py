@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
-from evenhand.auditing.chance.figures import Figures
+from evenhand.auditing.chance.history_figures import Figures
 from evenhand.auditing.judging.ranking import EQUAL
 
 if TYPE_CHECKING:

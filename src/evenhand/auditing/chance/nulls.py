@@ -49,7 +49,7 @@ class Null(ABC):
 
 
 @dataclass(frozen=True)
-class Lottery(Null):
+class FairLottery(Null):
     """Each lot goes to one of those eligible, in proportion to entitlement."""
 
     name = "lottery"
@@ -114,7 +114,7 @@ def still_eligible(
 
 
 @dataclass(frozen=True)
-class Shuffle(Null):
+class ShuffledAmounts(Null):
     """Those eligible at a time point get the amounts of that time point in another order."""
 
     name = "shuffle"
@@ -128,13 +128,13 @@ class Shuffle(Null):
         if held.asked is not None:
             raise BadParameter(
                 f"{argument('null', self.name)} does not know requests, since an amount may be "
-                f"more than another had asked for: use {argument('null', Lottery.name)}."
+                f"more than another had asked for: use {argument('null', FairLottery.name)}."
             )
         there = np.where(held.odds > 0, held.odds, np.nan)
         if (np.nanmax(there, axis=1) > np.nanmin(there, axis=1)).any():
             raise BadParameter(
                 f"{argument('null', self.name)} treats all alike, and here they are entitled to "
-                f"different amounts: use {argument('null', Lottery.name)}."
+                f"different amounts: use {argument('null', FairLottery.name)}."
             )
 
     def draw(
@@ -153,10 +153,10 @@ class Shuffle(Null):
 
 
 @dataclass(frozen=True)
-class ByGroup(Null):
+class DrawnGroups(Null):
     """Members keep what they got, and the groups are drawn."""
 
-    name = "by_group"
+    name = "by-group"
     under = "If the groups were drawn by lot"
     sentence = (
         "Everyone keeps what they received, and who belongs to which group is drawn: groups keep "
@@ -174,8 +174,10 @@ class ByGroup(Null):
             raise BadParameter(
                 f"{argument('null', self.name)} exchanges members of groups, which needs members "
                 "who are all there all along with equal entitlements and no requests: use "
-                f"{argument('null', Lottery.name)}."
+                f"{argument('null', FairLottery.name)}."
             )
 
 
-NULLS: dict[str, Null] = {null.name: null for null in (Lottery(), Shuffle(), ByGroup())}
+NULLS: dict[str, Null] = {
+    null.name: null for null in (FairLottery(), ShuffledAmounts(), DrawnGroups())
+}

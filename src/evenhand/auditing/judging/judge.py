@@ -9,22 +9,22 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from evenhand._util.moments import as_numbers
+from evenhand.auditing.judging.judged_status import judged_status
 from evenhand.auditing.judging.newcomers import (
     Stay,
     TimePresent,
-    Unchanging,
     newcomers_note,
     starting_credits,
 )
 from evenhand.auditing.judging.questions import Question, Timeline
-from evenhand.auditing.judging.ranking import Ranking
+from evenhand.auditing.judging.ranking import EQUAL, Ranking
 from evenhand.auditing.judging.running_totals import RunningTotals
-from evenhand.auditing.judging.scorer import Scorer, mean_status, welfare_now
-from evenhand.auditing.options import REQUEST_STATUSES, AuditOptions
+from evenhand.auditing.judging.scorer import Added, Scorer, Sides, mean_status, welfare_now
+from evenhand.auditing.options import AuditOptions
 from evenhand.auditing.reading.history import History
 from evenhand.auditing.reading.prepare import Prepared
 from evenhand.auditing.reading.roster import Roster, presence
-from evenhand.auditing.reading.timed_amounts import Known, Reading, TimedAmounts
+from evenhand.auditing.reading.timed_amounts import Known, Reading, TimedAmounts, Unchanging
 from evenhand.errors import BadLog, BadParameter, argument
 from evenhand.fairness.aggregation import TimepointFirst
 from evenhand.fairness.circumstances import Circumstances
@@ -32,24 +32,15 @@ from evenhand.fairness.groups import Groups
 from evenhand.fairness.scheme import FairnessScheme
 from evenhand.fairness.standing import Standing
 from evenhand.fairness.status import (
-    STATUSES,
-    Beside,
-    GroupTotals,
-    Level,
-    PerCurrentEntitlement,
-    PerEntitlement,
     PerTimePresent,
-    Rate,
     Returns,
     Status,
-    WhileWaiting,
     WithCredit,
-    read_beside,
 )
 from evenhand.fairness.stream import Block, Stream
 from evenhand.fairness.tolerance import NONE, Tolerance
 from evenhand.fairness.trace import Trace
-from evenhand.fairness.unfairness import ROUNDING, unfair_to, unfairness
+from evenhand.fairness.unfairness import unfair_to, unfairness
 from evenhand.fairness.welfare import Average
 
 if TYPE_CHECKING:
@@ -57,9 +48,7 @@ if TYPE_CHECKING:
 
     Present = Bool[np.ndarray, "step status"] | None
 
-# The argument that says each part of the circumstances.
 OF_MEMBERS = ("entitled", "chances", "asked")  # circumstances that a group has of its members
-SAID_BY = {"chances": "out_of", "entitled": "entitlement", "asked": "asked"}
 KEPT_VALUES = 2_000_000  # unfairness to each at each assessment, kept for the answer
 
 
@@ -79,37 +68,21 @@ class Case:
     in_whole_units: bool = False  # all amounts are whole, and a status times its weight is one
     tolerance: Tolerance = NONE  # how far from the mean is let pass
     is_share: bool = False  # the status is a rate of which nobody can have more than 1
+    levels: bool = False  # amounts are levels at which each stands
+    shown: Mapping[str, str] = field(default_factory=dict)  # names in place of codes
 
     @classmethod
     def of(cls, log: Prepared, options: AuditOptions) -> Case:
         """A log judged by a status: of groups where they are judged, and per entitlement."""
-        status, shares, beside = options.status(), log.shares, log.beside
-        own = read_beside(status)
-        if own is not None:
-            _require_beside(own, log)
-        if log.groups is not None:
-            status = GroupTotals(log.groups, of=status)
-            shares = None if shares is None else log.groups.totals(shares)
-        if own is not None:
-            pass  # the scheme's status says itself what amounts are set against
-        elif "level" in beside:
-            status = Level(of=status)
-        elif "chances" in beside:
-            status = Rate(of=status)
-        elif "entitled" in beside:
-            status = PerCurrentEntitlement(not options.unweighted, of=status)
-        elif shares is not None:
-            status = PerEntitlement(tuple(shares.tolist()), not options.unweighted, of=status)
-        if "asked" in beside:
-            status = _of_requests(options.judge_requests, status, log.groups)
         case = cls(
             history=log.history,
-            status=options.directed(status),
+            status=judged_status(log, options),
             roster=log.roster,
             groups=log.groups,
             until=log.until,
-            beside=beside,
+            beside=log.beside,
             amounts=log.amounts,
+            levels=options.stock,
             in_whole_units=_in_whole_units(log, options),
             tolerance=options.allowed,
             is_share=options.out_of is not None,
@@ -118,6 +91,11 @@ class Case:
 
     def _with_newcomers(self, rule: str | None) -> Case:
         """The case with those who join later where a rule lets them begin."""
+        if rule is not None and (self.roster is None or not self.roster.first):
+            raise BadParameter(
+                f"{argument('newcomers')} says where those begin who join later, and the roster "
+                "says of nobody from when it is there: give it a column 'from', or leave it out."
+            )
         stay = self.stay()
         if stay is None:
             return self
@@ -129,17 +107,13 @@ class Case:
                     f"{argument('newcomers', 'zero')}."
                 )
             return self
-        if rule == "by_time":
+        if rule == "by-time":
             return replace(self, status=PerTimePresent(of=self.status))
-        history = self.history
-        received = TimedAmounts(
-            as_numbers(history.slots)[history.slot], history.who, history.amount, len(history.names)
-        )
         readings = self._readings()
         found = starting_credits(
             rule or "mean",
             self.status,
-            received,
+            self.history.received(),
             lambda moments: self._circumstances(readings, moments) if readings else None,
             stay,
         )
@@ -148,16 +122,23 @@ class Case:
 
     def newcomers_note(self, rule: str | None) -> str | None:
         """Who was judged from when, and where they began."""
-        stay = self.stay()
+        stay = self._dates()
         if stay is None:
             return None
-        began = rule or ("mean" if self.status.is_sum else "zero")
+        began = None
+        if self.stay() is not None:
+            began = rule or ("mean" if self.status.is_sum else "zero")
         return newcomers_note(self.names, stay, self.history.slots, began)
 
     def stay(self) -> Stay | None:
+        """The same where a newcomer needs a beginning: a rate, a request or a level needs none."""
+        if self.levels or {"chances", "level", "asked"} & set(self.beside):
+            return None
+        return self._dates()
+
+    def _dates(self) -> Stay | None:
         """From when until when each who is judged is there, if anybody comes or goes."""
-        without = {"chances", "level"} & set(self.beside)  # rates and waits need no beginning
-        if self.roster is None or not self.roster.first or without:
+        if self.roster is None or not self.roster.first:
             return None
         first, last = self.roster.bounds(self.history.names, self.history.plain_numbers)
         if self.groups is not None:
@@ -166,11 +147,20 @@ class Case:
         return first, last
 
     @property
+    def members(self) -> tuple[str, ...]:
+        """Everyone in the log, as they are shown."""
+        return self._as_shown(self.history.names)
+
+    @property
     def names(self) -> tuple[str, ...]:
-        return self.status.names(self.history.names)
+        """Those who are judged, as they are shown."""
+        return self._as_shown(self.status.names(self.members))
+
+    def _as_shown(self, names: tuple[str, ...]) -> tuple[str, ...]:
+        return tuple(self.shown.get(name, name) for name in names) if self.shown else names
 
     def timeline(self, question: Question) -> Timeline:
-        if self.status.is_sum:
+        if self.status.is_sum or self.status.per_step:
             return question.merged(self.history, self.until)
         return question.timeline(self.history, self.until)
 
@@ -185,17 +175,18 @@ class Case:
         start, readings = 0, self._readings()
         amounts = None if self.amounts is None else self.amounts()
         before = np.zeros((1, len(self.history.names)))
-        for trace in self.history.traces(timeline.step_of_slot, timeline.steps):
-            stop = start + len(trace)
+        for rewards in self.history.rewards(timeline.step_of_slot, timeline.steps):
+            stop = start + len(rewards)
             moments = timeline.moments[start:stop]
-            if timeline.marks is not None:
-                trace = replace(trace, actions=timeline.marks[start:stop])  # type: ignore[arg-type]
             if amounts is not None:
                 totals = amounts.by(moments)
-                trace = replace(trace, rewards=np.diff(totals, axis=0, prepend=before))
+                rewards = np.diff(totals, axis=0, prepend=before)
                 before = totals[-1:]
-            if readings:
-                trace = replace(trace, states=self._circumstances(readings, moments))  # type: ignore[arg-type]
+            trace = Trace(
+                rewards,
+                states=self._circumstances(readings, moments) if readings else None,  # type: ignore[arg-type]
+                actions=None if timeline.marks is None else timeline.marks[start:stop],  # type: ignore[arg-type]
+            )
             yield trace, self.present(moments)
             start = stop
 
@@ -228,6 +219,7 @@ class Case:
 def _in_whole_units(log: Prepared, options: AuditOptions) -> bool:
     """Whether what anybody lacks of its share is a number of whole units."""
     plain = options.scheme is None and not options.waits and not options.has_requests
+    plain = plain and options.newcomers != "by-time"
     weighed = log.shares is None or not options.unweighted
     if not (plain and weighed and options.out_of is None):
         return False
@@ -245,28 +237,6 @@ def _reading(part: str, known: Known) -> Reading:
     return known.levels() if part == "entitled" else known.totals()
 
 
-def _of_requests(name: str, status: Status, groups: Groups | None) -> Status:
-    """A status set against what was asked for."""
-    if name != "while_waiting":
-        return REQUEST_STATUSES[name](of=status)
-    return WhileWaiting(of=status, counted=Returns() if groups is None else GroupTotals(groups))
-
-
-def _require_beside(own: Beside, log: Prepared) -> None:
-    """A scheme's status that looks at more than amounts needs a log that says it."""
-    name = STATUSES.name_of(own)
-    if own.part not in log.beside:
-        raise BadParameter(
-            f"the scheme's status is {name}, which needs {own.needs}: say with "
-            f"{argument(SAID_BY[own.part])} which column holds it, or choose another status."
-        )
-    if log.groups is not None:
-        raise BadParameter(
-            f"the scheme's status is {name}, which is not summed by group: leave the status out of "
-            f"the scheme, since {argument(SAID_BY[own.part])} says it already."
-        )
-
-
 @dataclass(frozen=True, eq=False)
 class Judged:
     """What one question found, under each of some schemes; who was treated how is the same."""
@@ -277,6 +247,7 @@ class Judged:
     scorers: tuple[Scorer, ...]
     assessed: Int[np.ndarray, " assessment"]  # steps, from 0
     welfare: Float[np.ndarray, " assessment"] | None  # w_t under the first scheme
+    even_welfare: Float[np.ndarray, " assessment"] | None  # the same had all had the mean
     kept: Int[np.ndarray, " kept"]  # assessments, from 0, of which unfairness is kept
     unfairness: Float[np.ndarray, "kept stakeholder"]  # NaN for those not there
     mean: Float[np.ndarray, " kept"]  # the mean status of those there
@@ -289,6 +260,7 @@ class Judged:
     as_even_as_whole_units: bool  # whole amounts, and nobody ever a whole unit from its share
     unfinished: str | None  # the name of a last step that is not scored
     unfinished_welfare: float | None = None
+    unfinished_even: float | None = None
 
     @property
     def score(self) -> float:
@@ -313,10 +285,15 @@ def judge(case: Case, question: Question, schemes: Sequence[FairnessScheme]) -> 
     )
     taken = _Assessments(timeline, len(case.names), schemes, case.tolerance)
     steps, standing = _watch(case, timeline, stream, taken)
+    final = stream.status
+    if case.status.per_step and standing.present is not None:
+        # Whoever had no part in the last period has the status of the last in which it had one.
+        final = np.where(standing.present[0], final, taken.last_status)
     end = _end(stream.status, standing, taken.totals, case.tolerance)
     mean = _mean_at_end(standing, stream.status)
     # A last step that was not assessed is a period that is not finished.
     waits = not stream.end_is_due
+    now = welfare_now(schemes[0], stream.status, standing) if waits else None
     return Judged(
         question=question,
         timeline=timeline,
@@ -324,10 +301,11 @@ def judge(case: Case, question: Question, schemes: Sequence[FairnessScheme]) -> 
         scorers=taken.scorers,
         assessed=steps,
         welfare=taken.welfare(),
+        even_welfare=taken.even_welfare(),
         kept=np.concatenate(taken.kept),
         unfairness=np.concatenate(taken.unfairness),
         mean=np.concatenate(taken.means),
-        final=stream.status,
+        final=final,
         final_unfairness=end[0],
         final_below=end[1],
         final_weights=_weights_at_end(standing),
@@ -335,7 +313,8 @@ def judge(case: Case, question: Question, schemes: Sequence[FairnessScheme]) -> 
         let_pass_at_end=float(case.tolerance.around(np.asarray(mean))),
         as_even_as_whole_units=case.in_whole_units and taken.furthest_amount < 1.0,
         unfinished=timeline.label(timeline.steps - 1) if waits else None,
-        unfinished_welfare=welfare_now(schemes[0], stream.status, standing) if waits else None,
+        unfinished_welfare=None if now is None else now.actual,
+        unfinished_even=None if now is None else now.even,
     )
 
 
@@ -355,7 +334,8 @@ class _Assessments:
         self.kept: list[np.ndarray] = []
         self.unfairness: list[np.ndarray] = []
         self.means: list[np.ndarray] = []
-        self._added: list[np.ndarray] = []
+        self._added: list[Added] = []
+        self.last_status = np.zeros(size)  # of each, when it was judged last
         self.furthest_amount = 0.0  # the most by which anybody was ahead of or behind its share
 
     def take(self, block: Block) -> None:
@@ -364,20 +344,40 @@ class _Assessments:
         self.kept.append(before + rows)
         deviation = self.totals.take(block)[0]
         self.unfairness.append(deviation[rows])
+        self._keep_last(block)
         weights = 1.0 if block.standing.weights is None else block.standing.weights
         amounts = np.nanmax(np.abs(deviation) * weights, initial=0.0)
         self.furthest_amount = max(self.furthest_amount, float(amounts))
         standing = block.standing.rows(rows)
         self.means.append(standing.judge(mean_status, block.statuses[rows], np.nan))
-        added = [scorer.take(block) for scorer in self.scorers]
+        if not len(block.statuses):
+            return
+        sides = Sides.of(block)
+        added = [scorer.take(sides) for scorer in self.scorers]
         if added[0] is not None:
             self._added.append(added[0])
+
+    def _keep_last(self, block: Block) -> None:
+        if not len(block.statuses):
+            return
+        present = block.standing.present
+        here = np.ones(block.statuses.shape, dtype=bool) if present is None else present
+        row = len(here) - 1 - here[::-1].argmax(axis=0)
+        latest = block.statuses[row, np.arange(here.shape[1])]
+        self.last_status = np.where(here.any(axis=0), latest, self.last_status)
 
     def welfare(self) -> Float[np.ndarray, " assessment"] | None:
         """What each assessment found, under the first scheme, if that has a welfare."""
         if self.scorers[0].scheme.welfare is None:
             return None
-        return np.concatenate(self._added) if self._added else np.zeros(0)
+        return np.concatenate([np.zeros(0), *(added.actual for added in self._added)])
+
+    def even_welfare(self) -> Float[np.ndarray, " assessment"] | None:
+        """The same had everybody had the mean, where that is defined."""
+        even = [added.even for added in self._added if added.even is not None]
+        if self.scorers[0].scheme.welfare is None or len(even) < len(self._added):
+            return None
+        return np.concatenate([np.zeros(0), *even])
 
 
 def _watch(
@@ -405,7 +405,7 @@ def _refuse_above_one(case: Case, timeline: Timeline, steps: np.ndarray, block: 
     """Nobody can have had more than its chances; a running sum shows it at an assessment."""
     if not case.is_share:
         return
-    for row, who in np.argwhere(np.abs(block.statuses) > 1.0 + ROUNDING)[:1]:
+    for row, who in np.argwhere(np.abs(block.statuses) > 1.0 + EQUAL)[:1]:
         raise BadLog(
             f"by {timeline.label(int(steps[row]))} {case.names[who]!r} had "
             f"{abs(block.statuses[row, who]):.3g} times what {argument('out_of')} says it could "

@@ -36,15 +36,16 @@ STARTS: Mapping[str, Callable[[np.ndarray, np.ndarray | None], np.ndarray] | Non
     "mean": mean_status,
     "zero": None,
     "least": _least,
-    "by_time": None,  # what was received per time point present needs no start
+    "by-time": None,  # what was received per time point present needs no start
 }
 
 
 BEGINNINGS = {
+    None: "",
     "mean": "They began at the mean of those who were there.",
     "zero": "They began at zero.",
     "least": "They began where the worst-off of those who were there stood.",
-    "by_time": "Everyone is judged by what it received per time point at which it was there.",
+    "by-time": "Everyone is judged by what it received per time point at which it was there.",
 }
 
 
@@ -61,7 +62,9 @@ class TimePresent(Reading):
         return np.maximum(reached - self._before, 0).astype(np.float64)
 
 
-def newcomers_note(names: Sequence[str], stay: Stay, slots: np.ndarray, rule: str) -> str | None:
+def newcomers_note(
+    names: Sequence[str], stay: Stay, slots: np.ndarray, rule: str | None
+) -> str | None:
     """Who was judged from when, and where they began; None if nobody joined during the log."""
     first, _ = stay
     later = np.flatnonzero(np.isfinite(first) & (first > as_numbers(slots[:1])[0]))
@@ -73,7 +76,7 @@ def newcomers_note(names: Sequence[str], stay: Stay, slots: np.ndarray, rule: st
         moments = moments.astype(np.int64).astype("datetime64[us]")
     labels = moment_labels(moments)
     joined = [f"{names[k]} from {label}" for k, label in zip(order, labels, strict=True)]
-    return f"Judged from when they joined: {join_names(joined)}. {BEGINNINGS[rule]}"
+    return f"Judged from when they joined: {join_names(joined)}. {BEGINNINGS[rule]}".rstrip()
 
 
 def starting_credits(
@@ -119,13 +122,3 @@ def join(
     statuses = status.scan(initial, trace)[1] + credits
     standing = Standing.of(there[None], status.scan_weights(initial, trace))
     credits[first == moment] = standing.judge(start, statuses, np.nan)[0]
-
-
-class Unchanging(Reading):
-    """Numbers that are the same at every moment."""
-
-    def __init__(self, values: Float[np.ndarray, " status"]) -> None:
-        self.values = values
-
-    def by(self, moments: np.ndarray) -> Float[np.ndarray, "moment stakeholder"]:
-        return np.broadcast_to(self.values, (len(moments), len(self.values)))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -17,7 +17,7 @@ from evenhand.fairness.trace import Step, Trace
 from evenhand.fairness.welfare import Average
 
 if TYPE_CHECKING:
-    from jaxtyping import Float
+    from jaxtyping import Bool, Float
 
 
 @dataclass(frozen=True)
@@ -49,6 +49,30 @@ class KnownStatus(Status):
         return "known"
 
 
+class Sides(NamedTuple):
+    """The statuses of some assessments as they were, and made even: alike for every scheme."""
+
+    actual: Trace
+    even: Trace
+    present: Bool[np.ndarray, "time n"] | None
+
+    @classmethod
+    def of(cls, block: Block) -> Sides:
+        return cls.at(block.statuses, block.standing)
+
+    @classmethod
+    def at(cls, statuses: Float[np.ndarray, "time n"], standing: Standing) -> Sides:
+        even = standing.judge(_evened, statuses, 0.0)
+        return cls(_as_trace(statuses, standing), _as_trace(even, standing), standing.present)
+
+
+class Added(NamedTuple):
+    """What each assessment adds to a score, and to that of the even log where it is defined."""
+
+    actual: Float[np.ndarray, "assessment ..."]
+    even: Float[np.ndarray, "assessment ..."] | None
+
+
 class Scorer:
     """One scheme at work on assessed statuses, and on those statuses made even.
 
@@ -62,23 +86,18 @@ class Scorer:
         self.size = size
         self.undefined: EvenhandError | None = None
 
-    def take(self, block: Block) -> Float[np.ndarray, "assessment ..."] | None:
+    def take(self, sides: Sides) -> Added | None:
         """What each assessment of a block adds, where that is defined."""
-        if self.undefined is not None or not len(block.statuses):
+        if self.undefined is not None:
             return None
-        standing, present = block.standing, block.standing.present
         try:
-            parts = [
-                part.contributions
-                for part in self.stream.blocks(_as_trace(block.statuses, standing), present)
-            ]
-            if not self.scheme.aggregation.keeps_history:
-                even = standing.judge(_evened, block.statuses, 0.0)
-                self._even.extend(_as_trace(even, standing), present)
+            actual = _contributions(self.stream, sides.actual, sides.present)
+            if self.scheme.aggregation.keeps_history:
+                return Added(actual, None)
+            return Added(actual, _contributions(self._even, sides.even, sides.present))
         except (NegativeStatus, WelfareOverflow) as error:
             self.undefined = error
             return None
-        return np.concatenate(parts)
 
     @property
     def score(self) -> float:
@@ -114,17 +133,30 @@ def _as_trace(statuses: Float[np.ndarray, "time n"], standing: Standing) -> Trac
     return Trace(rewards=statuses, states=states)  # type: ignore[arg-type]
 
 
+def _contributions(
+    stream: Stream, trace: Trace, present: Bool[np.ndarray, "time n"] | None
+) -> Float[np.ndarray, "assessment ..."]:
+    return np.concatenate([block.contributions for block in stream.blocks(trace, present)])
+
+
+class WelfareNow(NamedTuple):
+    """What an assessment would find now, and would find in the even log."""
+
+    actual: float
+    even: float | None
+
+
 def welfare_now(
     scheme: FairnessScheme, status: Float[np.ndarray, " n"], standing: Standing
-) -> float | None:
+) -> WelfareNow | None:
     """What an assessment would find now, where that is defined."""
+    if scheme.welfare is None or not standing.anybody:
+        return None
     try:
-        known = replace(scheme, status=KnownStatus(len(status)), filter=Always())
-        stream = Stream(known, len(status))
-        trace = _as_trace(status[None], standing)
-        (end,) = stream.blocks(trace, standing.present)
+        added = Scorer(scheme, len(status)).take(Sides.at(status[None], standing))
     except EvenhandError:
         return None
-    if scheme.welfare is None:
+    if added is None:
         return None
-    return float(end.contributions[0])
+    even = None if added.even is None else float(added.even[0])
+    return WelfareNow(float(added.actual[0]), even)

@@ -26,12 +26,13 @@ def of_column(history: History) -> dict[str, float]:
     return {history.names[who]: float(value) for who, value in latest.items()}
 
 
-def over_time(history: History, roster: Roster | None) -> dict[str, TimedAmounts]:
+def over_time(whole: History, history: History, roster: Roster | None) -> dict[str, TimedAmounts]:
     """The entitlements as they change, if any does; each counts as of each moment.
 
-    Where somebody's never changes it holds for the whole log.
+    Where somebody's never changes it holds for the whole log. What is said of the whole log counts,
+    also before the part of its history that is judged.
     """
-    ledger = history.ledger("entitled")
+    ledger = whole.ledger("entitled")
     known = ~np.isnan(ledger.amount)
     at, who, amount = ledger.at[known], ledger.who[known], ledger.amount[known]
     size = len(history.names)
@@ -43,7 +44,7 @@ def over_time(history: History, roster: Roster | None) -> dict[str, TimedAmounts
     _refuse_zero(low, history.names)
     begins = np.full(size, np.inf)
     np.minimum.at(begins, who, at)
-    _refuse_unknown(history, roster, begins, changes=low < high)
+    _refuse_unknown(whole, history, roster, begins, changes=low < high)
     # Those that never change are known from before the first moment.
     always = np.flatnonzero(low == high)
     return {
@@ -57,7 +58,11 @@ def over_time(history: History, roster: Roster | None) -> dict[str, TimedAmounts
 
 
 def _refuse_unknown(
-    history: History, roster: Roster | None, begins: np.ndarray, changes: np.ndarray
+    whole: History,
+    history: History,
+    roster: Roster | None,
+    begins: np.ndarray,
+    changes: np.ndarray,
 ) -> None:
     """Whoever is judged before the first value of an entitlement that changes has none yet."""
     here = presence(roster, history.names, history.slots)
@@ -66,7 +71,7 @@ def _refuse_unknown(
     if here is not None:
         first = np.where(here.any(axis=0), moments[here.argmax(axis=0)], np.inf)
     for place in np.flatnonzero(changes & (first < begins))[:1]:
-        known = history.slots[int(np.searchsorted(moments, begins[place]))]
+        known = whole.slots[int(np.searchsorted(as_numbers(whole.slots), begins[place]))]
         raise BadRoster(
             f"the entitlement of {history.names[place]!r} changes over time and is not known "
             f"before {moment_label(known)}, but it is judged from "

@@ -12,7 +12,6 @@ import numpy as np
 from evenhand._util.moments import as_numbers
 from evenhand.auditing.reading.growable_column import Column
 from evenhand.auditing.reading.timed_amounts import TimedAmounts
-from evenhand.fairness.trace import Trace
 
 if TYPE_CHECKING:
     from jaxtyping import Bool, Float, Int
@@ -54,6 +53,11 @@ class History:
         """What the log says beside the amounts, under one of the names of `beside`."""
         at = as_numbers(self.slots)[self.slot]
         return TimedAmounts(at, self.who, self.beside[name], len(self.names))
+
+    def received(self) -> TimedAmounts:
+        """The amounts themselves, over time."""
+        at = as_numbers(self.slots)[self.slot]
+        return TimedAmounts(at, self.who, self.amount, len(self.names))
 
     def parts(self) -> Iterator[slice]:
         """The cells, some at a time."""
@@ -102,8 +106,10 @@ class History:
             beside={name: column.array() for name, column in beside.items()},
         )
 
-    def traces(self, step_of_slot: Int[np.ndarray, " slot"], steps: int) -> Iterator[Trace]:
-        """The history as a trace, in blocks; slots that share a step are added up."""
+    def rewards(
+        self, step_of_slot: Int[np.ndarray, " slot"], steps: int
+    ) -> Iterator[Float[np.ndarray, "step stakeholder"]]:
+        """What each received at each step, in blocks; slots that share a step are added up."""
         size = len(self.names)
         length = max(1, BLOCK_VALUES // size)
         for start in range(0, steps, length):
@@ -115,7 +121,7 @@ class History:
                 part = slice(first, min(first + BLOCK_VALUES, high))
                 place = (step_of_slot[self.slot[part]] - start) * size + self.who[part]
                 rewards += np.bincount(place, weights=self.amount[part], minlength=len(rewards))
-            yield Trace(rewards=rewards.reshape(stop - start, size), stakeholders=self.names)
+            yield rewards.reshape(stop - start, size)
 
     def fingerprint(self) -> str:
         """A digest of what was judged: names, times and amounts."""

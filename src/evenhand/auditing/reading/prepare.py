@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from evenhand._util.moments import parse_moment
+from evenhand._util.moments import as_numbers, parse_moment
 from evenhand._util.wording import pluralise
 from evenhand.auditing.notes import Notes
 from evenhand.auditing.options import AuditOptions
@@ -20,15 +20,16 @@ from evenhand.auditing.reading.counting import count
 from evenhand.auditing.reading.events import LogEvents, read_events
 from evenhand.auditing.reading.history import History
 from evenhand.auditing.reading.lots import Lots, read_lots
-from evenhand.auditing.reading.requests import asked_over_time, read_requests
+from evenhand.auditing.reading.requests import asked_over_time, of_those, read_requests
 from evenhand.auditing.reading.roster import Roster
 from evenhand.auditing.reading.roster_table import apply_roster, as_groups, read_groups, roster_of
 from evenhand.auditing.reading.suspicious_rows import note_aggregate, note_alike, note_rates
-from evenhand.auditing.reading.timed_amounts import Known, Reading
+from evenhand.auditing.reading.timed_amounts import Known, Reading, Unchanging
 from evenhand.auditing.reading.waits import judged_waits, read_cases
 from evenhand.auditing.sources.open_source import LogTable
 from evenhand.errors import BadLog, BadParameter, NotFinite, argument
 from evenhand.fairness.groups import Groups
+from evenhand.fairness.status import read_beside
 
 if TYPE_CHECKING:
     from jaxtyping import Float
@@ -72,17 +73,22 @@ def prepare(
     """
     roster = None if options.roster is None else roster_of(options)
     names = () if roster is None else roster.names
-    events = read_events(table, options, names)
+    requests = read_requests(options)
+    asking = () if requests is None else requests.names
+    events = read_events(table, options, names + asking)
     if options.waits:
         return _prepare_waits(events, roster, notes)
-    requests = read_requests(options)
+    if requests is not None:
+        requests = of_those(requests, options.chooses)
     # Those who asked and received nothing are in no other log.
-    history = count(events, notes, exact, names if requests is None else names + requests.names)
-    _refuse_too_large(history, table.label)
-    until = _read_until(options.until, history.plain_numbers)
-    history = _cut(_from(history, options.since, notes), until, notes)
+    everyone = names if requests is None else names + requests.names
+    whole = count(events, notes, exact, everyone)
+    _refuse_too_large(whole, table.label)
+    until = _read_until(options.until, whole.plain_numbers)
+    whole = _cut(whole, until, notes)
+    history = _from(whole, options.since, notes)
     if roster is not None:
-        history = apply_roster(history, roster, notes)
+        history = apply_roster(history, roster, notes, levels=options.stock)
     else:
         notes.add(
             "No roster was given: those who received nothing and are not in the log are not judged."
@@ -94,18 +100,40 @@ def prepare(
     group_of: dict[str, str] = {}
     if options.group is not None:
         group_of = read_groups(events, {} if roster is None else roster.groups)
-    groups = as_groups(group_of, history.names) if options.by_group else None
-    shares = _shares(events, history)
-    beside: dict[str, Known] = {}
+    shares = _shares(events, whole)
+    beside = _beside(events, whole, history, roster, shares)
     if options.has_requests:
-        beside["asked"] = asked_over_time(history, requests)
-    if options.out_of is not None:
-        beside["chances"] = history.ledger("chances")
-    elif shares is not None and events.has("entitled"):
-        beside |= entitling.over_time(history, roster)
+        beside["asked"] = asked_over_time(history, requests, until, notes)
     keeps = lots if isinstance(lots, bool) else lots(history)
-    rows = read_lots(events, history, roster) if keeps else None
-    return Prepared(history, roster, group_of, groups, shares, until, beside, lots=rows)
+    return Prepared(
+        history,
+        roster,
+        group_of,
+        groups=as_groups(group_of, history.names) if options.by_group else None,
+        shares=shares,
+        until=until,
+        beside=beside,
+        # A level holds from when it is given, also from before anybody is judged by it.
+        amounts=whole.received().totals if options.stock else None,
+        lots=read_lots(events, history, roster) if keeps else None,
+    )
+
+
+def _beside(
+    events: LogEvents, whole: History, history: History, roster: Roster | None, shares: Any
+) -> dict[str, Known]:
+    """What else is known over time; an entitlement holds from before the first time judged."""
+    if events.options.out_of is not None:
+        return {"chances": history.ledger("chances")}
+    if shares is None:
+        return {}
+    found: dict[str, Known] = {}
+    if events.has("entitled"):
+        found |= entitling.over_time(whole, history, roster)
+    own = read_beside(events.options.status())
+    if not found and own is not None and own.part == "entitled":
+        found["entitled"] = lambda: Unchanging(shares)
+    return found
 
 
 def _prepare_waits(events: LogEvents, roster: Roster | None, notes: Notes) -> Prepared:
@@ -113,6 +141,9 @@ def _prepare_waits(events: LogEvents, roster: Roster | None, notes: Notes) -> Pr
     options = events.options
     refuse_unreadable(events)
     cases = read_cases(events, () if roster is None else roster.names)
+    if options.since is not None:
+        since = read_moment(options.since, "since", cases.plain_numbers)
+        cases = cases.begun_from(float(as_numbers(np.asarray(since))), notes)
     until = _read_until(options.until, cases.plain_numbers)
     ready = judged_waits(cases, options, until)
     if roster is not None and roster.dated:

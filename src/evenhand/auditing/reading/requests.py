@@ -2,41 +2,45 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 
 from evenhand._util.moments import as_numbers, moment_label
+from evenhand._util.wording import format_number, pluralise
 from evenhand.auditing.notes import Notes
 from evenhand.auditing.options import AuditOptions
 from evenhand.auditing.reading.counting import count
-from evenhand.auditing.reading.events import read_events
+from evenhand.auditing.reading.events import LogEvents, read_events, require_column
 from evenhand.auditing.reading.history import History
 from evenhand.auditing.reading.timed_amounts import TimedAmounts
-from evenhand.auditing.sources.open_source import opened
-from evenhand.errors import BadLog, argument
+from evenhand.auditing.sources.open_source import LogTable, opened
+from evenhand.errors import BadCondition, BadLog, argument
 from evenhand.fairness.unfairness import ROUNDING
 
 
 def read_requests(options: AuditOptions) -> History | None:
-    """A log of requests of its own, read as any log is; what it gives out is what was asked for."""
+    """A log of requests of its own, read as any log is; what it gives out is what was asked for.
+
+    Everybody's are read; `of_those` leaves out those who are not judged.
+    """
     if options.requests is None:
         return None
-    alone = replace(
-        options,
+    alone = AuditOptions(
+        stakeholder=options.requests_stakeholder or options.stakeholder,
+        time=options.requests_time or options.time,
         amount=options.asked,
-        asked=None,
-        requests=None,
-        entitlement=None,
-        group=None,
-        by="stakeholder",
-        where=None,
-        when=None,
-        scheme=None,
-        table=None,
+        where=options.where,
+        time_format=options.time_format,
+        encoding=options.encoding,
     )
-    with opened(options.requests, options.encoding, None, options.engine) as table:
-        found = count(read_events(table, alone), Notes(), exact=True)
+    with opened(
+        options.requests, options.encoding, options.requests_table, options.engine
+    ) as table:
+        _require_columns(table, alone)
+        found = count(_read(table, alone), Notes(), exact=True)
         for place in np.flatnonzero(found.amount < 0)[:1]:
             raise BadLog(
                 f"{table.label} has a request below 0 ({found.amount[place]:g}, by "
@@ -47,7 +51,58 @@ def read_requests(options: AuditOptions) -> History | None:
         return found
 
 
-def asked_over_time(history: History, requests: History | None) -> TimedAmounts:
+def _read(table: LogTable, alone: AuditOptions) -> LogEvents:
+    """The events of the requests, of which the same condition must hold as of the log."""
+    try:
+        return read_events(table, alone)
+    except BadCondition as error:
+        raise BadCondition(
+            f"{argument('where')} leaves rows of {argument('requests')} out too, and cannot be "
+            f"asked of {table.label}: {error}"
+        ) from None
+
+
+def _require_columns(table: LogTable, alone: AuditOptions) -> None:
+    """Refuse columns that the requests do not have, under the arguments that can name them."""
+    named = {
+        "requests_stakeholder": alone.stakeholder,
+        "requests_time": alone.time,
+        "asked": alone.amount,
+    }
+    for given, name in named.items():
+        if name is not None:
+            require_column(table, name, given)
+
+
+def of_those(requests: History, chosen: Callable[[str], bool]) -> History:
+    """The requests of those who are judged."""
+    left = np.array([chosen(name) for name in requests.names])
+    names = tuple(name for name in requests.names if chosen(name))
+    place = np.cumsum(left) - 1
+    kept = requests.only_cells(lambda part: left[requests.who[part]])
+    return replace(kept, names=names, who=place[kept.who])
+
+
+def _until_end(requests: History, history: History, until: Any, notes: Notes) -> History:
+    """The requests up to the end of what is judged; the later ones may be the worst of it."""
+    at = requests.slots[requests.slot]
+    if until is not None:
+        return requests.only_cells(lambda part: at[part] <= until)
+    later = at > history.slots[-1]
+    if later.any():
+        many = int(later.sum())
+        notes.add(
+            f"{pluralise(many, 'request')} came after the last row of the log "
+            f"({format_number(float(requests.amount[later].sum()))} in all) and "
+            f"{'is' if many == 1 else 'are'} not judged: give {argument('every')} and "
+            f"{argument('until')} to judge periods up to a later date."
+        )
+    return requests
+
+
+def asked_over_time(
+    history: History, requests: History | None, until: Any, notes: Notes
+) -> TimedAmounts:
     """What each of a history's stakeholders has asked for; refused where service came first."""
     if requests is None:
         ledger = history.ledger("asked")
@@ -59,6 +114,7 @@ def asked_over_time(history: History, requests: History | None) -> TimedAmounts:
                 f"{argument('requests')} are {kinds[requests.plain_numbers]}: give times of one "
                 "kind."
             )
+        requests = _until_end(requests, history, until, notes)
         place = {name: k for k, name in enumerate(history.names)}
         known = np.array([place.get(name, -1) for name in requests.names])[requests.who]
         ledger = TimedAmounts(
@@ -75,9 +131,9 @@ def _refuse_unasked(history: History, ledger: TimedAmounts) -> None:
     """Nobody can have received more than it had asked for by then."""
     asked, start = ledger.totals(), 0
     received = np.zeros(len(history.names))
-    for trace in history.traces(np.arange(len(history.slots)), len(history.slots)):
-        totals = received + np.cumsum(trace.rewards, axis=0)
-        known = asked.by(history.slots[start : start + len(trace)])
+    for rewards in history.rewards(np.arange(len(history.slots)), len(history.slots)):
+        totals = received + np.cumsum(rewards, axis=0)
+        known = asked.by(history.slots[start : start + len(rewards)])
         over = totals > known + ROUNDING * np.maximum(1.0, known)
         for row, who in np.argwhere(over)[:1]:
             raise BadLog(
@@ -86,4 +142,4 @@ def _refuse_unasked(history: History, ledger: TimedAmounts) -> None:
                 f"no later than its service, so fix its time or its amount, or leave "
                 f"{argument('asked' if 'asked' in history.beside else 'requests')} out."
             )
-        received, start = totals[-1], start + len(trace)
+        received, start = totals[-1], start + len(rewards)

@@ -147,8 +147,15 @@ def _refuse_misplaced(table: LogTable, name: str, typed: Typed) -> None:
         )
 
 
-def apply_roster(history: History, roster: Roster, notes: Notes) -> History:
-    """Refuse events of people who are not on the roster; leave out those outside their stay."""
+def apply_roster(history: History, roster: Roster, notes: Notes, levels: bool = False) -> History:
+    """Refuse events of people who are not on the roster; leave out those outside their stay.
+
+    Args:
+        history: Who received what.
+        roster: Who is there, and when.
+        notes: Where to note what was left out.
+        levels: Whether amounts are levels, which hold on whether anybody is there or not.
+    """
     strangers = sorted(set(history.names) - set(roster.names))
     if strangers:
         raise BadRoster(
@@ -171,7 +178,7 @@ def apply_roster(history: History, roster: Roster, notes: Notes) -> History:
         return here
 
     left = history.only_cells(inside)
-    if outside:
+    if outside and not levels:
         notes.add(
             f"At {pluralise(outside, 'time')} a stakeholder received something before coming or "
             f"after leaving, by the roster's dates: {lost:,g} in all, not counted."

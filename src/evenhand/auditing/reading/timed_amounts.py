@@ -57,6 +57,16 @@ class Reading(ABC):
 Known = TimedAmounts | Callable[[], Reading]
 
 
+class Unchanging(Reading):
+    """Numbers that are the same at every moment."""
+
+    def __init__(self, values: Float[np.ndarray, " status"]) -> None:
+        self.values = values
+
+    def by(self, moments: np.ndarray) -> Float[np.ndarray, "moment stakeholder"]:
+        return np.broadcast_to(self.values, (len(moments), len(self.values)))
+
+
 class _AmountsReading(Reading):
     def __init__(self, ledger: TimedAmounts, start: float) -> None:
         self.ledger = ledger

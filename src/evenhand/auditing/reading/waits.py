@@ -6,13 +6,15 @@ import datetime
 import heapq
 import re
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import narwhals as nw
 import numpy as np
 
 from evenhand._util.moments import as_numbers
+from evenhand._util.wording import pluralise
+from evenhand.auditing.notes import Notes
 from evenhand.auditing.options import AuditOptions
 from evenhand.auditing.reading.events import LogEvents
 from evenhand.auditing.reading.history import History
@@ -42,6 +44,16 @@ class Cases:
     def unit(self) -> float:
         """What a wait is counted in: days, or the unit of the times where they are numbers."""
         return 1.0 if self.plain_numbers else DAY
+
+    def begun_from(self, moment: float, notes: Notes) -> Cases:
+        """The cases that began at a moment or after it; how many are left out is noted."""
+        kept, given = self.start >= moment, argument("since")
+        if not kept.any():
+            raise BadLog(f"all cases began before {given}: nothing is left to judge.")
+        gone = int((~kept).sum())
+        if gone:
+            notes.add(f"{pluralise(gone, 'case')} that began before {given} were left out.")
+        return replace(self, who=self.who[kept], start=self.start[kept], end=self.end[kept])
 
     def history(self, moments: np.ndarray, who: np.ndarray, at: np.ndarray) -> History:
         """A history whose time points are these moments, and one event of 1 at each `at`."""
@@ -203,9 +215,15 @@ def _moments(times: np.ndarray, end: float) -> np.ndarray:
     return np.unique(np.append(found, end) if np.isfinite(end) else found)
 
 
-def read_limit(text: Any, plain_numbers: bool) -> float:
-    """A limit such as 30d, 2w or 12h, or a number of days, in the unit of times as numbers."""
-    what = f"{argument('within')} is {text!r}"
+def read_limit(text: Any, plain_numbers: bool, called: str | None = None) -> float:
+    """A limit such as 30d, 2w or 12h, or a number of days, in the unit of times as numbers.
+
+    Args:
+        text: The limit as somebody wrote it.
+        plain_numbers: Whether times are plain numbers, and not dates.
+        called: What an error calls it; the argument `within` by default.
+    """
+    what = f"{called or argument('within')} is {text!r}"
     found = re.fullmatch(r"\s*(\d+(?:\.\d+)?)\s*([hdw]?)\s*", str(text))
     if found is None or not float(found[1]) > 0:
         raise BadParameter(f"{what}: it must be a time such as 30d, 2w or 12h, or a number.")

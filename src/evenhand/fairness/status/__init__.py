@@ -5,7 +5,6 @@ from evenhand.fairness.status.beside import (
     Level,
     PerCurrentEntitlement,
     PerTimePresent,
-    Rate,
     WithCredit,
     read_beside,
 )
@@ -18,6 +17,7 @@ from evenhand.fairness.status.derived import (
 )
 from evenhand.fairness.status.finite_counts import Capped, Modulo
 from evenhand.fairness.status.of_requests import OfRequests, ShareMet, Shortfall, WhileWaiting
+from evenhand.fairness.status.rates import MeanWait, Rate, RateWithinPeriod
 from evenhand.fairness.status.received import Decayed, Returns, WaitingTime, Window
 from evenhand.fairness.status.state_status import StateStatus
 from evenhand.fairness.status.status import STATUSES, DeclaredRegularity, Status
@@ -33,6 +33,7 @@ __all__ = [
     "GroupTotals",
     "Level",
     "LowerIsBetter",
+    "MeanWait",
     "Modulo",
     "OfRequests",
     "PairwiseEnvy",
@@ -40,6 +41,7 @@ __all__ = [
     "PerEntitlement",
     "PerTimePresent",
     "Rate",
+    "RateWithinPeriod",
     "Returns",
     "ShareMet",
     "Shortfall",

@@ -1,4 +1,4 @@
-"""Statuses that set what was received beside something else that is known: a rate, a share.
+"""Statuses that set what was received beside something else that is known, such as a size.
 
 They look at the states of the trace, which must be `Circumstances`.
 """
@@ -106,6 +106,10 @@ class Beside(Status[_Seen]):
     def of_totals(self, totals: Float[np.ndarray, "*batch n"], known: Any) -> np.ndarray:
         return self.transform(self.of.of_totals(totals, known), self._known(known))
 
+    @property
+    def per_step(self) -> bool:
+        return self.of.per_step
+
     def _known(self, state: Any) -> Float[Array, "*time status"]:
         known = getattr(state, self.part, None)
         if known is None:
@@ -116,31 +120,6 @@ class Beside(Status[_Seen]):
         return known
 
     needs: ClassVar[str]  # as a noun phrase
-
-
-@STATUSES.register("rate")
-@dataclass(frozen=True)
-class Rate(Beside):
-    """What was received out of the chances so far: granted of asked, breaches of attendances.
-
-    Whoever had c chances counts as c equal ones, so that the mean is all that was received out of
-    all chances; whoever had none yet is not judged.
-    """
-
-    symmetric = True
-    part = "chances"
-    needs = "how many chances each has had so far"
-
-    def transform(
-        self, values: Float[Array, "*batch status"], beside: Float[Array, "*batch status"]
-    ) -> Float[Array, "*batch status"]:
-        return np.divide(values, beside, out=np.zeros_like(values), where=beside > 0)
-
-    def describe(self) -> str:
-        return f"{self.of.describe()}, out of the chances it has had"
-
-    def describe_mean(self) -> str:
-        return "the mean rate (all amounts over all chances)"
 
 
 @STATUSES.register("per_time_present")

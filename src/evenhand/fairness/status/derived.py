@@ -90,6 +90,14 @@ class Derived(Status[Any]):
     def of_totals(self, totals: Float[np.ndarray, "*batch n"], known: Any) -> np.ndarray:
         return self.transform(self.of.of_totals(totals, known))
 
+    @property
+    def is_amount(self) -> bool:
+        return self.of.is_amount
+
+    @property
+    def per_step(self) -> bool:
+        return self.of.per_step
+
     def value_regular(self) -> DeclaredRegularity:
         # Of a status that is not value-regular a function still may be, as a remainder is.
         inner = self.of.value_regular()
@@ -294,6 +302,10 @@ class EnvyOfBest(_Comparing):
     def transform(self, values: Float[Array, "*batch inner"]) -> Float[Array, "*batch status"]:
         return values - namespace(values).max(values, axis=-1, keepdims=True)
 
+    @property
+    def is_amount(self) -> bool:
+        return False  # it compares amounts, which are to be per unit before that
+
     def describe(self) -> str:
         return f"minus its envy of the best-off, comparing {self.of.describe()}"
 
@@ -322,6 +334,10 @@ class PairwiseEnvy(_Comparing):
         suffix = xp.flip(xp.cumulative_sum(lacked, axis=-1), axis=-1)
         lacking = xp.concat((suffix, xp.zeros_like(values[..., :1])), axis=-1)
         return -xp.take_along_axis(lacking, xp.argsort(order, axis=-1), axis=-1)
+
+    @property
+    def is_amount(self) -> bool:
+        return False
 
     def describe(self) -> str:
         return f"minus its envy of everyone better off, comparing {self.of.describe()}"

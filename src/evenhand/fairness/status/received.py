@@ -207,6 +207,10 @@ class WaitingTime(Status[Array]):
         values = last_served - time
         return values[-1] if len(values) else state, values
 
+    @property
+    def is_amount(self) -> bool:
+        return False  # but a time
+
     def describe(self) -> str:
         return "minus the steps it has waited since it last received something"
 

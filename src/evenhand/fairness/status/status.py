@@ -135,6 +135,16 @@ class Status(Exchanging, ABC, Generic[State]):
         values = [self.value(self.update(init, Step(None, row, known))) for row in rows]
         return np.stack(values).reshape(*totals.shape[:-1], -1)
 
+    @property
+    def is_amount(self) -> bool:
+        """Whether it is an amount of each, which can be taken per unit of an entitlement."""
+        return True
+
+    @property
+    def per_step(self) -> bool:
+        """Whether it is that of the present step alone, so that a step is to be a whole period."""
+        return False
+
     def value_regular(self) -> DeclaredRegularity:
         """Whether a finite memory suffices for it, as far as it knows without seeing events."""
         return DeclaredRegularity()

@@ -33,12 +33,19 @@ def as_spec(chart: Any) -> dict[str, Any]:
     return spec
 
 
-def welfare_over_time(axis: TimeAxis, welfare: str) -> Any:
-    """Fairness over time: `assessments`, `levels` (scores), `open` (unfinished), `marks`."""
+def welfare_over_time(axis: TimeAxis, title: str, from_even: bool) -> Any:
+    """Fairness over time: `assessments`, `levels` (scores), `open` (unfinished), `marks`.
+
+    Args:
+        axis: The time axis.
+        title: Of the other axis.
+        from_even: Whether the numbers are distances from the even log, which is then drawn at 0.
+    """
     import altair as alt
 
     x = _time(axis)
-    y = alt.Y("welfare:Q", title=welfare, scale=alt.Scale(zero=False, nice=True, padding=8))
+    room = alt.Scale(zero=from_even, nice=True, padding=8)
+    y = alt.Y("welfare:Q", title=title, scale=room, axis=short_axis())
     colour = alt.Color("log:N", legend=None, scale=alt.Scale(domain=[0, 1], range=list(LINES)))
     shape = alt.Shape("log:N", legend=None, scale=alt.Scale(domain=[0, 1], range=list(SHAPES)))
     tooltip = [alt.Tooltip("words:N")]
@@ -76,17 +83,19 @@ def welfare_over_time(axis: TimeAxis, welfare: str) -> Any:
         .mark_point(shape="triangle-down", filled=True, size=70, color="var(--ink)", opacity=1)
         .encode(x=x, y=alt.value(6), tooltip=tooltip)
     )
-    return alt.layer(gaps, score, line, dotted, points, hollow, corrections).properties(height=260)
+    even = (_mean(),) if from_even else ()
+    drawn = (gaps, *even, score, line, dotted, points, hollow, corrections)
+    return alt.layer(*drawn).properties(height=260)
 
 
-def spread(axis: TimeAxis, direction: Direction) -> Any:
+def spread(axis: TimeAxis, direction: Direction, measure: str | None) -> Any:
     """The largest distances above and below the mean at each assessment: `spread`."""
     import altair as alt
 
     x = _time(axis)
     rows = drawn_rows("spread")
     tooltip = [alt.Tooltip("words:N")]
-    y = alt.Y("worse:Q", title="distance from the mean", axis=short_axis())
+    y = alt.Y("worse:Q", title=_distance(measure), axis=short_axis())
     shapes = {"below": "triangle-down", "above": "triangle-up"}
     band = rows.mark_area(color="var(--range)").encode(x=x, y=y, y2="better:Q")
     worse = rows.mark_line(color="var(--below)", strokeDash=[6, 3], strokeWidth=2).encode(x=x, y=y)
@@ -195,14 +204,14 @@ def recovery() -> Any:
     ).properties(height=340)
 
 
-def story(axis: TimeAxis) -> Any:
+def story(axis: TimeAxis, measure: str | None) -> Any:
     """One stakeholder with the mean and the range: `story`; `spells` of being worse off a strip."""
     import altair as alt
 
     x = _time(axis)
     rows = drawn_rows("story")
     tooltip = [alt.Tooltip("words:N")]
-    y = alt.Y("status:Q", title="status", axis=short_axis())
+    y = alt.Y("status:Q", title=measure or "status", axis=short_axis())
     strip = {"y": alt.value(-14), "y2": alt.value(-4)}  # above the chart, where it hides nothing
     spells = (
         drawn_rows("spells")
@@ -220,12 +229,12 @@ def story(axis: TimeAxis) -> Any:
     return alt.layer(band, mean, line, points, spells).properties(height=STORY)
 
 
-def deviation(axis: TimeAxis) -> Any:
+def deviation(axis: TimeAxis, measure: str | None) -> Any:
     """One stakeholder's distance from the mean: the worse side hatched; `returns` to the mean."""
     import altair as alt
 
     x = _time(axis)
-    y = alt.Y("deviation:Q", title="distance from the mean", axis=short_axis())
+    y = alt.Y("deviation:Q", title=_distance(measure), axis=short_axis())
     tooltip = [alt.Tooltip("words:N")]
     bars = (
         drawn_rows("story")
@@ -249,6 +258,10 @@ def deviation(axis: TimeAxis) -> Any:
         .encode(x=x, y=y, tooltip=tooltip)
     )
     return alt.layer(_mean(), bars, returns).properties(height=160)
+
+
+def _distance(measure: str | None) -> str:
+    return "distance from the mean" if measure is None else f"from the mean ({measure})"
 
 
 def drawn_rows(name: str) -> Any:
@@ -278,12 +291,16 @@ def _time(axis: TimeAxis, field: str = "x") -> Any:
 
 
 def short_axis() -> Any:
-    """Large numbers as 1.5M: an axis has no room for more, and the tooltip has all digits."""
+    """Numbers as people write them: 0.05, 1,500, 1.5M and 2bn; the tooltip has all digits."""
     import altair as alt
 
-    small = "abs(datum.value) < 1 ? format(datum.value, '~g')"  # a rate is 0.05, not 50m
-    labels = f"datum.value === 0 ? '0' : {small} : datum.label"
-    return alt.Axis(format="~s", tickCount=5, labelExpr=labels)
+    labels = "datum.value === 0 ? '0'"
+    for least, unit in ((1e12, "tn"), (1e9, "bn"), (1e6, "M"), (1e4, "k")):
+        scale = 1e3 if unit == "k" else least
+        labels += f" : abs(datum.value) >= {least:.0f}"
+        labels += f" ? format(datum.value / {scale:.0f}, ',~r') + '{unit}'"
+    labels += " : abs(datum.value) < 1 ? format(datum.value, '~g') : format(datum.value, ',~r')"
+    return alt.Axis(tickCount=5, labelExpr=labels)
 
 
 def _mean() -> Any:

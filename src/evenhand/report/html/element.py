@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterable
 from typing import Any
 
-from evenhand._util.wording import format_number
+from evenhand._util.wording import format_number, tell_apart
 
 LONG_NAME = 60  # characters; a click shows the rest of a longer name
 TAG = re.compile(r"[a-z][a-z0-9]*")
@@ -69,15 +69,22 @@ def joined(children: Iterable[Child]) -> Markup:
     return Markup("".join(parts))
 
 
-def figure_of(value: float | None, signed: bool = False) -> Markup:
-    """A number as people read it; its exact value is in the markup.
+def figure_of(value: float | None, signed: bool = False, text: str | None = None) -> Markup:
+    """A number as people read it, or as `text` has it; its exact value is in the markup.
 
     >>> figure_of(-1234.5, signed=True)
     '<data value="-1234.5">−1,234</data>'
     """
     if value is None or value != value:
         return Markup("–")
-    return element("data", {"value": repr(value)}, format_number(value, signed))
+    written = format_number(value, signed) if text is None else text
+    return element("data", {"value": repr(value)}, written)
+
+
+def told_apart(one: float, other: float) -> tuple[Markup, Markup]:
+    """Two numbers that are read beside each other, with digits enough to differ if they do."""
+    texts = tell_apart(one, other)
+    return figure_of(one, text=texts[0]), figure_of(other, text=texts[1])
 
 
 def percent(share: float) -> Markup:

@@ -1,43 +1,51 @@
-"""An answer as a notebook shows it: the verdict, the main numbers and a small table.
+"""An answer as a notebook shows it: the first screen of the page, and a small table.
 
-It has no style or script of its own, so it looks like everything else in the notebook.
+Its style is the page's, for its own element alone, in the colours of the notebook around it.
 """
 
 from __future__ import annotations
 
 from evenhand.auditing.answer.answer import Answer, StakeholderAnswer
 from evenhand.auditing.answer.direction import Direction
-from evenhand.report.html.element import Child, Markup, element, figure_of, name_of, percent, table
+from evenhand.report.html.element import (
+    Child,
+    Markup,
+    element,
+    figure_of,
+    joined,
+    name_of,
+    percent,
+    table,
+)
+from evenhand.report.html.sections.lead import lead
+from evenhand.report.html.sections.verdict import light, tiles
+from evenhand.report.html.template import asset
 
 SHOWN = 10  # stakeholders, the worst treated ones
 
 
 def notebook(answer: Answer) -> Markup:
     """The answer as one element."""
-    people = answer.by_stakeholder
+    people, told, overall = answer.by_stakeholder, answer.presentation, answer.overall
     shown = f"To whom: {min(len(people), SHOWN):,} of {len(people):,}, treated worst first"
-    overall, direction = answer.overall, answer.terms.direction
-    worse = direction.worse
-    columns = ("stakeholder", "status", "at the end", "overall", f"assessments {worse}")
-    numbers: tuple[Child, ...] = (
-        "Score ",
-        figure_of(overall.score),
-        None
-        if overall.even_score is None
-        else (" (an even log scores ", figure_of(overall.even_score), ")"),
-        f"; somebody was {worse} the mean at ",
-        figure_of(overall.unequal_assessments),
-        " of ",
-        figure_of(overall.assessments),
-        f" assessments ({answer.question}), {overall.first} to {overall.last}.",
-    )
+    direction = answer.terms.direction
+    columns = ("stakeholder", "status", "at the end", "overall", f"assessments {direction.worse}")
+    span = f"{overall.first} to {overall.last}, assessed: {answer.question}"
+    about = None if told.description is None else element("p", None, told.description)
     return element(
         "div",
         {"class": "evenhand"},
-        element("p", None, element("b", None, name_of(answer.label)), ": ", answer.verdict),
-        (element("p", None, "Please check first: ", ask) for ask in answer.asks),
-        element("p", None, numbers),
-        (element("p", None, f"Threshold breached: {breach}.") for breach in answer.breaches),
+        joined((Markup("<style>"), Markup(asset("notebook.css")), Markup("</style>"))),
+        element("h2", None, told.title or "Fairness over time"),
+        about,
+        element("p", {"class": "sub"}, name_of(answer.label), element("br"), span),
+        lead(answer, linked=False),
+        (light(limit, None) for limit in answer.limits),
+        (
+            element("p", {"class": "ask"}, element("b", None, "Please check first: "), ask)
+            for ask in answer.asks
+        ),
+        tiles(answer),
         table(shown, (*columns, "rank overall"), (_row(one, direction) for one in people[:SHOWN])),
     )
 

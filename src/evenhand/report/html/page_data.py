@@ -2,15 +2,12 @@
 
 The structure is that of `--json`, which the page's script restores for download. Stakeholders are
 rows under one list of columns. Unfairness over time has every digit if there are few values; a
-large table is rounded to seven digits relative to its largest number and compressed, and with more
+large table is rounded to seven digits relative to its largest number and packed, and with more
 than `MAX_VALUES` values only some assessments are kept, evenly chosen, including the last.
 """
 
 from __future__ import annotations
 
-import base64
-import gzip
-import json
 import math
 from collections.abc import Mapping
 from typing import Any
@@ -19,6 +16,7 @@ import numpy as np
 
 from evenhand._util.wording import format_number
 from evenhand.auditing.answer.answer import Answer
+from evenhand.report.html.packed_numbers import packed
 from evenhand.report.html.time_axis import positions
 
 PLAIN = 20_000  # values that are written with every digit
@@ -38,7 +36,7 @@ def compact_answer(answer: Answer) -> dict[str, Any]:
         "rows": [[one[name] for name in columns] for one in people],
     }
     table = answer.over_time
-    for name in ("times", "welfare", "mean"):
+    for name in ("times", "welfare", "even_welfare", "mean"):
         if over[name] is not None:
             over[name] = [over[name][k] for k in kept]
     over["unfairness"] = {"names": list(table.names), **_matrix(table.unfairness[kept].T)}
@@ -65,26 +63,18 @@ def is_rounded(answer: Answer) -> bool:
 
 
 def _matrix(rows: np.ndarray) -> dict[str, Any]:
-    """Rows of numbers, NaN as null; compressed if there are many."""
+    """Rows of numbers, NaN as null; packed if there are many."""
     if rows.size <= PLAIN:
         return {"rows": _with_null(rows)}
     largest = float(np.nanmax(np.abs(rows), initial=0.0))
     power = math.floor(math.log10(largest)) - DIGITS + 1 if largest else 0
     per, unit = (10**-power, 1) if power < 0 else (1, 10**power)
-    scaled = np.round(rows * per / unit)
-    delta = not np.isnan(scaled).any()
-    if delta:  # successive values are similar, and small numbers compress better
-        scaled = np.diff(scaled, axis=1, prepend=0.0)
-    text = json.dumps(_with_null(scaled, whole=True), separators=(",", ":"))
-    squeezed = base64.b64encode(gzip.compress(text.encode(), 9, mtime=0)).decode()
-    return {"per": per, "unit": unit, "delta": delta, "gzip": squeezed}
+    text = packed(np.round(rows * per / unit))
+    return {"per": per, "unit": unit, "columns": rows.shape[1], "packed": text}
 
 
-def _with_null(rows: np.ndarray, whole: bool = False) -> list[list[float | int | None]]:
-    if whole and not np.isnan(rows).any():
-        return rows.astype(np.int64).tolist()
-    kind = int if whole else float
-    return [[None if x != x else kind(x) for x in row] for row in rows.tolist()]
+def _with_null(rows: np.ndarray) -> list[list[float | None]]:
+    return [[None if x != x else x for x in row] for row in rows.tolist()]
 
 
 def _axis(answer: Answer, over: Mapping[str, Any]) -> dict[str, Any]:

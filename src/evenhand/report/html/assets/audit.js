@@ -31,6 +31,14 @@ const Audit = {};
     return `${value < 0 ? MINUS : sign ? "+" : ""}${text}`;
   }
   Audit.number = number;
+  /* With digits enough to differ from another number: as evenhand._util.wording.tell_apart. */
+  function apart(value, other) {
+    const far = Math.abs(value - other);
+    if (number(value) !== number(other) || !(far > 1e-9 * Math.max(Math.abs(value), Math.abs(other)))) return number(value);
+    const digits = Math.min(12, Math.max(0, 1 - Math.floor(Math.log10(far))));
+    const text = new Intl.NumberFormat("en-US", { maximumFractionDigits: digits }).format(Math.abs(value));
+    return value < 0 ? MINUS + text : text;
+  }
   function shown(value, sign = false) {
     const element = document.createElement("data");
     element.value = value === null ? "" : String(value);
@@ -38,22 +46,34 @@ const Audit = {};
     return element;
   }
   const capital = (word) => word[0].toUpperCase() + word.slice(1);
+  // In a sentence a name with a comma of its own is in quotes.
+  const listed = (name) => (name.includes(",") ? `“${name}”` : named(name));
   const named = (name) => (name.trim() === "" ? `“${name}”` : name);
   const side = (value) => (value < 0 ? "unfair to it" : value > 0 ? "in its favour" : "at the mean");
 
   /* ---- the numbers ---- */
-  async function unpacked(matrix) {
+  /* The charts are drawn before the page has loaded, so that a print of it has them all: nothing here waits. */
+  const LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
+  function unpacked(matrix) {
     if (matrix.rows) return matrix.rows;
-    const bytes = Uint8Array.from(atob(matrix.gzip), (letter) => letter.charCodeAt(0));
-    const stream = new Blob([bytes]).stream().pipeThrough(new DecompressionStream("gzip"));
-    const rows = JSON.parse(await new Response(stream).text());
-    for (const row of rows) {
-      let sum = 0;
-      for (let k = 0; k < row.length; k += 1) {
-        if (matrix.delta) { sum += row[k]; row[k] = sum; }
+    const digit = new Uint8Array(128);
+    [...LETTERS].forEach((letter, k) => { digit[letter.charCodeAt(0)] = k; });
+    const rows = [];
+    let row = [], last = 0, code = 0, scale = 1;
+    for (let k = 0; k < matrix.packed.length; k += 1) {
+      const found = digit[matrix.packed.charCodeAt(k)];
+      code += (found & 31) * scale;
+      scale *= 32;
+      if (found & 32) continue;
+      if (code === 0) row.push(null);
+      else {
+        last += code % 2 ? (code - 1) / 2 : -code / 2;
         // Division keeps decimals short: 3 / 10 is 0.3, but 3 × 0.1 is not.
-        if (row[k] !== null) row[k] = matrix.per > 1 ? row[k] / matrix.per : row[k] * matrix.unit;
+        row.push(matrix.per > 1 ? last / matrix.per : last * matrix.unit);
       }
+      code = 0;
+      scale = 1;
+      if (row.length === matrix.columns) { rows.push(row); row = []; last = 0; }
     }
     return rows;
   }
@@ -61,7 +81,7 @@ const Audit = {};
     const { columns, rows } = log.stakeholders;
     log.entries = rows.map((row) => Object.fromEntries(columns.map((name, k) => [name, row[k]])));
     log.names = log.over_time.unfairness.names;
-    log.series = await unpacked(log.over_time.unfairness);
+    log.series = unpacked(log.over_time.unfairness);
     log.place = new Map(log.names.map((name, k) => [name, k]));
     log.seriesOf = (name) => log.series[log.place.get(name)];
     const steps = log.over_time.times.length;
@@ -113,14 +133,22 @@ const Audit = {};
       if (over.welfare === null) continue;
       const k = data.logs.indexOf(log);
       const label = several ? `${named(log.log)}, ` : "";
-      const point = (i) => ({ x: log.axis.x[i], welfare: over.welfare[i], log: k,
-        words: `${label}${over.times[i]}: ${number(over.welfare[i])}` });
-      for (const i of places(over.welfare)) sets.assessments.push(point(i));
-      sets.levels.push({ welfare: log.score, log: k, words: `${label}score: ${number(log.score)}` });
+      // Against the even log it shows how fair it was; welfare alone rises with what is given out.
+      const drawn = (welfare, even) => (data.from_even ? welfare - even : welfare);
+      const words = (welfare, even) => (!data.from_even ? `welfare ${number(welfare)}`
+        : `${number(welfare - even, true)} from an even log\nwelfare ${apart(welfare, even)}, even ${apart(even, welfare)}`);
+      const even = over.even_welfare ?? [];
+      const point = (i) => ({ x: log.axis.x[i], welfare: drawn(over.welfare[i], even[i]), log: k,
+        words: `${label}${over.times[i]}: ${words(over.welfare[i], even[i])}` });
+      for (const i of places(over.welfare.map((value, i) => drawn(value, even[i])))) sets.assessments.push(point(i));
+      const score = data.from_even ? `score ${apart(log.score, log.overall.even_score)}, of an even log ${
+        apart(log.overall.even_score, log.score)}` : `score ${number(log.score)}`;
+      sets.levels.push({ welfare: drawn(log.score, log.overall.even_score), log: k, words: label + score });
       if (over.unfinished && over.unfinished.welfare !== null) {
         sets.open.push({ ...point(over.times.length - 1), last: false });
-        sets.open.push({ x: log.axis.open, welfare: over.unfinished.welfare, log: k, last: true,
-          words: `${label}${over.unfinished.time}: ${number(over.unfinished.welfare)}\nunfinished, not scored` });
+        const last = [over.unfinished.welfare, over.unfinished.even_welfare];
+        sets.open.push({ x: log.axis.open, welfare: drawn(...last), log: k, last: true,
+          words: `${label}${over.unfinished.time}: ${words(...last)}\nunfinished, not scored` });
       }
       for (const mark of log.axis.marks) sets.marks.push({ ...mark, words: label + mark.words });
     }
@@ -133,7 +161,7 @@ const Audit = {};
       if (Math.abs(far) <= log.noise) return "nobody";
       const near = Math.max(1e-9 * Math.max(log.high[k], -log.low[k]), log.noise);
       const names = log.names.filter((_, i) => log.series[i][k] !== null && Math.abs(log.series[i][k] - far) <= near);
-      const some = names.slice(0, names.length > 3 ? 2 : 3).map(named);
+      const some = names.slice(0, names.length > 3 ? 2 : 3).map(listed);
       if (names.length > 3) some.push(`${number(names.length - 2)} others`);
       return some.length > 1 ? `${some.slice(0, -1).join(", ")} and ${some.at(-1)}` : some[0];
     };
@@ -467,7 +495,7 @@ const Audit = {};
       const log = data.logs[Number(button.dataset.log ?? 0)];
       if (kind === "json") {
         const both = data.logs.map(asJson);
-        const { logs, ...rest } = data;
+        const { logs, from_even: _, ...rest } = data;
         const object = logs.length > 1 ? { logs: both, ...rest } : both[0];
         save("audit.json", "application/json", JSON.stringify(object, null, 2));
       } else save(`${kind}.csv`, "text/csv", sheets[kind](log));
@@ -476,7 +504,6 @@ const Audit = {};
 
   /* ---- putting it together ---- */
   for (const part of all("[data-script]")) part.hidden = false;
-  const nextFrame = () => new Promise((done) => { requestAnimationFrame(() => setTimeout(done, 0)); });
   for (const [k, log] of data.logs.entries()) {
     log.story = document.querySelector(`.story[data-log="${k}"]`);
     search(log);
@@ -498,7 +525,6 @@ const Audit = {};
         order.addEventListener("change", () => Charts.draw(place, rows, pick));
         await Charts.draw(place, rows, pick);
       }
-      await nextFrame();
     }
     if (log.entries.length) await showStakeholder(log, log.entries[0], false);
   }

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime
 from collections.abc import Sequence
+from pathlib import PurePath
 from typing import Any
 
 from evenhand.auditing.answer.answer import Answer
@@ -41,7 +42,7 @@ def report(found: Answer | LogComparison, made: datetime.datetime | None = None)
     """
     answers = (found,) if isinstance(found, Answer) else (found.first, found.second)
     logs = [compact_answer(answer) for answer in answers]
-    data: dict[str, Any] = {"logs": logs}
+    data: dict[str, Any] = {"logs": logs, "from_even": over_time.against_even(answers)}
     if isinstance(found, LogComparison):
         data |= {k: v for k, v in found.to_json().items() if k != "logs"}
     parts = [PageSection("verdict", "The verdict", verdict(found)), *_sections(found, answers)]
@@ -51,7 +52,8 @@ def report(found: Answer | LogComparison, made: datetime.datetime | None = None)
         PageSection("made", "How this file was made", how_made(answers, made)),
     ]
     return page(
-        title=f"{TITLE}: {', '.join(answer.label for answer in answers)}",
+        title=answers[0].presentation.title
+        or f"{TITLE}: {', '.join(answer.label for answer in answers)}",
         head=_head(answers),
         parts=parts,
         data=data,
@@ -62,17 +64,26 @@ def report(found: Answer | LogComparison, made: datetime.datetime | None = None)
 
 def _head(answers: Sequence[Answer]) -> Markup:
     first = answers[0]
-    names: list[Child] = [name_of(first.label)]
+    names: list[Child] = [name_of(_log_name(first))]
     for answer in answers[1:]:
-        names += [" and ", name_of(answer.label)]
+        names += [" and ", name_of(_log_name(answer))]
     span = f"{first.overall.first} to {first.overall.last}, assessed: {first.question}"
+    told = first.presentation
+    about = None if told.description is None else element("p", {"class": "about"}, told.description)
     return joined(
         (
             Markup(asset("patterns.svg")),
-            element("h1", None, TITLE),
+            element("h1", None, told.title or TITLE),
+            about,
             element("p", {"class": "sub"}, names, element("br"), span),
         )
     )
+
+
+def _log_name(answer: Answer) -> str:
+    """A file without its folders, which are among how the page was made."""
+    is_file = any(file["path"] == answer.label for file in answer.origin.get("files", ()))
+    return PurePath(answer.label).name if is_file else answer.label
 
 
 def _sections(found: Answer | LogComparison, answers: Sequence[Answer]) -> list[PageSection]:
@@ -129,12 +140,16 @@ def audit_charts(answers: Sequence[Answer], logs: Sequence[dict[str, Any]]) -> d
         all(log["axis"]["dates"] for log in logs),
         [x for log in logs for x in log["axis"]["x"]],
     )
+    first = answers[0]
+    direction, measure = first.terms.direction, first.presentation.measure
+    even = over_time.against_even(answers)
+    welfare = f"{'compared with even' if even else 'welfare'} ({welfare_name(first.scheme)})"
     drawn = {
-        "welfare": charts.welfare_over_time(axis, f"welfare ({welfare_name(answers[0].scheme)})"),
-        "spread": charts.spread(axis, answers[0].terms.direction),
+        "welfare": charts.welfare_over_time(axis, welfare, even),
+        "spread": charts.spread(axis, direction, measure),
         "heatmap": charts.heatmap(),
         "recovery": charts.recovery(),
-        "story": charts.story(axis),
-        "deviation": charts.deviation(axis),
+        "story": charts.story(axis, measure),
+        "deviation": charts.deviation(axis, measure),
     }
     return {name: charts.as_spec(chart) for name, chart in drawn.items()}

@@ -12,7 +12,16 @@ from evenhand.auditing.answer.direction import Direction
 from evenhand.auditing.judging.ranking import Ranking
 from evenhand.auditing.judging.sensitivity import name_of as welfare_name
 from evenhand.report.html import plots
-from evenhand.report.html.element import Child, Markup, element, figure_of, joined, name_of, table
+from evenhand.report.html.element import (
+    Child,
+    Markup,
+    element,
+    figure_of,
+    joined,
+    name_of,
+    table,
+    told_apart,
+)
 from evenhand.report.html.sections.stakeholders import tied_names
 
 SHOWN = 12  # assessments in the table; a longer table is folded
@@ -28,10 +37,7 @@ def welfare_over_time(answers: Sequence[Answer]) -> Markup:
         return element("p", None, words)
     if not drawn:
         return element("p", None, "This scheme has no welfare at each assessment.")
-    caption = [
-        f"The welfare ({welfare_name(drawn[0].scheme)}) at each assessment, and the score over all "
-        "assessments. Higher is fairer."
-    ]
+    caption = [_caption(drawn)]
     if any(answer.over_time.unfinished is not None for answer in drawn):
         caption.append(" The last period is unfinished: it is shown, but not scored.")
     if any(answer.over_time.every > 1 for answer in drawn):
@@ -40,7 +46,33 @@ def welfare_over_time(answers: Sequence[Answer]) -> Markup:
     return plots.plot("welfare", "welfare", None, alternative, caption, _legend(answers))
 
 
+def against_even(answers: Sequence[Answer]) -> bool:
+    """Whether the welfare can be drawn against that of the even log, which shows what is fair.
+
+    Welfare alone rises with all that is given out, however it is shared.
+    """
+    return all(
+        answer.over_time.even_welfare is not None and answer.overall.even_score is not None
+        for answer in answers
+    )
+
+
+def _caption(drawn: Sequence[Answer]) -> str:
+    welfare = welfare_name(drawn[0].scheme)
+    if against_even(drawn):
+        return (
+            f"How far the welfare ({welfare}) at each assessment was from that of an even log, in "
+            "which everyone has the mean, and the same for the score over all assessments. "
+            "At 0 it is as fair as the even log; lower is less fair."
+        )
+    return (
+        f"The welfare ({welfare}) at each assessment, and the score over all assessments. Higher "
+        "is fairer; it also rises with what is given out."
+    )
+
+
 def _legend(answers: Sequence[Answer]) -> Markup:
+    even = against_even([answer for answer in answers if answer.over_time.welfare is not None])
     items: list[tuple[Markup, Child]] = []
     if len(answers) > 1:
         marks = (("●", "first"), ("■", "second"))
@@ -49,8 +81,10 @@ def _legend(answers: Sequence[Answer]) -> Markup:
             for answer, (sign, colour) in zip(answers, marks, strict=True)
         ]
     else:
-        items.append((plots.glyph("●", "first"), "welfare"))
-    items.append((plots.glyph("╌╌"), "score"))
+        items.append((plots.glyph("●", "first"), "at each assessment" if even else "welfare"))
+    items.append((plots.glyph("╌╌"), "over all assessments" if even else "score"))
+    if even:
+        items.append((plots.glyph("──"), "an even log"))
     if any(answer.over_time.unfinished is not None for answer in answers):
         items.append((plots.glyph("┈○"), "unfinished, not scored"))
     if any(answer.corrections for answer in answers):
@@ -65,12 +99,15 @@ def _welfare_text(answer: Answer) -> str:
     assert over.welfare is not None
     if not len(over.welfare):
         return ""
-    low = int(np.argmin(over.welfare))
+    drawn, score = over.welfare, answer.overall.score
+    if against_even([answer]):
+        drawn, score = over.welfare - over.even_welfare, score - (answer.overall.even_score or 0.0)
+    low = int(np.argmin(drawn))
     return (
-        f"{answer.label}: from {format_number(float(over.welfare[0]))} at {over.times[0]} to "
-        f"{format_number(float(over.welfare[-1]))} at {over.times[-1]}; lowest "
-        f"{format_number(float(over.welfare[low]))} at {over.times[low]}; score "
-        f"{format_number(answer.overall.score)}. The table below has the numbers."
+        f"{answer.label}: from {format_number(float(drawn[0]))} at {over.times[0]} to "
+        f"{format_number(float(drawn[-1]))} at {over.times[-1]}; lowest "
+        f"{format_number(float(drawn[low]))} at {over.times[low]}; over all assessments "
+        f"{format_number(score)}. The table below has the numbers."
     )
 
 
@@ -102,7 +139,7 @@ def _assessments(answer: Answer) -> Markup:
     rows = [
         _moment(
             over.times[k],
-            None if over.welfare is None else float(over.welfare[k]),
+            _welfares(over.welfare, over.even_welfare, k),
             over.ranking(k),
             over.names,
             direction,
@@ -112,9 +149,10 @@ def _assessments(answer: Answer) -> Markup:
     if over.unfinished is not None:
         last = over.unfinished
         label = (last.time, element("br"), element("small", None, "unfinished, not scored"))
-        rows.append(_moment(label, last.welfare, answer.at_end, over.names, direction))
+        welfares = last.welfare, last.even_welfare
+        rows.append(_moment(label, welfares, answer.at_end, over.names, direction))
     worse, better = f"furthest {direction.worse}", f"furthest {direction.better}"
-    columns = ("when", "welfare", worse, "by", better, "by")
+    columns = ("when", "welfare", "of an even log", worse, "by", better, "by")
     caption = "The assessments"
     if len(over.times) < answer.overall.assessments or len(over.times) > MAX_ROWS:
         caption = f"{len(rows):,} of {format_number(answer.overall.assessments)} assessments"
@@ -127,6 +165,13 @@ def _assessments(answer: Answer) -> Markup:
     return element("details", kind, element("summary", None, summary), whole)
 
 
+def _welfares(
+    actual: np.ndarray | None, even: np.ndarray | None, row: int
+) -> tuple[float | None, float | None]:
+    first, second = (None if part is None else float(part[row]) for part in (actual, even))
+    return first, second
+
+
 def _some(count: int) -> list[int]:
     if count <= MAX_ROWS:
         return list(range(count))
@@ -135,12 +180,16 @@ def _some(count: int) -> list[int]:
 
 def _moment(
     when: Child,
-    welfare: float | None,
+    welfares: tuple[float | None, float | None],
     ranking: Ranking,
     names: Sequence[str],
     direction: Direction,
 ) -> tuple[Child, ...]:
-    cells: list[Child] = [when, figure_of(welfare)]
+    actual, even = welfares
+    if actual is None or even is None:
+        cells: list[Child] = [when, figure_of(actual), figure_of(even)]
+    else:
+        cells = [when, *told_apart(actual, even)]
     for places in (ranking.lowest, ranking.highest):
         far: Child = ""
         if places:
@@ -155,9 +204,10 @@ def _events(answer: Answer) -> Markup:
         gaps = ", ".join(answer.gaps)
         parts.append(element("p", None, f"No events in {gaps}; assessed all the same."))
     if answer.corrections:
-        count = len(answer.corrections)
+        count, listed = answer.corrections_in_all, len(answer.corrections)
         rows = ((time, name_of(who), figure_of(amount)) for time, who, amount in answer.corrections)
         caption = "Amounts that were taken back, as recorded in the log"
+        caption += f": the first {listed:,} of {count:,}" if listed < count else ""
         parts.append(
             element(
                 "details",

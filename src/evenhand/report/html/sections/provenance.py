@@ -35,6 +35,10 @@ def how_made(answers: Sequence[Answer], made: datetime.datetime | None) -> Marku
         rows.append(("Time", f"{moment:%Y-%m-%d %H:%M:%S} UTC"))
     for answer in answers:
         rows += _input(answer)
+    columns = answers[0].presentation.columns
+    if columns:
+        words = (f"{role}: {name}" for role, name in columns)
+        rows.append(("Columns of the log", joined(element("div", None, one) for one in words)))
     return joined((labelled_list(rows), downloads(answers)))
 
 

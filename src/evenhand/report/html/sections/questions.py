@@ -4,10 +4,19 @@ from __future__ import annotations
 
 from evenhand.auditing.compare_logs import LogComparison, Match
 from evenhand.auditing.judging.sensitivity import QuestionRow, WelfareReading
-from evenhand.report.html.element import Child, Markup, element, figure_of, joined, name_of, table
+from evenhand.report.html.element import (
+    Child,
+    Markup,
+    element,
+    figure_of,
+    joined,
+    name_of,
+    table,
+    told_apart,
+)
 from evenhand.report.html.sections.stakeholders import tied_names
 
-EVEN = {True: "even", False: "uneven", None: ""}
+EVEN = {True: "even", False: "", None: ""}
 
 
 def question_table(rows: tuple[QuestionRow, ...]) -> Markup:
@@ -15,8 +24,8 @@ def question_table(rows: tuple[QuestionRow, ...]) -> Markup:
     names = list(dict.fromkeys(reading.welfare for row in rows for reading in row.readings))
     caption = (
         "For each question: who is treated worst, and the score by each welfare function, with "
-        "“even” if it equals that of an even log. ≠ marks a result that differs from that of your "
-        "question."
+        "that of an even log under it, or “even” where it is the same. ≠ marks a result that "
+        "differs from that of your question."
     )
     body = []
     for row in rows:
@@ -35,8 +44,12 @@ def question_table(rows: tuple[QuestionRow, ...]) -> Markup:
 def _reading(reading: WelfareReading) -> Child:
     if reading.score is None:
         return "undefined"
-    word = element("small", None, EVEN[reading.even])
-    return (_changed(reading.turns), figure_of(reading.score), element("br"), word)
+    score: Child = figure_of(reading.score)
+    word: Child = EVEN[reading.even]
+    if reading.even_score is not None and not reading.even:
+        score, even = told_apart(reading.score, reading.even_score)
+        word = ("even: ", even)
+    return (_changed(reading.turns), score, element("br"), element("small", None, word))
 
 
 def comparison_table(found: LogComparison) -> Markup:
@@ -75,7 +88,8 @@ def _match(match: Match, labels: dict[str, str]) -> Child:
     fairer = "equal" if match.fairer is None else labels[match.fairer]
     if None in match.scores:
         return "undefined"
-    scores = element("small", None, figure_of(match.scores[0]), " : ", figure_of(match.scores[1]))
+    one, other = told_apart(*(0.0 if score is None else score for score in match.scores))
+    scores = element("small", None, one, " : ", other)
     return (_changed(match.turns), fairer, element("br"), scores)
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from evenhand._util.wording import format_number, pluralise
+from evenhand._util.wording import format_number, pluralise, quoted
 from evenhand.auditing.answer.answer import Answer, StakeholderAnswer
 from evenhand.auditing.answer.direction import Direction
 from evenhand.auditing.answer.terms import Terms
@@ -61,8 +61,8 @@ def heatmap(answer: Answer, log: int) -> Markup:
 
 
 def _heatmap_text(answer: Answer) -> str:
-    worst = [one.name for one in answer.by_stakeholder[:3] if one.overall_unfairness < 0]
-    best = [one.name for one in answer.by_stakeholder[:-4:-1] if one.overall_unfairness > 0]
+    worst = [quoted(one.name) for one in answer.by_stakeholder[:3] if one.overall_unfairness < 0]
+    best = [quoted(o.name) for o in answer.by_stakeholder[:-4:-1] if o.overall_unfairness > 0]
     worse, better = answer.terms.direction.worse, answer.terms.direction.better
     return (
         f"Heatmap of stakeholders by time: {worse} the mean is hatched orange, {better} it plain "
@@ -107,7 +107,8 @@ def _table(answer: Answer, log: int) -> Markup:
         *("overall", worse, "longest spell", "rank at the end", "rank overall", "changed"),
     )
     title = (
-        f"Stakeholders, treated worst first. At the end and overall: distance from {terms.mean}; "
+        f"Stakeholders, treated worst first. At the end and overall: distance from {terms.mean}"
+        f"{_in(answer.presentation.measure)}; "
         f"{worse} 0 is unfair to it. {worse.capitalize()}: the share of its assessments {worse} "
         "the mean. Rank 1 is the most favoured."
     )
@@ -131,6 +132,10 @@ def _table(answer: Answer, log: int) -> Markup:
     return joined(
         (short, element("details", {"class": "screen"}, summary, table(title, columns, rows)))
     )
+
+
+def _in(measure: str | None) -> str:
+    return "" if measure is None else f", in {measure}"
 
 
 def _claims(answer: Answer) -> dict[str, str]:
@@ -189,12 +194,17 @@ def tied_names(tied: Sequence[str]) -> Markup:
     if not tied:
         return joined(("nobody",))
     shown = tied if len(tied) <= 3 else tied[:2]
-    parts: list[Child] = [name_of(shown[0])]
+    parts: list[Child] = [_in_a_sentence(shown[0])]
     for name in shown[1:]:
-        parts += [" and " if name == tied[-1] else ", ", name_of(name)]
+        parts += [" and " if name == tied[-1] else ", ", _in_a_sentence(name)]
     if len(shown) < len(tied):
         parts += [" and ", figure_of(len(tied) - len(shown)), " others"]
     return joined(parts)
+
+
+def _in_a_sentence(name: str) -> Markup:
+    """A name among other words: in quotes where it has a comma of its own."""
+    return joined(("“", name_of(name), "”")) if quoted(name) != name else name_of(name)
 
 
 def recovered(answer: Answer, log: int) -> Markup:

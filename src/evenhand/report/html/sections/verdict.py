@@ -5,8 +5,18 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 
 from evenhand.auditing.answer.answer import Answer, Limit
+from evenhand.auditing.answer.summary import average_distance
 from evenhand.auditing.compare_logs import LogComparison
-from evenhand.report.html.element import Child, Markup, element, figure_of, joined, name_of
+from evenhand.report.html.element import (
+    Child,
+    Markup,
+    element,
+    figure_of,
+    joined,
+    name_of,
+    told_apart,
+)
+from evenhand.report.html.sections.lead import lead
 from evenhand.report.html.sections.stakeholders import tied_names
 
 CLOSE = 0.1  # a threshold met by less than this share of it is amber
@@ -24,13 +34,14 @@ def verdict(found: Answer | LogComparison) -> Markup:
     )
     return joined(
         (
-            element("p", {"class": "verdict"}, found.verdict),
+            lead(found),
             lights,
             (
                 element("p", {"class": "ask"}, element("b", None, "Please check first: "), ask)
                 for ask in asks
             ),
-            None if several else _tiles(answers[0]),
+            None if several else tiles(answers[0]),
+            element("p", None, element("b", None, "The verdict. "), found.verdict),
             element(
                 "div",
                 {"class": "pair"},
@@ -68,15 +79,17 @@ def light(limit: Limit, label: str | None) -> Markup:
     )
 
 
-def _tiles(answer: Answer) -> Markup:
+def tiles(answer: Answer) -> Markup:
+    """The main numbers."""
     overall, direction = answer.overall, answer.terms.direction
     recovered = sum(one.made_good for one in answer.by_stakeholder)
     fell_behind = sum(one.fell_behind for one in answer.by_stakeholder)
-    even = None
+    score, even = figure_of(overall.score), None
     if overall.even_score is not None:
-        even = ("an even log scores ", figure_of(overall.even_score))
-    tiles: list[tuple[str, Child, Child]] = [
-        ("Score", figure_of(overall.score), even),
+        score, other = told_apart(overall.score, overall.even_score)
+        even = ("an even log scores ", other)
+    found: list[tuple[str, Child, Child]] = [
+        ("Score", score, even),
         (
             f"Somebody was {direction.worse} the mean at",
             (figure_of(overall.unequal_assessments), " of ", figure_of(overall.assessments)),
@@ -91,9 +104,15 @@ def _tiles(answer: Answer) -> Markup:
         if answer.treated_worst:
             worst = answer.stakeholder(answer.treated_worst[0])
             far = direction.as_logged(worst.overall_unfairness)
-            words = (figure_of(far, True), " from the mean, summed")
-        tiles.append(("Treated worst overall", tied_names(answer.treated_worst), words))
-    tiles.append(
+            average = direction.as_logged(-average_distance(worst))
+            measure = answer.presentation.measure
+            unit = "" if measure is None else f" {measure}"
+            words = (
+                *(figure_of(average, True), f"{unit} from the mean on average; "),
+                *(figure_of(far, True), " summed"),
+            )
+        found.append(("Treated worst overall", tied_names(answer.treated_worst), words))
+    found.append(
         (
             "Recovered by the end",
             figure_of(recovered),
@@ -111,7 +130,7 @@ def _tiles(answer: Answer) -> Markup:
                 element("dd", None, value),
                 None if more is None else element("dd", {"class": "more"}, more),
             )
-            for title, value, more in tiles
+            for title, value, more in found
         ),
     )
 
@@ -134,14 +153,15 @@ def _means(answers: tuple[Answer, ...]) -> Iterator[Child]:
         overall = answer.overall
         which = (name_of(answer.label), ": ") if len(answers) > 1 else None
         if overall.even_score is not None:
+            score, even = told_apart(overall.score, overall.even_score)
             yield (
                 which,
                 "The score is ",
-                figure_of(overall.score),
+                score,
                 "; the same amounts, shared evenly at each of the ",
                 figure_of(overall.assessments),
                 " assessments, would score ",
-                figure_of(overall.even_score),
+                even,
                 ".",
             )
 

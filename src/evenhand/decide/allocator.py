@@ -1,0 +1,350 @@
+"""A rule that decides live: who is next and why, with a state that is a fold over its events."""
+
+from __future__ import annotations
+
+import datetime
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from evenhand._util.moments import as_numbers, parse_moment
+from evenhand._util.wording import nearest
+from evenhand.decide.allocation_events import (
+    AllocationEvent,
+    Asked,
+    Departed,
+    EntitlementChanged,
+    Given,
+    Joined,
+    Paused,
+    Resumed,
+)
+from evenhand.decide.rules.named_rule import rule_of
+from evenhand.decide.rules.rule import Rule
+from evenhand.decide.rules.rule_state import RuleState
+from evenhand.decide.rules.ties import TieBreak
+from evenhand.errors import BadParameter, UnknownStakeholder, argument
+
+At = float | str | datetime.datetime | None
+
+
+@dataclass(frozen=True)
+class Share:
+    """Somebody to be given an amount, and why."""
+
+    name: str
+    amount: float
+    reason: str
+
+
+@dataclass(frozen=True)
+class RankedStakeholder:
+    """Where somebody stands: 1 is next; None is not eligible."""
+
+    name: str
+    rank: int | None
+    level: float  # what the rule ranks by; the lowest is next
+    reason: str
+
+    def to_json(self) -> dict[str, Any]:
+        level = self.level if math.isfinite(self.level) else None
+        return {"name": self.name, "rank": self.rank, "level": level, "reason": self.reason}
+
+
+class Allocator:
+    """Who is next, among those who are there, by a rule; and why.
+
+    Every change is an event (`AllocationEvent`), which the methods return. `apply` on the same
+    events in the same order makes the same state; asking changes nothing.
+
+    >>> allocator = Allocator("least_served")
+    >>> for name in ("Ann", "Ben", "Cem"):
+    ...     _ = allocator.join(name)
+    >>> [share.name for share in allocator.decide(count=2)]
+    ['Ann', 'Ben']
+    >>> allocator.next().name
+    'Cem'
+    >>> allocator.why("Ann")
+    'Ann is second of 3: it has received 1. Cem is next: it has received 0.'
+    >>> event = allocator.give("Cem", 5)
+    >>> event.to_json()
+    {'event': 'give', 'name': 'Cem', 'at': 2, 'amount': 5}
+    >>> allocator.pause("Ann").to_json()["event"], allocator.next().name
+    ('pause', 'Ben')
+    >>> again = Allocator.restore(allocator.snapshot())
+    >>> again.resume("Ann").name, [(one.name, one.rank) for one in again.ranking()]
+    ('Ann', [('Ann', 1), ('Ben', 2), ('Cem', 3)])
+
+    Args:
+        rule: A rule, or its name, such as "least_served" or "half_life:7d".
+        ties: How ties are broken: by the order of joining, unless said otherwise.
+        by_request: Whether only those are eligible who asked for more than they received. The
+            default is what the rule needs.
+        dates: Whether moments are dates, and not plain numbers. A moment that is not given is the
+            number of the turn.
+    """
+
+    def __init__(
+        self,
+        rule: Rule | str,
+        *,
+        ties: TieBreak | None = None,
+        by_request: bool | None = None,
+        dates: bool = False,
+    ) -> None:
+        self.rule = rule_of(rule)
+        if by_request is False and self.rule.needs_requests:
+            raise BadParameter(
+                f"{self.rule.describe()} needs requests: leave {argument('by_request')} out."
+            )
+        self.dates = dates
+        wanted = self.rule.needs_requests if by_request is None else by_request
+        self.state = RuleState(self.rule.fitted(not dates), ties, wanted)
+        self.names: list[str] = []
+        self._place: dict[str, int] = {}
+
+    # What happens.
+
+    def join(self, name: str, at: At = None, entitlement: float = 1.0) -> AllocationEvent:
+        """Somebody is there from now on; it begins where the rule lets newcomers begin."""
+        return self.apply(Joined(name, self._moment(at), entitlement))
+
+    def leave(self, name: str, at: At = None) -> AllocationEvent:
+        return self.apply(Departed(name, self._moment(at)))
+
+    def pause(self, name: str, at: At = None) -> AllocationEvent:
+        return self.apply(Paused(name, self._moment(at)))
+
+    def resume(self, name: str, at: At = None) -> AllocationEvent:
+        return self.apply(Resumed(name, self._moment(at)))
+
+    def entitle(self, name: str, entitlement: float, at: At = None) -> AllocationEvent:
+        return self.apply(EntitlementChanged(name, self._moment(at), entitlement))
+
+    def ask(self, name: str, amount: float = 1.0, at: At = None) -> AllocationEvent:
+        return self.apply(Asked(name, self._moment(at), amount))
+
+    def give(
+        self, name: str, amount: float = 1.0, at: At = None, among: Sequence[str] | None = None
+    ) -> AllocationEvent:
+        """Take a decision: that of the rule, or another."""
+        able = None if among is None else tuple(among)
+        return self.apply(Given(name, self._moment(at), amount, able))
+
+    def apply(self, event: AllocationEvent) -> AllocationEvent:
+        """Let an event happen; one that is refused leaves nothing half done."""
+        place = self._require(event)
+        if event.at is not None:
+            self.state.time = self._number(event.at)
+        if not event.of_known:
+            self.enter(event.name)
+        event.happen(self, place)
+        return event
+
+    # What is asked; nothing changes.
+
+    def next(
+        self, amount: float = 1.0, at: At = None, among: Sequence[str] | None = None
+    ) -> Share | None:
+        """Whoever is next to be given an amount whole, and why; None if nobody can take it."""
+        found = self.propose(amount, at=at, among=among)
+        return found[0] if found else None
+
+    def propose(
+        self,
+        amount: float = 1.0,
+        *,
+        count: int = 1,
+        at: At = None,
+        among: Sequence[str] | None = None,
+        distinct: bool = False,
+    ) -> list[Share]:
+        """Whom to give `count` lots of an amount, one after the other; or how to share the amount.
+
+        Args:
+            amount: How much each lot is; a rule that divides shares it.
+            count: How many lots there are.
+            at: When.
+            among: Who could take it, if not all who are eligible.
+            distinct: Whether nobody is to get two of these lots.
+        """
+        self._require_amount(amount)
+        state, places = self.state, self.places(among)
+        found: list[Share] = []
+        with state.trial():
+            state.time = self._when(at)
+            for _ in range(count):
+                if self.rule.divides:
+                    parts = state.shares(amount, places)
+                else:
+                    first = state.first(amount, places)
+                    parts = [] if first is None else [(first, amount)]
+                found += [self._share(place, part) for place, part in parts]
+                for place, part in parts:
+                    state.give(place, part, places)
+                    if distinct:
+                        state.set_aside(place)
+        return found
+
+    def decide(
+        self,
+        amount: float = 1.0,
+        *,
+        count: int = 1,
+        at: At = None,
+        among: Sequence[str] | None = None,
+        distinct: bool = False,
+    ) -> list[Share]:
+        """Propose, and give at once."""
+        found = self.propose(amount, count=count, at=at, among=among, distinct=distinct)
+        for share in found:
+            self.give(share.name, share.amount, at, among)
+        return found
+
+    def ranking(self, at: At = None, among: Sequence[str] | None = None) -> list[RankedStakeholder]:
+        """All who are there, whoever is next first, with what the rule ranks them by."""
+        state = self.state
+        with state.trial():
+            state.time = self._when(at)
+            order = state.order(self.places(among))
+            rest = [k for k in range(len(self.names)) if state.there[k] and k not in set(order)]
+            ranked = [*enumerate(order, 1), *((None, place) for place in rest)]
+            return [self._ranked(rank, place) for rank, place in ranked]
+
+    def why(self, name: str, at: At = None, among: Sequence[str] | None = None) -> str:
+        """Why somebody is next, or why not, in a sentence or two."""
+        ranked = self.ranking(at, among)
+        own = self.names[self.place_of(name)]
+        eligible = [one for one in ranked if one.rank is not None]
+        found = next((one for one in ranked if one.name == own), None)
+        if found is None:
+            return f"{own} has left."
+        if found.rank is None:
+            return f"{own} is not eligible: it {found.reason}."
+        where = "next" if found.rank == 1 else _ordinal(found.rank)
+        sentence = f"{own} is {where} of {len(eligible):,}: it {found.reason}."
+        if found.rank == 1:
+            return sentence
+        return f"{sentence} {eligible[0].name} is next: it {eligible[0].reason}."
+
+    # The state as a file has it.
+
+    def snapshot(self) -> dict[str, Any]:
+        """The state as JSON: `restore` makes the same allocator of it."""
+        from evenhand.decide.allocator_file import to_snapshot
+
+        return to_snapshot(self)
+
+    @staticmethod
+    def restore(table: Mapping[str, Any]) -> Allocator:
+        """The allocator of a snapshot."""
+        from evenhand.decide.allocator_file import from_snapshot
+
+        return from_snapshot(table)
+
+    # Names and moments from outside.
+
+    def place_of(self, name: str) -> int:
+        """The number of a stakeholder, in the order of joining."""
+        if name not in self._place:
+            raise UnknownStakeholder(name, nearest=nearest(name, self._place))
+        return self._place[name]
+
+    def enter(self, name: str) -> None:
+        """The next number is that of this stakeholder."""
+        self._place[name] = len(self.names)
+        self.names.append(name)
+
+    def places(self, among: Iterable[str] | None) -> list[int] | None:
+        return None if among is None else [self.place_of(name) for name in among]
+
+    def _require(self, event: AllocationEvent) -> int:
+        """The place of whom an event concerns; refused if it cannot have happened."""
+        if event.at is not None and (self.names or not self.dates):
+            self._require_later(event.at)
+        for field in ("amount", "entitlement"):
+            if hasattr(event, field):
+                self._require_amount(getattr(event, field), field)
+        if isinstance(event, Given):
+            self.places(event.among)
+        if event.of_known:
+            place = self.place_of(event.name)
+            if not self.state.there[place]:
+                raise BadParameter(f"{event.name!r} has left, so nothing can happen to it.")
+            return place
+        if event.name in self._place:
+            raise BadParameter(
+                f"{event.name!r} has joined before: let it resume, or give another name."
+            )
+        return len(self.names)
+
+    def _require_later(self, at: At) -> None:
+        if self._number(at) < self.state.time:
+            raise BadParameter(
+                f"{argument('at')} is {at}, before what has happened already: events come in order "
+                "of time."
+            )
+
+    def _require_amount(self, amount: Any, name: str = "amount") -> None:
+        number = isinstance(amount, int | float) and not isinstance(amount, bool)
+        if not number or not math.isfinite(amount) or amount <= 0:
+            raise BadParameter(f"{argument(name)} is {amount!r}: it must be a number above 0.")
+
+    def _moment(self, at: At) -> float | str | None:
+        """A moment as an event has it; the number of the turn if none is given."""
+        if at is None:
+            return None if self.dates else max(self.state.time, self.state.turn)
+        if isinstance(at, datetime.datetime):
+            return at.isoformat()
+        return at
+
+    def _when(self, at: At) -> float:
+        """A moment to ask about."""
+        moment = self._moment(at)
+        if moment is None:
+            return self.state.time
+        if self.names:
+            self._require_later(moment)
+        return self._number(moment)
+
+    def _number(self, at: At) -> float:
+        if not self.dates:
+            if isinstance(at, int | float) and not isinstance(at, bool) and math.isfinite(at):
+                return at
+            raise BadParameter(f"{argument('at')} is {at!r}: times are plain numbers here.")
+        try:
+            text = at.isoformat() if isinstance(at, datetime.datetime) else str(at)
+            return float(as_numbers(np.array(parse_moment(text), dtype="datetime64[us]")))
+        except ValueError:
+            raise BadParameter(
+                f"{argument('at')} is {at!r}: it must be a date such as 2021-03-31T10:00."
+            ) from None
+
+    # Reasons.
+
+    def _share(self, place: int, amount: float) -> Share:
+        return Share(self.names[place], amount, self._says(place))
+
+    def _says(self, place: int) -> str:
+        state = self.state
+        return state.rule.says(state.memory[place], state.entitlement[place], state.instant)
+
+    def _ranked(self, rank: int | None, place: int) -> RankedStakeholder:
+        state = self.state
+        level = state.rule.level(state.memory[place], state.entitlement[place], state.instant)
+        reason = self._says(place) if rank is not None else self._not_eligible(place)
+        return RankedStakeholder(self.names[place], rank, float(level), reason)
+
+    def _not_eligible(self, place: int) -> str:
+        if self.state.paused[place]:
+            return "is paused"
+        if self.state.eligible(place):
+            return "is not among those who could take it"
+        return "has asked for no more than it has received"
+
+
+def _ordinal(rank: int) -> str:
+    return {2: "second", 3: "third"}.get(rank, f"number {rank:,}")

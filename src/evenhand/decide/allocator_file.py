@@ -1,0 +1,91 @@
+"""An allocator as JSON, and back: a snapshot, from which a fold over later events goes on."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from typing import Any
+
+from evenhand.decide.allocator import Allocator
+from evenhand.decide.rules.named_rule import rule_of, rule_to_table
+from evenhand.decide.rules.ties import TIES
+from evenhand.errors import BadFile
+from evenhand.fairness.scheme_file import from_table, to_table
+
+FORMAT = "evenhand allocator 1"
+INFINITE = {math.inf: "inf", -math.inf: "-inf"}  # which JSON has no numbers for
+
+
+def to_snapshot(allocator: Allocator) -> dict[str, Any]:
+    """The state of an allocator as JSON."""
+    state = allocator.state
+    return {
+        "format": FORMAT,
+        "rule": rule_to_table(allocator.rule),
+        "ties": to_table(state.ties, TIES),
+        "by_request": state.by_request,
+        "dates": allocator.dates,
+        "time": state.time,
+        "turn": state.turn,
+        "front": _written(state.front),
+        "stakeholders": [
+            {
+                "name": name,
+                "entitlement": state.entitlement[k],
+                "received": state.received[k],
+                "asked": state.asked[k],
+                "there": bool(state.there[k]),
+                "paused": bool(state.paused[k]),
+                "memory": _written(state.memory[k]),
+                "tie": None if (entry := state.heap.entry(k)) is None else entry[1],
+            }
+            for k, name in enumerate(allocator.names)
+        ],
+    }
+
+
+def from_snapshot(table: Mapping[str, Any]) -> Allocator:
+    """The allocator of a snapshot; refused if it is not one."""
+    try:
+        if table["format"] != FORMAT:
+            raise KeyError
+        allocator = Allocator(
+            rule_of(table["rule"]),
+            ties=from_table(table["ties"], TIES, "ties"),
+            by_request=table["by_request"],
+            dates=table["dates"],
+        )
+        _fill(allocator, table)
+    except (KeyError, TypeError, AttributeError):
+        raise BadFile(
+            f"this is not a snapshot of an allocator ({FORMAT}): make one with snapshot()."
+        ) from None
+    return allocator
+
+
+def _fill(allocator: Allocator, table: Mapping[str, Any]) -> None:
+    state = allocator.state
+    for place, one in enumerate(table["stakeholders"]):
+        allocator.enter(one["name"])
+        state.entitlement.append(one["entitlement"])
+        state.received.append(one["received"])
+        state.asked.append(one["asked"])
+        state.there.append(one["there"])
+        state.paused.append(one["paused"])
+        state.memory.append(_read(one["memory"]))
+        if one["tie"] is not None:
+            index = state.rule.index(state.memory[place], one["entitlement"])
+            state.heap.put(place, index, one["tie"])
+    state.time, state.turn, state.front = table["time"], table["turn"], _read(table["front"])
+
+
+def _written(value: Any) -> Any:
+    if isinstance(value, tuple | list):
+        return [_written(one) for one in value]
+    return INFINITE.get(value, value)
+
+
+def _read(value: Any) -> Any:
+    if isinstance(value, list):
+        return tuple(_read(one) for one in value)
+    return float(value) if isinstance(value, str) else value

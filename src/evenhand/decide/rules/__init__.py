@@ -1,0 +1,1 @@
+"""Rules: who is next, each with a memory, an index and its reasons."""

@@ -1,0 +1,86 @@
+"""Half-life: whoever used least lately; what was received counts half after each half-life.
+
+So do Slurm and Kueue count usage. All decay alike, so the order of two changes only when one of
+them receives something: the index is the logarithm of what was received, as of a fixed moment.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from evenhand._util.arrays import namespace
+from evenhand._util.wording import format_number
+from evenhand.auditing.reading.waits import read_limit
+from evenhand.decide.rules.least_served import BEGIN_AT, require_start
+from evenhand.decide.rules.rule import RULES, Entrant, Instant, Remembered, Rule
+
+
+@RULES.register("half_life")
+@dataclass(frozen=True)
+class HalfLife(Rule):
+    """Whoever has received least lately: amounts count half after each half-life.
+
+    Args:
+        half_life: A time such as "7d", "2w" or "12h"; or a number, in days where times are dates.
+        newcomers: Where those begin who join later: "mean", "zero" or "least".
+    """
+
+    parameter = "half_life"
+
+    half_life: float | str
+    newcomers: str = "mean"
+    unit: float | None = field(default=None, init=False, repr=False)  # a half-life, of such times
+
+    def __post_init__(self) -> None:
+        require_start(self.newcomers)
+        read_limit(self.half_life, isinstance(self.half_life, int | float), "the half-life")
+
+    def fitted(self, plain_numbers: bool) -> Rule:
+        fitted = replace(self)
+        unit = read_limit(self.half_life, plain_numbers, "the half-life")
+        object.__setattr__(fitted, "unit", unit)
+        return fitted
+
+    @property
+    def _unit(self) -> float:
+        return float(self.half_life) if self.unit is None else self.unit
+
+    def begin(self, entrant: Entrant) -> Remembered:
+        start = BEGIN_AT[self.newcomers](entrant.others) * entrant.entitlement
+        return (_log2(start) + entrant.instant.time / self._unit if start > 0 else -math.inf,)
+
+    def served(
+        self, memory: Remembered, amount: Any, entitlement: Any, instant: Instant
+    ) -> Remembered:
+        return (_log2_of_sum(memory[0], _log2(amount) + instant.time / self._unit),)
+
+    def index(self, memory: Remembered, entitlement: Any) -> Any:
+        return memory[0] - _log2(entitlement)
+
+    def level(self, memory: Remembered, entitlement: Any, instant: Instant) -> Any:
+        return 2.0 ** (self.index(memory, entitlement) - instant.time / self._unit)
+
+    def says(self, memory: Remembered, entitlement: float, instant: Instant) -> str:
+        now = format_number(self.level(memory, 1.0, instant))
+        words = f"has {now} left of what it received, which halves every {self.half_life}"
+        if entitlement != 1.0:
+            share = format_number(self.level(memory, entitlement, instant))
+            words += f": {share} per unit of its entitlement"
+        return words
+
+    def describe(self) -> str:
+        return f"whoever has received least lately: amounts count half after {self.half_life}"
+
+
+def _log2(value: Any) -> Any:
+    return math.log2(value) if isinstance(value, float | int) else namespace(value).log2(value)
+
+
+def _log2_of_sum(one: Any, other: Any) -> Any:
+    """log2(2^one + 2^other), without ever computing a power that is too large."""
+    if not isinstance(one, float):
+        return namespace(one).logaddexp2(one, other)
+    low, high = (one, other) if one < other else (other, one)
+    return high if low == -math.inf else high + math.log2(1.0 + 2.0 ** (low - high))

@@ -1,0 +1,50 @@
+"""Longest wait: whoever has waited longest, however much it has received."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+from evenhand.decide.rules.rule import RULES, Entrant, Instant, Remembered, Rule
+from evenhand.decide.rules.spans import span_in_words
+
+
+@RULES.register("longest_wait")
+@dataclass(frozen=True)
+class LongestWait(Rule):
+    """Whoever has waited longest since it was last served, joined, or asked again.
+
+    However much is given at a time counts alike: this rule shares turns, not amounts. Of those who
+    were last served at one moment, the one whose turn came first waits longest.
+    """
+
+    plain_numbers: bool = field(default=True, init=False, repr=False)
+
+    def fitted(self, plain_numbers: bool) -> Rule:
+        fitted = type(self)()
+        object.__setattr__(fitted, "plain_numbers", plain_numbers)
+        return fitted
+
+    def begin(self, entrant: Entrant) -> Remembered:
+        # After whoever was served last, and before whoever is served next.
+        return (entrant.instant.time, entrant.instant.turn - 0.5)
+
+    def back(self, memory: Remembered, entrant: Entrant) -> Remembered:
+        return self.begin(entrant) if entrant.asked else memory
+
+    def served(
+        self, memory: Remembered, amount: Any, entitlement: Any, instant: Instant
+    ) -> Remembered:
+        return (instant.time, instant.turn)
+
+    def index(self, memory: Remembered, entitlement: Any) -> Any:
+        return memory[1]
+
+    def level(self, memory: Remembered, entitlement: Any, instant: Instant) -> Any:
+        return memory[0] - instant.time
+
+    def says(self, memory: Remembered, entitlement: float, instant: Instant) -> str:
+        return f"has waited {span_in_words(instant.time - memory[0], self.plain_numbers)}"
+
+    def describe(self) -> str:
+        return "whoever has waited longest"

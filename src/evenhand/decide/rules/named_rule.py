@@ -1,0 +1,56 @@
+"""Rules by their names, as the command line and files write them: least_served, half_life:7d."""
+
+from __future__ import annotations
+
+from typing import Any
+
+# Each registers its rules.
+from evenhand.decide.rules import (  # noqa: F401
+    deadline,
+    dividing,
+    first_come,
+    half_life,
+    least_served,
+    longest_wait,
+    lottery,
+    round_robin,
+    virtual_time,
+)
+from evenhand.decide.rules.rule import RULES, Rule
+from evenhand.errors import BadParameter, MissingPartParameter
+from evenhand.fairness.scheme_file import from_table, to_table
+
+
+def rule_of(rule: Rule | str | dict[str, Any]) -> Rule:
+    """A rule, from its name, with what it needs to know after a colon; or from a table.
+
+    >>> rule_of("half_life:7d").describe()
+    'whoever has received least lately: amounts count half after 7d'
+    """
+    if isinstance(rule, Rule):
+        return rule
+    table: Any = rule
+    if isinstance(rule, str):
+        name, colon, value = rule.partition(":")
+        cls: Any = RULES.get(name.strip().replace("-", "_"))
+        table = {"name": name.strip().replace("-", "_")}
+        if colon and cls.parameter is None:
+            raise BadParameter(f"the rule {name} takes nothing after a colon, as in {rule!r}.")
+        if colon:
+            table[cls.parameter] = value.strip()
+    try:
+        found: Rule = from_table(table, RULES, "rule")
+    except MissingPartParameter as error:
+        raise BadParameter(
+            f"the rule {error.part} needs a number or a time after a colon, such as "
+            f"{error.part}:{EXAMPLES.get(error.part, '10')}."
+        ) from None
+    return found
+
+
+EXAMPLES = {"half_life": "7d"}
+
+
+def rule_to_table(rule: Rule) -> Any:
+    """A registered rule as JSON has it."""
+    return to_table(rule, RULES)

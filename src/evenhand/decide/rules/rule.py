@@ -1,0 +1,135 @@
+"""Decision 18: a rule is a memory of each stakeholder and an index of it; the least is next.
+
+The same object is replayed on a log, put into an environment, and decides live. Its functions are
+elementwise: a memory is a tuple of numbers, or of arrays with one entry per stakeholder, so that a
+heap, NumPy and JAX share one definition. Nothing here changes with time for somebody to whom
+nothing happens: the index is chosen such that the order of all others stays as it is.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Protocol, TypeAlias
+
+from evenhand._util.registry import Registry
+
+if TYPE_CHECKING:
+    import numpy as np
+    from jaxtyping import Float
+
+# What is remembered of one stakeholder (numbers), or of all (arrays with one entry for each).
+Remembered: TypeAlias = tuple[Any, ...]
+
+
+class Instant(NamedTuple):
+    """When: a moment as a number (microseconds since 1970, or plain), and how many turns before."""
+
+    time: Any
+    turn: Any
+
+
+class Others(Protocol):
+    """What whoever joins or comes back is told of those who are there."""
+
+    front: float  # the index of whoever was chosen last
+
+    def least_index(self) -> float | None:
+        """The least index of those who could be chosen; None if there is nobody."""
+
+    def mean_level(self) -> float:
+        """The mean level of those there, weighed by what they are entitled to; 0 of nobody."""
+
+    def least_level(self) -> float:
+        """The least level of those there; 0 of nobody."""
+
+
+class Entrant(NamedTuple):
+    """Somebody who joins, or may be chosen again after a time in which that was not so."""
+
+    place: int  # counted from 0, in the order of joining
+    entitlement: float
+    instant: Instant
+    others: Others
+    asked: bool = False  # because of a new request
+
+
+class Rule(ABC):
+    """Who is next. Subclasses are frozen dataclasses; the memory is theirs to choose."""
+
+    needs_requests: ClassVar[bool] = False  # who asked when, and for how much
+    divides: ClassVar[bool] = False  # an amount is shared among all (see `DividingRule`)
+    counts_turns: ClassVar[bool] = False  # a turn that somebody could not take is not counted
+    parameter: ClassVar[str | None] = None  # what may stand after a colon, as in half_life:7d
+
+    def fitted(self, plain_numbers: bool) -> Rule:
+        """The same rule for times of a kind: plain numbers, or else dates as microseconds."""
+        return self
+
+    @abstractmethod
+    def begin(self, entrant: Entrant) -> Remembered:
+        """What is remembered of somebody who joins."""
+
+    @abstractmethod
+    def served(
+        self, memory: Remembered, amount: Any, entitlement: Any, instant: Instant
+    ) -> Remembered:
+        """What is remembered after somebody received an amount above 0."""
+
+    @abstractmethod
+    def index(self, memory: Remembered, entitlement: Any) -> Any:
+        """The least of those eligible is next."""
+
+    def level(self, memory: Remembered, entitlement: Any, instant: Instant) -> Any:
+        """The index as people read it, which may change with time for all alike."""
+        return self.index(memory, entitlement)
+
+    def back(self, memory: Remembered, entrant: Entrant) -> Remembered:
+        """What is remembered of somebody who may be chosen again."""
+        return memory
+
+    def away(self, memory: Remembered, instant: Instant) -> Remembered:
+        """What is remembered of somebody who may not be chosen for now."""
+        return memory
+
+    def excused(self, memory: Remembered) -> Remembered:
+        """What is remembered of somebody who could not take this turn, if turns are counted."""
+        return memory
+
+    def caught_up(self, memory: Remembered, entitlement: Any, front: float) -> Remembered:
+        """What is remembered once others were chosen although this one's index was lower."""
+        return memory
+
+    def asked(self, memory: Remembered, amount: float, instant: Instant) -> Remembered:
+        """What is remembered after a request."""
+        return memory
+
+    def drawn_index(self, key: Any, memory: Remembered, entitlement: Any) -> Any:
+        """The index in an environment, where a random key of JAX is given for each decision."""
+        return self.index(memory, entitlement)
+
+    @abstractmethod
+    def says(self, memory: Remembered, entitlement: float, instant: Instant) -> str:
+        """The reason in words: a phrase after the name, such as "has received 3"."""
+
+    @abstractmethod
+    def describe(self) -> str:
+        """A phrase that completes "next is …"."""
+
+
+class DividingRule(Rule):
+    """A rule that shares each amount among all who are eligible."""
+
+    divides = True
+
+    @abstractmethod
+    def shares(
+        self,
+        amount: float,
+        levels: Float[np.ndarray, " eligible"],
+        entitlements: Float[np.ndarray, " eligible"],
+        room: Float[np.ndarray, " eligible"],
+    ) -> Float[np.ndarray, " eligible"]:
+        """What each is given; as much as there is room for (what is still wanted, or ∞)."""
+
+
+RULES = Registry("rule")

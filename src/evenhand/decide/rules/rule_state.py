@@ -1,0 +1,286 @@
+"""A rule at work: who is there, what is remembered of each, and who is next.
+
+Stakeholders are numbered in the order of joining. `Allocator` is the same with names, events and
+reasons, for those who decide live.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import math
+from collections.abc import Callable, Iterable, Iterator
+
+import numpy as np
+
+from evenhand.decide.rules.priority_heap import Entry, PriorityHeap
+from evenhand.decide.rules.rule import DividingRule, Entrant, Instant, Remembered, Rule
+from evenhand.decide.rules.ties import InOrder, TieBreak
+from evenhand.fairness.unfairness import ROUNDING
+
+
+class RuleState:
+    """What a rule has to know, kept up to date one event at a time.
+
+    Args:
+        rule: Who is next.
+        ties: How ties are broken.
+        by_request: Whether only those are eligible who asked for more than they received.
+    """
+
+    def __init__(self, rule: Rule, ties: TieBreak | None = None, by_request: bool = False) -> None:
+        self.rule, self.ties = rule, ties or InOrder()
+        self.by_request = by_request
+        self.time, self.turn = 0.0, 0
+        self.front = 0.0  # the index of whoever was chosen last
+        self.memory: list[Remembered] = []
+        self.entitlement: list[float] = []
+        self.received: list[float] = []
+        self.asked: list[float] = []
+        self.there = bytearray()  # on the roster
+        self.paused = bytearray()
+        self.heap = PriorityHeap()
+        self._starts: dict[str, float] = {}  # levels of those there, until something changes
+        self._starting = (0.0, 0)  # when these were taken
+        # While something is tried: what was remembered and received, and the entry of the heap.
+        self._before: dict[int, tuple[Remembered, float, Entry | None]] | None = None
+
+    @property
+    def instant(self) -> Instant:
+        return Instant(self.time, self.turn)
+
+    # Who is there.
+
+    def add(self, entitlement: float = 1.0) -> int:
+        """Somebody joins: the number that it has from now on."""
+        place = len(self.memory)
+        start = self.rule.begin(Entrant(place, entitlement, self.instant, self))
+        if self.by_request:  # which is eligible once it asks
+            start = self.rule.away(start, self.instant)
+        self.memory.append(start)
+        self.entitlement.append(entitlement)
+        self.received.append(0.0)
+        self.asked.append(0.0)
+        self.there.append(1)
+        self.paused.append(0)
+        if not self.by_request:
+            self._put(place)
+        return place
+
+    def pause(self, place: int) -> None:
+        """Somebody is not eligible until it resumes."""
+        self._changed(place, lambda: self.paused.__setitem__(place, 1))
+
+    def resume(self, place: int) -> None:
+        self._changed(place, lambda: self.paused.__setitem__(place, 0))
+
+    def leave(self, place: int) -> None:
+        """Somebody is no longer on the roster."""
+        self._changed(place, lambda: self.there.__setitem__(place, 0))
+
+    def entitle(self, place: int, entitlement: float) -> None:
+        """Somebody is entitled to another amount from now on."""
+        self.entitlement[place] = entitlement
+        self._starts.clear()
+        if self.heap.holds(place):
+            self._put(place)
+
+    def ask(self, place: int, amount: float) -> None:
+        """Somebody asks for so much more."""
+        was = self.heap.holds(place)
+        self.memory[place] = self.rule.asked(self.memory[place], amount, self.instant)
+        self.asked[place] += amount
+        if was:
+            self._put(place)
+        elif self.eligible(place):
+            self._return(place, asked=True)
+
+    def eligible(self, place: int) -> bool:
+        """Whether somebody is there, not paused, and, where requests count, wants more."""
+        here = bool(self.there[place]) and not self.paused[place]
+        return here and (not self.by_request or self.room(place) > 0.0)
+
+    def room(self, place: int) -> float:
+        """How much more somebody wants: ∞ where requests do not count."""
+        if not self.by_request:
+            return math.inf
+        asked = self.asked[place]
+        left = asked - self.received[place]
+        return left if left > ROUNDING * max(1.0, asked) else 0.0
+
+    # Who is next.
+
+    def first(self, amount: float = 1.0, among: Iterable[int] | None = None) -> int | None:
+        """Whoever is next, of those who can take the amount whole; None if nobody can."""
+        if among is not None:
+            able = [place for place in self._caught_up(among) if self._fits(place, amount)]
+            return min(able, key=self.heap.entry, default=None)  # type: ignore[arg-type]
+        if not self.by_request:
+            return self._front(self.heap.first)
+        return self._front(lambda: self.heap.first_where(lambda place: self._fits(place, amount)))
+
+    def order(self, among: Iterable[int] | None = None) -> list[int]:
+        """All who are eligible, whoever is next first."""
+        everyone = range(len(self.memory)) if among is None else among
+        return sorted(self._caught_up(everyone), key=self.heap.entry)  # type: ignore[arg-type]
+
+    def shares(self, amount: float, among: Iterable[int] | None = None) -> list[tuple[int, float]]:
+        """What each is given of an amount, by a rule that divides."""
+        rule = self.rule
+        assert isinstance(rule, DividingRule)
+        everyone = range(len(self.memory)) if among is None else among
+        places = [place for place in everyone if self.heap.holds(place)]
+        levels = np.array([rule.index(self.memory[k], self.entitlement[k]) for k in places])
+        entitled = np.array([self.entitlement[k] for k in places])
+        room = np.array([self.room(k) for k in places])
+        given = rule.shares(amount, levels, entitled, room) if places else np.zeros(0)
+        return [(k, float(part)) for k, part in zip(places, given, strict=True) if part > 0.0]
+
+    def _fits(self, place: int, amount: float) -> bool:
+        return not self.by_request or self.room(place) >= amount * (1.0 - ROUNDING)
+
+    def _front(self, first: Callable[[], int | None]) -> int | None:
+        """The first whose index is not outdated by what others were chosen for meanwhile."""
+        while (place := first()) is not None and not self._is_caught_up(place):
+            pass
+        return place
+
+    def _is_caught_up(self, place: int) -> bool:
+        memory = self.memory[place]
+        current = self.rule.caught_up(memory, self.entitlement[place], self.front)
+        if current is memory:
+            return True
+        self._keep(place)
+        self.memory[place] = current
+        self._put(place)
+        return False
+
+    def _caught_up(self, places: Iterable[int]) -> list[int]:
+        able = [place for place in places if self.heap.holds(place)]
+        for place in able:
+            self._is_caught_up(place)
+        return able
+
+    # What is given.
+
+    def give(self, place: int, amount: float, among: Iterable[int] | None = None) -> None:
+        """Somebody receives an amount above 0, of those who could take it."""
+        entitlement = self.entitlement[place]
+        if among is not None and self.rule.counts_turns:
+            self._excuse(set(among))
+        if self.heap.holds(place):
+            self.front = self.rule.index(self.memory[place], entitlement)
+        self._receive(place, amount)
+        self.turn += 1
+
+    def give_all(self, shares: Iterable[tuple[int, float]]) -> None:
+        """Several receive something in one turn."""
+        for place, amount in shares:
+            self._receive(place, amount)
+        self.turn += 1
+
+    def _excuse(self, able: set[int]) -> None:
+        """Whoever is not among these could not take this turn, and so is not passed over."""
+        for place in range(len(self.memory)):
+            if place not in able and self.heap.holds(place):
+                self._keep(place)
+                self.memory[place] = self.rule.excused(self.memory[place])
+                self._put(place)
+
+    @contextlib.contextmanager
+    def trial(self) -> Iterator[None]:
+        """Whatever is chosen and given meanwhile is undone in the end."""
+        now = self.time, self.turn, self.front
+        self._before = {}
+        try:
+            yield
+        finally:
+            for place, (memory, received, entry) in self._before.items():
+                self.memory[place], self.received[place] = memory, received
+                self.heap.set_entry(place, entry)
+            self._before = None
+            self.time, self.turn, self.front = now
+            self._starts.clear()
+
+    def set_aside(self, place: int) -> None:
+        """While something is tried: somebody is not chosen again."""
+        self._keep(place)
+        self.heap.drop(place)
+
+    def _keep(self, place: int) -> None:
+        if self._before is not None and place not in self._before:
+            kept = (self.memory[place], self.received[place], self.heap.entry(place))
+            self._before[place] = kept
+
+    def _receive(self, place: int, amount: float) -> None:
+        self._keep(place)
+        memory = self.rule.served(
+            self.memory[place], amount, self.entitlement[place], Instant(self.time, self.turn)
+        )
+        self.memory[place] = memory
+        self.received[place] += amount
+        if self._starts:
+            self._starts.clear()
+        if not self.heap.holds(place):
+            return
+        if self.by_request and not self.room(place):
+            self.heap.drop(place)
+            self.memory[place] = self.rule.away(memory, Instant(self.time, self.turn + 1))
+            return
+        self.heap.put(
+            place,
+            self.rule.index(memory, self.entitlement[place]),
+            self.ties.number(place, self.turn),
+        )
+
+    # What those who join are told (see `Others`).
+
+    def least_index(self) -> float | None:
+        first = self._front(self.heap.first)
+        return (
+            None if first is None else self.rule.index(self.memory[first], self.entitlement[first])
+        )
+
+    def mean_level(self) -> float:
+        return self._start("mean", _mean)
+
+    def least_level(self) -> float:
+        return self._start("least", lambda levels, entitled: float(levels.min()))
+
+    def _start(self, name: str, of: Callable[[np.ndarray, np.ndarray], float]) -> float:
+        """What those there come to, without those who joined at this very moment."""
+        if self._starting != (self.time, self.turn):
+            self._starts.clear()
+            self._starting = (self.time, self.turn)
+        if name not in self._starts:
+            here = [k for k in range(len(self.memory)) if self.there[k]]
+            level = self.rule.level
+            levels = np.array(
+                [level(self.memory[k], self.entitlement[k], self.instant) for k in here]
+            )
+            entitled = np.array([self.entitlement[k] for k in here])
+            self._starts[name] = of(levels, entitled) if here else 0.0
+        return self._starts[name]
+
+    def _changed(self, place: int, change: Callable[[], None]) -> None:
+        """Do something that may make somebody eligible, or no longer so."""
+        was = self.heap.holds(place)
+        change()
+        if was and not self.eligible(place):
+            self.heap.drop(place)
+            self.memory[place] = self.rule.away(self.memory[place], self.instant)
+        elif not was and self.eligible(place):
+            self._return(place)
+        self._starts.clear()
+
+    def _return(self, place: int, asked: bool = False) -> None:
+        entrant = Entrant(place, self.entitlement[place], self.instant, self, asked)
+        self.memory[place] = self.rule.back(self.memory[place], entrant)
+        self._put(place)
+
+    def _put(self, place: int) -> None:
+        index = self.rule.index(self.memory[place], self.entitlement[place])
+        self.heap.put(place, index, self.ties.number(place, self.turn))
+
+
+def _mean(levels: np.ndarray, entitled: np.ndarray) -> float:
+    return float((levels * entitled).sum() / entitled.sum())

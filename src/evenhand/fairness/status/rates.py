@@ -1,0 +1,123 @@
+"""Rates: what was received out of the chances, so far or within a period, and the mean wait.
+
+They look at the states of the trace, which must be `Circumstances` with the chances so far.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from evenhand._util.arrays import Array
+from evenhand.fairness.status.beside import Beside
+from evenhand.fairness.status.received import Window
+from evenhand.fairness.status.status import STATUSES, Status
+from evenhand.fairness.trace import Step, Trace
+
+if TYPE_CHECKING:
+    from jaxtyping import Float
+
+
+@STATUSES.register("rate")
+@dataclass(frozen=True)
+class Rate(Beside):
+    """What was received out of the chances so far: granted of asked, breaches of attendances.
+
+    Whoever had c chances counts as c equal ones, so that the mean is all that was received out of
+    all chances; whoever had none yet is not judged.
+    """
+
+    symmetric = True
+    part = "chances"
+    needs = "how many chances each has had so far"
+
+    def transform(
+        self, values: Float[Array, "*batch status"], beside: Float[Array, "*batch status"]
+    ) -> Float[Array, "*batch status"]:
+        return np.divide(values, beside, out=np.zeros_like(values), where=beside > 0)
+
+    def describe(self) -> str:
+        return f"{self.of.describe()}, out of the chances it has had"
+
+    def describe_mean(self) -> str:
+        return "the mean rate (all amounts over all chances)"
+
+
+class _InPeriod(NamedTuple):
+    received: Any
+    beside: Float[Array, " status"]  # the chances that each has had so far
+    before: Float[Array, " status"]  # and had had before the present step
+
+
+@STATUSES.register("rate_within_period")
+@dataclass(frozen=True)
+class RateWithinPeriod(Rate):
+    """What was received in the present step out of the chances in it, where a step is a period.
+
+    Whoever had no chance in the period is not judged at it.
+    """
+
+    of: Status = field(default=Window(1), kw_only=True)
+
+    def init(self, num_stakeholders: int) -> Any:
+        received, nothing = super().init(num_stakeholders)
+        return _InPeriod(received, nothing, nothing)
+
+    def update(self, state: Any, step: Step) -> Any:
+        received = self.of.update(state.received, step)
+        return _InPeriod(received, self._known(step.next_state), state.beside)
+
+    def value(self, state: Any) -> Float[Array, " status"]:
+        return self.transform(self.of.value(state.received), state.beside - state.before)
+
+    def scan(self, state: Any, steps: Trace) -> tuple[Any, Float[np.ndarray, "time status"]]:
+        received, values = self.of.scan(state.received, steps)
+        if not len(steps):
+            return state, values
+        so_far = self._so_far(state, steps)
+        after = _InPeriod(received, so_far[-1], so_far[-2])
+        return after, self.transform(values, np.diff(so_far, axis=0))
+
+    def _so_far(self, state: Any, steps: Trace) -> Float[np.ndarray, "time status"]:
+        """The chances before the first step and after each."""
+        return np.concatenate((state.beside[None], self._known(steps.states)[1:]))
+
+    def weights(self, state: Any) -> Float[Array, " status"] | None:
+        return state.beside - state.before
+
+    def scan_weights(self, state: Any, steps: Trace) -> Float[np.ndarray, "time status"] | None:
+        return np.diff(self._so_far(state, steps), axis=0)
+
+    @property
+    def per_step(self) -> bool:
+        return True
+
+    @property
+    def in_amounts(self) -> bool:
+        return True
+
+    def describe(self) -> str:
+        return "what it has received in the period, out of the chances it had in it"
+
+    def describe_mean(self) -> str:
+        return "the mean rate of the period (all amounts over all chances in it)"
+
+
+@STATUSES.register("mean_wait")
+@dataclass(frozen=True)
+class MeanWait(Rate):
+    """How long the cases of each have waited so far, on average; each case counts alike."""
+
+    needs = "how many cases each has had so far"
+
+    @property
+    def in_amounts(self) -> bool:
+        return False  # days of all its cases together are no share that anybody lacks
+
+    def describe(self) -> str:
+        return "how long its cases have waited so far, on average"
+
+    def describe_mean(self) -> str:
+        return "the mean wait (of all cases)"

@@ -1,0 +1,40 @@
+"""A scheme at work on statuses, and on those statuses made even, by hand."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from evenhand.auditing import audit
+
+MAPPED = {"stakeholder": "who", "time": "date", "amount": "doses"}
+LOG = pd.DataFrame({"date": [1, 2], "who": list("AB"), "doses": [4.0, 2.0]})
+
+
+def test_the_welfare_of_the_even_log_at_each_assessment():
+    """Statuses (4, 0) and (4, 2): the even ones are (2, 2) and (3, 3)."""
+    course = audit(LOG, **MAPPED, welfare="log_nash").over_time
+    assert course.welfare == pytest.approx([np.log(5), np.log(5) + np.log(3)])
+    assert course.even_welfare == pytest.approx([2 * np.log(3), 2 * np.log(4)])
+
+
+def test_with_entitlements_the_even_log_is_even_by_entitlement():
+    """Per unit: A 4/1 and B 0/3, then 4 and 2/3; the mean is 4/4, then 6/4; weights 1/2 and 3/2."""
+    found = audit(LOG, **MAPPED, welfare="utilitarian", entitlement={"A": 1, "B": 3})
+    assert found.over_time.even_welfare == pytest.approx([2 * 1.0, 2 * 1.5])
+    assert found.over_time.welfare == pytest.approx(found.over_time.even_welfare)
+
+
+def test_the_mean_over_time_of_both_are_the_two_scores():
+    found = audit(LOG, **MAPPED)
+    assert found.overall.score == pytest.approx(found.over_time.welfare.mean())
+    assert found.overall.even_score == pytest.approx(found.over_time.even_welfare.mean())
+
+
+def test_an_unfinished_period_has_both_too():
+    log = pd.DataFrame(
+        {"date": ["2021-01-31", "2021-02-03"], "who": list("AB"), "doses": [4.0, 2.0]}
+    )
+    last = audit(log, **MAPPED, every="month", welfare="rawls").over_time.unfinished
+    assert (last.welfare, last.even_welfare) == (2.0, 3.0)

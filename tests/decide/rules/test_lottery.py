@@ -1,0 +1,48 @@
+"""Lotteries: every decision an independent draw among those eligible, whoever came and went."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from evenhand.decide.rules.lottery import Lottery, WeightedLottery
+from evenhand.decide.rules.rule_state import RuleState
+
+ENTITLEMENTS = [1.0, 2.0, 5.0]
+
+
+def winners(rule, among_of_turn, turns):
+    state = RuleState(rule)
+    for entitlement in ENTITLEMENTS:
+        state.add(entitlement)
+    found = []
+    for turn in range(turns):
+        found.append(state.first(1.0, among_of_turn(turn)))
+        state.give(found[-1], 1.0)
+    return np.array(found)
+
+
+@pytest.mark.parametrize(
+    ("rule", "chances"), [(Lottery(3), [1, 1, 1]), (WeightedLottery(3), [1, 2, 5])]
+)
+def test_chances_are_as_said_also_after_turns_that_some_could_not_take(rule, chances):
+    """Every third turn 2 is away, so that its clock would else be overdue at the next one."""
+    found = winners(rule, lambda turn: [0, 1] if turn % 3 == 0 else None, 9000)
+    for phase, able in ((0, [0, 1]), (1, [0, 1, 2]), (2, [0, 1, 2])):
+        seen = np.bincount(found[phase::3], minlength=3)[able]
+        share = np.array(chances)[able] / np.sum(np.array(chances)[able])
+        assert stats.chisquare(seen, share * seen.sum()).pvalue > 1e-4
+
+
+def test_one_draw_says_nothing_of_the_next():
+    found = winners(Lottery(1), lambda turn: None, 9000)
+    pairs = np.bincount(found[:-1] * 3 + found[1:], minlength=9)
+    assert stats.chisquare(pairs).pvalue > 1e-4
+
+
+def test_the_seed_decides():
+    once, again, other = (
+        winners(Lottery(seed), lambda turn: None, 50).tolist() for seed in (1, 1, 2)
+    )
+    assert once == again != other

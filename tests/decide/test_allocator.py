@@ -1,0 +1,157 @@
+"""Deciding live: a fold over events, a snapshot of it, and reasons."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from evenhand.decide.allocation_events import AllocationEvent
+from evenhand.decide.allocator import Allocator
+from evenhand.decide.rules.rule import RULES
+from evenhand.decide.rules.ties import ByDraw
+from evenhand.errors import BadFile, EvenhandError
+
+WRITTEN = {"half_life": "half_life:5", "deadline": "deadline:4"}
+NAMES = ("A", "B", "C", "D")
+# What a day may bring: (what, to whom, how much).
+STEPS = st.lists(
+    st.tuples(
+        st.sampled_from(["decide", "decide", "ask", "give", "pause", "resume", "entitle", "among"]),
+        st.sampled_from(NAMES),
+        st.sampled_from([1.0, 2.0, 0.5]),
+    ),
+    max_size=20,
+)
+
+
+def made(rule, steps):
+    """An allocator after some steps, and the events that made it."""
+    allocator = Allocator(WRITTEN.get(rule, rule), ties=ByDraw(5))
+    events = [allocator.join(name, entitlement=k + 1.0) for k, name in enumerate(NAMES)]
+    for what, name, amount in steps:
+        if what == "decide":
+            shares = allocator.propose(amount)
+            events += [allocator.give(share.name, share.amount) for share in shares]
+        elif what == "among":
+            share = allocator.next(amount, among=("A", "D"))
+            if share is not None:
+                events.append(allocator.give(share.name, share.amount, among=("A", "D")))
+        elif what in ("ask", "give"):
+            events.append(getattr(allocator, what)(name, amount))
+        elif what == "entitle":
+            events.append(allocator.entitle(name, amount))
+        else:
+            events.append(getattr(allocator, what)(name))
+    return allocator, events
+
+
+@pytest.mark.parametrize("rule", list(RULES.classes))
+@given(steps=STEPS)
+def test_the_state_is_a_fold_over_its_events(rule, steps):
+    """Made again from the log as JSON, without being asked on the way; and from a snapshot."""
+    allocator, events = made(rule, steps)
+    lines = json.loads(json.dumps([event.to_json() for event in events]))
+    again = Allocator(WRITTEN.get(rule, rule), ties=ByDraw(5))
+    for line in lines:
+        again.apply(AllocationEvent.from_json(line))
+    assert again.snapshot() == allocator.snapshot()
+    restored = Allocator.restore(json.loads(json.dumps(allocator.snapshot())))
+    assert restored.snapshot() == allocator.snapshot()
+    assert restored.propose(1.0, count=5) == allocator.propose(1.0, count=5)
+    assert restored.ranking() == allocator.ranking()
+
+
+@pytest.mark.parametrize("rule", list(RULES.classes))
+@given(steps=STEPS)
+def test_the_ranking_begins_with_whoever_is_next(rule, steps):
+    allocator, _ = made(rule, steps)
+    ranked = [one for one in allocator.ranking() if one.rank is not None]
+    if RULES.classes[rule].divides or allocator.state.by_request:
+        return
+    share = allocator.next()
+    assert (share.name if share else None) == (ranked[0].name if ranked else None)
+    for one in ranked:
+        assert one.reason in allocator.why(one.name)
+
+
+def test_several_at_once_are_as_one_after_the_other():
+    allocator = Allocator("least_served")
+    for name in NAMES:
+        allocator.join(name)
+    allocator.give("A", 3)
+    proposed = [share.name for share in allocator.propose(count=5)]
+    assert proposed == ["B", "C", "D", "B", "C"]
+    assert [share.name for share in allocator.propose(count=3, distinct=True)] == ["B", "C", "D"]
+    assert [allocator.decide()[0].name for _ in range(5)] == proposed
+
+
+def test_distinct_ones_even_where_somebody_is_far_behind():
+    allocator = Allocator("least_served")
+    for name in NAMES:
+        allocator.join(name)
+    for name in "ABC":
+        allocator.give(name, 9)
+    assert [share.name for share in allocator.propose(count=2)] == ["D", "D"]
+    assert [share.name for share in allocator.propose(count=2, distinct=True)] == ["D", "A"]
+
+
+def test_reasons():
+    allocator = Allocator("half_life:1d", dates=True)
+    allocator.join("A", "2021-03-01")
+    allocator.join("B", "2021-03-01", entitlement=2)
+    allocator.give("A", 8, "2021-03-01T12:00")
+    assert allocator.why("A", "2021-03-02T12:00") == (
+        "A is second of 2: it has 4 left of what it received, which halves every 1d. B is next: it "
+        "has 0 left of what it received, which halves every 1d: 0 per unit of its entitlement."
+    )
+    allocator.pause("A", "2021-03-03")
+    assert allocator.why("A") == "A is not eligible: it is paused."
+    allocator.leave("A", "2021-03-03")
+    assert allocator.why("A") == "A has left."
+
+
+@pytest.mark.parametrize(
+    ("do", "said"),
+    [
+        (lambda a: a.give("X"), "no stakeholder 'X'"),
+        (lambda a: a.give("A", -1), "above 0"),
+        (lambda a: a.give("A", float("nan")), "above 0"),
+        (lambda a: a.give("A", True), "above 0"),
+        (lambda a: a.join("A"), "joined before"),
+        (lambda a: a.entitle("A", 0), "`entitlement` is 0"),
+        (lambda a: a.give("A", at=-1), "events come in order of time"),
+        (lambda a: a.give("A", at="2021-01-01"), "plain numbers"),
+        (lambda a: a.next(among=("A", "Y")), "no stakeholder 'Y'"),
+        (lambda a: AllocationEvent.from_json({"event": "gift", "name": "A"}), "no event called"),
+        (lambda a: AllocationEvent.from_json({"name": "A"}), "what happened"),
+        (lambda a: AllocationEvent.from_json({"event": "give"}), "'name'"),
+        (lambda a: AllocationEvent.from_json({"event": "give", "x": 1}), "has no 'x'"),
+        (lambda a: Allocator("first_come", by_request=False), "needs requests"),
+        (lambda a: Allocator("least_served", dates=True).join("A", "soon"), "must be a date"),
+    ],
+)
+def test_what_cannot_have_happened_is_refused_and_changes_nothing(do, said):
+    allocator = Allocator("least_served")
+    allocator.join("A")
+    before = allocator.snapshot()
+    with pytest.raises(EvenhandError, match=said):
+        do(allocator)
+    assert allocator.snapshot() == before
+
+
+def test_who_has_left_stays_out():
+    allocator = Allocator("least_served")
+    allocator.join("A")
+    allocator.leave("A")
+    assert allocator.next() is None
+    with pytest.raises(EvenhandError, match="has left"):
+        allocator.give("A")
+
+
+@pytest.mark.parametrize("table", [{}, {"format": "other"}, {"format": "evenhand allocator 1"}])
+def test_what_is_not_a_snapshot_is_refused(table):
+    with pytest.raises(BadFile, match="not a snapshot"):
+        Allocator.restore(table)
