@@ -40,6 +40,8 @@ FLOORS = [
 # The same inside the largest room.
 AUDITING = [
     "notes",
+    "hidden_marks",
+    "time_units",
     "combinations",
     "options",
     "sources",

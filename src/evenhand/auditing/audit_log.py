@@ -8,15 +8,17 @@ from typing import Any
 from evenhand.auditing.answer.answer import Answer, Limit
 from evenhand.auditing.answer.assembly import assemble, limits
 from evenhand.auditing.answer.over_runs import over_runs, split_runs
+from evenhand.auditing.answer.untold import Outlook, Untold, with_untold
 from evenhand.auditing.chance.alarm_over_log import watch_log
 from evenhand.auditing.chance.chance_test import ask_chance, few_enough_lots
 from evenhand.auditing.judging.judge import Case
 from evenhand.auditing.judging.questions import question_of
-from evenhand.auditing.judging.sensitivity import judge_case
+from evenhand.auditing.judging.sensitivity import Judgement, judge_case, judge_welfares
 from evenhand.auditing.judging.supply import Supply
 from evenhand.auditing.notes import Notes
 from evenhand.auditing.options import AuditOptions, with_keywords
 from evenhand.auditing.reading.display_names import fitted, read_display_names
+from evenhand.auditing.reading.hidden_amounts import HIGHEST, LOWEST
 from evenhand.auditing.reading.prepare import Prepared, prepare
 from evenhand.auditing.sources.open_source import opened
 from evenhand.errors import BadParameter, argument
@@ -65,7 +67,16 @@ def _audit(log: Any, options: AuditOptions) -> Answer:
         only: The stakeholders to judge, if not all.
         exclude: Stakeholders to leave out.
         where: Count only rows of which this condition holds, such as "region = 'North'".
-        time_format: How dates are written, such as "%d/%m/%Y". ISO 8601 is the default.
+        time_format: How dates are written, such as "%d/%m/%Y", or "day-first", "month-first",
+            "day", "month", "quarter", "week" or "years" (2023/24). The default is ISO 8601, and
+            another way where it is the only one in which a column can be read.
+        time_unit: What times count that are numbers: "s", "ms", "us" or "ns" since 1970, "year",
+            "yyyymm", "yyyymmdd", or "number" for numbers that are to stay numbers. The default
+            is their magnitude where the question needs dates, and otherwise "number".
+        decimal: The sign before the fraction of a number, "." or ",". The default is the only one
+            with which a column can be read.
+        missing: Marks in place of amounts that are not told, such as "*"; a mark and what it can
+            hide, such as "*=1-4"; or several. Common ones (`*`, `..`, `c`, `<5`) are known.
         encoding: How text files are written.
         each_event: Assess at every time point. This is the default; at most one of `each_event`,
             `every`, `after_each`, `when` and `at_end` may be given.
@@ -140,6 +151,7 @@ def audit_with(log: Any, options: AuditOptions) -> Answer:
             "compare_periods for that, or leave it out."
         )
     question = question_of(options)  # refused before anything is opened, if it makes no sense
+    exact = question.needs_every_time_point or options.alarm is not None
     shown = read_display_names(options.display_names, options.stakeholder, options.encoding)
     with opened(log, options.encoding, options.table, options.engine) as table:
         if options.run is not None:
@@ -148,10 +160,13 @@ def audit_with(log: Any, options: AuditOptions) -> Answer:
             unfinished, direction = found.over_time.unfinished, found.terms.direction
             return replace(found, limits=limits(found.overall, unfinished, options, direction))
         notes = Notes()
-        exact = question.needs_every_time_point or options.alarm is not None
         prepared = prepare(
             table, options, exact, notes, lots=lambda history: few_enough_lots(history, options)
         )
+        filled = [
+            prepare(table, options, exact, Notes(), untold=untold)
+            for untold in ((LOWEST, HIGHEST) if _has_ranges(prepared) else ())
+        ]
     case = Case.of(prepared, options)
     codes = dict.fromkeys((*prepared.history.names, *case.names))
     case = replace(case, shown=fitted(shown, tuple(codes), notes))
@@ -161,7 +176,27 @@ def audit_with(log: Any, options: AuditOptions) -> Answer:
     judgement = judge_case(case, question, options, notes)
     answer = assemble(prepared, case, judgement, table, options, notes)
     answer = replace(answer, chance=ask_chance(prepared, case, judgement, options))
-    return answer if options.alarm is None else with_alarm(answer, prepared, case, options.alarm)
+    if options.alarm is not None:
+        answer = with_alarm(answer, prepared, case, options.alarm)
+    if prepared.hidden is None:
+        return answer
+    known = Outlook.of(case, judgement.asked)
+    ends = [
+        _outlook(replace(Case.of(one, options), shown=case.shown), judgement, options)
+        for one in filled
+    ]
+    return with_untold(answer, Untold(prepared.hidden.shown_as(case.shown), known, *ends))
+
+
+def _has_ranges(prepared: Prepared) -> bool:
+    return prepared.hidden is not None and prepared.hidden.bounded
+
+
+def _outlook(case: Case, judgement: Judgement, options: AuditOptions) -> Outlook:
+    """The same question, put to the log with other amounts in place of those not told."""
+    temporal = options.temporal_part()
+    found = judge_welfares(case, judgement.asked.question, judgement.scheme, temporal)
+    return Outlook.of(case, found)
 
 
 def with_alarm(answer: Answer, log: Prepared, case: Case, alpha: float) -> Answer:

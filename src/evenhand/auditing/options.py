@@ -12,6 +12,8 @@ from typing import Any, Concatenate, ParamSpec, TypeVar, overload
 
 from evenhand._util.registry import Registry
 from evenhand.auditing.combinations import refuse_beside_waits, refuse_senseless
+from evenhand.auditing.hidden_marks import HiddenMark, read_marks
+from evenhand.auditing.time_units import require_unit
 from evenhand.errors import BadParameter, MissingPartParameter, argument
 from evenhand.fairness.aggregation import TimepointFirst
 from evenhand.fairness.filters import Always, Filter
@@ -186,6 +188,9 @@ class AuditOptions(SchemeOptions):
     cumulative: bool = False  # the amounts are running totals
     stock: bool = False  # the amounts are levels at a time, such as beds or people housed
     time_format: str | None = None  # how dates are written, such as %d/%m/%Y
+    time_unit: str | None = None  # what times count that are numbers, such as s, ms or year
+    decimal: str | None = None  # the sign before the fraction of a number, . or ,
+    missing: Any = ()  # marks in place of amounts that are not told, such as "*" or "*=1-4"
     encoding: str = "utf-8"  # how text files are written
     table: str | Sequence[str | None] | None = None  # of a database; to compare, one for each log
     engine: str | None = None  # what reads files: duckdb (the default) or spark
@@ -223,6 +228,7 @@ class AuditOptions(SchemeOptions):
         if not self.time:
             raise BadParameter(f"say with {argument('time')} which column holds the times.")
         super().__post_init__()
+        self._require_writing()
         if self.judge_requests is not None:
             name = _named(self.judge_requests, "judge_requests", REQUEST_STATUSES)
             object.__setattr__(self, "judge_requests", name)
@@ -246,6 +252,31 @@ class AuditOptions(SchemeOptions):
         kind = self.request_status
         refuse_senseless(self._given(), filter_, kind is None or kind.per_unit)
         self._require_chance()
+
+    def _require_writing(self) -> None:
+        """What is said of how numbers and times are written."""
+        if self.decimal not in (None, ".", ","):
+            raise BadParameter(
+                f"{argument('decimal')} is {self.decimal!r}: it must be '.' or ',', which stands "
+                "before the fraction of a number."
+            )
+        if self.time_unit is not None:
+            require_unit(self.time_unit)
+        object.__setattr__(self, "missing", read_marks(self.missing))
+
+    @property
+    def marks(self) -> tuple[HiddenMark, ...]:
+        """The marks in place of amounts that are not told."""
+        return tuple(self.missing)
+
+    @property
+    def needs_calendar(self) -> bool:
+        """Whether the question speaks of days, so that times that are numbers must be dates."""
+        if isinstance(self.every, str) and not self.every.strip().lstrip("+-").isdigit():
+            return True
+        if isinstance(self.within, str) and self.within.strip()[-1:].isalpha():
+            return True
+        return any(_is_date(given) for given in (self.since, self.until, self.before))
 
     def _take_waits(self) -> None:
         """A wait begins at the time of its row, and is better when shorter."""
@@ -342,6 +373,17 @@ class AuditOptions(SchemeOptions):
         if self.table is None or isinstance(self.table, str):
             return self
         return replace(self, table=self.table[place])
+
+
+def _is_date(given: Any) -> bool:
+    """Whether a moment that was given is a date and not a number."""
+    if given is None or isinstance(given, int | float):
+        return False
+    try:
+        float(str(given))
+    except ValueError:
+        return True
+    return False
 
 
 def refuse_shared(

@@ -11,7 +11,7 @@ from typer.core import TyperGroup
 
 from evenhand import __version__
 from evenhand._util.compile_cache import enable_compile_cache
-from evenhand.cli import audit, compare, demo, evaluate, monitor, plan, reproduce, train
+from evenhand.cli import audit, compare, demo, evaluate, monitor, plan, replay, reproduce, train
 from evenhand.cli import list as list_parts
 from evenhand.cli.output import as_option
 from evenhand.errors import BadParameter, naming_arguments
@@ -68,6 +68,7 @@ app = typer.Typer(
 )
 app.command(name="demo")(demo.demo)
 app.command(name="audit")(audit.audit_command)
+app.command(name="replay")(replay.replay_command)
 app.command(name="monitor")(monitor.monitor_command)
 app.command(name="plan")(plan.plan_command)
 app.command(name="train")(train.train_command)

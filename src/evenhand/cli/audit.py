@@ -145,7 +145,37 @@ def audit_command(
     ] = None,
     time_format: Annotated[
         str | None,
-        typer.Option(help="How dates are written, such as %d/%m/%Y.", rich_help_panel=COLUMNS),
+        typer.Option(
+            help="How dates are written, such as %d/%m/%Y; or day-first, month-first, quarter, "
+            "month, week, years (2023/24). The default is the only way that fits.",
+            rich_help_panel=COLUMNS,
+        ),
+    ] = None,
+    time_unit: Annotated[
+        str | None,
+        typer.Option(
+            help="What times count that are numbers: s, ms, us or ns since 1970, year, yyyymm, "
+            "yyyymmdd; or number, to stay numbers.",
+            metavar="UNIT",
+            rich_help_panel=COLUMNS,
+        ),
+    ] = None,
+    decimal: Annotated[
+        str | None,
+        typer.Option(
+            help="The sign before the fraction of a number, where 1.234 could be both.",
+            metavar=".|,",
+            rich_help_panel=COLUMNS,
+        ),
+    ] = None,
+    missing: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="A mark for an amount that is not told, such as '*', or '*=1-4' with what it can "
+            "hide (may be repeated). Common ones are known.",
+            metavar="MARK",
+            rich_help_panel=COLUMNS,
+        ),
     ] = None,
     encoding: Annotated[
         str, typer.Option(help="How text files are written.", rich_help_panel=COLUMNS)
@@ -388,6 +418,23 @@ def audit_command(
             rich_help_panel=CHANCE,
         ),
     ] = None,
+    best: Annotated[
+        bool,
+        typer.Option(
+            "--best",
+            help="Also say how fair the same supply could have been shared, at the same times "
+            "among those who were eligible.",
+            rich_help_panel=HOW,
+        ),
+    ] = False,
+    lots: Annotated[
+        bool,
+        typer.Option(
+            "--lots",
+            help="With --best: a row is one thing that cannot be divided.",
+            rich_help_panel=HOW,
+        ),
+    ] = False,
     title: Annotated[
         str | None, typer.Option(help="What the report is called.", rich_help_panel=OUT)
     ] = None,
@@ -455,6 +502,7 @@ def audit_command(
         raise BadParameter(
             "--before compares two periods of one log: give one log, or leave it out."
         )
+    _require_one_history(best, lots, len(logs) == 2 or before is not None)
     if len(table or ()) > len(logs):
         raise BadParameter(f"--table is given {len(table or ())} times: once for each log.")
     tables = _tables(logs, table or [])
@@ -490,6 +538,9 @@ def audit_command(
         exclude=exclude or (),
         where=where,
         time_format=time_format,
+        time_unit=time_unit,
+        decimal=decimal,
+        missing=missing or (),
         encoding=encoding,
         each_event=each_event,
         every=every,
@@ -529,6 +580,10 @@ def audit_command(
             found = compare_periods_with(logs[0], options)
         else:
             found = audit_with(logs[0], options)
+            if best:
+                from evenhand.decide.hindsight.best_of_log import with_best
+
+                found = with_best(found, logs[0], options, lots)
     for answer in _answers(found):
         answer.origin["command"] = shlex.join(["evenhand", *map(shown, sys.argv[1:])])
     _write(found, csv, out or [])
@@ -538,6 +593,20 @@ def audit_command(
         _print(found)
     if found.breaches:
         raise typer.Exit(1)
+
+
+def _require_one_history(best: bool, lots: bool, several: bool) -> None:
+    """Refuse options of the best there was where there is none, or several."""
+    from evenhand.errors import BadParameter
+
+    if lots and not best:
+        raise BadParameter(
+            "--lots says what cannot be divided otherwise, for --best: give both, or leave it out."
+        )
+    if best and several:
+        raise BadParameter(
+            "--best looks back at one history: give one log without --before, or leave it out."
+        )
 
 
 def _tables(logs: list[str], given: list[str]) -> list[str | None]:

@@ -6,10 +6,11 @@ from evenhand.cli.output import JsonOption, print_json, print_table
 
 
 def list_command(as_json: JsonOption = False) -> None:
-    """Show environments, methods, memories and the parts of a scheme by name, with a line each.
+    """Show environments, methods, memories, parts of a scheme and rules by name, with a line each.
 
     Example: evenhand list --json
     """
+    from evenhand.decide.rules.named_rule import RULES
     from evenhand.envs import ENVIRONMENTS, METHODS
     from evenhand.experiments.recipes.deep_recipes import DEEP_METHOD_LINES
     from evenhand.fairness.aggregation import AGGREGATIONS
@@ -24,7 +25,7 @@ def list_command(as_json: JsonOption = False) -> None:
         registry.kind: registry.lines()
         for registry in (
             *(ENVIRONMENTS, METHODS, MEMORIES, PROPOSALS),
-            *(STATUSES, WELFARES, TEMPORALS, AGGREGATIONS, FILTERS),
+            *(STATUSES, WELFARES, TEMPORALS, AGGREGATIONS, FILTERS, RULES),
         )
     }
     kinds[METHODS.kind] = DEEP_METHOD_LINES | kinds[METHODS.kind]

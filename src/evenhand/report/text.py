@@ -52,7 +52,8 @@ def _stakeholders(answer: Answer, write: Write, shown: int) -> TextTable:
     direction, amounts = answer.terms.direction, answer.has_amounts
     rows = [_stakeholder(one, direction, amounts, write) for one in answer.by_stakeholder]
     worse = direction.worse
-    off = (off_share_column(direction),) if amounts else ()
+    off: Cells = (off_share_column(direction),) if amounts else ()
+    off += ("unmet",) if answer.has_requests else ()
     columns = ("stakeholder", "status", "at end", *off, "overall", worse, "spell", "ranks", "")
     if len(rows) > shown:
         half = shown // 2
@@ -75,7 +76,8 @@ def _stakeholder(
     one: StakeholderAnswer, direction: Direction, amounts: bool, write: Write
 ) -> Cells:
     short = one.short_of_share
-    off = ("" if short is None else write(short),) if amounts else ()
+    off: Cells = ("" if short is None else write(short),) if amounts else ()
+    off += () if one.unmet is None else (write(one.unmet),)
     return (
         one.name,
         write(direction.as_logged(one.final)),

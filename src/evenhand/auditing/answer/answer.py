@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from evenhand._util.wording import nearest
+from evenhand.auditing.answer.best_there_was import BestThereWas
 from evenhand.auditing.answer.group_gaps import GroupGaps
 from evenhand.auditing.answer.presentation import Presentation
 from evenhand.auditing.answer.summary import summary
@@ -151,7 +152,9 @@ class Answer:
     limits: tuple[Limit, ...] = ()  # the thresholds that were set
     chance: ChanceFinding | NotTested | None = None  # could it be chance? None: not asked
     alarm: AlarmFinding | None = None  # where the log was watched as by a monitor
+    best: BestThereWas | None = None  # how fair the same supply could have been, where asked
     origin: dict[str, Any] = field(default_factory=dict)  # version, input, fingerprint
+    untold: dict[str, Any] | None = None  # amounts that are not told, and what they could change
 
     @property
     def score(self) -> float:
@@ -178,6 +181,11 @@ class Answer:
     def has_amounts(self) -> bool:
         """Whether distances from the mean are known in amounts too."""
         return any(one.short_of_share is not None for one in self.by_stakeholder)
+
+    @property
+    def has_requests(self) -> bool:
+        """Whether it is known what was asked for."""
+        return any(one.unmet is not None for one in self.by_stakeholder)
 
     @property
     def breaches(self) -> tuple[str, ...]:
@@ -252,11 +260,13 @@ class Answer:
             ],
             "chance": None if self.chance is None else self.chance.to_json(),
             "alarm": None if self.alarm is None else self.alarm.to_json(),
+            "best": None if self.best is None else self.best.to_json(),
             "corrections_in_all": self.corrections_in_all,
             "limits": [limit.to_json() for limit in self.limits],
             "breaches": list(self.breaches),
             "notes": list(self.notes),
             "asks": list(self.asks),
+            "untold": self.untold,
             "presentation": self.presentation.to_json(),
             "origin": self.origin,
         }

@@ -131,7 +131,7 @@ class DrawnHistories:
         looks = np.concatenate(fires)
         if filter_.assesses_end:
             looks[-1] = True
-        known = self.case.known_at(timeline.moments)
+        known = self.case.known_at()(timeline.moments)
         weights: Any = None
         if self.status.is_sum:
             size = len(self.case.history.names)
@@ -144,7 +144,7 @@ class DrawnHistories:
     def _scanned(self, receipts: np.ndarray) -> tuple[np.ndarray, np.ndarray | None]:
         """The statuses of each history, and as how many each counts, step by step."""
         size = receipts.shape[2]
-        states = self.case.known_at(self.timeline.moments)
+        states = self.case.known_at()(self.timeline.moments)
         statuses, weights = [], []
         for history in receipts:
             steps = np.zeros((self.timeline.steps, size))
@@ -163,7 +163,7 @@ class DrawnHistories:
         found = []
         for moment in np.unique(first[np.isfinite(first)]):
             slot = int(np.searchsorted(slots, moment))
-            known = self.case.known_at(np.array([moment]))
+            known = self.case.known_at()(np.array([moment]))
             found.append(
                 Joining(
                     interval=int(self.interval[slot]) if slot < len(slots) else self.intervals,

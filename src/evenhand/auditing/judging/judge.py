@@ -109,13 +109,8 @@ class Case:
             return self
         if rule == "by-time":
             return replace(self, status=PerTimePresent(of=self.status))
-        readings = self._readings()
         found = starting_credits(
-            rule or "mean",
-            self.status,
-            self.history.received(),
-            lambda moments: self._circumstances(readings, moments) if readings else None,
-            stay,
+            rule or "mean", self.status, self.history.received(), self.known_at(), stay
         )
         beside = {**self.beside, "credit": lambda: Unchanging(found)}
         return replace(self, status=WithCredit(of=self.status), beside=beside)
@@ -190,6 +185,11 @@ class Case:
             yield trace, self.present(moments)
             start = stop
 
+    def known_at(self) -> Callable[[np.ndarray], Circumstances | None]:
+        """What else is known at moments that are asked for in order, from the beginning."""
+        readings = self._readings()
+        return lambda moments: self._circumstances(readings, moments) if readings else None
+
     def _readings(self) -> dict[str, Reading]:
         """What is known over time, to be read from its beginning."""
         known: dict[str, Reading] = {
@@ -199,11 +199,6 @@ class Case:
         if stay is not None and isinstance(self.status, PerTimePresent):
             known["time_points"] = TimePresent(as_numbers(self.history.slots), *stay)
         return known
-
-    def known_at(self, moments: np.ndarray) -> Circumstances | None:
-        """What is known beside receipts at moments in order, and before the first as at it."""
-        readings = self._readings()
-        return self._circumstances(readings, moments) if readings else None
 
     def _circumstances(self, readings: Mapping[str, Reading], moments: np.ndarray) -> Circumstances:
         """What is known at each of some moments; before the first, as at the first."""

@@ -83,8 +83,9 @@ def _refuse_no_numbers(events: LogEvents) -> None:
         if _any(events, unread):
             raise BadLog(
                 f"column {column!r} of {label} holds what is not a number at "
-                f"{events.rows_where(unread, 'amount_text')}: fix it, or leave such rows out "
-                f"with {argument('where')}."
+                f"{events.rows_where(unread, 'amount_text')}: fix it, leave such rows out with "
+                f"{argument('where')}, or say with {argument('missing')} that it stands for an "
+                "amount that is not told."
             )
     infinite = not_finite(amount)
     if _any(events, infinite):

@@ -16,7 +16,7 @@ import numpy as np
 from evenhand._util.wording import pluralise
 from evenhand.auditing.notes import Notes
 from evenhand.auditing.reading import checks
-from evenhand.auditing.reading.events import LogEvents
+from evenhand.auditing.reading.events import HIDDEN, LogEvents
 from evenhand.auditing.reading.growable_column import Column
 from evenhand.auditing.reading.history import History
 from evenhand.auditing.sources.engines import Arrays, engine_of, fetch
@@ -91,6 +91,9 @@ def _aggregates(events: LogEvents, amount: nw.Expr) -> list[nw.Expr]:
         unread = col.is_null() & ~nw.col("amount_text").is_null()
         one = nw.when(unread).then(nw.lit(1)).otherwise(nw.lit(0))
         parts.append(one.sum().alias("unread"))
+    if events.has(HIDDEN[0]):
+        told = nw.when(col.is_null()).then(nw.col(HIDDEN[0]))
+        parts.append(told.count().alias("untold"))
     for name in events.beside:
         parts.append(_beside(name))
     if events.has("mark"):
@@ -121,7 +124,9 @@ def _differences(cells: nw.LazyFrame[Any], exact: bool, plain_numbers: bool) -> 
     if exact or plain_numbers:
         return both
     names = both.collect_schema().names()
-    parts = [nw.col(n).sum() for n in ("amount", "rows", "events", "unread") if n in names]
+    parts = [
+        nw.col(n).sum() for n in ("amount", "rows", "events", "unread", "untold") if n in names
+    ]
     parts += [nw.col("least").min()] + ([nw.col("mark").any()] if "mark" in names else [])
     parts += [nw.col("entitled").max()] if "entitled" in names else []
     return both.with_columns(nw.col("at").dt.date()).group_by("at", "who").agg(*parts)
@@ -134,7 +139,7 @@ class _Gathering:
         self.events, self.names = events, everyone
         places = {name: k for k, name in enumerate(everyone)}
         self._place = np.array([places[name] for name in names], dtype=np.int64)
-        self.rows = self.counted = self.negative = 0
+        self.rows = self.counted = self.negative = self.untold = 0
         self._slots = Column(np.float64 if events.plain_numbers else "datetime64[us]")
         self._slot, self._who = Column(np.int64), Column(np.int64)
         self._amount = Column(np.float64)
@@ -144,13 +149,14 @@ class _Gathering:
 
     @property
     def empty(self) -> int:
-        """Rows that are not events."""
-        return self.rows - self.counted
+        """Rows that have no amount."""
+        return self.rows - self.counted - self.untold
 
     def take(self, found: Arrays) -> None:
         counts = found["events"].astype(np.int64)
         self.rows += int(found["rows"].sum())
         self.counted += int(counts.sum())
+        self.untold += int(found["untold"].sum()) if "untold" in found else 0
         self.negative += int((found["least"] < 0).sum())
         kept = counts > 0
         at = found["at"][kept]

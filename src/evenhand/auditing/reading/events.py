@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
 
 import narwhals as nw
@@ -15,9 +15,18 @@ import numpy as np
 
 from evenhand._util.moments import moment_label
 from evenhand._util.wording import nearest, pluralise
+from evenhand.auditing.hidden_marks import HiddenMark
 from evenhand.auditing.options import AuditOptions
 from evenhand.auditing.reading import conditions
-from evenhand.auditing.reading.values import in_utc, read_numbers, read_times
+from evenhand.auditing.reading.values import (
+    LEAST,
+    MARK,
+    MOST,
+    Writing,
+    in_utc,
+    read_numbers,
+    read_times,
+)
 from evenhand.auditing.sources import csv_files
 from evenhand.auditing.sources.engines import Frame, engine_of, fetch
 from evenhand.auditing.sources.open_source import ROW, SAME, LogTable
@@ -25,6 +34,8 @@ from evenhand.errors import BadLog, BadParameter, MissingColumn, UnknownStakehol
 
 # Columns beside the amounts: what the argument that names each is called, and our own name for it.
 BESIDE = {"out_of": "chances", "asked": "asked", "entitlement": "entitled"}
+# Of an amount that is not told: the lowest and the highest it can be, and what stands in its place.
+HIDDEN = ("lowest_hidden", "highest_hidden", "hidden_mark")
 SHOWN = 3  # rows that an error names, before it says how many more there are
 
 
@@ -38,6 +49,8 @@ class LogEvents:
     plain_numbers: bool
     text_times: bool
     text_amounts: bool
+    notes: tuple[str, ...] = ()  # on how times and numbers are written
+    hidden: Mapping[str, HiddenMark] = field(default_factory=dict)  # texts that hide an amount
 
     def has(self, name: str) -> bool:
         return name in self.frame.collect_schema().names()
@@ -85,6 +98,8 @@ def read_events(table: LogTable, options: AuditOptions, on_roster: Sequence[str]
         plain_numbers=typed.plain_numbers,
         text_times="at_text" in typed.texts,
         text_amounts="amount_text" in typed.texts,
+        notes=typed.notes,
+        hidden=typed.hidden,
     )
 
 
@@ -147,6 +162,8 @@ class _TypedColumns(NamedTuple):
     frame: Frame
     texts: Mapping[str, str]
     plain_numbers: bool
+    notes: tuple[str, ...]
+    hidden: Mapping[str, HiddenMark]
 
 
 def _load(table: LogTable, options: AuditOptions, columns: Mapping[str, str]) -> Frame:
@@ -157,12 +174,25 @@ def _load(table: LogTable, options: AuditOptions, columns: Mapping[str, str]) ->
     return table.load(needed, as_text=as_text).frame
 
 
+def writing_of(options: AuditOptions) -> Writing:
+    """How times and numbers are written, as far as the options say it."""
+    return Writing(
+        options.time_format,
+        options.time_unit,
+        options.needs_calendar,
+        options.decimal,
+        options.marks,
+    )
+
+
 def _typed(frame: Frame, options: AuditOptions, columns: Mapping[str, str]) -> _TypedColumns:
     """Times and numbers in place of what stands for them."""
-    times = read_times(frame, options.time, options.time_format)
-    frame, texts = times.frame, {"at_text": times.text}
+    writing = writing_of(options)
+    times = read_times(frame, options.time, writing)
+    frame, texts, notes = times.frame, {"at_text": times.text}, list(times.notes)
+    hidden: Mapping[str, HiddenMark] = {}
     if "wait_to" in columns:
-        ends = read_times(frame, columns["wait_to"], options.time_format)
+        ends = read_times(frame, columns["wait_to"], writing)
         if ends.plain_numbers != times.plain_numbers:
             raise BadLog(
                 f"{argument('wait_from')} and {argument('wait_to')} must both hold dates, or both "
@@ -171,16 +201,19 @@ def _typed(frame: Frame, options: AuditOptions, columns: Mapping[str, str]) -> _
         frame, texts["end_text"] = ends.frame, ends.text
     for given, text in (("amount", "amount_text"), *((given, None) for given in BESIDE)):
         if given in columns:
-            typed = read_numbers(frame, columns[given])
+            typed = read_numbers(frame, columns[given], writing)
             frame = typed.frame
+            notes += typed.notes
             if text is not None:
-                texts[text] = typed.text
-    added = (ROW, SAME, *texts.values())
+                texts[text], hidden = typed.text, typed.hidden
+            else:
+                frame = frame.drop([name for name in (LEAST, MOST, MARK) if typed.hidden])
+    added = (ROW, SAME, LEAST, MOST, MARK, *texts.values())
     for name in frame.collect_schema().names():
         if name not in columns.values() and name not in added:
             frame = in_utc(frame, name)
     kept = {name: text for name, text in texts.items() if text is not None}
-    return _TypedColumns(frame, kept, times.plain_numbers)
+    return _TypedColumns(frame, kept, times.plain_numbers, tuple(notes), hidden)
 
 
 def _require_names(frame: Frame, options: AuditOptions, on_roster: Sequence[str]) -> None:
@@ -234,6 +267,9 @@ def _renamed(
         parts["mark"] = _condition(options.when, "when", frame, table)
     parts |= {name: nw.col(text) for name, text in typed.texts.items()}
     there = frame.collect_schema().names()
+    for name, own in zip((LEAST, MOST, MARK), HIDDEN, strict=True):
+        if typed.hidden:
+            parts[own] = nw.col(name)
     parts |= {name: nw.col(name) for name in (ROW, SAME) if name in there}
     return frame.select(**{name: part.alias(name) for name, part in parts.items()})
 

@@ -18,6 +18,13 @@ from evenhand.auditing.reading import entitlement as entitling
 from evenhand.auditing.reading.checks import refuse_unreadable
 from evenhand.auditing.reading.counting import count
 from evenhand.auditing.reading.events import LogEvents, read_events
+from evenhand.auditing.reading.hidden_amounts import (
+    LEFT_OUT,
+    HiddenAmounts,
+    HiddenRows,
+    hidden_rows,
+    without_unknown,
+)
 from evenhand.auditing.reading.history import History
 from evenhand.auditing.reading.lots import Lots, read_lots
 from evenhand.auditing.reading.requests import asked_over_time, of_those, read_requests
@@ -52,6 +59,7 @@ class Prepared:
         None  # up to each moment, where they are not those of the history
     )
     lots: Lots | None = None  # where the rows of the log were kept apart
+    hidden: HiddenRows | None = None  # amounts that are not told
 
 
 def prepare(
@@ -60,6 +68,7 @@ def prepare(
     exact: bool,
     notes: Notes,
     lots: bool | Callable[[History], bool] = False,
+    untold: HiddenAmounts = LEFT_OUT,
 ) -> Prepared:
     """Read, filter, count and check; what is odd but not an error goes into the notes.
 
@@ -70,12 +79,15 @@ def prepare(
         notes: Where to note.
         lots: Whether rows are kept apart, as things that cannot be divided; or what says so once
             the history is known.
+        untold: What an amount that is not told counts as.
     """
     roster = None if options.roster is None else roster_of(options)
     names = () if roster is None else roster.names
     requests = read_requests(options)
     asking = () if requests is None else requests.names
-    events = read_events(table, options, names + asking)
+    events = untold.fill(read_events(table, options, names + asking))
+    for sentence in events.notes:
+        notes.add(sentence)
     if options.waits:
         return _prepare_waits(events, roster, notes)
     if requests is not None:
@@ -83,6 +95,7 @@ def prepare(
     # Those who asked and received nothing are in no other log.
     everyone = names if requests is None else names + requests.names
     whole = count(events, notes, exact, everyone)
+    hidden = hidden_rows(events) if untold == LEFT_OUT else None
     _refuse_too_large(whole, table.label)
     until = _read_until(options.until, whole.plain_numbers)
     whole = _cut(whole, until, notes)
@@ -93,6 +106,8 @@ def prepare(
         notes.add(
             "No roster was given: those who received nothing and are not in the log are not judged."
         )
+    if hidden is not None:
+        roster = without_unknown(roster, history, hidden.unknown)
     note_aggregate(history, notes)
     note_alike(history, notes)
     if options.out_of is None and not options.holds_readings and not options.has_requests:
@@ -116,6 +131,7 @@ def prepare(
         # A level holds from when it is given, also from before anybody is judged by it.
         amounts=whole.received().totals if options.stock else None,
         lots=read_lots(events, history, roster) if keeps else None,
+        hidden=hidden,
     )
 
 

@@ -17,7 +17,7 @@ from evenhand.auditing.options import AuditOptions
 from evenhand.auditing.reading.events import LogEvents, group_name
 from evenhand.auditing.reading.history import History
 from evenhand.auditing.reading.roster import Roster
-from evenhand.auditing.reading.values import Typed, misplaced, read_times
+from evenhand.auditing.reading.values import Typed, Writing, misplaced, read_times
 from evenhand.auditing.sources.engines import fetch
 from evenhand.auditing.sources.open_source import LogTable, open_table
 from evenhand.errors import BadRoster, GroupsDoNotFit, argument
@@ -67,7 +67,7 @@ def read_roster(
     frame = loaded.frame.with_columns(nw.col(column).cast(nw.String))
     texts = {}
     for name in dates:
-        typed = read_times(frame, name, time_format)
+        typed = read_times(frame, name, Writing(time_format, at_end=name == ends[1]))
         _refuse_misplaced(table, name, typed)
         frame, texts[name] = typed.frame, typed.text
     found = fetch(frame)

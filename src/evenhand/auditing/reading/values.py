@@ -2,21 +2,43 @@
 
 A moment is a timestamp in UTC without a zone (dates begin at midnight), or a plain number. What
 cannot be read becomes empty here, with its text kept beside it, so that it can be named later.
+Columns that are plain are read in the engine; only where one is not are its texts looked at.
 """
 
 from __future__ import annotations
 
 import sys
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
+from typing import Any
 
 import narwhals as nw
 
 from evenhand._util.moments import FIRST_MOMENT, LAST_MOMENT
+from evenhand.auditing.hidden_marks import HiddenMark
+from evenhand.auditing.reading.number_texts import NumberColumn, read_number_texts
+from evenhand.auditing.reading.time_texts import BY_NAME, TimeColumn, read_as, read_time_texts
 from evenhand.auditing.sources.engines import Frame, engine_of, fetch
 from evenhand.auditing.sources.engines.engine import BLANKS
+from evenhand.auditing.time_units import BY_UNIT, NUMBER, likely_unit, unit_note
 
 TEXT = "evenhand: text of "
 AS_NUMBER, AS_MOMENT = "evenhand: as number", "evenhand: as moment"
+LEAST, MOST, MARK = "evenhand: least", "evenhand: most", "evenhand: mark"  # of a hidden number
+
+
+@dataclass(frozen=True)
+class Writing:
+    """How times and numbers are written, as far as the user says it."""
+
+    time_format: str | None = None
+    time_unit: str | None = None
+    calendar: bool = False  # whether the question needs dates, so that numbers are taken as such
+    decimal: str | None = None
+    missing: tuple[HiddenMark, ...] = ()
+    at_end: bool = True  # whether a time that names a period is its last day, or its first
+
+
+PLAINLY = Writing()
 
 
 @dataclass(frozen=True)
@@ -26,29 +48,80 @@ class Typed:
     frame: Frame
     text: str | None = None
     plain_numbers: bool = False  # for times: numbers, not dates
+    notes: tuple[str, ...] = ()
+    hidden: dict[str, HiddenMark] = field(default_factory=dict)  # texts that hide a number
 
 
-def read_times(frame: Frame, column: str, time_format: str | None) -> Typed:
+def read_times(frame: Frame, column: str, writing: Writing = PLAINLY) -> Typed:
     """The column as moments."""
-    dtype, engine = frame.collect_schema()[column], engine_of(frame)
+    dtype, engine, time_format = (
+        frame.collect_schema()[column],
+        engine_of(frame),
+        writing.time_format,
+    )
     if engine.typed and dtype in (nw.Date, nw.Datetime):
         return Typed(engine.in_utc(frame, column))
     if engine.typed and dtype.is_numeric() and time_format is None:
         number = nw.col(column).cast(nw.Float64)
         known = nw.when(~number.is_nan()).then(number).alias(column)  # NaN is not a moment
-        return Typed(frame.with_columns(known), plain_numbers=True)
+        return _counted(Typed(frame.with_columns(known), plain_numbers=True), column, writing)
     kept = TEXT + column
     frame = frame.with_columns(nw.col(column).cast(nw.String).alias(kept))
+    if time_format in BY_NAME and engine.looks_up:
+        found = read_as(BY_NAME[time_format], engine.texts(frame, column), writing.at_end)
+        return _looked_up_times(engine.moments(frame, column, AS_MOMENT, None), column, found)
     frame = engine.moments(frame, column, AS_MOMENT, time_format)
     if time_format is not None:
         return Typed(_instead(frame, column, AS_MOMENT), kept)
     frame = engine.numbers(frame, column, AS_NUMBER)
     # Filters apply first, so one bad row that they leave out must not decide what times are.
     numbers, moments = nw.col(AS_NUMBER).count(), nw.col(AS_MOMENT).count()
-    found = fetch(frame.select(numbers.alias("numbers"), moments.alias("moments")))
-    if found["numbers"][0] > found["moments"][0]:
-        return Typed(_instead(frame.drop(AS_MOMENT), column, AS_NUMBER), kept, True)
+    texts = nw.col(kept).count()
+    counts = fetch(frame.select(numbers=numbers, moments=moments, texts=texts))
+    most = max(counts["numbers"][0], counts["moments"][0])
+    # A column that is written in two ways is refused, where its rows are named.
+    if engine.looks_up and most == 0 < counts["texts"][0]:
+        odd = read_time_texts(engine.texts(frame, column), column, writing.at_end)
+        if odd is not None:
+            return _looked_up_times(frame.drop(AS_NUMBER), column, odd)
+    if counts["numbers"][0] > counts["moments"][0]:
+        typed = Typed(_instead(frame.drop(AS_MOMENT), column, AS_NUMBER), kept, True)
+        return _counted(typed, column, writing)
     return Typed(_instead(frame.drop(AS_NUMBER), column, AS_MOMENT), kept)
+
+
+def _looked_up_times(frame: Frame, column: str, found: TimeColumn) -> Typed:
+    """The moments that the engine read, and those that are written in another way."""
+    into = "evenhand: written"
+    texts = list(found.values)
+    if not texts:
+        return Typed(_instead(frame, column, AS_MOMENT), TEXT + column)
+    values: list[Any] = list(found.values.values())
+    frame = engine_of(frame).looked_up(frame, column, texts, {into: values})
+    either = nw.coalesce(nw.col(AS_MOMENT), nw.col(into)).alias(column)
+    frame = frame.with_columns(either).drop(AS_MOMENT, into)
+    return Typed(frame, TEXT + column, notes=(found.note(column),))
+
+
+def _counted(typed: Typed, column: str, writing: Writing) -> Typed:
+    """Numbers as the moments they count, where the user says so or the question needs dates."""
+    engine = engine_of(typed.frame)
+    if writing.time_unit == NUMBER or not engine.looks_up:
+        return typed
+    if writing.time_unit is not None:
+        unit = BY_UNIT[writing.time_unit]
+    elif not writing.calendar:
+        return typed
+    else:
+        ends = typed.frame.select(least=nw.col(column).min(), most=nw.col(column).max())
+        found = {name: float(value[0]) for name, value in fetch(ends).items()}
+        likely = likely_unit(found["least"], found["most"])
+        if likely is None:
+            return typed
+        unit = likely
+    frame = engine.counted_from(typed.frame, column, unit.sql)
+    notes = () if writing.time_unit is not None else (unit_note(unit, column),)
+    return replace(typed, frame=frame, plain_numbers=False, notes=notes)
 
 
 def in_utc(frame: Frame, column: str) -> Frame:
@@ -58,19 +131,59 @@ def in_utc(frame: Frame, column: str) -> Frame:
     return engine_of(frame).in_utc(frame, column)
 
 
-def read_numbers(frame: Frame, column: str) -> Typed:
+def read_numbers(frame: Frame, column: str, writing: Writing = PLAINLY) -> Typed:
     """The column as float64. Text that means "not a number" becomes an empty place."""
     dtype, engine = frame.collect_schema()[column], engine_of(frame)
     if engine.typed and dtype.is_numeric():
-        return Typed(frame.with_columns(nw.col(column).cast(nw.Float64)))
-    if engine.typed and dtype == nw.Boolean:  # which not every database casts to a number
+        frame = frame.with_columns(nw.col(column).cast(nw.Float64))
+        if not (writing.missing and engine.looks_up):
+            return Typed(frame)
+    elif engine.typed and dtype == nw.Boolean:  # which not every database casts to a number
         no = nw.when(~nw.col(column)).then(nw.lit(0.0))
         number = nw.when(nw.col(column)).then(nw.lit(1.0)).otherwise(no)
         return Typed(frame.with_columns(number.alias(column)))
     kept, text = TEXT + column, nw.col(column).cast(nw.String)
     blank = text.str.strip_chars().str.to_lowercase().is_in(list(BLANKS))
     frame = frame.with_columns(nw.when(~blank).then(text).alias(kept))
+    if engine.looks_up and (
+        writing.missing or writing.decimal == "," or engine.odd_numbers(frame, column)
+    ):
+        texts = engine.texts(frame, column)
+        found = read_number_texts(texts, column, writing.decimal, writing.missing)
+        return _looked_up_numbers(frame, column, texts, found)
     return Typed(_instead(engine.numbers(frame, column, AS_NUMBER), column, AS_NUMBER), kept)
+
+
+def _looked_up_numbers(frame: Frame, column: str, texts: list[str], found: NumberColumn) -> Typed:
+    """The numbers that texts stand for; of marks, between which values they lie."""
+    kept, values = TEXT + column, list(found.values.values())
+    whole = all(value == int(value) for value in values if abs(value) < sys.float_info.max)
+    largest, smallest = max(values, default=0.0), min([0.0, *values])
+    marks = [found.hidden.get(text) for text in texts]
+    meanings: dict[str, list[Any]] = {AS_NUMBER: [found.values.get(text) for text in texts]}
+    if found.hidden:
+        ends = [_ends(mark, whole, smallest, largest) for mark in marks]
+        meanings |= {LEAST: [low for low, _ in ends], MOST: [high for _, high in ends]}
+    frame = engine_of(frame).looked_up(frame, column, texts, meanings)
+    frame = _instead(frame, column, AS_NUMBER)
+    if found.hidden:
+        hidden, text = ~nw.col(LEAST).is_null(), nw.col(kept)
+        frame = frame.with_columns(
+            nw.when(hidden).then(text).alias(MARK), nw.when(~hidden).then(text).alias(kept)
+        )
+    note = found.note(column)
+    return Typed(frame, kept, notes=() if note is None else (note,), hidden=found.hidden)
+
+
+def _ends(
+    mark: HiddenMark | None, whole: bool, smallest: float, largest: float
+) -> tuple[float | None, float | None]:
+    """The lowest and the highest value that a mark can hide; what nobody says, the column says."""
+    if mark is None:
+        return None, None
+    low, high = mark.lowest, mark.most(whole)
+    low = smallest if low is None else low
+    return low, max(largest, low) if high is None else high
 
 
 def not_finite(number: nw.Expr) -> nw.Expr:

@@ -47,6 +47,9 @@ class HalfLife(Rule):
     def _unit(self) -> float:
         return float(self.half_life) if self.unit is None else self.unit
 
+    def with_newcomers(self, newcomers: str) -> Rule:
+        return replace(self, newcomers=newcomers)
+
     def begin(self, entrant: Entrant) -> Remembered:
         start = BEGIN_AT[self.newcomers](entrant.others) * entrant.entitlement
         return (_log2(start) + entrant.instant.time / self._unit if start > 0 else -math.inf,)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from evenhand._util.wording import format_number
@@ -35,6 +35,9 @@ class ByReceived(Rule):
 
     def __post_init__(self) -> None:
         require_start(self.newcomers)
+
+    def with_newcomers(self, newcomers: str) -> Rule:
+        return replace(self, newcomers=newcomers)
 
     def begin(self, entrant: Entrant) -> Remembered:
         return (0.0, BEGIN_AT[self.newcomers](entrant.others))

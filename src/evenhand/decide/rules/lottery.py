@@ -7,7 +7,7 @@ and every decision is an independent lottery among those eligible then.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from evenhand.decide.rules.draws import exponential, read_seed
@@ -29,6 +29,9 @@ class Lottery(Rule):
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "seed", read_seed(self.seed))
+
+    def with_seed(self, seed: int) -> Rule:
+        return replace(self, seed=seed)
 
     def begin(self, entrant: Entrant) -> Remembered:
         return self._drawn(entrant.place, 0, entrant.others.front, entrant.entitlement)

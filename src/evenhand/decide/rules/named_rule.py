@@ -48,9 +48,22 @@ def rule_of(rule: Rule | str | dict[str, Any]) -> Rule:
     return found
 
 
+__all__ = ["RULES", "rule_of", "rule_to_name", "rule_to_table"]
+
 EXAMPLES = {"half_life": "7d"}
 
 
 def rule_to_table(rule: Rule) -> Any:
     """A registered rule as JSON has it."""
     return to_table(rule, RULES)
+
+
+def rule_to_name(rule: Rule) -> str:
+    """A rule as the command line writes it; one that is not registered, by its class.
+
+    >>> rule_to_name(rule_of("half_life:7d"))
+    'half_life:7d'
+    """
+    name = RULES.name_of(rule) or type(rule).__name__
+    value = None if rule.parameter is None else getattr(rule, rule.parameter)
+    return name if value in (None, 0) else f"{name}:{value}"

@@ -65,6 +65,14 @@ class Rule(ABC):
         """The same rule for times of a kind: plain numbers, or else dates as microseconds."""
         return self
 
+    def with_newcomers(self, newcomers: str) -> Rule:
+        """The same rule with newcomers beginning elsewhere, if it has a say in that."""
+        return self
+
+    def with_seed(self, seed: int) -> Rule:
+        """The same rule with other draws, if it draws."""
+        return self
+
     @abstractmethod
     def begin(self, entrant: Entrant) -> Remembered:
         """What is remembered of somebody who joins."""

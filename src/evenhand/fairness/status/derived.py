@@ -6,7 +6,7 @@ import functools
 from abc import abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
@@ -25,6 +25,8 @@ if TYPE_CHECKING:
 @dataclass(frozen=True)
 class Derived(Status[Any]):
     """A function of another status vector. It carries the other's state and nothing more."""
+
+    keeps_linear: ClassVar[bool] = False  # whether it is linear in its own entry of the other
 
     of: Status = field(default=Returns(), kw_only=True)
 
@@ -91,6 +93,10 @@ class Derived(Status[Any]):
         return self.transform(self.of.of_totals(totals, known))
 
     @property
+    def is_linear(self) -> bool:
+        return self.keeps_linear and self.of.is_linear
+
+    @property
     def is_amount(self) -> bool:
         return self.of.is_amount
 
@@ -127,6 +133,8 @@ def _computed(inner: DeclaredRegularity) -> DeclaredRegularity:
 @dataclass(frozen=True)
 class GroupTotals(_Comparing):
     """The sum over each group: the groups are the stakeholders that are judged."""
+
+    keeps_linear = True
 
     groups: Groups
 
@@ -194,6 +202,8 @@ class PerEntitlement(_Comparing):
     Whoever is entitled to e counts as e equal stakeholders, unless `weighted` is False: so the mean
     is all that was given over all that was entitled, and no way to share it scores above the even.
     """
+
+    keeps_linear = True
 
     entitlements: tuple[float, ...]
     weighted: bool = True
@@ -270,6 +280,7 @@ class LowerIsBetter(_Comparing):
     """Minus another status: of harms and waits, whoever has less is better off."""
 
     symmetric = True
+    keeps_linear = True
 
     def transform(self, values: Float[Array, "*batch inner"]) -> Float[Array, "*batch status"]:
         return -values

@@ -39,6 +39,7 @@ class ShareMet(OfRequests):
     """
 
     symmetric = True
+    keeps_linear = True
 
     def transform(
         self, values: Float[Array, "*batch status"], beside: Float[Array, "*batch status"]
@@ -58,6 +59,7 @@ class Shortfall(OfRequests):
     """Minus what was asked for and not received yet; 0 for whoever wants nothing more."""
 
     symmetric = True
+    keeps_linear = True
 
     def transform(
         self, values: Float[Array, "*batch status"], beside: Float[Array, "*batch status"]

@@ -75,6 +75,10 @@ class Returns(Status[_Running]):
         return totals if self.is_sum else super().of_totals(totals, known)
 
     @property
+    def is_linear(self) -> bool:
+        return self.discount == 1.0
+
+    @property
     def in_amounts(self) -> bool:
         return self.discount == 1.0
 

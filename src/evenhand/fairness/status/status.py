@@ -136,6 +136,11 @@ class Status(Exchanging, ABC, Generic[State]):
         return np.stack(values).reshape(*totals.shape[:-1], -1)
 
     @property
+    def is_linear(self) -> bool:
+        """Whether each entry is linear in what its stakeholder, or group, received in all."""
+        return False
+
+    @property
     def is_amount(self) -> bool:
         """Whether it is an amount of each, which can be taken per unit of an entitlement."""
         return True

@@ -21,7 +21,7 @@ from evenhand.errors import BadParameter
 from evenhand.fairness.trace import Step
 from evenhand.learn.deep.encoders import Encoder, Layout
 from evenhand.learn.deep.networks import Network
-from evenhand.learn.deep.replay import Replay
+from evenhand.learn.deep.replay_buffer import Replay
 from evenhand.learn.deep.targets import HardUpdate, Loss, Squared, TargetUpdate
 from evenhand.learn.finite_values import require_finite_values
 from evenhand.learn.policies.greedy_policy import Greedy, GreedyScore, score_greedy

@@ -9,9 +9,9 @@ import jax
 import jax.numpy as jnp
 
 from evenhand.errors import BadParameter
-from evenhand.learn.deep import replay
+from evenhand.learn.deep import replay_buffer as replay
 from evenhand.learn.deep.agent import AgentState, DecisionRecord, DeepAgent, of_action
-from evenhand.learn.deep.replay import Replay
+from evenhand.learn.deep.replay_buffer import Replay
 from evenhand.learn.proposals import NoProposal, Proposal
 from evenhand.learn.shaping import shaping
 from evenhand.problem.problem import AgentView

@@ -9,10 +9,10 @@ import jax
 import jax.numpy as jnp
 
 from evenhand.errors import BadParameter
-from evenhand.learn.deep import replay
+from evenhand.learn.deep import replay_buffer as replay
 from evenhand.learn.deep.agent import AgentState, DecisionRecord, DeepAgent, of_action
 from evenhand.learn.deep.networks import Recurrent
-from evenhand.learn.deep.replay import Replay
+from evenhand.learn.deep.replay_buffer import Replay
 from evenhand.learn.shaping import shaping
 
 if TYPE_CHECKING:

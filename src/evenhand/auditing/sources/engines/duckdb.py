@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterator, Sequence
+import datetime
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 import narwhals as nw
@@ -20,11 +21,14 @@ from evenhand.auditing.sources.engines.engine import (
 )
 from evenhand.errors import BadLog, BadParameter, argument
 
+SAMPLE = 2048  # rows that are looked at first
+
 
 class DuckDB(Engine):
     """Frames are DuckDB relations."""
 
     knows_formats = True
+    looks_up = True
 
     def fetch(self, frame: Frame) -> Arrays:
         with plainly("the log"):
@@ -78,6 +82,62 @@ class DuckDB(Engine):
         blank = f"lower({text}) IN ({', '.join(map(literal, BLANKS))})"
         return _added(frame, f"CASE WHEN NOT {blank} THEN TRY_CAST({text} AS DOUBLE) END", into)
 
+    def odd_numbers(self, frame: Frame, column: str) -> bool:
+        relation, given = frame.to_native(), quoted(column)
+        other = f"bool_or(contains({given}, '.') AND NOT {given} LIKE '%.___')"
+        with plainly("the log"):
+            # Points that all stand before three digits may separate thousands; the first rows
+            # mostly show that they do not, and then no further row is looked at for it.
+            plain = relation.limit(SAMPLE).aggregate(other).fetchall()[0][0]
+            asked = f"count({given}), count(TRY_CAST({given} AS DOUBLE))"
+            if not plain:
+                asked += f", bool_or({given} LIKE '%.___')"
+            texts, numbers, *threes = relation.aggregate(asked).fetchall()[0]
+            if texts != numbers:
+                text = _text(column)
+                blank = f"lower({text}) IN ({', '.join(map(literal, BLANKS))})"
+                unread = f"TRY_CAST({text} AS DOUBLE) IS NULL AND NOT {blank}"
+                if relation.filter(unread).limit(1).fetchall():
+                    return True
+            return any(threes) and not relation.aggregate(other).fetchall()[0][0]
+
+    def texts(self, frame: Frame, column: str) -> list[str]:
+        with plainly("the log"):
+            found = frame.to_native().project(f"{_text(column)} AS text").distinct().fetchall()
+        return sorted(text for (text,) in found if text is not None)
+
+    def looked_up(
+        self, frame: Frame, column: str, texts: Sequence[str], meanings: Mapping[str, Sequence[Any]]
+    ) -> Frame:
+        kept = [k for k, text in enumerate(texts) if not {_END, "\0"} & set(text)]
+        columns = [f"{_listed([texts[k] for k in kept])} AS key"]
+        for into, values in meanings.items():
+            said = ["" if values[k] is None else str(values[k]) for k in kept]
+            of_times = any(isinstance(value, datetime.datetime) for value in values)
+            kind = "TIMESTAMP" if of_times else "DOUBLE"
+            columns.append(f"TRY_CAST({_listed(said)} AS {kind}) AS {quoted(into)}")
+        names = ", ".join(f"meaning.{quoted(into)}" for into in meanings)
+        query = (
+            f"SELECT evenhand_log.*, {names} FROM evenhand_log LEFT JOIN "
+            f"(SELECT {', '.join(columns)}) AS meaning "
+            f"ON trim(CAST(evenhand_log.{quoted(column)} AS VARCHAR)) = meaning.key"
+        )
+        with plainly("the log"):
+            found: Any = nw.from_native(
+                frame.to_native().query("evenhand_log", query).materialize()
+            )
+        return found
+
+    def counted_from(self, frame: Frame, column: str, sql: Callable[[str], str]) -> Frame:
+        relation = frame.to_native()
+        moment = sql(f"CAST({quoted(column)} AS DOUBLE)")
+        parts = [
+            f"{moment} AS {quoted(name)}" if name == column else quoted(name)
+            for name in relation.columns
+        ]
+        found: Any = nw.from_native(relation.project(", ".join(parts)))
+        return found
+
     def zones(self, frame: Frame, column: str, into: str) -> Frame:
         return _added(frame, f"regexp_extract({_text(column)}, {literal(ZONE)}, 1)", into)
 
@@ -109,6 +169,14 @@ def quoted(name: str) -> str:
 def literal(text: str) -> str:
     """A text as SQL writes it: the only way a value enters a query."""
     return "'" + text.replace("'", "''") + "'"
+
+
+_END = "\x1f"  # stands between texts where many are handed over at once
+
+
+def _listed(texts: Sequence[str]) -> str:
+    """Many texts as rows: one literal, where a literal for each would take the engine long."""
+    return f"unnest(string_split({literal(_END.join(texts))}, chr({ord(_END)})))"
 
 
 def _text(column: str) -> str:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import datetime
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 import narwhals as nw
@@ -23,7 +23,7 @@ BLOCK_ROWS = 1 << 20  # rows that leave an engine at a time
 _ZONE = r"(Z|z|[+-](?:0\d|1[0-4])(?::?[0-5]\d)?|[A-Za-z]+(?:/[A-Za-z0-9_+-]+)+|UTC|GMT)"
 ZONE = rf"\d:\d\d[0-9:.]*\s*{_ZONE}$"
 # A day, or a day and a time of day, with nothing after it that would have to be understood.
-PLAIN = r"^[+-]?\d+[-/ ]\d{1,2}[-/ ]\d{1,2}(?: \(BC\))?(?:(?:T| +)[0-9:.]+)?$"
+PLAIN = r"^[+-]?\d{4,}[-/ ]\d{1,2}[-/ ]\d{1,2}(?: \(BC\))?(?:(?:T| +)[0-9:.]+)?$"
 BLANKS = ("", "nan", "na", "n/a", "null", "none")  # no number, as many programs write it
 
 # Text that every engine can read as a moment or a number; anything else would stop some of them.
@@ -49,6 +49,7 @@ class Engine(ABC):
     typed = True  # whether a column's values are of the type that it is declared with
     has_nan = True  # whether a number may be NaN, apart from being empty
     knows_formats = False  # whether it can read dates in a format that is given
+    looks_up = False  # whether texts can be replaced by what we say they mean
 
     @abstractmethod
     def fetch(self, frame: Frame) -> Arrays:
@@ -80,6 +81,24 @@ class Engine(ABC):
     @abstractmethod
     def numbers(self, frame: Frame, column: str, into: str) -> Frame:
         """A column more: the numbers that a column says in text, empty where it says none."""
+
+    def odd_numbers(self, frame: Frame, column: str) -> bool:
+        """Whether a column of text holds what is not plainly a number, or may be another one."""
+        return False
+
+    def texts(self, frame: Frame, column: str) -> list[str]:
+        """The texts of a column, each once, without the spaces around them."""
+        raise NotImplementedError
+
+    def looked_up(
+        self, frame: Frame, column: str, texts: Sequence[str], meanings: Mapping[str, Sequence[Any]]
+    ) -> Frame:
+        """Columns more: what each text of a column means, numbers or moments, or nothing."""
+        raise NotImplementedError
+
+    def counted_from(self, frame: Frame, column: str, sql: Callable[[str], str]) -> Frame:
+        """The column with the timestamps that its numbers stand for."""
+        raise NotImplementedError
 
     @abstractmethod
     def zones(self, frame: Frame, column: str, into: str) -> Frame:

@@ -8,7 +8,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from evenhand.learn.deep import replay
+from evenhand.learn.deep import replay_buffer as replay
 
 CAPACITY = 5
 

@@ -1,0 +1,164 @@
+"""Suppressed amounts: unknown, not zero. What is judged without them, and what they can hide.
+
+The verdict is of what is known. A stakeholder of whom nothing is known is in the answer and not
+judged. Beside it stands what the verdict would be with the lowest and the highest amounts that the
+marks can hide, all of them at once.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+import narwhals as nw
+import numpy as np
+
+from evenhand._util.wording import join_names, pluralise
+from evenhand.auditing.reading.events import HIDDEN, LogEvents
+from evenhand.auditing.reading.history import History
+from evenhand.auditing.reading.roster import Roster
+from evenhand.auditing.sources.engines import fetch
+from evenhand.errors import argument
+
+SHOWN_MARKS = 4
+
+
+class HiddenAmounts(ABC):
+    """What an amount that is not told counts as."""
+
+    @abstractmethod
+    def fill(self, events: LogEvents) -> LogEvents:
+        """The events with the amounts that count."""
+
+
+@dataclass(frozen=True)
+class LeftOut(HiddenAmounts):
+    """They are unknown: such a row is not an event."""
+
+    def fill(self, events: LogEvents) -> LogEvents:
+        return events
+
+
+@dataclass(frozen=True)
+class FilledIn(HiddenAmounts):
+    """Each is the lowest or the highest that its mark can hide."""
+
+    end: str  # one of the columns that hold these
+
+    def fill(self, events: LogEvents) -> LogEvents:
+        if not events.has(self.end):
+            return events
+        amount = nw.coalesce(nw.col("amount"), nw.col(self.end)).alias("amount")
+        return replace(events, frame=events.frame.with_columns(amount))
+
+
+LEFT_OUT = LeftOut()
+LOWEST, HIGHEST = FilledIn(HIDDEN[0]), FilledIn(HIDDEN[1])
+
+
+@dataclass(frozen=True)
+class HiddenRows:
+    """The marks of a log, how often each stands there, and what it can hide."""
+
+    marks: tuple[tuple[str, int, float, float], ...]  # text, rows, lowest, highest
+    amounts: int  # that are told
+    unknown: tuple[str, ...]  # stakeholders of whom no amount is told
+    unsaid: bool  # whether a mark does not say what it can hide
+    bounded: bool = True  # whether lowest and highest can be put in their place
+
+    @property
+    def rows(self) -> int:
+        return sum(rows for _, rows, _, _ in self.marks)
+
+    def shown_as(self, names: Mapping[str, str]) -> HiddenRows:
+        """The same with names in place of codes."""
+        return replace(self, unknown=tuple(names.get(name, name) for name in self.unknown))
+
+    def sentence(self) -> str:
+        """How many there are, and who is not judged because of them."""
+        shown = [f"{text!r} in {pluralise(rows, 'row')}" for text, rows, _, _ in self.marks]
+        words = (
+            f"{pluralise(self.rows, 'amount is', 'amounts are')} suppressed "
+            f"({join_names(shown, SHOWN_MARKS)}) and not counted."
+        )
+        if self.unknown:
+            one = len(self.unknown) == 1
+            words += (
+                f" {join_names(self.unknown, 3)} {'is' if one else 'are'} not judged, as all of "
+                f"{'its' if one else 'their'} amounts are suppressed."
+            )
+        return words
+
+    def ranges(self) -> str:
+        """What the marks can hide, such as "0 to 4 for '<5'"."""
+        shown = [f"{low:,g} to {high:,g} for {text!r}" for text, _, low, high in self.marks]
+        return join_names(list(dict.fromkeys(shown)), SHOWN_MARKS)
+
+    def advice(self) -> str | None:
+        """How to say what a mark hides, where it does not say so itself."""
+        if not self.unsaid:
+            return None
+        text = self.marks[0][0]
+        return (
+            "A mark that does not say what it hides is taken to hide anything from 0 to the "
+            f"largest amount in its column: say more with {argument('missing', f'{text}=1-4')}."
+        )
+
+    def to_json(self) -> dict[str, Any]:
+        return {
+            "rows": self.rows,
+            "marks": [
+                {"mark": text, "rows": rows, "lowest": low, "highest": high}
+                for text, rows, low, high in self.marks
+            ],
+            "not_judged": list(self.unknown),
+        }
+
+
+def hidden_rows(events: LogEvents) -> HiddenRows | None:
+    """What is not told in a log, if anything."""
+    if not events.has(HIDDEN[2]):
+        return None
+    low, high = nw.col(HIDDEN[0]), nw.col(HIDDEN[1])
+    there = events.frame.filter(~low.is_null())
+    found = fetch(
+        there.group_by(HIDDEN[2]).agg(rows=nw.len(), low=low.min(), high=high.max()).sort(HIDDEN[2])
+    )
+    marks = [
+        (str(text), int(rows), float(least), float(most))
+        for text, rows, least, most in zip(
+            found[HIDDEN[2]], found["rows"], found["low"], found["high"], strict=True
+        )
+    ]
+    if not marks:
+        return None
+    told = nw.col("amount").count()
+    by_name = fetch(events.frame.group_by("who").agg(told=told, hidden=low.count()).sort("who"))
+    unknown = (by_name["told"] == 0) & (by_name["hidden"] > 0)
+    return HiddenRows(
+        tuple(sorted(marks, key=lambda one: (-one[1], one[0]))),
+        int(by_name["told"].sum()),
+        tuple(str(name) for name in by_name["who"][unknown]),
+        any(_says_nothing(events.hidden, text) for text, *_ in marks),
+        bounded=not events.options.holds_readings,
+    )
+
+
+def _says_nothing(known: Mapping[str, Any], text: str) -> bool:
+    mark = known.get(text.strip())
+    return mark is None or mark.highest is None
+
+
+def without_unknown(
+    roster: Roster | None, history: History, unknown: tuple[str, ...]
+) -> Roster | None:
+    """The roster on which those of whom nothing is known are never there."""
+    if not unknown:
+        return roster
+    known = Roster(history.names) if roster is None else roster
+    before = history.slots[0] - (1.0 if history.plain_numbers else np.timedelta64(1, "D"))
+    last = {**known.last, **dict.fromkeys(unknown, before)}
+    first = {name: at for name, at in known.first.items() if name not in unknown}
+    return replace(known, first=first, last=last)

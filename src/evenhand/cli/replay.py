@@ -1,0 +1,190 @@
+"""`evenhand replay`: what other rules would have done with the supply of a log."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from evenhand.cli.audit import OUT, audit_command
+from evenhand.cli.borrowed_options import borrow_options
+from evenhand.cli.output import JsonOption, print_json, print_table, working
+from evenhand.errors import visible
+
+if TYPE_CHECKING:
+    from evenhand.auditing.options import AuditOptions
+    from evenhand.decide.replay.replay_answer import ReplayAnswer
+
+RULES_PANEL = "Who is next"
+# How a log is read and judged, as `evenhand audit` does it.
+READING = (
+    *("stakeholder", "time", "amount", "cumulative", "asked", "requests", "group", "entitlement"),
+    *("time_format", "encoding", "table", "engine", "roster", "newcomers", "only", "exclude"),
+    *("where", "by", "since", "until", "each_event", "every", "after_each", "when", "at_end"),
+    *("welfare", "temporal", "scheme", "lower_is_better", "unweighted", "judge_requests"),
+)
+
+
+@borrow_options(audit_command, READING, into="reading")
+def replay_command(
+    log: Annotated[
+        str,
+        typer.Argument(
+            help="The log: a .csv, .parquet or .jsonl file, a glob in quotes, or a database, as "
+            "for `evenhand audit`."
+        ),
+    ],
+    reading: dict[str, Any],
+    rule: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="A rule (may be repeated): least_served, even_out, proportional, half_life:7d, "
+            "virtual_time, longest_wait, deadline:10, round_robin, lottery, weighted_lottery, "
+            "first_come. Default: the usual ones.",
+            rich_help_panel=RULES_PANEL,
+        ),
+    ] = None,
+    seed: Annotated[
+        int | None,
+        typer.Option(
+            help="Break ties by a draw with this seed, which lotteries use too. Default: ties go "
+            "by the order of the stakeholders.",
+            rich_help_panel=RULES_PANEL,
+        ),
+    ] = None,
+    out: Annotated[
+        list[Path] | None,
+        typer.Option(
+            help="Write the log as the rule would have made it (.csv or .parquet; name one rule), "
+            "or a page with the table (.html). May be repeated.",
+            rich_help_panel=OUT,
+        ),
+    ] = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Decide the supply of a log anew by other rules: how fair would that have been, and to whom?
+
+    Example: evenhand replay shipments.csv --stakeholder country --time date --amount doses
+    --rule least_served --rule half_life:4w
+
+    A row of the log is a lot, which goes to one stakeholder whole; rules that divide (even_out,
+    proportional) share what was given out at a time. Supply, requests and who was there stay as
+    they were.
+    """
+    # The products here are small: threads would only wait for each other.
+    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+    from evenhand.auditing.sources.addresses import shown
+    from evenhand.decide.replay.replay_log import replay_with
+    from evenhand.decide.replay.replayed_file import write_replayed
+
+    options = _options(log, reading)
+    asked = _asked(rule, seed)
+    pages, logs = _places(log, reading, out or [], rule or [])
+    with working(f"replaying {shown(log)}", hidden=as_json):
+        answer = replay_with(log, options, asked)
+    for path in logs:
+        write_replayed(path, answer, answer.outcomes[0], options)
+    if pages:
+        _write_pages(answer, pages)
+    if as_json:
+        print_json(answer.to_json())
+    else:
+        _print(answer)
+
+
+def _options(log: str, reading: dict[str, Any]) -> AuditOptions:
+    """The options as the library takes them; what is missing is asked for with what there is."""
+    from evenhand.auditing.options import AuditOptions
+    from evenhand.auditing.sources.open_source import opened
+    from evenhand.cli.audit import _which_columns
+    from evenhand.errors import BadParameter
+
+    tables = reading["table"] or [None]
+    if len(tables) > 1:
+        raise BadParameter(f"--table is given {len(tables)} times: once is enough for one log.")
+    if reading["stakeholder"] is None or reading["time"] is None:
+        with opened(log, reading["encoding"], tables[0], reading["engine"]) as found:
+            raise BadParameter(
+                _which_columns(found.label, found.columns, reading["stakeholder"] is None)
+            )
+    group = reading["group"]
+    return AuditOptions(
+        **{
+            **reading,
+            "table": tables[0],
+            "group": group[0] if group and len(group) == 1 else group or None,
+            "only": reading["only"] or (),
+            "exclude": reading["exclude"] or (),
+        }
+    )
+
+
+def _asked(rules: list[str] | None, seed: int | None) -> Any:
+    """The rules; a seed breaks ties, and is that of lotteries that name none."""
+    from evenhand.decide.replay.replay_log import ReplayOptions
+    from evenhand.decide.rules.ties import ByDraw
+
+    if seed is None:
+        return ReplayOptions(rules or ())
+    return ReplayOptions(rules or (), ByDraw(seed), seed)
+
+
+def _places(
+    log: str, reading: dict[str, Any], out: list[Path], rules: list[str]
+) -> tuple[list[Path], list[Path]]:
+    """Where pages and logs are to be written; refused if that cannot be."""
+    from evenhand._util.files import require_apart, require_place
+    from evenhand.auditing.sources.addresses import is_address
+    from evenhand.auditing.sources.open_source import matching_files
+    from evenhand.decide.replay.replayed_file import require_writable
+    from evenhand.errors import BadParameter
+
+    pages = [path for path in out if path.suffix.lower() in (".html", ".htm")]
+    logs = [path for path in out if path not in pages]
+    for path in logs:
+        require_writable(path)
+    if logs and len(rules) != 1:
+        raise BadParameter(
+            f"--out writes the log of one rule, and {len(rules) or 'no'} --rule was named: name "
+            "one."
+        )
+    others = (reading["requests"], reading["entitlement"], reading["roster"], reading["scheme"])
+    read = [str(one) for one in others if one is not None]
+    require_apart(out, read if is_address(log) else [log, *matching_files(log), *read])
+    for path in out:
+        require_place(path, "out")
+    return pages, logs
+
+
+def _write_pages(answer: ReplayAnswer, pages: list[Path]) -> None:
+    from evenhand._util.files import write_whole
+    from evenhand.report.html.pages.replay_page import replay_page
+
+    for path in pages:
+        write_whole(path, replay_page(answer))
+
+
+def _print(answer: ReplayAnswer) -> None:
+    print(visible(answer.verdict))
+    for ask in answer.asks:
+        print(f"\nPlease check first: {visible(ask)}")
+    print()
+    print_table(
+        f"{answer.scheme.describe()} ({answer.question}). Worst off over the whole time, and by "
+        "how much; moved: what would have gone to somebody else by the end.",
+        answer.columns(),
+        answer.rows(),
+    )
+    for one in answer.outcomes:
+        sentences = [one.promise] if one.promise else []
+        sentences += answer.changes(one)
+        print(f"\n{visible(one.name)}: next is {one.rule.describe() if one.rule else ''}.")
+        for sentence in sentences:
+            print(f"- {visible(sentence)}")
+    print(f"\n{answer.held_fixed} Ties are broken {answer.ties}.")
+    print("\nNotes on the data")
+    for note in answer.notes:
+        if note not in answer.asks:
+            print(f"- {visible(note)}")

@@ -1,0 +1,1 @@
+"""Replay: a log's supply and requests decided anew by other rules, and what is to come."""

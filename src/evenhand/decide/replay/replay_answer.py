@@ -1,0 +1,185 @@
+"""What a replay found: for the log as it was and for each rule, the same few figures."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from evenhand._util.wording import format_number, join_tied
+from evenhand.auditing.judging.supply import Supply
+from evenhand.decide.replay.replay_supply import Decisions
+from evenhand.decide.replay.time_gained import Gain
+from evenhand.decide.rules.rule import Rule
+from evenhand.decide.rules.spans import span_in_words
+from evenhand.fairness.scheme import FairnessScheme
+
+if TYPE_CHECKING:
+    from jaxtyping import Float
+
+AS_LOGGED = "as logged"
+SHOWN_GAINS = 3  # sentences on what changed for whom, of each rule
+
+
+@dataclass(frozen=True, eq=False)
+class Outcome:
+    """What one way to decide comes to: the log's own, or a rule's.
+
+    Args:
+        name: The rule as it was asked for, or "as logged".
+        rule: The rule; None for the log itself.
+        score: By the scheme of the audit.
+        worst: All who are worst off over the whole time; nobody if no one is behind.
+        worst_unfairness: How far they are from the mean, added up over the assessments.
+        waits: The longest that each waited; NaN where somebody never did.
+        unmet: What was asked for and not received, by the end; None without requests.
+        given: Who got what when.
+        gains: What changed for whom, where most changed first.
+        promise: What a deadline rule could keep, in a sentence.
+    """
+
+    name: str
+    rule: Rule | None
+    score: float
+    worst: tuple[str, ...]
+    worst_unfairness: float
+    waits: Float[np.ndarray, " stakeholder"]
+    unmet: float | None
+    given: Decisions
+    gains: tuple[Gain, ...] = ()
+    promise: str | None = None
+
+    @property
+    def longest_wait(self) -> float | None:
+        """The longest that anybody waited."""
+        return None if np.isnan(self.waits).all() else float(np.nanmax(self.waits))
+
+    @property
+    def left_over(self) -> float:
+        """What nobody could take."""
+        return float(self.given.left_over.sum())
+
+    @property
+    def moved(self) -> float:
+        """How much would have gone to somebody else by the end."""
+        return sum(max(0.0, gain.after - gain.before) for gain in self.gains)
+
+
+@dataclass(frozen=True, eq=False)
+class ReplayAnswer:
+    """A log and what other rules would have done with its supply."""
+
+    label: str
+    scheme: FairnessScheme
+    question: str
+    supply: Supply
+    unit: str | None
+    logged: Outcome
+    outcomes: tuple[Outcome, ...]
+    ties: str
+    notes: tuple[str, ...]
+    asks: tuple[str, ...] = ()  # notes that are questions to the reader, who should answer first
+
+    @property
+    def plain_numbers(self) -> bool:
+        return self.supply.moments.dtype.kind != "M"
+
+    @property
+    def everything(self) -> tuple[Outcome, ...]:
+        """The log itself, and then every rule."""
+        return (self.logged, *self.outcomes)
+
+    @property
+    def held_fixed(self) -> str:
+        """What a replay does not change."""
+        requests = "requests, " if "asked" in self.supply.beside else ""
+        return (
+            f"Held fixed: when how much was given out, {requests}and who was there. Nobody behaves "
+            "differently because of a rule: nobody asks for more, stays away or comes sooner."
+        )
+
+    @property
+    def verdict(self) -> str:
+        """Which rule does best, and for whom that makes most of a difference."""
+        if not self.outcomes:
+            return f"{self.label} was not replayed: no rule was named."
+        best = max(self.outcomes, key=lambda one: one.score)
+        scores = f"{format_number(best.score)} against {format_number(self.logged.score)}"
+        if best.score <= self.logged.score:
+            return (
+                f"None of these rules would have been fairer than what was done: the best of them, "
+                f"{best.name}, scores {scores}."
+            )
+        changed = " ".join(self.changes(best, 1))
+        return f"{best.name} would have been fairest, with a score of {scores}. {changed}".strip()
+
+    def changes(self, outcome: Outcome, most: int = SHOWN_GAINS) -> list[str]:
+        """For whom a rule would have changed most, in sentences: who gains, then who loses."""
+        better = sorted((g for g in outcome.gains if g.area > 0), key=lambda g: -g.area)
+        worse = sorted((g for g in outcome.gains if g.area < 0), key=lambda g: g.area)
+        found = (better[: most - 1] or worse[: most - 1]) + worse[:1] if most > 1 else better[:1]
+        return [gain.sentence(self.unit, self.plain_numbers) for gain in dict.fromkeys(found)]
+
+    def columns(self) -> tuple[str, ...]:
+        """The headings of the table."""
+        unmet = ("unmet",) if self.logged.unmet is not None else ()
+        left = ("left over",) if any(one.left_over for one in self.outcomes) else ()
+        return ("", "score", "worst off", "by", "longest wait", *unmet, "moved", *left)
+
+    def rows(self) -> list[tuple[str, ...]]:
+        """The table, a row for the log and for each rule."""
+        return [self._row(one) for one in self.everything]
+
+    def _row(self, one: Outcome) -> tuple[str, ...]:
+        wait = one.longest_wait
+        cells = [
+            one.name,
+            format_number(one.score),
+            join_tied(one.worst),
+            format_number(one.worst_unfairness),
+            "–" if wait is None else span_in_words(wait, self.plain_numbers),
+        ]
+        if one.unmet is not None:
+            cells.append(format_number(one.unmet))
+        cells.append("" if one.rule is None else format_number(one.moved))
+        if "left over" in self.columns():
+            cells.append(format_number(one.left_over))
+        return tuple(cells)
+
+    def to_json(self) -> dict[str, Any]:
+        """The answer as plain values."""
+        return {
+            "log": self.label,
+            "scheme": self.scheme.describe(),
+            "question": self.question,
+            "verdict": self.verdict,
+            "held_fixed": self.held_fixed,
+            "ties": self.ties,
+            "logged": self._json(self.logged),
+            "rules": [self._json(one) for one in self.outcomes],
+            "notes": list(self.notes),
+            "asks": list(self.asks),
+        }
+
+    def _json(self, one: Outcome) -> dict[str, Any]:
+        wait = one.longest_wait
+        days = 1.0 if self.plain_numbers else 86_400e6
+        table: dict[str, Any] = {
+            "rule": one.name,
+            "describe": None if one.rule is None else f"next is {one.rule.describe()}",
+            "score": one.score,
+            "worst_off": list(one.worst),
+            "worst_unfairness": one.worst_unfairness,
+            "longest_wait": None if wait is None else wait / days,
+            "unmet": one.unmet,
+        }
+        if one.rule is not None:
+            table |= {
+                "left_over": one.left_over,
+                "moved": one.moved,
+                "promise": one.promise,
+                "changes": self.changes(one),
+                "stakeholders": [gain.to_json(self.plain_numbers) for gain in one.gains],
+            }
+        return table

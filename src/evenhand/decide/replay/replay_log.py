@@ -1,0 +1,192 @@
+"""`replay(log, rules, …)`: a log's supply and requests decided anew by each rule, and judged."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from evenhand._util.wording import format_number, pluralise
+from evenhand.auditing.judging.judge import Case, Judged, judge
+from evenhand.auditing.judging.questions import Question, question_of
+from evenhand.auditing.judging.supply import Supply
+from evenhand.auditing.notes import Notes
+from evenhand.auditing.options import FALLBACK_NOTE, AuditOptions, with_keywords
+from evenhand.auditing.reading.prepare import Prepared, prepare
+from evenhand.auditing.sources.open_source import opened
+from evenhand.decide.replay.corrections import set_off
+from evenhand.decide.replay.longest_waits import longest_waits
+from evenhand.decide.replay.replay_answer import AS_LOGGED, Outcome, ReplayAnswer
+from evenhand.decide.replay.replay_supply import Decisions, decide_supply
+from evenhand.decide.replay.time_gained import gains
+from evenhand.decide.rules.least_served import BEGIN_AT
+from evenhand.decide.rules.named_rule import rule_of, rule_to_name
+from evenhand.decide.rules.rule import Rule
+from evenhand.decide.rules.ties import InOrder, TieBreak
+from evenhand.errors import BadParameter, argument
+from evenhand.fairness.scheme import FairnessScheme
+
+# What is replayed where no rule is named; those that need requests, where there are any.
+USUAL = ("least_served", "even_out", "proportional", "longest_wait", "lottery")
+USUAL_WITH_REQUESTS = ("first_come", "virtual_time")
+
+
+@dataclass(frozen=True)
+class ReplayOptions:
+    """What to replay: the rules, how ties are broken, and the seed of lotteries that name none."""
+
+    rules: Sequence[str | Rule] = ()
+    ties: TieBreak = InOrder()
+    seed: int | None = None
+
+    def chosen(self, options: AuditOptions) -> list[tuple[str, Rule]]:
+        """The rules by name; newcomers begin where the audit lets them begin."""
+        usual = USUAL + (USUAL_WITH_REQUESTS if options.has_requests else ())
+        found = []
+        for one in self.rules or usual:
+            rule = rule_of(one)
+            if self.seed is not None and isinstance(one, str) and ":" not in one:
+                rule = rule.with_seed(self.seed)
+            if options.newcomers is not None and options.newcomers in BEGIN_AT:
+                rule = rule.with_newcomers(options.newcomers)
+            found.append((one if isinstance(one, str) else rule_to_name(rule), rule))
+        return found
+
+
+def _replay(log: Any, options: AuditOptions) -> ReplayAnswer:
+    """What the usual rules would have done with the supply of a log.
+
+    The arguments are those of `audit`. `replay_with` takes other rules.
+    """
+    return replay_with(log, options)
+
+
+replay = with_keywords(_replay, AuditOptions)
+
+
+def replay_with(
+    log: Any,
+    options: AuditOptions,
+    asked: ReplayOptions | None = None,
+) -> ReplayAnswer:
+    """A log's supply and requests decided anew by each rule, and judged as the log itself is.
+
+    Args:
+        log: As for `audit`.
+        options: How the log is read and judged, as for `audit`.
+        asked: Which rules, and how ties are broken.
+    """
+    wanted = asked or ReplayOptions()
+    rules = wanted.chosen(options)
+    question = question_of(options)
+    prepared, notes, label = read_for_replay(log, options)
+    replayed = _Replay(prepared, set_off(Supply.of(prepared), notes), options, question)
+    scheme = replayed.scheme
+    if replayed.fell_back:
+        notes.add(FALLBACK_NOTE)
+    logged = replayed.logged()
+    outcomes = [replayed.under(name, rule, wanted.ties, logged) for name, rule in rules]
+    for one in outcomes:
+        if one.left_over:
+            notes.add(
+                f"{one.name}: {format_number(one.left_over)} could not be given, as nobody who was "
+                "there wanted it any more."
+            )
+    lots = int(replayed.supply.lots.copies.sum())
+    notes.add(
+        f"{pluralise(lots, 'lot')}: a row is a lot, which goes to one stakeholder whole, the "
+        "largest of a time point first; rules that divide share all of a time point."
+    )
+    return ReplayAnswer(
+        label=label,
+        scheme=scheme,
+        question=question.name,
+        supply=replayed.supply,
+        unit=options.amount,
+        logged=logged,
+        outcomes=tuple(outcomes),
+        ties=wanted.ties.describe(),
+        notes=tuple(notes.sentences),
+        asks=tuple(notes.questions),
+    )
+
+
+def read_for_replay(log: Any, options: AuditOptions) -> tuple[Prepared, Notes, str]:
+    """The log with its rows kept apart, notes on it, and what it is called."""
+    _require_amounts(options)
+    notes = Notes()
+    with opened(log, options.encoding, options.table, options.engine) as table:
+        return prepare(table, options, True, notes, lots=True), notes, table.label
+
+
+def _require_amounts(options: AuditOptions) -> None:
+    """Only what was given out can be given to others."""
+    named = ("out_of", "wait_from", "run", "before")
+    wrong = [name for name in named if getattr(options, name) is not None]
+    wrong += ["stock"] if options.stock else []
+    if wrong:
+        raise BadParameter(
+            f"a replay gives out anew what was given out, which {argument(wrong[0])} does not say: "
+            "leave it out."
+        )
+
+
+class _Replay:
+    """A log that is judged again and again, with the same supply in other hands."""
+
+    def __init__(
+        self, prepared: Prepared, supply: Supply, options: AuditOptions, question: Question
+    ) -> None:
+        self.prepared, self.options, self.question = prepared, options, question
+        self.supply = supply
+        case = Case.of(prepared, options)
+        self.scheme, *fallback = options.schemes(case.status, question.filter())
+        self._as_logged = judge(case, question, [self.scheme])
+        self.fell_back = self._as_logged.scorers[0].undefined is not None and bool(fallback)
+        if self.fell_back:
+            self.scheme = fallback[0]
+            self._as_logged = judge(case, question, [self.scheme])
+        self._names = case.names
+
+    def logged(self) -> Outcome:
+        history = self.prepared.history
+        given = Decisions(
+            np.array(history.slot),
+            np.array(history.who),
+            np.array(history.amount, dtype=float),
+            np.zeros(len(history.slots)),
+        )
+        return self._outcome(AS_LOGGED, None, self._as_logged, given)
+
+    def under(self, name: str, rule: Rule, ties: TieBreak, logged: Outcome) -> Outcome:
+        """What a rule would have done."""
+        given = decide_supply(self.supply, rule, ties).cells(len(self.supply.names))
+        history = replace(
+            self.prepared.history,
+            slot=given.slot,
+            who=given.who,
+            amount=given.amount,
+            beside={},
+        )
+        case = Case.of(replace(self.prepared, history=history, lots=None), self.options)
+        own = self.scheme
+        scheme = FairnessScheme(case.status, own.aggregation, self.question.filter(), own.empty)
+        found = self._outcome(name, rule, judge(case, self.question, [scheme]), given)
+        return replace(found, gains=tuple(gains(self.supply, logged.given, given)))
+
+    def _outcome(self, name: str, rule: Rule | None, judged: Judged, given: Decisions) -> Outcome:
+        ranking = judged.totals.ranking
+        lowest = ranking.lowest
+        asked = self.supply.beside.get("asked")
+        return Outcome(
+            name=name,
+            rule=rule,
+            score=judged.score,
+            worst=tuple(self._names[place] for place in lowest),
+            worst_unfairness=float(ranking.deviation[lowest[0]]) if lowest else 0.0,
+            waits=longest_waits(self.supply, given),
+            unmet=None if asked is None else float(asked.amount.sum() - given.amount.sum()),
+            given=given,
+        )

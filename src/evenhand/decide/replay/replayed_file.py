@@ -1,0 +1,75 @@
+"""What a rule decided as a log like any other, in the columns of the log that was replayed."""
+
+from __future__ import annotations
+
+import csv
+import os
+import tempfile
+from pathlib import Path
+
+import numpy as np
+
+from evenhand._util.files import write_whole
+from evenhand._util.moments import moment_labels
+from evenhand.auditing.options import AuditOptions
+from evenhand.auditing.sources.open_source import connect
+from evenhand.decide.replay.replay_answer import Outcome, ReplayAnswer
+from evenhand.errors import BadParameter, argument
+
+KINDS = (".csv", ".parquet")
+
+
+def require_writable(path: str | os.PathLike[str]) -> None:
+    """Refuse a name that says no format."""
+    if Path(path).suffix.lower() not in KINDS:
+        raise BadParameter(
+            f"{argument('out')} is {os.fspath(path)!r}: a replayed log is written to a name that "
+            "ends in .csv or .parquet, and a page to one that ends in .html."
+        )
+
+
+def write_replayed(
+    path: str | os.PathLike[str], answer: ReplayAnswer, outcome: Outcome, options: AuditOptions
+) -> None:
+    """Write who got what when: whole or not at all.
+
+    Args:
+        path: A name that ends in .csv or .parquet.
+        answer: The replay.
+        outcome: Which of its rules.
+        options: What the columns are called.
+    """
+    require_writable(path)
+    with tempfile.TemporaryDirectory(prefix="evenhand-") as folder:
+        log = Path(folder) / "log.csv"
+        _write_csv(log, answer, outcome, options)
+        if Path(path).suffix.lower() == ".parquet":
+            log = _as_parquet(log, answer.plain_numbers)
+        write_whole(path, log.read_bytes())
+
+
+def _write_csv(path: Path, answer: ReplayAnswer, outcome: Outcome, options: AuditOptions) -> None:
+    given, supply = outcome.given, answer.supply
+    labels, names = moment_labels(supply.moments), supply.names
+    amount = given.amount
+    if bool((amount == np.rint(amount)).all()) and bool((np.abs(amount) < 2**53).all()):
+        amount = amount.astype(np.int64)
+    with open(path, "w", encoding="utf-8", newline="") as file:
+        writer = csv.writer(file)
+        writer.writerow((options.time, options.stakeholder, options.amount or "amount"))
+        columns = (given.slot.tolist(), given.who.tolist(), amount.tolist())
+        writer.writerows(
+            (labels[slot], names[who], much) for slot, who, much in zip(*columns, strict=True)
+        )
+
+
+def _as_parquet(log: Path, plain_numbers: bool) -> Path:
+    """The same rows with their types; on one thread, so that the same rows are the same bytes."""
+    copy = log.with_suffix(".parquet")
+    connection = connect(threads=1)
+    header = connection.read_csv(str(log), all_varchar=True, header=True).columns
+    kinds = ("DOUBLE" if plain_numbers else "TIMESTAMP", "VARCHAR", "DOUBLE")
+    typed = dict(zip(header, kinds, strict=True))
+    connection.read_csv(str(log), header=True, dtype=typed).write_parquet(str(copy))
+    connection.close()
+    return copy

@@ -1,0 +1,136 @@
+"""A replay judged: the same figures as an audit of the same log."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from evenhand import audit
+from evenhand.auditing.options import AuditOptions
+from evenhand.decide.replay.replay_log import ReplayOptions, replay, replay_with
+from evenhand.decide.replay.replayed_file import write_replayed
+from evenhand.decide.rules.ties import ByDraw
+from evenhand.errors import BadParameter
+
+COLUMNS = {"stakeholder": "to", "time": "month", "amount": "doses"}
+# Each log is read and judged five times, which is too much for many examples.
+SEEDS = [0, 1, 2]
+
+
+def random_rows(seed):
+    rng = np.random.default_rng(seed)
+    return [
+        (int(rng.integers(1, 7)), "ABC"[rng.integers(3)], int(rng.integers(1, 10)))
+        for _ in range(10)
+    ]
+
+
+def log_of(rows):
+    return pd.DataFrame(sorted(rows), columns=["month", "to", "doses"])
+
+
+def replayed(log, *rules, ties=None, **more):
+    options = AuditOptions(**COLUMNS, **more)
+    asked = ReplayOptions(rules) if ties is None else ReplayOptions(rules, ties)
+    return replay_with(log, options, asked)
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_the_log_and_what_is_written_of_a_rule_score_as_in_an_audit(seed, tmp_path):
+    rows, folder = random_rows(seed), tmp_path
+    answer = replayed(log_of(rows), "least_served", welfare="gini")
+    assert answer.logged.score == pytest.approx(
+        audit(log_of(rows), **COLUMNS, welfare="gini").score
+    )
+    for name in ("log.csv", "log.parquet"):
+        path = folder / name
+        write_replayed(path, answer, answer.outcomes[0], AuditOptions(**COLUMNS))
+        names = [name for name in "ABC" if name in {to for _, to, _ in rows}]
+        again = audit(path, **COLUMNS, welfare="gini", roster=names)
+        assert again.score == pytest.approx(answer.outcomes[0].score)
+        assert again.overall.first == audit(log_of(rows), **COLUMNS).overall.first
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_what_a_rule_made_it_would_make_again(seed):
+    """The log of least served, replayed by least served, is itself."""
+    rows = list({(month, to): (month, to, 1) for month, to, _ in random_rows(seed)}.values())
+    once = replayed(log_of(rows), "least_served").outcomes[0].given
+    made = pd.DataFrame(
+        {
+            "month": once.slot,
+            "to": np.array(sorted({to for _, to, _ in rows}))[once.who],
+            "doses": once.amount,
+        }
+    )
+    again = replayed(made, "least_served")
+    assert again.outcomes[0].given.who.tolist() == once.who.tolist()
+    assert again.outcomes[0].score == again.logged.score
+
+
+def test_by_hand():
+    """A, A, B, B with 20,000 each: B waits two months, and least served gives in turn."""
+    log = log_of([(1, "A", 20), (2, "A", 20), (3, "B", 20), (4, "B", 20)])
+    answer = replayed(log, "least_served", "even_out", welfare="parity")
+    assert answer.logged.score == -20.0  # 20, 40, 20, 0
+    least, even = answer.outcomes
+    assert least.score == -10.0  # 20, 0, 20, 0
+    assert even.score == 0.0
+    assert (answer.logged.worst, least.worst, even.worst) == (("B",), ("B",), ())
+    assert (answer.logged.longest_wait, even.longest_wait) == (2.0, 1.0)
+    assert answer.verdict == (
+        "even_out would have been fairest, with a score of 0 against −20. B would have had 40 "
+        "doses on average 1 sooner."
+    )
+
+
+def test_requests_that_are_not_met_and_what_is_left_over():
+    """B, who leaves after month 1, is passed over: in month 2 nobody is there to take the rest."""
+    log = log_of([(1, "B", 5), (2, "A", 5)])
+    requests = pd.DataFrame({"month": [1, 1], "to": ["A", "B"], "doses": [5, 5]})
+    roster = pd.DataFrame({"name": ["A", "B"], "until": [None, 1]})
+    answer = replayed(log, "least_served", requests=requests, asked="doses", roster=roster)
+    assert (answer.logged.unmet, answer.outcomes[0].unmet) == (0.0, 5.0)
+    assert answer.outcomes[0].left_over == 5.0
+    assert any("5 could not be given" in note for note in answer.notes)
+
+
+def test_the_usual_rules_are_replayed_where_none_is_named():
+    log = log_of([(1, "A", 5), (2, "B", 5)])
+    assert [one.name for one in replay(log, **COLUMNS).outcomes] == [
+        *("least_served", "even_out", "proportional", "longest_wait", "lottery")
+    ]
+
+
+def test_a_seed_decides_ties_and_lotteries():
+    rows = [(month, "A", 1) for month in range(1, 7)] + [(1, "B", 1), (1, "C", 1)]
+    first, again, other = (
+        replayed(log_of(rows), "longest_wait", ties=ByDraw(seed)).outcomes[0].given.who.tolist()
+        for seed in (1, 1, 2)
+    )
+    assert first == again != other
+
+
+def test_none_is_fairer_is_said():
+    log = log_of([(1, "A", 1), (2, "B", 1)])
+    assert "None of these rules" in replayed(log, "least_served").verdict
+
+
+@pytest.mark.parametrize(
+    ("more", "said"),
+    [
+        ({"stock": True}, "`stock`"),
+        ({"out_of": "month2"}, "`out_of`"),
+        ({"run": "run"}, "`run`"),
+        ({"before": 3}, "`before`"),
+    ],
+)
+def test_what_is_not_given_out_cannot_be_replayed(more, said):
+    with pytest.raises(BadParameter, match=said):
+        replayed(log_of([(1, "A", 5)]), "least_served", **more)
+
+
+def test_a_rule_that_needs_requests_is_refused_without():
+    with pytest.raises(BadParameter, match="whoever asked first needs requests"):
+        replayed(log_of([(1, "A", 5)]), "first_come")
