@@ -42,6 +42,8 @@ AUDITING = [
     "notes",
     "hidden_marks",
     "time_units",
+    "time_texts",
+    "layout",
     "combinations",
     "options",
     "sources",

@@ -28,8 +28,8 @@ def _audit(log: Any, options: AuditOptions) -> Answer:
     """Judge a decision log: was it fair all along, or only at the end, and to whom was it not?
 
     Args:
-        log: A path, a glob or several paths (.csv, .parquet, .jsonl), the address of a database,
-            or any table that narwhals knows (pandas, Polars, Arrow, DuckDB, Spark, Ibis).
+        log: A path, a glob or several paths (.csv, .parquet, .jsonl, .xlsx, …), the address of a
+            database, or any table that narwhals knows (pandas, Polars, Arrow, DuckDB, Spark, Ibis).
         stakeholder: The column that says who received.
         time: The column of dates, timestamps or plain numbers.
         amount: The column that says how much. Without it each row counts 1.
@@ -71,13 +71,20 @@ def _audit(log: Any, options: AuditOptions) -> Answer:
             "day", "month", "quarter", "week" or "years" (2023/24). The default is ISO 8601, and
             another way where it is the only one in which a column can be read.
         time_unit: What times count that are numbers: "s", "ms", "us" or "ns" since 1970, "year",
-            "yyyymm", "yyyymmdd", or "number" for numbers that are to stay numbers. The default
-            is their magnitude where the question needs dates, and otherwise "number".
+            "yyyymm", "yyyymmdd", "excel" (days, as Excel counts them), or "number" for numbers that
+            are to stay numbers. The default is their magnitude where the question needs dates, and
+            otherwise "number".
         decimal: The sign before the fraction of a number, "." or ",". The default is the only one
             with which a column can be read.
         missing: Marks in place of amounts that are not told, such as "*"; a mark and what it can
             hide, such as "*=1-4"; or several. Common ones (`*`, `..`, `c`, `<5`) are known.
         encoding: How text files are written.
+        sheet: The sheet of a workbook (.xlsx, .xls, .ods), by its name or its number from 1. The
+            default is the only one with a table.
+        header_row: The row of a sheet or a CSV file that holds the names of the columns, counted
+            from 1, or rows such as "3-4". The default is the first that looks like it.
+        wide: "time" if the table has a column for each time, "stakeholder" if it has one for each
+            stakeholder. `time` or `stakeholder`, and `amount`, then name what these columns hold.
         each_event: Assess at every time point. This is the default; at most one of `each_event`,
             `every`, `after_each`, `when` and `at_end` may be given.
         every: Assess every "day", "week", "month", "quarter" or "year", or every so many time
@@ -153,7 +160,7 @@ def audit_with(log: Any, options: AuditOptions) -> Answer:
     question = question_of(options)  # refused before anything is opened, if it makes no sense
     exact = question.needs_every_time_point or options.alarm is not None
     shown = read_display_names(options.display_names, options.stakeholder, options.encoding)
-    with opened(log, options.encoding, options.table, options.engine) as table:
+    with opened(log, options.encoding, options.table, options.engine, options.layout) as table:
         if options.run is not None:
             alone = replace(options, chance=False)
             found = over_runs(split_runs(table, options.run), audit_with, alone)

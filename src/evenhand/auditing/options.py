@@ -13,6 +13,8 @@ from typing import Any, Concatenate, ParamSpec, TypeVar, overload
 from evenhand._util.registry import Registry
 from evenhand.auditing.combinations import refuse_beside_waits, refuse_senseless
 from evenhand.auditing.hidden_marks import HiddenMark, read_marks
+from evenhand.auditing.layout import STAKEHOLDER as WHO
+from evenhand.auditing.layout import TIME, FileLayout
 from evenhand.auditing.time_units import require_unit
 from evenhand.errors import BadParameter, MissingPartParameter, argument
 from evenhand.fairness.aggregation import TimepointFirst
@@ -176,7 +178,7 @@ class AuditOptions(SchemeOptions):
     'region'
     """
 
-    stakeholder: str  # columns of the log: who received,
+    stakeholder: str = ""  # columns of the log: who received,
     time: str = ""  # when,
     amount: str | None = None  # how much (each row counts 1 without it),
     out_of: str | None = None  # out of how many chances, for a rate,
@@ -192,6 +194,9 @@ class AuditOptions(SchemeOptions):
     decimal: str | None = None  # the sign before the fraction of a number, . or ,
     missing: Any = ()  # marks in place of amounts that are not told, such as "*" or "*=1-4"
     encoding: str = "utf-8"  # how text files are written
+    sheet: str | int | None = None  # of a workbook, by its name or its number from 1
+    header_row: int | str | None = None  # the row of the columns' names from 1, or two such as 3-4
+    wide: str | None = None  # each column is a "time" or a "stakeholder"
     table: str | Sequence[str | None] | None = None  # of a database; to compare, one for each log
     engine: str | None = None  # what reads files: duckdb (the default) or spark
     by: str = STAKEHOLDER  # judge each stakeholder, each group, or each group of a column
@@ -225,6 +230,11 @@ class AuditOptions(SchemeOptions):
     def __post_init__(self) -> None:
         if self.waits:
             self._take_waits()
+        self._name_wide()
+        if not self.stakeholder:
+            raise BadParameter(
+                f"say with {argument('stakeholder')} which column says who received."
+            )
         if not self.time:
             raise BadParameter(f"say with {argument('time')} which column holds the times.")
         super().__post_init__()
@@ -253,6 +263,37 @@ class AuditOptions(SchemeOptions):
         refuse_senseless(self._given(), filter_, kind is None or kind.per_unit)
         self._require_chance()
 
+    def _name_wide(self) -> None:
+        """The columns that a wide table is made into have names, whether they are said or not."""
+        if self.wide is None:
+            return
+        if self.wide in (TIME, WHO) and not getattr(self, self.wide):
+            object.__setattr__(self, self.wide, self.wide)
+        if self.amount is None:
+            object.__setattr__(self, "amount", "amount")
+
+    @property
+    def layout(self) -> FileLayout:
+        """How the file of the log is laid out."""
+        made = {self.wide, "amount"} if self.wide is not None else set[str | None]()
+        columns = {
+            role: name
+            for role, name in self._roles().items()
+            if role not in made and role != "group"
+        }
+        named = [name for name in (*columns.values(), *self.group_columns) if isinstance(name, str)]
+        if isinstance(self.entitlement, str) and "." in self.entitlement:
+            named.remove(self.entitlement)  # more likely a file
+        return FileLayout(
+            sheet=self.sheet,
+            header_row=self.header_row,
+            wide=self.wide,
+            stakeholder=self.stakeholder,
+            time=self.time,
+            amount=self.amount or "amount",
+            named=tuple(named),
+        )
+
     def _require_writing(self) -> None:
         """What is said of how numbers and times are written."""
         if self.decimal not in (None, ".", ","):
@@ -262,6 +303,7 @@ class AuditOptions(SchemeOptions):
             )
         if self.time_unit is not None:
             require_unit(self.time_unit)
+        _ = self.layout  # which checks itself
         object.__setattr__(self, "missing", read_marks(self.missing))
 
     @property

@@ -31,7 +31,7 @@ def audit_command(
     logs: Annotated[
         list[str],
         typer.Argument(
-            help="The log: a .csv, .parquet or .jsonl file, a glob in quotes, or a database "
+            help="The log: a .csv, .xlsx, .parquet or .jsonl file, a glob in quotes, or a database "
             "(postgresql://user@host/db, duckdb:///file, sqlite:///file); or two logs to compare.",
             metavar="LOG [OTHER]",
         ),
@@ -155,7 +155,7 @@ def audit_command(
         str | None,
         typer.Option(
             help="What times count that are numbers: s, ms, us or ns since 1970, year, yyyymm, "
-            "yyyymmdd; or number, to stay numbers.",
+            "yyyymmdd, excel (days); or number, to stay numbers.",
             metavar="UNIT",
             rich_help_panel=COLUMNS,
         ),
@@ -180,6 +180,29 @@ def audit_command(
     encoding: Annotated[
         str, typer.Option(help="How text files are written.", rich_help_panel=COLUMNS)
     ] = "utf-8",
+    sheet: Annotated[
+        str | None,
+        typer.Option(
+            help="The sheet of a workbook (default: the only one with a table).",
+            rich_help_panel=COLUMNS,
+        ),
+    ] = None,
+    header_row: Annotated[
+        str | None,
+        typer.Option(
+            help="The row with the names of the columns, counted from 1, or rows such as 3-4.",
+            metavar="ROW",
+            rich_help_panel=COLUMNS,
+        ),
+    ] = None,
+    wide: Annotated[
+        str | None,
+        typer.Option(
+            help="The table has a column for each time, or for each stakeholder.",
+            metavar="time|stakeholder",
+            rich_help_panel=COLUMNS,
+        ),
+    ] = None,
     run: Annotated[
         str | None,
         typer.Option(
@@ -507,11 +530,12 @@ def audit_command(
         raise BadParameter(f"--table is given {len(table or ())} times: once for each log.")
     tables = _tables(logs, table or [])
     _require_apart(logs, (roster, entitlement, requests, scheme, names), csv, out or [])
-    if stakeholder is None or (time is None and wait_from is None and wait_to is None):
+    no_name = stakeholder is None and wide != "stakeholder"
+    if no_name or (time is None and wait_from is None and wait_to is None and wide != "time"):
         with opened(logs[0], encoding, tables[0], engine) as log:
-            raise BadParameter(_which_columns(log.label, log.columns, stakeholder is None))
+            raise BadParameter(_which_columns(log.label, log.columns, no_name))
     options = AuditOptions(
-        stakeholder=stakeholder,
+        stakeholder=stakeholder or "",
         time=time or "",
         amount=amount,
         cumulative=cumulative,
@@ -542,6 +566,9 @@ def audit_command(
         decimal=decimal,
         missing=missing or (),
         encoding=encoding,
+        sheet=sheet,
+        header_row=header_row,
+        wide=wide,
         each_event=each_event,
         every=every,
         after_each=after_each,

@@ -50,15 +50,17 @@ def chance(answer: Answer) -> str:
 
 def _stakeholders(answer: Answer, write: Write, shown: int) -> TextTable:
     direction, amounts = answer.terms.direction, answer.has_amounts
-    rows = [_stakeholder(one, direction, amounts, write) for one in answer.by_stakeholder]
+    everyone = answer.by_stakeholder
+    half = shown // 2
+    chosen = everyone if len(everyone) <= shown else (*everyone[:half], *everyone[-half:])
+    rows = [_stakeholder(one, direction, amounts, write) for one in chosen]
     worse = direction.worse
     off: Cells = (off_share_column(direction),) if amounts else ()
     off += ("unmet",) if answer.has_requests else ()
     columns = ("stakeholder", "status", "at end", *off, "overall", worse, "spell", "ranks", "")
-    if len(rows) > shown:
-        half = shown // 2
-        gap: Cells = (f"… {len(rows) - 2 * half:,} more", *[""] * (len(columns) - 1))
-        rows = [*rows[:half], gap, *rows[-half:]]
+    if len(everyone) > shown:
+        gap: Cells = (f"… {len(everyone) - 2 * half:,} more", *[""] * (len(columns) - 1))
+        rows.insert(half, gap)
     title = (
         f"To whom (treated worst first). At the end and overall: how far from {answer.terms.mean}, "
         f"{worse} 0 is unfair to it. {worse.capitalize()}: the share of assessments, and the "

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+import math
+from dataclasses import dataclass, field, fields
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -177,7 +179,7 @@ class Answer:
         """A paragraph that can be quoted as it stands."""
         return " ".join(sentence.text for sentence in summary(self))
 
-    @property
+    @cached_property
     def has_amounts(self) -> bool:
         """Whether distances from the mean are known in amounts too."""
         return any(one.short_of_share is not None for one in self.by_stakeholder)
@@ -203,10 +205,14 @@ class Answer:
 
     def stakeholder(self, name: str) -> StakeholderAnswer:
         """What was found for one stakeholder. An error for an unknown name offers the nearest."""
-        found = {one.name: one for one in self.by_stakeholder}.get(name)
+        found = self._by_name.get(name)
         if found is None:
             raise UnknownStakeholder(name, nearest=nearest(name, self.over_time.names))
         return found
+
+    @cached_property
+    def _by_name(self) -> dict[str, StakeholderAnswer]:
+        return {one.name: one for one in self.by_stakeholder}
 
     def to_frame(self, kind: str = "stakeholders", backend: Any = None) -> Any:
         """A table of the answer as a data frame.
@@ -234,6 +240,22 @@ class Answer:
 
     def to_json(self) -> dict[str, Any]:
         """The answer as plain values, for JSON and for other programs."""
+        course = self.over_time
+        whole = self.to_compact_json()
+        whole["stakeholders"] = [
+            {k: _plain(v) for k, v in vars(one).items()} for one in self.by_stakeholder
+        ]
+        columns = (list(map(_plain, column)) for column in course.unfairness.T.tolist())
+        whole["over_time"]["unfairness"] = dict(zip(course.names, columns, strict=True))
+        if course.unfinished is not None:
+            last = map(_plain, course.unfinished.unfairness.tolist())
+            whole["over_time"]["unfinished"]["unfairness"] = dict(
+                zip(course.names, last, strict=True)
+            )
+        return whole
+
+    def to_compact_json(self) -> dict[str, Any]:
+        """The same with its large tables as plain rows under one list of columns, or left out."""
         overall = {k: _plain(v) for k, v in vars(self.overall).items() if k != "assessments"}
         return {
             "log": self.label,
@@ -247,9 +269,10 @@ class Answer:
             "runs": self.runs,
             "all_treated_worst": list(self.treated_worst),
             "overall": overall,
-            "stakeholders": [
-                {k: _plain(v) for k, v in vars(one).items()} for one in self.by_stakeholder
-            ],
+            "stakeholders": {
+                "columns": [spec.name for spec in fields(StakeholderAnswer)],
+                "rows": [list(map(_plain, vars(one).values())) for one in self.by_stakeholder],
+            },
             "over_time": self._over_time(),
             "questions": [row.to_json() for row in self.questions],
             "gaps": list(self.gaps),
@@ -278,10 +301,7 @@ class Answer:
             "welfare": None if table.welfare is None else table.welfare.tolist(),
             "even_welfare": None if table.even_welfare is None else table.even_welfare.tolist(),
             "mean": [_plain(value) for value in table.mean.tolist()],
-            "unfairness": {
-                name: [_plain(value) for value in column]
-                for name, column in zip(table.names, table.unfairness.T.tolist(), strict=True)
-            },
+            "unfairness": None,  # of each stakeholder at each assessment
             "every": table.every,
             "unfinished": None
             if table.unfinished is None
@@ -289,16 +309,10 @@ class Answer:
                 "time": table.unfinished.time,
                 "welfare": table.unfinished.welfare,
                 "even_welfare": table.unfinished.even_welfare,
-                "unfairness": dict(
-                    zip(
-                        table.names,
-                        [_plain(value) for value in table.unfinished.unfairness.tolist()],
-                        strict=True,
-                    )
-                ),
+                "unfairness": list(map(_plain, table.unfinished.unfairness.tolist())),
             },
         }
 
 
 def _plain(value: Any) -> Any:
-    return None if isinstance(value, float) and not np.isfinite(value) else value
+    return None if isinstance(value, float) and not math.isfinite(value) else value

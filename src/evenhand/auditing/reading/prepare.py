@@ -86,7 +86,7 @@ def prepare(
     requests = read_requests(options)
     asking = () if requests is None else requests.names
     events = untold.fill(read_events(table, options, names + asking))
-    for sentence in events.notes:
+    for sentence in (*table.notes, *events.notes):
         notes.add(sentence)
     if options.waits:
         return _prepare_waits(events, roster, notes)
