@@ -104,6 +104,9 @@ class Beside(Status[_Seen]):
     def is_sum(self) -> bool:
         return self.of.is_sum
 
+    def of_totals(self, totals: Float[np.ndarray, "*batch n"], known: Any) -> np.ndarray:
+        return self.transform(self.of.of_totals(totals, known), self._known(known))
+
     @property
     def is_linear(self) -> bool:
         return self.keeps_linear and self.of.is_linear
