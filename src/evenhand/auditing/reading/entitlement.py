@@ -26,6 +26,16 @@ def of_column(history: History) -> dict[str, float]:
     return {history.names[who]: float(value) for who, value in latest.items()}
 
 
+def of_rows(events: LogEvents, names: tuple[str, ...]) -> dict[str, float]:
+    """The numbers of those who have no event, as all of their amounts are suppressed."""
+    if not names:
+        return {}
+    rows = events.frame.filter(nw.col("who").is_in(list(names)))
+    found = fetch(rows.group_by("who").agg(entitled=nw.col("entitled").max()))
+    known = zip(map(str, found["who"]), found["entitled"].tolist(), strict=True)
+    return {name: value for name, value in known if value == value}
+
+
 def over_time(whole: History, history: History, roster: Roster | None) -> dict[str, TimedAmounts]:
     """The entitlements as they change, if any does; each counts as of each moment.
 
