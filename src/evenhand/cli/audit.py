@@ -17,11 +17,12 @@ from evenhand.errors import visible
 if TYPE_CHECKING:
     from evenhand.auditing import Answer, LogComparison
 
-COLUMNS, ROWS, WHEN, HOW, OUT = (
+COLUMNS, ROWS, WHEN, HOW, CHANCE, OUT = (
     "The columns of the log",
     "Which rows count, and who is judged",
     "When to look (one of these; the default is every time point)",
     "How to judge",
+    "Could it be chance?",
     "What comes out",
 )
 
@@ -413,6 +414,49 @@ def audit_command(
         float | None,
         typer.Option(help="Exit with 1 if the score is below this.", rich_help_panel=HOW),
     ] = None,
+    chance: Annotated[
+        bool,
+        typer.Option(
+            "--chance/--no-chance",
+            help="Ask whether chance alone could have done it, where that is quickly found out.",
+            rich_help_panel=CHANCE,
+        ),
+    ] = True,
+    null: Annotated[
+        str | None,
+        typer.Option(
+            help="What chance alone does: each lot to one of those eligible (the default), the "
+            "amounts of a time point in another order, or members of groups drawn.",
+            metavar="lottery|shuffle|by-group",
+            rich_help_panel=CHANCE,
+        ),
+    ] = None,
+    draws: Annotated[
+        int | None,
+        typer.Option(
+            help="How many histories to draw (default: 999; for longer logs 199, and none for very "
+            "long ones).",
+            rich_help_panel=CHANCE,
+        ),
+    ] = None,
+    seed: Annotated[int, typer.Option(help="Where chance begins.", rich_help_panel=CHANCE)] = 0,
+    power: Annotated[
+        bool,
+        typer.Option(
+            "--power",
+            help="Say how far behind somebody would have to be for this log to show it.",
+            rich_help_panel=CHANCE,
+        ),
+    ] = False,
+    alarm: Annotated[
+        float | None,
+        typer.Option(
+            help="Watch the log as a monitor would, with at most this probability of ever raising "
+            "a false alarm, such as 0.05. Exit with 1 if there is one.",
+            metavar="PROBABILITY",
+            rich_help_panel=CHANCE,
+        ),
+    ] = None,
     best: Annotated[
         bool,
         typer.Option(
@@ -573,6 +617,12 @@ def audit_command(
         tolerance=tolerance,
         max_unfairness=max_unfairness,
         min_score=min_score,
+        chance=chance,
+        null=null,
+        draws=draws,
+        seed=seed,
+        power=power,
+        alarm=alarm,
         title=title,
         description=description,
         unit=unit,
@@ -693,6 +743,8 @@ def _print(found: Answer | LogComparison) -> None:
 
     answers = _answers(found)
     print(visible(found.verdict))
+    if isinstance(found, Answer):
+        _print_chance(found)
     for ask in dict.fromkeys(ask for answer in answers for ask in answer.asks):
         print(f"\nPlease check first: {visible(ask)}")
     if not isinstance(found, Answer):
@@ -706,6 +758,8 @@ def _print(found: Answer | LogComparison) -> None:
             f"{overall.first} to "
             f"{overall.last}.\n{answer.scheme.describe()}"
         )
+        if answer is not found:
+            _print_chance(answer)
         for table in text.tables(answer):
             _table(table)
         _print_notes(tuple(note for note in answer.notes if note not in answer.asks))
@@ -713,6 +767,16 @@ def _print(found: Answer | LogComparison) -> None:
         _print_notes(found.notes)
     for breach in found.breaches:
         print(f"\nThreshold breached: {visible(breach)}.")
+
+
+def _print_chance(answer: Answer) -> None:
+    from evenhand.report import text
+
+    words = text.chance(answer)
+    if words:
+        print(f"\nCould it be chance? {visible(words)}")
+    if answer.alarm is not None:
+        print(f"\nWatched all along: {visible(answer.alarm.sentence())}")
 
 
 def _table(table: Any) -> None:

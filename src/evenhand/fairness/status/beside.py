@@ -104,6 +104,9 @@ class Beside(Status[_Seen]):
     def is_sum(self) -> bool:
         return self.of.is_sum
 
+    def of_totals(self, totals: Float[np.ndarray, "*batch n"], known: Any) -> np.ndarray:
+        return self.transform(self.of.of_totals(totals, known), self._known(known))
+
     @property
     def is_linear(self) -> bool:
         return self.keeps_linear and self.of.is_linear
@@ -144,6 +147,10 @@ class PerTimePresent(Beside):
         return self.of.weighs
 
     @property
+    def weighed_by(self) -> str | None:
+        return self.of.weighed_by
+
+    @property
     def in_amounts(self) -> bool:
         return False
 
@@ -179,6 +186,10 @@ class WithCredit(Beside):
     @property
     def weighs(self) -> bool:
         return self.of.weighs
+
+    @property
+    def weighed_by(self) -> str | None:
+        return self.of.weighed_by
 
     @property
     def in_amounts(self) -> bool:
@@ -256,6 +267,10 @@ class PerCurrentEntitlement(Beside):
     @property
     def weighs(self) -> bool:
         return self.weighted
+
+    @property
+    def weighed_by(self) -> str | None:
+        return "its entitlement at that time" if self.weighted else None
 
 
 def read_beside(status: Status) -> Beside | None:
