@@ -10,6 +10,7 @@ import numpy as np
 
 from evenhand._util.moments import as_numbers, moment_label
 from evenhand._util.wording import join_names
+from evenhand.auditing.reading.events import LogEvents
 from evenhand.auditing.reading.history import History
 from evenhand.auditing.reading.roster import Roster, presence
 from evenhand.auditing.reading.timed_amounts import TimedAmounts
