@@ -9,6 +9,7 @@ import numpy as np
 
 from evenhand._util.wording import format_number, join_tied
 from evenhand.auditing.judging.supply import Supply
+from evenhand.decide.replay.next_supply import NextPlan
 from evenhand.decide.replay.replay_supply import Decisions
 from evenhand.decide.replay.time_gained import Gain
 from evenhand.decide.rules.rule import Rule
@@ -80,6 +81,7 @@ class ReplayAnswer:
     ties: str
     notes: tuple[str, ...]
     asks: tuple[str, ...] = ()  # notes that are questions to the reader, who should answer first
+    plan: NextPlan | None = None  # of a supply to come
 
     @property
     def plain_numbers(self) -> bool:
@@ -160,6 +162,7 @@ class ReplayAnswer:
             "rules": [self._json(one) for one in self.outcomes],
             "notes": list(self.notes),
             "asks": list(self.asks),
+            "next": None if self.plan is None else self.plan.to_json(),
         }
 
     def _json(self, one: Outcome) -> dict[str, Any]:

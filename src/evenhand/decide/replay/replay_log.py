@@ -18,6 +18,7 @@ from evenhand.auditing.reading.prepare import Prepared, prepare
 from evenhand.auditing.sources.open_source import opened
 from evenhand.decide.replay.corrections import set_off
 from evenhand.decide.replay.longest_waits import longest_waits
+from evenhand.decide.replay.next_supply import plan_next, read_next
 from evenhand.decide.replay.replay_answer import AS_LOGGED, Outcome, ReplayAnswer
 from evenhand.decide.replay.replay_supply import Decisions, decide_supply
 from evenhand.decide.replay.time_gained import gains
@@ -30,6 +31,7 @@ from evenhand.fairness.scheme import FairnessScheme
 
 # What is replayed where no rule is named; those that need requests, where there are any.
 USUAL = ("least_served", "even_out", "proportional", "longest_wait", "lottery")
+PLANNING = ("even_out",)  # where a supply to come is planned
 USUAL_WITH_REQUESTS = ("first_come", "virtual_time")
 
 
@@ -40,10 +42,13 @@ class ReplayOptions:
     rules: Sequence[str | Rule] = ()
     ties: TieBreak = InOrder()
     seed: int | None = None
+    coming: Any = None  # a supply to come, of which it is to be said what to give whom
 
     def chosen(self, options: AuditOptions) -> list[tuple[str, Rule]]:
         """The rules by name; newcomers begin where the audit lets them begin."""
         usual = USUAL + (USUAL_WITH_REQUESTS if options.has_requests else ())
+        if self.coming is not None:
+            usual = PLANNING
         found = []
         for one in self.rules or usual:
             rule = rule_of(one)
@@ -94,6 +99,10 @@ def replay_with(
                 f"{one.name}: {format_number(one.left_over)} could not be given, as nobody who was "
                 "there wanted it any more."
             )
+    plan = None
+    if wanted.coming is not None:
+        coming = read_next(wanted.coming, options, replayed.supply)
+        plan = plan_next(replayed.supply, logged.given, coming, rules[0][1], wanted.ties)
     lots = int(replayed.supply.lots.copies.sum())
     notes.add(
         f"{pluralise(lots, 'lot')}: a row is a lot, which goes to one stakeholder whole, the "
@@ -110,6 +119,7 @@ def replay_with(
         ties=wanted.ties.describe(),
         notes=tuple(notes.sentences),
         asks=tuple(notes.questions),
+        plan=plan,
     )
 
 
@@ -189,4 +199,5 @@ class _Replay:
             waits=longest_waits(self.supply, given),
             unmet=None if asked is None else float(asked.amount.sum() - given.amount.sum()),
             given=given,
+            promise=given.words,
         )
