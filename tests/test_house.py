@@ -34,6 +34,7 @@ FLOORS = [
     ["decide"],
     ["monitor", "experiments", "interop"],
     ["report"],
+    ["serve"],
     ["cli"],
     ["__main__"],
 ]
@@ -42,6 +43,8 @@ AUDITING = [
     "notes",
     "hidden_marks",
     "time_units",
+    "time_texts",
+    "layout",
     "combinations",
     "options",
     "sources",

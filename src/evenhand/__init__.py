@@ -16,6 +16,7 @@ __version__ = "0.2.0"
 if TYPE_CHECKING:
     from evenhand.auditing import Answer, audit
     from evenhand.decide.allocator import Allocator
+    from evenhand.decide.hindsight.best_of_log import best_there_was
     from evenhand.envs import (
         Doughnuts,
         Environment,
@@ -108,6 +109,7 @@ if TYPE_CHECKING:
 _HOME = {
     "auditing": ("Answer", "audit"),
     "decide.allocator": ("Allocator",),
+    "decide.hindsight.best_of_log": ("best_there_was",),
     "envs": ("Doughnuts", "Environment", "GaussianLending", "Lending", "Vaccines", "WaitingList"),
     "errors": ("EvenhandError",),
     "fairness.aggregation": ("Aggregation", "BalancedUnfairness", "TimepointFirst"),

@@ -115,7 +115,7 @@ def compare_periods_with(log: Any, options: AuditOptions) -> LogComparison:
     cut, options = options.before, replace(options, before=None)
     if cut is None:
         raise BadParameter(f"say with {argument('before')} when the second period begins.")
-    with opened(log, options.encoding, options.table, options.engine) as table:
+    with opened(log, options.encoding, options.table, options.engine, options.layout) as table:
         earlier = audit_with(table, replace(options, until=_just_before(cut)))
         later = audit_with(table, replace(options, since=cut))
     one = replace(earlier, label=f"{earlier.label} before {cut}")
@@ -158,7 +158,7 @@ def _only_in(answer: Answer, other: Answer) -> tuple[str, ...]:
 
 def _audited(log: Any, options: AuditOptions) -> Answer:
     """A log of one history has no column of runs, and is judged as it is."""
-    with opened(log, options.encoding, options.table, options.engine) as table:
+    with opened(log, options.encoding, options.table, options.engine, options.layout) as table:
         if options.run not in table.columns:
             options = replace(options, run=None)
         return audit_with(table, options)

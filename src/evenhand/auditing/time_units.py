@@ -38,9 +38,16 @@ def _digits(form: str, more: str = "0 days") -> Callable[[str], str]:
     )
 
 
+def _excel(number: str) -> str:
+    return (
+        f"TIMESTAMP '1899-12-30' + to_microseconds(TRY_CAST(round({number} * 86400e6) AS BIGINT))"
+    )
+
+
 # The magnitudes do not meet, and each spans the years 1973 to 2286, or 1000 to 2999.
 UNITS = (
     TimeUnit("year", "years", 1000, 2999, _digits("%Y", "1 year")),
+    TimeUnit("excel", "days since 1900 as Excel counts them", 20_000, 80_000, _excel),
     TimeUnit(
         "yyyymm", "years and months, such as 202301", 100_001, 299_912, _digits("%Y%m", "1 month")
     ),

@@ -17,11 +17,12 @@ from evenhand.errors import visible
 if TYPE_CHECKING:
     from evenhand.auditing import Answer, LogComparison
 
-COLUMNS, ROWS, WHEN, HOW, OUT = (
+COLUMNS, ROWS, WHEN, HOW, CHANCE, OUT = (
     "The columns of the log",
     "Which rows count, and who is judged",
     "When to look (one of these; the default is every time point)",
     "How to judge",
+    "Could it be chance?",
     "What comes out",
 )
 
@@ -30,7 +31,7 @@ def audit_command(
     logs: Annotated[
         list[str],
         typer.Argument(
-            help="The log: a .csv, .parquet or .jsonl file, a glob in quotes, or a database "
+            help="The log: a .csv, .xlsx, .parquet or .jsonl file, a glob in quotes, or a database "
             "(postgresql://user@host/db, duckdb:///file, sqlite:///file); or two logs to compare.",
             metavar="LOG [OTHER]",
         ),
@@ -154,7 +155,7 @@ def audit_command(
         str | None,
         typer.Option(
             help="What times count that are numbers: s, ms, us or ns since 1970, year, yyyymm, "
-            "yyyymmdd; or number, to stay numbers.",
+            "yyyymmdd, excel (days); or number, to stay numbers.",
             metavar="UNIT",
             rich_help_panel=COLUMNS,
         ),
@@ -179,6 +180,29 @@ def audit_command(
     encoding: Annotated[
         str, typer.Option(help="How text files are written.", rich_help_panel=COLUMNS)
     ] = "utf-8",
+    sheet: Annotated[
+        str | None,
+        typer.Option(
+            help="The sheet of a workbook (default: the only one with a table).",
+            rich_help_panel=COLUMNS,
+        ),
+    ] = None,
+    header_row: Annotated[
+        str | None,
+        typer.Option(
+            help="The row with the names of the columns, counted from 1, or rows such as 3-4.",
+            metavar="ROW",
+            rich_help_panel=COLUMNS,
+        ),
+    ] = None,
+    wide: Annotated[
+        str | None,
+        typer.Option(
+            help="The table has a column for each time, or for each stakeholder.",
+            metavar="time|stakeholder",
+            rich_help_panel=COLUMNS,
+        ),
+    ] = None,
     run: Annotated[
         str | None,
         typer.Option(
@@ -374,6 +398,66 @@ def audit_command(
         float | None,
         typer.Option(help="Exit with 1 if the score is below this.", rich_help_panel=HOW),
     ] = None,
+    chance: Annotated[
+        bool,
+        typer.Option(
+            "--chance/--no-chance",
+            help="Ask whether chance alone could have done it, where that is quickly found out.",
+            rich_help_panel=CHANCE,
+        ),
+    ] = True,
+    null: Annotated[
+        str | None,
+        typer.Option(
+            help="What chance alone does: each lot to one of those eligible (the default), the "
+            "amounts of a time point in another order, or members of groups drawn.",
+            metavar="lottery|shuffle|by-group",
+            rich_help_panel=CHANCE,
+        ),
+    ] = None,
+    draws: Annotated[
+        int | None,
+        typer.Option(
+            help="How many histories to draw (default: 999; for longer logs 199, and none for very "
+            "long ones).",
+            rich_help_panel=CHANCE,
+        ),
+    ] = None,
+    seed: Annotated[int, typer.Option(help="Where chance begins.", rich_help_panel=CHANCE)] = 0,
+    power: Annotated[
+        bool,
+        typer.Option(
+            "--power",
+            help="Say how far behind somebody would have to be for this log to show it.",
+            rich_help_panel=CHANCE,
+        ),
+    ] = False,
+    alarm: Annotated[
+        float | None,
+        typer.Option(
+            help="Watch the log as a monitor would, with at most this probability of ever raising "
+            "a false alarm, such as 0.05. Exit with 1 if there is one.",
+            metavar="PROBABILITY",
+            rich_help_panel=CHANCE,
+        ),
+    ] = None,
+    best: Annotated[
+        bool,
+        typer.Option(
+            "--best",
+            help="Also say how fair the same supply could have been shared, at the same times "
+            "among those who were eligible.",
+            rich_help_panel=HOW,
+        ),
+    ] = False,
+    lots: Annotated[
+        bool,
+        typer.Option(
+            "--lots",
+            help="With --best: a row is one thing that cannot be divided.",
+            rich_help_panel=HOW,
+        ),
+    ] = False,
     title: Annotated[
         str | None, typer.Option(help="What the report is called.", rich_help_panel=OUT)
     ] = None,
@@ -441,15 +525,17 @@ def audit_command(
         raise BadParameter(
             "--before compares two periods of one log: give one log, or leave it out."
         )
+    _require_one_history(best, lots, len(logs) == 2 or before is not None)
     if len(table or ()) > len(logs):
         raise BadParameter(f"--table is given {len(table or ())} times: once for each log.")
     tables = _tables(logs, table or [])
     _require_apart(logs, (roster, entitlement, requests, scheme, names), csv, out or [])
-    if stakeholder is None or (time is None and wait_from is None and wait_to is None):
+    no_name = stakeholder is None and wide != "stakeholder"
+    if no_name or (time is None and wait_from is None and wait_to is None and wide != "time"):
         with opened(logs[0], encoding, tables[0], engine) as log:
-            raise BadParameter(_which_columns(log.label, log.columns, stakeholder is None))
+            raise BadParameter(_which_columns(log.label, log.columns, no_name))
     options = AuditOptions(
-        stakeholder=stakeholder,
+        stakeholder=stakeholder or "",
         time=time or "",
         amount=amount,
         cumulative=cumulative,
@@ -480,6 +566,9 @@ def audit_command(
         decimal=decimal,
         missing=missing or (),
         encoding=encoding,
+        sheet=sheet,
+        header_row=header_row,
+        wide=wide,
         each_event=each_event,
         every=every,
         after_each=after_each,
@@ -499,6 +588,12 @@ def audit_command(
         tolerance=tolerance,
         max_unfairness=max_unfairness,
         min_score=min_score,
+        chance=chance,
+        null=null,
+        draws=draws,
+        seed=seed,
+        power=power,
+        alarm=alarm,
         title=title,
         description=description,
         unit=unit,
@@ -512,6 +607,10 @@ def audit_command(
             found = compare_periods_with(logs[0], options)
         else:
             found = audit_with(logs[0], options)
+            if best:
+                from evenhand.decide.hindsight.best_of_log import with_best
+
+                found = with_best(found, logs[0], options, lots)
     for answer in _answers(found):
         answer.origin["command"] = shlex.join(["evenhand", *map(shown, sys.argv[1:])])
     _write(found, csv, out or [])
@@ -521,6 +620,20 @@ def audit_command(
         _print(found)
     if found.breaches:
         raise typer.Exit(1)
+
+
+def _require_one_history(best: bool, lots: bool, several: bool) -> None:
+    """Refuse options of the best there was where there is none, or several."""
+    from evenhand.errors import BadParameter
+
+    if lots and not best:
+        raise BadParameter(
+            "--lots says what cannot be divided otherwise, for --best: give both, or leave it out."
+        )
+    if best and several:
+        raise BadParameter(
+            "--best looks back at one history: give one log without --before, or leave it out."
+        )
 
 
 def _tables(logs: list[str], given: list[str]) -> list[str | None]:
@@ -595,6 +708,8 @@ def _print(found: Answer | LogComparison) -> None:
 
     answers = _answers(found)
     print(visible(found.verdict))
+    if isinstance(found, Answer):
+        _print_chance(found)
     for ask in dict.fromkeys(ask for answer in answers for ask in answer.asks):
         print(f"\nPlease check first: {visible(ask)}")
     if not isinstance(found, Answer):
@@ -608,6 +723,8 @@ def _print(found: Answer | LogComparison) -> None:
             f"{overall.first} to "
             f"{overall.last}.\n{answer.scheme.describe()}"
         )
+        if answer is not found:
+            _print_chance(answer)
         for table in text.tables(answer):
             _table(table)
         _print_notes(tuple(note for note in answer.notes if note not in answer.asks))
@@ -615,6 +732,16 @@ def _print(found: Answer | LogComparison) -> None:
         _print_notes(found.notes)
     for breach in found.breaches:
         print(f"\nThreshold breached: {visible(breach)}.")
+
+
+def _print_chance(answer: Answer) -> None:
+    from evenhand.report import text
+
+    words = text.chance(answer)
+    if words:
+        print(f"\nCould it be chance? {visible(words)}")
+    if answer.alarm is not None:
+        print(f"\nWatched all along: {visible(answer.alarm.sentence())}")
 
 
 def _table(table: Any) -> None:

@@ -8,6 +8,8 @@ from typing import NamedTuple
 from evenhand._util.wording import format_number, join_tied, short_number
 from evenhand.auditing.answer.answer import Answer, StakeholderAnswer
 from evenhand.auditing.answer.direction import Direction
+from evenhand.auditing.chance.chance_text import CANNOT_TELL, sentences
+from evenhand.auditing.chance.finding import NotTested
 from evenhand.auditing.compare_logs import LogComparison
 from evenhand.auditing.judging.ranking import Ranking
 from evenhand.auditing.judging.sensitivity import QuestionRow, WelfareReading
@@ -36,16 +38,29 @@ def tables(answer: Answer, write: Write = short_number, shown: int = SHOWN) -> I
     yield question_table(answer.questions, write)
 
 
+def chance(answer: Answer) -> str:
+    """Whether chance alone could have done it, and what that does not mean."""
+    found = answer.chance
+    if found is None:
+        return ""
+    if isinstance(found, NotTested):
+        return f"Not tested: {found.reason}."
+    return " ".join([*sentences(found), CANNOT_TELL])
+
+
 def _stakeholders(answer: Answer, write: Write, shown: int) -> TextTable:
     direction, amounts = answer.terms.direction, answer.has_amounts
-    rows = [_stakeholder(one, direction, amounts, write) for one in answer.by_stakeholder]
+    everyone = answer.by_stakeholder
+    half = shown // 2
+    chosen = everyone if len(everyone) <= shown else (*everyone[:half], *everyone[-half:])
+    rows = [_stakeholder(one, direction, amounts, write) for one in chosen]
     worse = direction.worse
-    off = (off_share_column(direction),) if amounts else ()
+    off: Cells = (off_share_column(direction),) if amounts else ()
+    off += ("unmet",) if answer.has_requests else ()
     columns = ("stakeholder", "status", "at end", *off, "overall", worse, "spell", "ranks", "")
-    if len(rows) > shown:
-        half = shown // 2
-        gap: Cells = (f"… {len(rows) - 2 * half:,} more", *[""] * (len(columns) - 1))
-        rows = [*rows[:half], gap, *rows[-half:]]
+    if len(everyone) > shown:
+        gap: Cells = (f"… {len(everyone) - 2 * half:,} more", *[""] * (len(columns) - 1))
+        rows.insert(half, gap)
     title = (
         f"To whom (treated worst first). At the end and overall: how far from {answer.terms.mean}, "
         f"{worse} 0 is unfair to it. {worse.capitalize()}: the share of assessments, and the "
@@ -63,7 +78,8 @@ def _stakeholder(
     one: StakeholderAnswer, direction: Direction, amounts: bool, write: Write
 ) -> Cells:
     short = one.short_of_share
-    off = ("" if short is None else write(short),) if amounts else ()
+    off: Cells = ("" if short is None else write(short),) if amounts else ()
+    off += () if one.unmet is None else (write(one.unmet),)
     return (
         one.name,
         write(direction.as_logged(one.final)),

@@ -98,7 +98,7 @@ def test_the_page_of_harms_reads_right():
 
 def test_a_notebook_shows_harms_as_logged():
     shown = words_of(audit(BREACHES, **HARMS)._repr_html_().encode())
-    assert "somebody was above the mean at 2 of 2" in shown
+    assert "Somebody was above the mean at 2 of 2" in shown
     assert "assessments above" in shown
     assert "A 14 +5.5 +9.5 100%" in shown
 

@@ -82,8 +82,8 @@ def test_empty_file_and_header_only(refuses, tmp_path):
 
 def test_no_file_and_no_log(refuses, tmp_path):
     refuses(("there is no file", "none.csv"), str(tmp_path / "none.csv"), *OPTIONS)
-    (tmp_path / "log.xlsx").write_text("x")
-    refuses((".csv", ".parquet", ".jsonl"), str(tmp_path / "log.xlsx"), *OPTIONS)
+    (tmp_path / "log.docx").write_text("x")
+    refuses((".csv", ".parquet", ".jsonl"), str(tmp_path / "log.docx"), *OPTIONS)
     refuses(("is a folder",), str(tmp_path.parent / tmp_path.name), *OPTIONS)
     (tmp_path / "log.parquet").write_text("not parquet")
     refuses(("log.parquet cannot be read",), str(tmp_path / "log.parquet"), *OPTIONS)

@@ -145,7 +145,7 @@ def test_options_are_named_in_messages(refuses, tmp_path):
 
 
 def test_a_log_of_an_unknown_kind_is_told_all_kinds(refuses, tmp_path):
-    refuses((".ndjson or .json",), log(tmp_path, "x", "log.xlsx"), *OPTIONS)
+    refuses((".ndjson, .json, .xlsx",), log(tmp_path, "x", "log.docx"), *OPTIONS)
     rows = [dict(zip(("date", "country", "doses"), ("2021-01-01", "A", 1), strict=True))]
     assert open_table(log(tmp_path, json.dumps(rows), "log.json")).columns[0] == "date"
 

@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+import math
+from dataclasses import dataclass, field, fields
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from evenhand._util.wording import nearest
+from evenhand.auditing.answer.best_there_was import BestThereWas
 from evenhand.auditing.answer.group_gaps import GroupGaps
 from evenhand.auditing.answer.presentation import Presentation
 from evenhand.auditing.answer.summary import summary
 from evenhand.auditing.answer.terms import Terms
+from evenhand.auditing.chance.finding import ChanceFinding, NotTested
+from evenhand.auditing.chance.raised_alarm import AlarmFinding
 from evenhand.auditing.judging.questions import AtEnd
 from evenhand.auditing.judging.ranking import Ranking
 from evenhand.auditing.judging.sensitivity import QuestionRow
@@ -147,6 +152,9 @@ class Answer:
     corrections_in_all: int = 0  # of these, the first `SHOWN_CORRECTIONS`
     groups: GroupGaps | None = None  # where those judged have groups
     limits: tuple[Limit, ...] = ()  # the thresholds that were set
+    chance: ChanceFinding | NotTested | None = None  # could it be chance? None: not asked
+    alarm: AlarmFinding | None = None  # where the log was watched as by a monitor
+    best: BestThereWas | None = None  # how fair the same supply could have been, where asked
     origin: dict[str, Any] = field(default_factory=dict)  # version, input, fingerprint
     untold: dict[str, Any] | None = None  # amounts that are not told, and what they could change
 
@@ -171,10 +179,15 @@ class Answer:
         """A paragraph that can be quoted as it stands."""
         return " ".join(sentence.text for sentence in summary(self))
 
-    @property
+    @cached_property
     def has_amounts(self) -> bool:
         """Whether distances from the mean are known in amounts too."""
         return any(one.short_of_share is not None for one in self.by_stakeholder)
+
+    @property
+    def has_requests(self) -> bool:
+        """Whether it is known what was asked for."""
+        return any(one.unmet is not None for one in self.by_stakeholder)
 
     @property
     def breaches(self) -> tuple[str, ...]:
@@ -192,10 +205,14 @@ class Answer:
 
     def stakeholder(self, name: str) -> StakeholderAnswer:
         """What was found for one stakeholder. An error for an unknown name offers the nearest."""
-        found = {one.name: one for one in self.by_stakeholder}.get(name)
+        found = self._by_name.get(name)
         if found is None:
             raise UnknownStakeholder(name, nearest=nearest(name, self.over_time.names))
         return found
+
+    @cached_property
+    def _by_name(self) -> dict[str, StakeholderAnswer]:
+        return {one.name: one for one in self.by_stakeholder}
 
     def to_frame(self, kind: str = "stakeholders", backend: Any = None) -> Any:
         """A table of the answer as a data frame.
@@ -223,6 +240,22 @@ class Answer:
 
     def to_json(self) -> dict[str, Any]:
         """The answer as plain values, for JSON and for other programs."""
+        course = self.over_time
+        whole = self.to_compact_json()
+        whole["stakeholders"] = [
+            {k: _plain(v) for k, v in vars(one).items()} for one in self.by_stakeholder
+        ]
+        columns = (list(map(_plain, column)) for column in course.unfairness.T.tolist())
+        whole["over_time"]["unfairness"] = dict(zip(course.names, columns, strict=True))
+        if course.unfinished is not None:
+            last = map(_plain, course.unfinished.unfairness.tolist())
+            whole["over_time"]["unfinished"]["unfairness"] = dict(
+                zip(course.names, last, strict=True)
+            )
+        return whole
+
+    def to_compact_json(self) -> dict[str, Any]:
+        """The same with its large tables as plain rows under one list of columns, or left out."""
         overall = {k: _plain(v) for k, v in vars(self.overall).items() if k != "assessments"}
         return {
             "log": self.label,
@@ -236,9 +269,10 @@ class Answer:
             "runs": self.runs,
             "all_treated_worst": list(self.treated_worst),
             "overall": overall,
-            "stakeholders": [
-                {k: _plain(v) for k, v in vars(one).items()} for one in self.by_stakeholder
-            ],
+            "stakeholders": {
+                "columns": [spec.name for spec in fields(StakeholderAnswer)],
+                "rows": [list(map(_plain, vars(one).values())) for one in self.by_stakeholder],
+            },
             "over_time": self._over_time(),
             "questions": [row.to_json() for row in self.questions],
             "gaps": list(self.gaps),
@@ -247,6 +281,9 @@ class Answer:
                 {"time": time, "stakeholder": who, "amount": amount}
                 for time, who, amount in self.corrections
             ],
+            "chance": None if self.chance is None else self.chance.to_json(),
+            "alarm": None if self.alarm is None else self.alarm.to_json(),
+            "best": None if self.best is None else self.best.to_json(),
             "corrections_in_all": self.corrections_in_all,
             "limits": [limit.to_json() for limit in self.limits],
             "breaches": list(self.breaches),
@@ -264,10 +301,7 @@ class Answer:
             "welfare": None if table.welfare is None else table.welfare.tolist(),
             "even_welfare": None if table.even_welfare is None else table.even_welfare.tolist(),
             "mean": [_plain(value) for value in table.mean.tolist()],
-            "unfairness": {
-                name: [_plain(value) for value in column]
-                for name, column in zip(table.names, table.unfairness.T.tolist(), strict=True)
-            },
+            "unfairness": None,  # of each stakeholder at each assessment
             "every": table.every,
             "unfinished": None
             if table.unfinished is None
@@ -275,16 +309,10 @@ class Answer:
                 "time": table.unfinished.time,
                 "welfare": table.unfinished.welfare,
                 "even_welfare": table.unfinished.even_welfare,
-                "unfairness": dict(
-                    zip(
-                        table.names,
-                        [_plain(value) for value in table.unfinished.unfairness.tolist()],
-                        strict=True,
-                    )
-                ),
+                "unfairness": list(map(_plain, table.unfinished.unfairness.tolist())),
             },
         }
 
 
 def _plain(value: Any) -> Any:
-    return None if isinstance(value, float) and not np.isfinite(value) else value
+    return None if isinstance(value, float) and not math.isfinite(value) else value

@@ -212,7 +212,7 @@ def _overall(case: Case, judged: Judged) -> Overall:
         worst_unfairness=judged.totals.worst,
         worst_share=judged.totals.worst_share,
         as_even_as_whole_units=judged.as_even_as_whole_units,
-        first=moment_label(case.history.slots[0]),
+        first=moment_label(case.history.first),
         last=moment_label(case.history.slots[-1]),
     )
 
@@ -226,46 +226,49 @@ def _by_stakeholder(
     """The figures of each stakeholder, the worst treated overall first."""
     totals, names = judged.totals, case.names
     codes = {shown: code for code, shown in case.shown.items() if shown != code}
-    ranking = totals.ranking
-    rank_final, rank_overall = judged.final_ranking.ranks, ranking.ranks
-    behind, below = ranking.behind, judged.final_below
+    ranking, below = totals.ranking, judged.final_below
+    behind, order = ranking.behind, ranking.worst_first
     short = None if claims.units is None else -claims.units * judged.final_unfairness + 0.0
-    answers = []
-    for i in ranking.worst_first:
-        spell = int(totals.longest[i])
-        end = int(totals.longest_end[i])
-        answers.append(
-            StakeholderAnswer(
-                name=names[i],
-                code=codes.get(names[i]),
-                group=groups.get(names[i]),
-                entitlement=_at(claims.entitlement, i),
-                chances=_at(claims.chances, i),
-                asked=_at(claims.asked, i),
-                unmet=_at(claims.unmet, i),
-                received=_at(claims.received, i),
-                final=float(judged.final[i]),
-                final_unfairness=float(judged.final_unfairness[i]),
-                short_of_share=_at(short, i),
-                overall_unfairness=float(totals.overall[i]),
-                share_below=float(totals.share_below[i]),
-                assessments=int(totals.judged[i]),
-                longest_spell=spell,
-                longest_spell_from=judged.label(end - spell + 1) if spell else None,
-                longest_spell_until=judged.label(end) if spell else None,
-                first_unfairness=float(totals.first[i]),
-                last_unfairness=float(totals.last[i]),
-                rank_final=int(rank_final[i]),
-                rank_overall=int(rank_overall[i]),
-                made_good=bool(behind[i] and not below[i]),
-                fell_behind=bool(below[i] and not behind[i]),
-            )
-        )
-    return tuple(answers)
+    in_order = [names[place] for place in order.tolist()]
+
+    def listed(values: np.ndarray | None) -> list[Any]:
+        return [None] * len(order) if values is None else values[order].tolist()
+
+    columns = {
+        "name": in_order,
+        "code": [codes.get(name) for name in in_order],
+        "group": [groups.get(name) for name in in_order],
+        "entitlement": listed(claims.entitlement),
+        "chances": listed(claims.chances),
+        "asked": listed(claims.asked),
+        "unmet": listed(claims.unmet),
+        "received": listed(claims.received),
+        "final": listed(judged.final),
+        "final_unfairness": listed(judged.final_unfairness),
+        "short_of_share": listed(short),
+        "overall_unfairness": listed(totals.overall),
+        "share_below": listed(totals.share_below),
+        "assessments": listed(totals.judged),
+        "longest_spell": listed(totals.longest),
+        "longest_spell_from": _labels(judged, totals.longest_end - totals.longest + 1, order),
+        "longest_spell_until": _labels(judged, totals.longest_end, order),
+        "first_unfairness": listed(totals.first),
+        "last_unfairness": listed(totals.last),
+        "rank_final": listed(judged.final_ranking.ranks),
+        "rank_overall": listed(ranking.ranks),
+        "made_good": listed(behind & ~below),
+        "fell_behind": listed(below & ~behind),
+    }
+    rows = zip(*columns.values(), strict=True)
+    return tuple(StakeholderAnswer(**dict(zip(columns, row, strict=True))) for row in rows)
 
 
-def _at(values: np.ndarray | None, place: int) -> float | None:
-    return None if values is None else float(values[place])
+def _labels(judged: Judged, assessments: np.ndarray, order: np.ndarray) -> list[str | None]:
+    """What an assessment of each is called, of those who have a spell."""
+    spells = judged.totals.longest > 0
+    called = {k: judged.label(k) for k in np.unique(assessments[spells]).tolist()}
+    places = np.where(spells, assessments, -1)[order].tolist()
+    return [None if place < 0 else called[place] for place in places]
 
 
 def _over_time(case: Case, judged: Judged) -> AnswerOverTime:

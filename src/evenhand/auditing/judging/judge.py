@@ -96,7 +96,7 @@ class Case:
                 f"{argument('newcomers')} says where those begin who join later, and the roster "
                 "says of nobody from when it is there: give it a column 'from', or leave it out."
             )
-        stay = self._stay()
+        stay = self.stay()
         if stay is None:
             return self
         if not self.status.is_sum:
@@ -109,13 +109,8 @@ class Case:
             return self
         if rule == "by-time":
             return replace(self, status=PerTimePresent(of=self.status))
-        readings = self._readings()
         found = starting_credits(
-            rule or "mean",
-            self.status,
-            self.history.received(),
-            lambda moments: self._circumstances(readings, moments) if readings else None,
-            stay,
+            rule or "mean", self.status, self.history.received(), self.known_at(), stay
         )
         beside = {**self.beside, "credit": lambda: Unchanging(found)}
         return replace(self, status=WithCredit(of=self.status), beside=beside)
@@ -126,11 +121,11 @@ class Case:
         if stay is None:
             return None
         began = None
-        if self._stay() is not None:
+        if self.stay() is not None:
             began = rule or ("mean" if self.status.is_sum else "zero")
         return newcomers_note(self.names, stay, self.history.slots, began)
 
-    def _stay(self) -> Stay | None:
+    def stay(self) -> Stay | None:
         """The same where a newcomer needs a beginning: a rate, a request or a level needs none."""
         if self.levels or {"chances", "level", "asked"} & set(self.beside):
             return None
@@ -190,12 +185,17 @@ class Case:
             yield trace, self.present(moments)
             start = stop
 
+    def known_at(self) -> Callable[[np.ndarray], Circumstances | None]:
+        """What else is known at moments that are asked for in order, from the beginning."""
+        readings = self._readings()
+        return lambda moments: self._circumstances(readings, moments) if readings else None
+
     def _readings(self) -> dict[str, Reading]:
         """What is known over time, to be read from its beginning."""
         known: dict[str, Reading] = {
             part: _reading(part, known) for part, known in self.beside.items()
         }
-        stay = self._stay()
+        stay = self.stay()
         if stay is not None and isinstance(self.status, PerTimePresent):
             known["time_points"] = TimePresent(as_numbers(self.history.slots), *stay)
         return known

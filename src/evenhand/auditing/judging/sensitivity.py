@@ -31,6 +31,7 @@ from evenhand.fairness.welfare import WELFARES, GiniWelfare, LogNash, Rawls, Uti
 OTHERS: tuple[Welfare, ...] = (LogNash(), Rawls(), GiniWelfare(), Utilitarian())
 QUICK: tuple[Welfare, ...] = (Rawls(), Utilitarian())  # for very many statuses
 STEP_VALUES = 50_000_000  # a question of more statuses is asked only if it is the one asked
+LEAST_MONTH = 28  # days of the shortest one
 EVEN = EQUAL  # a score this close to the even one, relative to it, is even
 
 
@@ -158,6 +159,8 @@ def other_questions(case: Case) -> Iterator[Question]:
     yield AtEnd()
     if not history.plain_numbers:
         for period in reversed(PERIODS.values()):
+            if history.by_month and period.days < LEAST_MONTH:
+                continue
             question = EveryPeriod(period)
             periods = question.periods(history, case.until)
             if periods > min(MOST_PERIODS, STEP_VALUES // len(case.names)):

@@ -15,6 +15,7 @@ import numpy as np
 
 from evenhand._util.wording import pluralise
 from evenhand.auditing.notes import Notes
+from evenhand.auditing.options import AuditOptions
 from evenhand.auditing.reading import checks
 from evenhand.auditing.reading.events import HIDDEN, LogEvents
 from evenhand.auditing.reading.growable_column import Column
@@ -23,7 +24,14 @@ from evenhand.auditing.sources.engines import Arrays, engine_of, fetch
 from evenhand.errors import BadLog
 
 EXACT_ROWS = 5_000_000  # a longer log is grouped by day where no question needs every time point
+MANY_NAMES = 5_000  # with as many stakeholders, such a log is grouped by month where that will do
+SAMPLED_ROWS = 200_000  # of which it is seen how many stakeholders there are
 CHECKED_ROWS = 5_000_000  # a longer log is not searched for rows that are duplicates or unsorted
+MADE_OF_MONTHS = ("month", "quarter", "year")
+BY_MONTH = (
+    "The log is long and has many stakeholders, and was added up by month: it was not asked what "
+    "would be found day by day or week by week."
+)
 
 
 def count(events: LogEvents, notes: Notes, exact: bool, names: tuple[str, ...] = ()) -> History:
@@ -37,14 +45,17 @@ def count(events: LogEvents, notes: Notes, exact: bool, names: tuple[str, ...] =
         )
     small = rows <= CHECKED_ROWS
     exact = exact or rows <= EXACT_ROWS or events.plain_numbers
-    held = engine.hold(_cells(events, exact))
+    by_month = not exact and _months_will_do(events.options) and _has_many_names(events)
+    if by_month:
+        notes.add(BY_MONTH)
+    held = engine.hold(_cells(events, exact, by_month))
     try:
         seen = checks.scan_cells(events, held)
         # Looking at every amount for NaN costs a tenth of the pass; a sum shows if there is any.
         if engine.has_nan and seen.endless:
             engine.release(held)
             events = events.without_nan()
-            held = engine.hold(_cells(events, exact))
+            held = engine.hold(_cells(events, exact, by_month))
             seen = checks.scan_cells(events, held)
         if seen.wrong:
             checks.refuse_unreadable(events)
@@ -68,8 +79,40 @@ def count(events: LogEvents, notes: Notes, exact: bool, names: tuple[str, ...] =
     return gathered.history(exact, rows)
 
 
-def _cells(events: LogEvents, exact: bool) -> nw.LazyFrame[Any]:
+def _months_will_do(options: AuditOptions) -> bool:
+    """Whether the question is about months or what is made of them, and so is all that is known.
+
+    Each of the others says what was so on some day.
+    """
+    asked = options.at_end or options.every in MADE_OF_MONTHS
+    dated = ("since", "until", "roster", "entitlement", "newcomers", "out_of")
+    return (
+        asked
+        and all(getattr(options, name) is None for name in dated)
+        and not (options.holds_readings or options.has_requests)
+    )
+
+
+def _has_many_names(events: LogEvents) -> bool:
+    """Whether there is next to no gain in grouping by day, by the first rows."""
+    first = events.frame.select("who").head(SAMPLED_ROWS).unique()
+    return int(fetch(first.select(names=nw.len()))["names"][0]) >= MANY_NAMES
+
+
+def _cells(events: LogEvents, exact: bool, by_month: bool) -> nw.LazyFrame[Any]:
+    if by_month:
+        return _monthly_sums(events)
     return _readings(events) if events.options.holds_readings else _sums(events, exact)
+
+
+def _monthly_sums(events: LogEvents) -> nw.LazyFrame[Any]:
+    """By month, with the first and the last moment at which anybody received something."""
+    month = nw.col("at").dt.truncate("1mo")
+    frame = events.frame.with_columns(at=month, moment=nw.col("at"))
+    moment = nw.when(~nw.col("amount").is_null()).then(nw.col("moment"))
+    ends = moment.min().alias("first"), moment.max().alias("last")
+    total = nw.col("amount").sum()
+    return frame.group_by("at", "who").agg(*_aggregates(events, total), *ends)
 
 
 def _sums(events: LogEvents, exact: bool) -> nw.LazyFrame[Any]:
@@ -146,6 +189,8 @@ class _Gathering:
         self._beside = {name: Column(np.float64) for name in events.beside}
         self._marked: list[np.ndarray] | None = [] if events.has("mark") else None
         self._last: Any = None
+        self._days: dict[int, np.datetime64] = {}  # where slots are months: the last day of each
+        self._begins: np.datetime64 | None = None
 
     @property
     def empty(self) -> int:
@@ -176,7 +221,17 @@ class _Gathering:
             column.append(found[name][kept].astype(np.float64))
         if self._marked is not None:
             self._marked.append(np.unique(slot[found["mark"][kept] == 1]))
+        if "last" in found:
+            self._take_days(slot, found["first"][kept], found["last"][kept])
         self._last = at[-1]
+
+    def _take_days(self, slot: np.ndarray, first: np.ndarray, last: np.ndarray) -> None:
+        begins = np.flatnonzero(np.diff(slot, prepend=-1))
+        latest = np.maximum.reduceat(last.astype("datetime64[D]"), begins)
+        for one, day in zip(slot[begins].tolist(), latest, strict=True):
+            self._days[one] = max(day, self._days.get(one, day))
+        earliest = first.astype("datetime64[D]").min().astype("datetime64[us]")
+        self._begins = earliest if self._begins is None else min(earliest, self._begins)
 
     def refuse_change(self, rows: int) -> None:
         """A table is asked several times; where it is no longer the same, nothing would be true."""
@@ -202,7 +257,7 @@ class _Gathering:
                 marks[slots] = True
         return History(
             names=self.names,
-            slots=self._slots.array(),
+            slots=self._moments(),
             slot=self._slot.array(),
             who=self._who.array(),
             amount=self._amount.array(),
@@ -211,4 +266,11 @@ class _Gathering:
             rows=rows,
             events=self.counted,
             beside={name: column.array() for name, column in self._beside.items()},
+            begins=self._begins,
         )
+
+    def _moments(self) -> np.ndarray:
+        if not self._days:
+            return self._slots.array()
+        days = [self._days[slot] for slot in range(self._slots.length)]
+        return np.array(days, dtype="datetime64[us]")

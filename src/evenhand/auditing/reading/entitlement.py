@@ -116,7 +116,7 @@ def in_order(entitlements: Mapping[str, float], names: tuple[str, ...]) -> np.nd
     missing = [name for name in names if not np.isfinite(entitlements.get(name, np.nan))]
     if missing:
         raise BadRoster(
-            f"no entitlement is given for {join_names([repr(n) for n in missing], 3)}: add "
+            f"no entitlement is given for {join_names([repr(n) for n in missing], 12)}: add "
             f"{'it' if len(missing) == 1 else 'them'}, or leave "
             f"{'that stakeholder' if len(missing) == 1 else 'those stakeholders'} out with "
             f"{argument('exclude')}."

@@ -14,7 +14,7 @@ import narwhals as nw
 import numpy as np
 
 from evenhand._util.moments import moment_label
-from evenhand._util.wording import nearest, pluralise
+from evenhand._util.wording import join_names, nearest, pluralise
 from evenhand.auditing.hidden_marks import HiddenMark
 from evenhand.auditing.options import AuditOptions
 from evenhand.auditing.reading import conditions
@@ -30,6 +30,7 @@ from evenhand.auditing.reading.values import (
 from evenhand.auditing.sources import csv_files
 from evenhand.auditing.sources.engines import Frame, engine_of, fetch
 from evenhand.auditing.sources.open_source import ROW, SAME, LogTable
+from evenhand.auditing.sources.wide_tables import time_columns
 from evenhand.errors import BadLog, BadParameter, MissingColumn, UnknownStakeholder, argument
 
 # Columns beside the amounts: what the argument that names each is called, and our own name for it.
@@ -114,6 +115,13 @@ def require_column(table: LogTable, name: str, given: str) -> None:
     if name in table.columns:
         return
     csv_files.refuse_lost_header(table.label, table.csv_paths, table.columns)
+    times = time_columns(table.columns)
+    if given in ("time", "amount") and len(times) > 1:
+        raise BadParameter(
+            f"{table.label} has no column {name!r} ({argument(given)}), but columns that are each "
+            f"a time ({join_names([repr(one) for one in times], 3)}): read it as a wide table with "
+            f"{argument('wide', 'time')}."
+        )
     raise MissingColumn(
         [name],
         table.label,

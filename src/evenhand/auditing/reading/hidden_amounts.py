@@ -93,7 +93,7 @@ class HiddenRows:
 
     def ranges(self) -> str:
         """What the marks can hide, such as "0 to 4 for '<5'"."""
-        shown = [f"{low:,g} to {high:,g} for {text!r}" for text, _, low, high in self.marks]
+        shown = [f"{low:g} to {high:g} for {text!r}" for text, _, low, high in self.marks]
         return join_names(list(dict.fromkeys(shown)), SHOWN_MARKS)
 
     def advice(self) -> str | None:

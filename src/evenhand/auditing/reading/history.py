@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -24,8 +24,9 @@ class History:
     """Events at one time are one time point (a slot); a cell is what one got at one of them.
 
     Most stakeholders get nothing at most times, so only the cells that occur are kept, in order
-    of time. A slot is a time point where the history is `exact`, and otherwise a day. Cells may lie
-    in a file (see `growable_column`), and so are looked at in parts.
+    of time. A slot is a time point where the history is `exact`, and otherwise a day, or of very
+    many cells a month, by the last day of it at which anything happened. Cells may lie in a file
+    (see `growable_column`), and so are looked at in parts.
     """
 
     names: tuple[str, ...]
@@ -38,6 +39,17 @@ class History:
     rows: int = 0
     events: int = 0
     beside: Mapping[str, Float[np.ndarray, " cell"]] = field(default_factory=dict)  # of each cell
+    begins: np.datetime64 | None = None  # where slots are months: the first day of all
+
+    @property
+    def by_month(self) -> bool:
+        """Whether days and weeks can no longer be told apart."""
+        return self.begins is not None
+
+    @property
+    def first(self) -> Any:
+        """The moment at which it begins."""
+        return self.slots[0] if self.begins is None else self.begins
 
     @property
     def plain_numbers(self) -> bool:

@@ -67,7 +67,7 @@ def prepare(
     options: AuditOptions,
     exact: bool,
     notes: Notes,
-    lots: bool = False,
+    lots: bool | Callable[[History], bool] = False,
     untold: HiddenAmounts = LEFT_OUT,
 ) -> Prepared:
     """Read, filter, count and check; what is odd but not an error goes into the notes.
@@ -77,7 +77,8 @@ def prepare(
         options: What is asked.
         exact: Whether every time point is needed.
         notes: Where to note.
-        lots: Whether rows are kept apart, as things that cannot be divided.
+        lots: Whether rows are kept apart, as things that cannot be divided; or what says so once
+            the history is known.
         untold: What an amount that is not told counts as.
     """
     roster = None if options.roster is None else roster_of(options)
@@ -85,7 +86,7 @@ def prepare(
     requests = read_requests(options)
     asking = () if requests is None else requests.names
     events = untold.fill(read_events(table, options, names + asking))
-    for sentence in events.notes:
+    for sentence in (*table.notes, *events.notes):
         notes.add(sentence)
     if options.waits:
         return _prepare_waits(events, roster, notes)
@@ -118,6 +119,7 @@ def prepare(
     beside = _beside(events, whole, history, roster, shares)
     if options.has_requests:
         beside["asked"] = asked_over_time(history, requests, until, notes)
+    keeps = lots if isinstance(lots, bool) else lots(history)
     return Prepared(
         history,
         roster,
@@ -128,7 +130,7 @@ def prepare(
         beside=beside,
         # A level holds from when it is given, also from before anybody is judged by it.
         amounts=whole.received().totals if options.stock else None,
-        lots=read_lots(events, history, roster) if lots else None,
+        lots=read_lots(events, history, roster) if keeps else None,
         hidden=hidden,
     )
 

@@ -16,9 +16,9 @@ import narwhals as nw
 from evenhand._util.moments import FIRST_MOMENT, LAST_MOMENT
 from evenhand.auditing.hidden_marks import HiddenMark
 from evenhand.auditing.reading.number_texts import NumberColumn, read_number_texts
-from evenhand.auditing.reading.time_texts import BY_NAME, TimeColumn, read_as, read_time_texts
 from evenhand.auditing.sources.engines import Frame, engine_of, fetch
 from evenhand.auditing.sources.engines.engine import BLANKS
+from evenhand.auditing.time_texts import BY_NAME, TimeColumn, read_as, read_time_texts
 from evenhand.auditing.time_units import BY_UNIT, NUMBER, likely_unit, unit_note
 
 TEXT = "evenhand: text of "

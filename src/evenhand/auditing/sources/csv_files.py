@@ -30,9 +30,14 @@ def quoting(connection: Any, path: str) -> dict[str, str]:
 
 
 def separator(path: str) -> str:
-    """What stands between the names in the first line."""
-    line = _first_line(path)
-    return max(SEPARATORS, key=line.count)
+    """What stands between the names in the header: the first line, unless a title is above it."""
+    with _text(path) as file:
+        lines = [file.readline(LONGEST_LINE) for _ in range(HEADER_LINES)]
+    first = lines[0]
+    counts = {mark: first.count(mark) for mark in SEPARATORS}
+    if not any(counts.values()):
+        counts = {mark: max(line.count(mark) for line in lines) for mark in SEPARATORS}
+    return max(SEPARATORS, key=lambda mark: counts[mark])
 
 
 def refuse_wide_column(label: str, paths: Sequence[str], columns: Sequence[str]) -> None:
@@ -91,6 +96,16 @@ def header_lines(path: str) -> list[list[str]]:
     except _LoneQuote:
         pass  # which is reported where the rows are read
     return found
+
+
+def all_rows(path: str) -> list[list[str]]:
+    """The rows of a file, empty ones too, so that they can be counted."""
+    with _text(path) as file:
+        lines = iter(lambda: file.readline(LONGEST_LINE), "")
+        try:
+            return list(csv.reader(lines, delimiter=separator(path)))
+        except csv.Error as error:
+            raise BadFile(f"{path} cannot be read: {error}.") from None
 
 
 def _records(path: str) -> Iterator[tuple[int, list[str]]]:

@@ -15,7 +15,6 @@ import io
 import os
 import shutil
 import sys
-import tempfile
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -25,11 +24,16 @@ from typing import TYPE_CHECKING, Any
 import narwhals as nw
 
 from evenhand._util.files import require_file
+from evenhand.auditing.layout import TIDY, FileLayout
 from evenhand.auditing.sources import csv_files, view_limits
 from evenhand.auditing.sources.addresses import is_address, shown
 from evenhand.auditing.sources.engines import engine_of
 from evenhand.auditing.sources.engines.duckdb import quoted, reason_of
 from evenhand.auditing.sources.gzip_files import is_packed, open_unpacked, require_gzip
+from evenhand.auditing.sources.header_rows import table_of
+from evenhand.auditing.sources.temporary_copies import DIALECT, new_folder, tidy_copy
+from evenhand.auditing.sources.wide_tables import tidy
+from evenhand.auditing.sources.workbooks import WORKBOOK, read_workbook
 from evenhand.errors import BadFile, BadLog, BadParameter, DoubledColumn, argument
 
 if TYPE_CHECKING:
@@ -57,10 +61,11 @@ class LogTable:
     connection: Any = None  # our own DuckDB, where it is one
     sources: tuple[str, ...] = ()  # the files as they were named
     close: Callable[[], None] = lambda: None  # when nothing is to be read of it any more
-    quoting: Mapping[str, str] = field(
+    quoting: Mapping[str, Any] = field(
         default_factory=dict
     )  # of CSV files, passed on to the engine
     is_view: bool = False  # a view of a DuckDB file, which is a program of a stranger
+    notes: tuple[str, ...] = ()  # on how it was read, where it was not a tidy table
 
     def load(self, needed: Sequence[str], as_text: Sequence[str]) -> LogTable:
         """The columns needed; of a text file held in memory, with some left as the text they are.
@@ -134,15 +139,52 @@ class LogTable:
 
 
 def open_table(
-    source: Any, encoding: str = "utf-8", table: str | None = None, engine: str | None = None
+    source: Any,
+    encoding: str = "utf-8",
+    table: str | None = None,
+    engine: str | None = None,
+    layout: FileLayout = TIDY,
 ) -> LogTable:
     """A table from a path or several, a glob, the address of a database, or any data frame.
 
-    `table` is the name of a table in a database; `engine` reads files: duckdb, the default,
-    or spark.
+    Args:
+        source: Where it is.
+        encoding: How text files are written.
+        table: The name of a table in a database.
+        engine: What reads files: duckdb, the default, or spark.
+        layout: How the file is laid out, if it is not a tidy table.
     """
     if isinstance(source, LogTable):
         return source
+    found = _opened(source, encoding, table, engine, layout)
+    return found if layout.wide is None else _tidied(found, layout)
+
+
+def _tidied(table: LogTable, layout: FileLayout) -> LogTable:
+    """A wide table with a row for each of its cells."""
+    if table.connection is None:
+        raise BadParameter(
+            f"{argument('wide')} is for files and for tables in memory: make a tidy view of "
+            f"{table.label} where it is."
+        )
+    relation = table.frame.to_native()
+    if table.csv_paths:  # as the text it is, since a column may hold marks in place of numbers
+        relation = _asked(table, lambda: _read_csv(table, all_varchar=True))
+    found, notes = _asked(table, lambda: tidy(relation, layout, table.label))
+    frame: Any = nw.from_native(found)
+    return replace(
+        table,
+        columns=tuple(found.columns),
+        frame=frame,
+        paths=(),
+        is_view=False,
+        notes=(*table.notes, *notes),
+    )
+
+
+def _opened(
+    source: Any, encoding: str, table: str | None, engine: str | None, layout: FileLayout
+) -> LogTable:
     if isinstance(source, str | Path):
         source = [str(source)]
     if not (
@@ -165,7 +207,7 @@ def open_table(
         raise BadParameter(
             f"{argument('engine')} is {engine!r}: it must be {' or '.join(_READERS)}."
         )
-    return _READERS[engine or "duckdb"](patterns, encoding)
+    return _READERS[engine or "duckdb"](patterns, encoding, layout)
 
 
 @contextlib.contextmanager
@@ -205,16 +247,17 @@ def matching_files(pattern: str) -> list[str]:
 
 def kind_of_files(paths: list[str], label: str) -> tuple[str, ...]:
     """How all of the files are written (CSV, JSON or PARQUET), by the ends of their names."""
-    kinds = {kind for path in paths for kind in (CSV, JSON, PARQUET) if path.lower().endswith(kind)}
+    known = (CSV, JSON, PARQUET, WORKBOOK)
+    kinds = {kind for path in paths for kind in known if path.lower().endswith(kind)}
     if len(kinds) != 1 or not all(path.lower().endswith(next(iter(kinds))) for path in paths):
         raise BadFile(
             f"{label} is not a log we know by its name: use files that all end in .csv, .tsv, "
-            ".parquet, .jsonl, .ndjson or .json."
+            ".parquet, .jsonl, .ndjson, .json, .xlsx, .xls or .ods."
         )
     return next(iter(kinds))
 
 
-def _open_files(patterns: list[str], encoding: str) -> LogTable:
+def _open_files(patterns: list[str], encoding: str, layout: FileLayout = TIDY) -> LogTable:
     paths, label = found_files(patterns)
     for path in paths:
         if os.path.isdir(path):
@@ -230,7 +273,10 @@ def _open_files(patterns: list[str], encoding: str) -> LogTable:
     if kind is not PARQUET and encoding.lower().replace("_", "-") not in ("utf-8", "utf8"):
         paths = [_in_utf_8(path, encoding) for path in paths]
     table = LogTable(label, (), None, tuple(paths), connection)  # type: ignore[arg-type]
-    if kind is CSV:
+    if kind is WORKBOOK or (kind is CSV and layout.header_row is not None):
+        table = _copied(table, kind, layout)
+        relation = _asked(table, lambda: _read_csv(table))
+    elif kind is CSV:
         quoting = _asked(table, lambda: csv_files.quoting(connection, glob.escape(paths[0])))
         table = replace(table, quoting=quoting)
         relation = _asked(table, lambda: _read_csv(table))
@@ -239,6 +285,22 @@ def _open_files(patterns: list[str], encoding: str) -> LogTable:
         relation = _asked(table, lambda: _read_other(connection, paths, kind))
     frame: Any = nw.from_native(relation)
     return replace(table, columns=tuple(relation.columns), frame=frame, sources=sources)
+
+
+def _copied(table: LogTable, kind: tuple[str, ...], layout: FileLayout) -> LogTable:
+    """The table with a tidy copy in place of each file that is not one."""
+    copies: list[str] = []
+    notes: list[str] = []
+    label = table.label
+    for path in table.paths:
+        if kind is WORKBOOK:
+            found, label = read_workbook(path, layout)
+        else:
+            found = table_of(csv_files.all_rows(path), layout, path)
+        copies.append(tidy_copy((found.header, *found.rows), path))
+        notes += found.notes
+    label = label if len(copies) == 1 else table.label
+    return replace(table, label=label, paths=tuple(copies), quoting=DIALECT, notes=tuple(notes))
 
 
 def _require_unicode(path: str) -> None:
@@ -253,9 +315,8 @@ def _require_unicode(path: str) -> None:
 
 def _in_utf_8(path: str, encoding: str) -> str:
     """A copy of a text file in UTF-8, all that the engine reads, kept until the program ends."""
-    folder = tempfile.mkdtemp(prefix="evenhand-")
-    atexit.register(shutil.rmtree, folder, ignore_errors=True)
-    copy = Path(folder) / Path(path).name.removesuffix(".gz")
+    folder = new_folder()
+    copy = folder / Path(path).name.removesuffix(".gz")
     try:
         with (
             io.TextIOWrapper(open_unpacked(path), encoding=encoding, newline="") as source,
@@ -406,8 +467,12 @@ def connect(**settings: Any) -> duckdb.DuckDBPyConnection:
     return connection
 
 
-def _open_with_spark(patterns: list[str], encoding: str) -> LogTable:
+def _open_with_spark(patterns: list[str], encoding: str, layout: FileLayout = TIDY) -> LogTable:
     from evenhand.auditing.sources.spark_files import open_files
+
+    if layout.sheet is not None or layout.header_row is not None:
+        given = argument("header_row" if layout.sheet is None else "sheet")
+        raise BadParameter(f"{given} is not for Spark: leave {argument('engine')} out.")
 
     return open_files(patterns, encoding)
 

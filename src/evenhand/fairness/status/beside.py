@@ -34,6 +34,7 @@ class Beside(Status[_Seen]):
     """A function of another status and of what is known of each at that moment."""
 
     part: ClassVar[str]  # of the circumstances
+    keeps_linear: ClassVar[bool] = False  # whether it is linear in the other status
 
     of: Status = field(default=Returns(), kw_only=True)
 
@@ -103,6 +104,13 @@ class Beside(Status[_Seen]):
     def is_sum(self) -> bool:
         return self.of.is_sum
 
+    def of_totals(self, totals: Float[np.ndarray, "*batch n"], known: Any) -> np.ndarray:
+        return self.transform(self.of.of_totals(totals, known), self._known(known))
+
+    @property
+    def is_linear(self) -> bool:
+        return self.keeps_linear and self.of.is_linear
+
     @property
     def per_step(self) -> bool:
         return self.of.per_step
@@ -125,6 +133,7 @@ class PerTimePresent(Beside):
     """What was received per time point at which the stakeholder was there, this one included."""
 
     symmetric = True
+    keeps_linear = True
     part = "time_points"
     needs = "at how many time points each has been there so far"
 
@@ -136,6 +145,10 @@ class PerTimePresent(Beside):
     @property
     def weighs(self) -> bool:
         return self.of.weighs
+
+    @property
+    def weighed_by(self) -> str | None:
+        return self.of.weighed_by
 
     @property
     def in_amounts(self) -> bool:
@@ -161,6 +174,7 @@ class WithCredit(Beside):
     """A status on top of what each began with, such as the mean of those there when it joined."""
 
     symmetric = True
+    keeps_linear = True
     part = "credit"
     needs = "what each began with"
 
@@ -172,6 +186,10 @@ class WithCredit(Beside):
     @property
     def weighs(self) -> bool:
         return self.of.weighs
+
+    @property
+    def weighed_by(self) -> str | None:
+        return self.of.weighed_by
 
     @property
     def in_amounts(self) -> bool:
@@ -225,6 +243,7 @@ class PerCurrentEntitlement(Beside):
     """What was received per unit of what each is entitled to at that moment."""
 
     symmetric = True
+    keeps_linear = True
     part = "entitled"
     needs = "what each is entitled to"
 
@@ -248,6 +267,10 @@ class PerCurrentEntitlement(Beside):
     @property
     def weighs(self) -> bool:
         return self.weighted
+
+    @property
+    def weighed_by(self) -> str | None:
+        return "its entitlement at that time" if self.weighted else None
 
 
 def read_beside(status: Status) -> Beside | None:

@@ -6,7 +6,7 @@ import functools
 from abc import abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
@@ -25,6 +25,8 @@ if TYPE_CHECKING:
 @dataclass(frozen=True)
 class Derived(Status[Any]):
     """A function of another status vector. It carries the other's state and nothing more."""
+
+    keeps_linear: ClassVar[bool] = False  # whether it is linear in its own entry of the other
 
     of: Status = field(default=Returns(), kw_only=True)
 
@@ -59,6 +61,10 @@ class Derived(Status[Any]):
         return self.of.weighs
 
     @property
+    def weighed_by(self) -> str | None:
+        return self.of.weighed_by
+
+    @property
     def fixed_weights(self) -> Float[np.ndarray, " status"] | None:
         return self.of.fixed_weights
 
@@ -86,6 +92,13 @@ class Derived(Status[Any]):
     @property
     def is_sum(self) -> bool:
         return self.of.is_sum
+
+    def of_totals(self, totals: Float[np.ndarray, "*batch n"], known: Any) -> np.ndarray:
+        return self.transform(self.of.of_totals(totals, known))
+
+    @property
+    def is_linear(self) -> bool:
+        return self.keeps_linear and self.of.is_linear
 
     @property
     def is_amount(self) -> bool:
@@ -124,6 +137,8 @@ def _computed(inner: DeclaredRegularity) -> DeclaredRegularity:
 @dataclass(frozen=True)
 class GroupTotals(_Comparing):
     """The sum over each group: the groups are the stakeholders that are judged."""
+
+    keeps_linear = True
 
     groups: Groups
 
@@ -192,6 +207,8 @@ class PerEntitlement(_Comparing):
     is all that was given over all that was entitled, and no way to share it scores above the even.
     """
 
+    keeps_linear = True
+
     entitlements: tuple[float, ...]
     weighted: bool = True
 
@@ -250,6 +267,10 @@ class PerEntitlement(_Comparing):
         return self.weighted
 
     @property
+    def weighed_by(self) -> str | None:
+        return "its entitlement" if self.weighted else None
+
+    @property
     def in_amounts(self) -> bool:
         return self.weighted and self.of.in_amounts and not self.of.weighs
 
@@ -267,6 +288,7 @@ class LowerIsBetter(_Comparing):
     """Minus another status: of harms and waits, whoever has less is better off."""
 
     symmetric = True
+    keeps_linear = True
 
     def transform(self, values: Float[Array, "*batch inner"]) -> Float[Array, "*batch status"]:
         return -values

@@ -39,11 +39,16 @@ class ShareMet(OfRequests):
     """
 
     symmetric = True
+    keeps_linear = True
 
     def transform(
         self, values: Float[Array, "*batch status"], beside: Float[Array, "*batch status"]
     ) -> Float[Array, "*batch status"]:
         return np.divide(values, beside, out=np.zeros_like(values), where=beside > 0)
+
+    @property
+    def weighed_by(self) -> str | None:
+        return "what it has asked for"
 
     def describe(self) -> str:
         return f"{self.of.describe()}, out of what it has asked for"
@@ -58,6 +63,7 @@ class Shortfall(OfRequests):
     """Minus what was asked for and not received yet; 0 for whoever wants nothing more."""
 
     symmetric = True
+    keeps_linear = True
 
     def transform(
         self, values: Float[Array, "*batch status"], beside: Float[Array, "*batch status"]
@@ -123,6 +129,10 @@ class WhileWaiting(OfRequests):
     @property
     def weighs(self) -> bool:
         return self.of.weighs
+
+    @property
+    def weighed_by(self) -> str | None:
+        return self.of.weighed_by
 
     @property
     def in_amounts(self) -> bool:

@@ -38,6 +38,10 @@ class Rate(Beside):
     ) -> Float[Array, "*batch status"]:
         return np.divide(values, beside, out=np.zeros_like(values), where=beside > 0)
 
+    @property
+    def weighed_by(self) -> str | None:
+        return "its chances"
+
     def describe(self) -> str:
         return f"{self.of.describe()}, out of the chances it has had"
 
@@ -115,6 +119,10 @@ class MeanWait(Rate):
     @property
     def in_amounts(self) -> bool:
         return False  # days of all its cases together are no share that anybody lacks
+
+    @property
+    def weighed_by(self) -> str | None:
+        return "the number of its cases"
 
     def describe(self) -> str:
         return "how long its cases have waited so far, on average"

@@ -27,21 +27,12 @@ DIGITS = 7
 def compact_answer(answer: Answer) -> dict[str, Any]:
     """An answer for a page's script."""
     kept = kept_assessments(answer)
-    whole = answer.to_json()
-    people = whole["stakeholders"]
-    over = whole["over_time"]
-    columns = list(people[0]) if people else []
-    whole["stakeholders"] = {
-        "columns": columns,
-        "rows": [[one[name] for name in columns] for one in people],
-    }
-    table = answer.over_time
+    whole = answer.to_compact_json()
+    over, table = whole["over_time"], answer.over_time
     for name in ("times", "welfare", "even_welfare", "mean"):
         if over[name] is not None:
             over[name] = [over[name][k] for k in kept]
     over["unfairness"] = {"names": list(table.names), **_matrix(table.unfairness[kept].T)}
-    if over["unfinished"] is not None:
-        over["unfinished"]["unfairness"] = list(over["unfinished"]["unfairness"].values())
     whole["axis"] = _axis(answer, over)
     terms = answer.terms
     whole["terms"] = {**vars(terms.direction), "units": terms.units}

@@ -119,11 +119,13 @@ def _table(answer: Answer, log: int) -> Markup:
             f" All are means over {pluralise(answer.runs, 'run')}, except the spell, which is "
             "the longest in any run, and the ranks, which are by the means."
         )
-    rows = [_row(answer, k, log) for k in range(min(count, FOLDED))]
+    known = tuple(claims.values())
+    first = count if count <= FOLDED else EXTREMES
+    rows = [_row(answer, k, log, known) for k in range(first)]
     if count <= ALL:
         return table(title, columns, rows)
     ends = [*rows[:EXTREMES], (f"… {count - 2 * EXTREMES:,} more", *[""] * (len(columns) - 1))]
-    ends += [_row(answer, k, log) for k in range(count - EXTREMES, count)]
+    ends += [_row(answer, k, log, known) for k in range(count - EXTREMES, count)]
     short = table(title, columns, ends)
     if count > FOLDED:
         rest = "The search below finds the others; the data for download has all of them."
@@ -160,11 +162,11 @@ def _amounts_caption(terms: Terms) -> str:
     return f"Short of share: the distance at the end in amounts{what}; below 0 it has more."
 
 
-def _row(answer: Answer, place: int, log: int) -> tuple[Child, ...]:
+def _row(answer: Answer, place: int, log: int, claims: Sequence[str]) -> tuple[Child, ...]:
     one, direction = answer.by_stakeholder[place], answer.terms.direction
     return (
         stakeholder_link(one, place, log),
-        *(figure_of(getattr(one, field)) for field in _claims(answer).values()),
+        *(figure_of(getattr(one, field)) for field in claims),
         figure_of(direction.as_logged(one.final)),
         figure_of(direction.as_logged(one.final_unfairness), True),
         *((figure_of(one.short_of_share),) if answer.has_amounts else ()),

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from evenhand.auditing.reading.time_texts import BY_NAME, read_as, read_time_texts
+from evenhand.auditing.time_texts import BY_NAME, read_as, read_time_texts
 from evenhand.errors import BadLog
 
 

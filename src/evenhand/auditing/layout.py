@@ -1,0 +1,49 @@
+"""How the file of a log is laid out, as far as the user says it: what a tidy file needs none of."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from evenhand.errors import BadParameter, argument
+
+TIME, STAKEHOLDER = "time", "stakeholder"  # what the columns of a wide table may each be
+
+
+@dataclass(frozen=True)
+class FileLayout:
+    """Which sheet and row to begin with, and what the names of columns and files mean."""
+
+    sheet: str | int | None = None  # of a workbook, by its name or its number from 1
+    header_row: int | str | None = None  # the row of the columns' names from 1, or two such as 3-4
+    wide: str | None = None  # each column is a time, or a stakeholder
+    time_from_name: bool = False  # the time of a file's rows stands in its name
+    stakeholder: str = ""  # what the columns of the tidy table are called
+    time: str = ""
+    amount: str = ""
+    named: tuple[str, ...] = ()  # columns that must be there, by which the header is found
+
+    def __post_init__(self) -> None:
+        if self.wide not in (None, TIME, STAKEHOLDER):
+            raise BadParameter(
+                f"{argument('wide')} is {self.wide!r}: it must be {TIME}, if each column is a "
+                f"time, or {STAKEHOLDER}, if each column is a stakeholder."
+            )
+        if self.header_row is not None:
+            first, last = self.header_rows
+            if not 1 <= first <= last <= first + 3:
+                raise BadParameter(
+                    f"{argument('header_row')} is {self.header_row!r}: it must be the number of a "
+                    "row, counted from 1, or of the rows of a header such as 3-4."
+                )
+
+    @property
+    def header_rows(self) -> tuple[int, int]:
+        """The first and the last row of the header that is named."""
+        first, _, last = str(self.header_row).partition("-")
+        try:
+            return int(first), int(last or first)
+        except ValueError:
+            return 0, 0
+
+
+TIDY = FileLayout()

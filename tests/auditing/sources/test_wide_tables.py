@@ -1,0 +1,92 @@
+"""Wide tables: a column for each time or each stakeholder, with the numbers of the tidy table."""
+
+from __future__ import annotations
+
+import pandas as pd
+import pytest
+
+from evenhand import audit
+from evenhand.auditing.sources.wide_tables import is_time, time_columns
+from logs import FIRST_A_THEN_B, MAPPED, write
+
+TIDY = pd.DataFrame(FIRST_A_THEN_B, columns=["date", "country", "doses"])
+BY_TIME = TIDY.pivot(index="country", columns="date", values="doses").reset_index()
+BY_NAME = TIDY.pivot(index="date", columns="country", values="doses").reset_index()
+
+
+def written(tmp_path, frame, kind):
+    path = tmp_path / f"log.{kind}"
+    if kind == "csv":
+        frame.to_csv(path, index=False)
+    elif kind == "parquet":
+        frame.to_parquet(path, index=False)
+    else:
+        return frame
+    return str(path)
+
+
+@pytest.mark.parametrize("kind", ["csv", "parquet", "frame"])
+def test_the_numbers_are_those_of_the_tidy_table(tmp_path, kind):
+    tidy = audit(TIDY, **MAPPED, every="month")
+    by_time = audit(
+        written(tmp_path, BY_TIME, kind), stakeholder="country", wide="time", every="month"
+    )
+    by_name = audit(
+        written(tmp_path, BY_NAME, kind), time="date", wide="stakeholder", every="month"
+    )
+    for found in (by_time, by_name):
+        assert found.score == tidy.score
+        assert found.over_time.times == tidy.over_time.times
+        assert [one.final for one in found.by_stakeholder] == [40_000, 40_000]
+    assert any("wide table: 4 columns (2021-01-31," in note for note in by_time.notes)
+
+
+def test_what_its_columns_are_to_be_called(tmp_path):
+    found = audit(
+        BY_TIME,
+        stakeholder="country",
+        wide="time",
+        time="month",
+        amount="doses",
+        where="month >= '2021-03-01'",
+    )
+    assert (found.unit, found.overall.assessments) == ("doses", 2)
+
+
+def test_suppressed_names_do_not_vanish_and_remarks_are_no_stakeholders(tmp_path):
+    rows = [("2021-01-31", "5", "*", "fine"), ("2021-02-28", "1,5", "*", "late")]
+    path = write(tmp_path / "log.csv", rows, columns=("date", "A", "B", "remarks"))
+    found = audit(path, time="date", wide="stakeholder")
+    assert {one.name for one in found.by_stakeholder} == {"A", "B"}
+    assert "B is not judged" in found.verdict
+    assert any("remarks had no part" in note for note in found.notes)
+
+
+def test_a_wide_table_is_noticed_and_the_option_printed(tmp_path, refuses):
+    path = written(tmp_path, BY_TIME, "csv")
+    words = ("columns that are each a time", "--wide time")
+    refuses(words, path, "--stakeholder", "country", "--time", "date")
+    refuses(
+        ("--wide is 'rows'",), path, "--stakeholder", "country", "--time", "x", "--wide", "rows"
+    )
+    refuses(
+        ("and none is",),
+        write(tmp_path / "t.csv", FIRST_A_THEN_B),
+        *("--stakeholder", "country"),
+        "--wide",
+        "time",
+    )
+    text = path.replace("log.csv", "named.csv")
+    BY_TIME.assign(amount=1).to_csv(text, index=False)
+    refuses(("has a column 'amount' already",), text, "--stakeholder", "country", "--wide", "time")
+
+
+@pytest.mark.parametrize(
+    "name", ["2021", "2021-01-31", "Jan 2023", "2023-Q1", "1/22/20", "2023/24"]
+)
+def test_a_name_that_is_a_time(name):
+    assert is_time(name)
+
+
+def test_names_that_are_not():
+    assert time_columns(["Region", "Total", "12", "A1", "Q1", ""]) == []

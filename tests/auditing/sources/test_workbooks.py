@@ -1,0 +1,168 @@
+"""Workbooks as offices publish them: the same numbers as the tidy table, and nothing runs."""
+
+from __future__ import annotations
+
+import datetime
+import zipfile
+
+import pandas as pd
+import pytest
+
+from evenhand import audit
+from logs import FIRST_A_THEN_B, MAPPED, OPTIONS, write
+
+xlsxwriter = pytest.importorskip("xlsxwriter")
+TITLES = ["Table 1: doses by country"], ["Published 2021"], []
+HEADER = ["date", "country", "doses"]
+DATED = [(datetime.date.fromisoformat(day), *rest) for day, *rest in FIRST_A_THEN_B]
+
+
+def workbook(path, **sheets):
+    """A workbook with rows on each sheet; a name that ends in _ is of a hidden one."""
+    with xlsxwriter.Workbook(str(path), {"default_date_format": "yyyy-mm-dd"}) as book:
+        for name, rows in sheets.items():
+            sheet = book.add_worksheet(name)
+            if name.endswith("_"):
+                sheet.hide()
+            for place, row in enumerate(rows):
+                sheet.write_row(place, 0, row)
+    return str(path)
+
+
+def tidy(tmp_path, **more):
+    return audit(write(tmp_path / "tidy.csv", FIRST_A_THEN_B), **MAPPED, **more)
+
+
+def test_a_sheet_and_its_header_are_found(tmp_path):
+    sheets = {
+        "Cover": [["Doses"], ["Contents"]],
+        "Old_": [HEADER, ["2020-01-01", "A", 5]],
+        "Data": [*TITLES, HEADER, *DATED, [], ["Source: the office"]],
+    }
+    found = audit(workbook(tmp_path / "log.xlsx", **sheets), **MAPPED, every="month")
+    assert found.score == tidy(tmp_path, every="month").score
+    assert found.over_time.times == ("2021-01", "2021-02", "2021-03", "2021-04")
+    said = " ".join(found.notes)
+    assert "taken from row 4" in said
+    assert "1 row below the table" in said
+    assert found.origin["files"][0]["path"].endswith("log.xlsx")
+    assert found.label.endswith("(sheet 'Data')")
+
+
+def test_a_sheet_and_a_header_that_are_named(tmp_path, refuses):
+    two = {"North": [HEADER, *DATED], "South": [HEADER, *DATED[:2]], "Old_": [HEADER, *DATED]}
+    path = workbook(tmp_path / "log.xlsx", **two)
+    refuses(("2 sheets that may be meant ('North' and 'South')", "--sheet North"), path, *OPTIONS)
+    refuses(("no sheet 'Nort'", "did you mean 'North'?"), path, *OPTIONS, "--sheet", "Nort")
+    for sheet in ("North", " north ", 1, "Old_", 3):
+        assert audit(path, **MAPPED, sheet=sheet).score == tidy(tmp_path).score
+    assert audit(path, **MAPPED, sheet="South").score != tidy(tmp_path).score
+    headed = workbook(tmp_path / "two.xlsx", Data=[["date", "x", "doses"], HEADER, *DATED])
+    assert audit(headed, **MAPPED, header_row=2).score == tidy(tmp_path).score
+    refuses(("nothing in row 9", "--header-row"), headed, *OPTIONS, "--header-row", "9")
+    refuses(("--header-row is 'x'",), headed, *OPTIONS, "--header-row", "x")
+
+
+def test_a_header_of_two_rows_and_merged_cells(tmp_path):
+    path = tmp_path / "log.xlsx"
+    with xlsxwriter.Workbook(str(path)) as book:
+        sheet = book.add_worksheet()
+        sheet.merge_range(0, 1, 0, 2, "2021")
+        sheet.merge_range(0, 3, 0, 4, "2022")
+        sheet.write_row(1, 0, ["country", "Q1", "Q2", "Q1", "Q2"])
+        sheet.write_row(2, 0, ["A", 20_000, 20_000, 0, 0])
+        sheet.write_row(3, 0, ["B", 0, 0, 20_000, 20_000])
+    found = audit(str(path), stakeholder="country", wide="time", header_row="1-2", every="quarter")
+    assert found.over_time.times == (
+        "2021-Q1",
+        "2021-Q2",
+        "2021-Q3",
+        "2021-Q4",
+        "2022-Q1",
+        "2022-Q2",
+    )
+    assert found.stakeholder("B").final == 40_000
+
+
+def test_names_that_are_merged_downwards_hold_for_all_their_rows(tmp_path):
+    path = tmp_path / "log.xlsx"
+    with xlsxwriter.Workbook(str(path)) as book:
+        sheet = book.add_worksheet()
+        sheet.write_row(0, 0, ["country", "date", "doses"])
+        for k, (day, _, doses) in enumerate(FIRST_A_THEN_B, 1):
+            sheet.write_row(k, 1, [day, doses])
+        sheet.merge_range(1, 0, 2, 0, "A")
+        sheet.merge_range(3, 0, 4, 0, "B")
+    assert audit(str(path), **MAPPED).score == tidy(tmp_path).score
+
+
+def test_four_troubles_at_once(tmp_path):
+    """A wide sheet with suppressed amounts and decimal commas, some of them typed as numbers."""
+    rows = [
+        *TITLES,
+        ["Region", "2023-Q1", "2023-Q2", "Total"],
+        ["North", "1.234,5", 12.5, "x"],
+        ["South", "2.000,25", "*", "x"],
+        ["East", "c", "<5", "x"],
+        [],
+        ["c: confidential"],
+    ]
+    found = audit(workbook(tmp_path / "log.xlsx", Data=rows), stakeholder="Region", wide="time")
+    cells = [("2023-03-31", "North", 1234.5), ("2023-06-30", "North", 12.5)]
+    cells += [("2023-03-31", "South", 2000.25)]
+    plain = audit(write(tmp_path / "plain.csv", cells), **MAPPED)
+    assert found.score == plain.score
+    assert [one.name for one in found.by_stakeholder if not one.assessments] == ["East"]
+    assert found.untold["rows"] == 3
+
+
+@pytest.mark.parametrize("ending", ["ods", "xlsx"])
+def test_what_other_programs_write(tmp_path, ending):
+    pytest.importorskip("odf" if ending == "ods" else "openpyxl")
+    path = tmp_path / f"log.{ending}"
+    pd.DataFrame(FIRST_A_THEN_B, columns=HEADER).to_excel(path, index=False)
+    assert audit(str(path), **MAPPED).score == tidy(tmp_path).score
+
+
+def test_formulas_error_cells_and_serial_numbers(tmp_path):
+    path = tmp_path / "log.xlsx"
+    with xlsxwriter.Workbook(str(path)) as book:
+        sheet = book.add_worksheet()
+        sheet.write_row(0, 0, HEADER)
+        for k, (day, who, doses) in enumerate(DATED, 1):
+            sheet.write_row(k, 0, [(day - datetime.date(1899, 12, 30)).days, who])
+            sheet.write_formula(k, 2, "=1+1", None, doses)  # the value it had when it was saved
+        sheet.write_row(5, 0, [44316, "B"])
+        sheet.write_formula(5, 2, "=NA()", None, "#N/A")
+    found = audit(str(path), **MAPPED, every="month")
+    assert found.score == tidy(tmp_path, every="month").score
+    assert any("1 row has an empty amount" in note for note in found.notes)  # the error
+    assert any("as Excel counts them" in note for note in found.notes)
+
+
+def test_a_workbook_is_data_and_a_bad_one_a_sentence(tmp_path, refuses):
+    path = tmp_path / "log.xlsx"
+    path.write_text("date,country,doses\n")
+    refuses(("not a workbook that can be read",), str(path), *OPTIONS)
+    refuses(("empty",), workbook(path, Data=[]), *OPTIONS)
+    refuses(("no column",), workbook(path, Data=[["only a title"]]), *OPTIONS)
+    whole = (tmp_path / "whole.xlsx", workbook(tmp_path / "whole.xlsx", Data=[HEADER, *DATED]))[0]
+    path.write_bytes(whole.read_bytes()[:2000])
+    refuses(("log.xlsx",), str(path), *OPTIONS)
+    roster = workbook(tmp_path / "roster.xlsx", People=[["country"], ["A"], ["B"], ["C"]])
+    log = write(tmp_path / "log.csv", FIRST_A_THEN_B)
+    assert audit(log, **MAPPED, roster=roster).stakeholder("C").final == 0
+
+
+def test_a_workbook_that_is_made_to_fill_the_memory(tmp_path, refuses, monkeypatch):
+    path = workbook(tmp_path / "log.xlsx", Data=[HEADER, *DATED])
+    with zipfile.ZipFile(path, "a", zipfile.ZIP_DEFLATED) as packed:
+        packed.writestr("xl/media/zeros", bytes(3 << 20))
+    monkeypatch.setattr("evenhand.auditing.sources.workbooks.ALWAYS_FINE", 1 << 20)
+    refuses(("unpacks to more than",), path, *OPTIONS)
+    far = tmp_path / "far.xlsx"
+    with xlsxwriter.Workbook(str(far)) as book:  # one cell far away makes a sheet of 17 billion
+        sheet = book.add_worksheet()
+        sheet.write_row(0, 0, HEADER)
+        sheet.write(1_048_575, 16_383, 1)
+    refuses(("far.xlsx is damaged, or takes more than",), str(far), *OPTIONS)
