@@ -98,7 +98,7 @@ def _options(log: str, reading: dict[str, Any]) -> AuditOptions:
     """The options as the library takes them; what is missing is asked for with what there is."""
     from evenhand.auditing.options import AuditOptions
     from evenhand.auditing.sources.open_source import opened
-    from evenhand.cli.audit import _which_columns
+    from evenhand.cli.first_look import which_columns
     from evenhand.errors import BadParameter
 
     tables = reading["table"] or [None]
@@ -107,7 +107,7 @@ def _options(log: str, reading: dict[str, Any]) -> AuditOptions:
     if reading["stakeholder"] is None or reading["time"] is None:
         with opened(log, reading["encoding"], tables[0], reading["engine"]) as found:
             raise BadParameter(
-                _which_columns(found.label, found.columns, reading["stakeholder"] is None)
+                which_columns(found.label, found.columns, reading["stakeholder"] is None)
             )
     group = reading["group"]
     return AuditOptions(
