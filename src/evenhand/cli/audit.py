@@ -474,6 +474,23 @@ def audit_command(
             rich_help_panel=HOW,
         ),
     ] = False,
+    reach: Annotated[
+        float | None,
+        typer.Option(
+            help="Also say how much would have had to go to others for this score.",
+            metavar="SCORE",
+            rich_help_panel=HOW,
+        ),
+    ] = None,
+    raise_worst_to: Annotated[
+        float | None,
+        typer.Option(
+            help="Also say how much would have had to go to others for the worst-off to have this "
+            "at the last assessment.",
+            metavar="STATUS",
+            rich_help_panel=HOW,
+        ),
+    ] = None,
     title: Annotated[
         str | None, typer.Option(help="What the report is called.", rich_help_panel=OUT)
     ] = None,
@@ -544,7 +561,13 @@ def audit_command(
         raise BadParameter(
             "--before compares two periods of one log: give one log, or leave it out."
         )
-    _require_one_history(best, lots, len(logs) == 2 or before is not None)
+    several = len(logs) == 2 or before is not None
+    looks_back = {
+        "--best": best,
+        "--reach": reach is not None,
+        "--raise-worst-to": raise_worst_to is not None,
+    }
+    _require_one_history(looks_back, lots, several)
     if len(table or ()) > len(logs):
         raise BadParameter(f"--table is given {len(table or ())} times: once for each log.")
     tables = _tables(logs, table or [])
@@ -640,6 +663,10 @@ def audit_command(
                 from evenhand.decide.hindsight.best_of_log import with_best
 
                 found = with_best(found, logs[0], options, lots)
+            if reach is not None or raise_worst_to is not None:
+                from evenhand.decide.hindsight.smallest_change import with_change
+
+                found = with_change(found, logs[0], options, reach, raise_worst_to)
     for answer in _answers(found):
         answer.origin["command"] = shlex.join(["evenhand", *map(shown, sys.argv[1:])])
     _write(found, csv, out or [])
@@ -651,17 +678,18 @@ def audit_command(
         raise typer.Exit(1)
 
 
-def _require_one_history(best: bool, lots: bool, several: bool) -> None:
+def _require_one_history(looks_back: dict[str, bool], lots: bool, several: bool) -> None:
     """Refuse options of the best there was where there is none, or several."""
     from evenhand.errors import BadParameter
 
-    if lots and not best:
+    if lots and not looks_back["--best"]:
         raise BadParameter(
             "--lots says what cannot be divided otherwise, for --best: give both, or leave it out."
         )
-    if best and several:
+    given = [name for name, is_given in looks_back.items() if is_given]
+    if given and several:
         raise BadParameter(
-            "--best looks back at one history: give one log without --before, or leave it out."
+            f"{given[0]} looks back at one history: give one log without --before, or leave it out."
         )
 
 
