@@ -147,6 +147,10 @@ class PerTimePresent(Beside):
         return self.of.weighs
 
     @property
+    def weighed_by(self) -> str | None:
+        return self.of.weighed_by
+
+    @property
     def in_amounts(self) -> bool:
         return False
 
@@ -182,6 +186,10 @@ class WithCredit(Beside):
     @property
     def weighs(self) -> bool:
         return self.of.weighs
+
+    @property
+    def weighed_by(self) -> str | None:
+        return self.of.weighed_by
 
     @property
     def in_amounts(self) -> bool:
@@ -259,6 +267,10 @@ class PerCurrentEntitlement(Beside):
     @property
     def weighs(self) -> bool:
         return self.weighted
+
+    @property
+    def weighed_by(self) -> str | None:
+        return "its entitlement at that time" if self.weighted else None
 
 
 def read_beside(status: Status) -> Beside | None:

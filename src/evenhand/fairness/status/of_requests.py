@@ -46,6 +46,10 @@ class ShareMet(OfRequests):
     ) -> Float[Array, "*batch status"]:
         return np.divide(values, beside, out=np.zeros_like(values), where=beside > 0)
 
+    @property
+    def weighed_by(self) -> str | None:
+        return "what it has asked for"
+
     def describe(self) -> str:
         return f"{self.of.describe()}, out of what it has asked for"
 
@@ -125,6 +129,10 @@ class WhileWaiting(OfRequests):
     @property
     def weighs(self) -> bool:
         return self.of.weighs
+
+    @property
+    def weighed_by(self) -> str | None:
+        return self.of.weighed_by
 
     @property
     def in_amounts(self) -> bool:

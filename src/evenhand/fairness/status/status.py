@@ -68,6 +68,11 @@ class Status(Exchanging, ABC, Generic[State]):
         return False
 
     @property
+    def weighed_by(self) -> str | None:
+        """What each counts by in the mean and in welfare, as a noun phrase; None: all alike."""
+        return None
+
+    @property
     def negated(self) -> bool:
         """Whether it is minus what was logged, since less of that is better."""
         return False
