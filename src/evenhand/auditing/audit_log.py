@@ -85,6 +85,10 @@ def _audit(log: Any, options: AuditOptions) -> Answer:
             from 1, or rows such as "3-4". The default is the first that looks like it.
         wide: "time" if the table has a column for each time, "stakeholder" if it has one for each
             stakeholder. `time` or `stakeholder`, and `amount`, then name what these columns hold.
+        time_from_name: The time of a row stands in the name of its file, such as
+            grants-2023-01.csv; `time` may name the column that it is put into.
+        merge_names: Names that differ only in capitals, spaces or accents are one stakeholder, by
+            the spelling of the roster or the one that most rows have.
         each_event: Assess at every time point. This is the default; at most one of `each_event`,
             `every`, `after_each`, `when` and `at_end` may be given.
         every: Assess every "day", "week", "month", "quarter" or "year", or every so many time

@@ -197,6 +197,8 @@ class AuditOptions(SchemeOptions):
     sheet: str | int | None = None  # of a workbook, by its name or its number from 1
     header_row: int | str | None = None  # the row of the columns' names from 1, or two such as 3-4
     wide: str | None = None  # each column is a "time" or a "stakeholder"
+    time_from_name: bool = False  # the time of a file's rows stands in its name
+    merge_names: bool = False  # names that differ only in capitals, spaces or accents are one
     table: str | Sequence[str | None] | None = None  # of a database; to compare, one for each log
     engine: str | None = None  # what reads files: duckdb (the default) or spark
     by: str = STAKEHOLDER  # judge each stakeholder, each group, or each group of a column
@@ -265,6 +267,8 @@ class AuditOptions(SchemeOptions):
 
     def _name_wide(self) -> None:
         """The columns that a wide table is made into have names, whether they are said or not."""
+        if self.time_from_name and not self.time:
+            object.__setattr__(self, "time", TIME)
         if self.wide is None:
             return
         if self.wide in (TIME, WHO) and not getattr(self, self.wide):
@@ -276,6 +280,7 @@ class AuditOptions(SchemeOptions):
     def layout(self) -> FileLayout:
         """How the file of the log is laid out."""
         made = {self.wide, "amount"} if self.wide is not None else set[str | None]()
+        made |= {TIME} if self.time_from_name else set()
         columns = {
             role: name
             for role, name in self._roles().items()
@@ -288,6 +293,7 @@ class AuditOptions(SchemeOptions):
             sheet=self.sheet,
             header_row=self.header_row,
             wide=self.wide,
+            time_from_name=self.time_from_name,
             stakeholder=self.stakeholder,
             time=self.time,
             amount=self.amount or "amount",

@@ -12,6 +12,7 @@ import numpy as np
 from evenhand._util.wording import nearest
 from evenhand.auditing.answer.best_there_was import BestThereWas
 from evenhand.auditing.answer.group_gaps import GroupGaps
+from evenhand.auditing.answer.needed_change import NeededChange
 from evenhand.auditing.answer.presentation import Presentation
 from evenhand.auditing.answer.summary import summary
 from evenhand.auditing.answer.terms import Terms
@@ -155,6 +156,7 @@ class Answer:
     chance: ChanceFinding | NotTested | None = None  # could it be chance? None: not asked
     alarm: AlarmFinding | None = None  # where the log was watched as by a monitor
     best: BestThereWas | None = None  # how fair the same supply could have been, where asked
+    needed: NeededChange | None = None  # what would have had to change, where asked
     origin: dict[str, Any] = field(default_factory=dict)  # version, input, fingerprint
     untold: dict[str, Any] | None = None  # amounts that are not told, and what they could change
 
@@ -284,6 +286,7 @@ class Answer:
             "chance": None if self.chance is None else self.chance.to_json(),
             "alarm": None if self.alarm is None else self.alarm.to_json(),
             "best": None if self.best is None else self.best.to_json(),
+            "smallest_change": None if self.needed is None else self.needed.to_json(),
             "corrections_in_all": self.corrections_in_all,
             "limits": [limit.to_json() for limit in self.limits],
             "breaches": list(self.breaches),

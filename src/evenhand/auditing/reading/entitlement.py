@@ -10,6 +10,7 @@ import numpy as np
 
 from evenhand._util.moments import as_numbers, moment_label
 from evenhand._util.wording import join_names
+from evenhand.auditing.reading.events import LogEvents
 from evenhand.auditing.reading.history import History
 from evenhand.auditing.reading.roster import Roster, presence
 from evenhand.auditing.reading.timed_amounts import TimedAmounts
@@ -24,6 +25,16 @@ def of_column(history: History) -> dict[str, float]:
     known = ~np.isnan(history.beside["entitled"])
     latest = dict(zip(history.who[known].tolist(), history.beside["entitled"][known], strict=True))
     return {history.names[who]: float(value) for who, value in latest.items()}
+
+
+def of_rows(events: LogEvents, names: tuple[str, ...]) -> dict[str, float]:
+    """The numbers of those who have no event, as all of their amounts are suppressed."""
+    if not names:
+        return {}
+    rows = events.frame.filter(nw.col("who").is_in(list(names)))
+    found = fetch(rows.group_by("who").agg(entitled=nw.col("entitled").max()))
+    known = zip(map(str, found["who"]), found["entitled"].tolist(), strict=True)
+    return {name: value for name, value in known if value == value}
 
 
 def over_time(whole: History, history: History, roster: Roster | None) -> dict[str, TimedAmounts]:

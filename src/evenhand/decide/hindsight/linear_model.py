@@ -194,6 +194,18 @@ class LinearModel:
         self._number_size = size[batch]
         self.smallest_lot, self.equal_lots = float(size.min()), lots.are_equal
 
+    def keep_near(self, actual: Float[np.ndarray, "point stakeholder"]) -> None:
+        """Have as little as can be go to others than it went to."""
+        more, less = (self.columns(len(self._gives), low=0.0) for _ in range(2))
+        rows = np.arange(len(self._gives))
+        self.rows(
+            [(rows, self._gives, 1.0), (rows, more, -1.0), (rows, less, 1.0)],
+            actual[self._given],
+            actual[self._given],
+            len(rows),
+        )
+        self.maximise(np.concatenate((more, less)), -0.5)
+
     def whole_allocation(self, values: Float[np.ndarray, " column"]) -> np.ndarray | None:
         """The same where lots are kept whole, if they are; None where a solution divides some."""
         if not len(self._number):
