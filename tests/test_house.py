@@ -34,6 +34,7 @@ FLOORS = [
     ["decide"],
     ["monitor", "experiments", "interop"],
     ["report"],
+    ["serve"],
     ["cli"],
     ["__main__"],
 ]

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from evenhand.auditing import Answer, audit
     from evenhand.decide.allocator import Allocator
     from evenhand.decide.hindsight.best_of_log import best_there_was
+    from evenhand.decide.hindsight.smallest_change import smallest_change
     from evenhand.envs import (
         Doughnuts,
         Environment,
@@ -110,6 +111,7 @@ _HOME = {
     "auditing": ("Answer", "audit"),
     "decide.allocator": ("Allocator",),
     "decide.hindsight.best_of_log": ("best_there_was",),
+    "decide.hindsight.smallest_change": ("smallest_change",),
     "envs": ("Doughnuts", "Environment", "GaussianLending", "Lending", "Vaccines", "WaitingList"),
     "errors": ("EvenhandError",),
     "fairness.aggregation": ("Aggregation", "BalancedUnfairness", "TimepointFirst"),

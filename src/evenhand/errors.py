@@ -357,6 +357,39 @@ class CannotConnect(EvenhandError):
     """A database or an engine that cannot be reached, does not let us in, or was lost."""
 
 
+class BadStore(EvenhandError):
+    """A store of decisions that cannot be used as it is, or that was changed from outside."""
+
+
+class StoreUnavailable(BadStore):
+    """A store that cannot be reached at the moment; whether a write arrived is not known."""
+
+
+class StoreConflict(EvenhandError):
+    """An entry of the log that another process was quicker to write; `table` is where."""
+
+    def __init__(self, table: str) -> None:
+        super().__init__("another process has decided meanwhile: ask again who is next.")
+        self.table = table
+
+
+class StaleTurn(EvenhandError):
+    """A decision for a turn that is over: something else happened in the pool meanwhile."""
+
+
+class UnknownPool(EvenhandError):
+    """A pool that the store does not have; the message offers the `nearest` name."""
+
+    def __init__(self, name: str, *, nearest: str | None) -> None:
+        hint = "GET /v1/pools shows which there are." if nearest is None else ""
+        super().__init__(f"there is no pool {name!r}: {hint or f'did you mean {nearest!r}?'}")
+        self.name, self.nearest = name, nearest
+
+
+class UnknownDecision(EvenhandError):
+    """A number in the log of a pool that is not a decision, or is not there."""
+
+
 class CannotCarry(EvenhandError):
     """An observation space that has no place for the memory."""
 

@@ -113,3 +113,46 @@ def test_the_monitor(given, tmp_path):
     assert first["alert"] == ["B is 1.33 above the mean, more than 1"]
     assert "alert" not in second
     assert (found.returncode, summary["score"]) == (1, -2)
+
+
+CASES = {
+    "a rate above 1": (
+        (("week", "office", "granted", "asked"), [(1, "A", 3, 2), (1, "B", 1, 2)]),
+        ("--amount", "granted", "--out-of", "asked"),
+        "by 1 'A' had 1.5 times what --out-of says it could have had: a rate is at most 1",
+    ),
+    "a rate and an entitlement": (
+        (("week", "office", "granted", "asked", "heads"), [(1, "A", 1, 2, 9)]),
+        ("--amount", "granted", "--out-of", "asked", "--entitlement", "heads"),
+        "--out-of and --entitlement both say what an amount is set against: leave one out.",
+    ),
+    "a request after its service": (
+        (("week", "office", "got", "asked"), [(1, "A", 3, 1), (2, "A", 0, 2), (2, "B", 1, 1)]),
+        ("--amount", "got", "--asked", "asked"),
+        "by 1 'A' had received 3 and asked for 1: a request comes no later than its service",
+    ),
+    "a negative stock": (
+        (("week", "office", "beds"), [(1, "A", 3), (2, "B", -1)]),
+        ("--amount", "beds", "--stock"),
+        "a level below 0 at row 2",
+    ),
+    "an unknown group": (
+        (("week", "office", "got", "region"), [(1, "A", 3, "North"), (1, "B", 1, "South")]),
+        ("--amount", "got", "--group", "region", "--reference", "Norht"),
+        "--reference is 'Norht', which is no group: did you mean 'North'?",
+    ),
+}
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_bad_input_gets_its_sentence(case, refuses, tmp_path):
+    (header, rows), options, words = CASES[case]
+    log = write(tmp_path / "log.csv", rows, header)
+    refuses((words,), log, "--stakeholder", "office", "--time", "week", *options)
+
+
+def test_an_end_before_its_start(refuses, tmp_path):
+    rows = [("A", "2021-03-01", "2021-03-09"), ("B", "2021-03-05", "2021-03-02")]
+    log = write(tmp_path / "cases.csv", rows, ("office", "opened", "closed"))
+    words = "has cases that end ('closed') before they begin ('opened'), at row 2"
+    refuses((words,), log, "--stakeholder", "office", "--from", "opened", "--to", "closed")

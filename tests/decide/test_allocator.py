@@ -155,3 +155,27 @@ def test_who_has_left_stays_out():
 def test_what_is_not_a_snapshot_is_refused(table):
     with pytest.raises(BadFile, match="not a snapshot"):
         Allocator.restore(table)
+
+
+@pytest.mark.parametrize("rule", ["least_served", "round_robin", "lottery:5", "half_life:3"])
+@pytest.mark.parametrize("among", [None, ("B", "D", "E")])
+def test_where_one_stands_is_where_the_ranking_has_it(rule, among):
+    """Also beside those who paused, left, and were passed over while others were chosen."""
+    allocator = Allocator(rule, ties=ByDraw(2))
+    for name in "ABCDEFG":
+        allocator.join(name)
+    for turn in range(20):
+        allocator.decide(among=("A", "C", "E", "F")[turn % 3 :])
+    allocator.pause("C")
+    allocator.leave("F")
+    ranking = {one.name: one for one in allocator.ranking(among=among)}
+    first = next(iter(ranking.values()))
+    eligible = sum(one.rank is not None for one in ranking.values())
+    before = allocator.snapshot()
+    for name in "ABCDEG":
+        own, found, count = allocator.standing(name, among=among)
+        assert (own, found, count) == (ranking[name], first, eligible)
+    assert allocator.standing("F")[0].reason == "has left"
+    assert allocator.snapshot() == before
+    for most in (1, 3, 99):
+        assert allocator.ranking(among=among, most=most) == list(ranking.values())[:most]

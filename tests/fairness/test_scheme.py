@@ -98,6 +98,7 @@ def test_describe_says_it_in_plain_words():
     words = periodic(12, LogNash(), status=PerEntitlement((2.0, 1.0))).describe()
     assert words == (
         "Each stakeholder's status is what it has received so far, per unit of entitlement. "
+        "In the mean and in fairness it counts by its entitlement. "
         "Fairness is assessed after every 12 decisions. Fairness at a time point is the sum of "
         "the logarithms of all statuses plus 1 (log Nash). Over time, the assessments are averaged."
     )

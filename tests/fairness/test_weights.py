@@ -9,12 +9,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from built_ins import BESIDE, STATUS
 from evenhand import (
     AfterEach,
     AlphaFair,
     Always,
     Average,
     BalancedUnfairness,
+    Discounted,
     Equality,
     Every,
     FairnessScheme,
@@ -61,6 +63,10 @@ SYMMETRIC_CONCAVE = (
 )
 
 
+# None of these falls where an assessment rises.
+TEMPORAL = (Mean(), Total(), Worst(), Last(), Discounted(0.9))
+
+
 def even(trace: Trace, entitlements: tuple[float, ...]) -> Trace:
     """The same supply at the same times, shared by entitlement."""
     supply = trace.rewards.sum(axis=1, keepdims=True)
@@ -101,7 +107,7 @@ def shared(draw):
     return entitlements, draw(st.lists(amounts, min_size=1, max_size=5))
 
 
-@given(shared(), st.sampled_from(SYMMETRIC_CONCAVE), st.sampled_from((Mean(), Total(), Worst())))
+@given(shared(), st.sampled_from(SYMMETRIC_CONCAVE), st.sampled_from(TEMPORAL))
 def test_no_way_to_share_scores_above_the_even_one(log, welfare, temporal):
     entitlements, rewards = log
     trace = Trace(rewards=rewards)
@@ -151,6 +157,13 @@ def test_equal_entitlements_give_the_paper_s_numbers_to_the_last_digit(log, welf
     assert long_term(welfare, status=equal).score(trace) == long_term(welfare, status=plain).score(
         trace
     )
+
+
+@pytest.mark.parametrize("status", [*STATUS, *BESIDE], ids=str)
+def test_a_status_that_weighs_says_by_what(status):
+    assert (status.weighed_by is not None) == status.weighs
+    words = long_term(LogNash(), status=status).describe()
+    assert ("it counts by" in words) == status.weighs
 
 
 def test_what_has_no_meaning_with_weights_is_refused():

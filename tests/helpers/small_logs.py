@@ -268,3 +268,46 @@ def _in_cvxpy(cp, welfare, u, w):
         case NegativeVariance():
             return -sum(a * cp.square(x - mean) for a, x in zip(w, u, strict=True)) / n
     return literal.welfare_of(welfare, u, w)
+
+
+def division_of(log: SmallLog):
+    """The division and the lots of a small log, laid out here cell by cell, without reading it.
+
+    Newcomers begin at zero.
+    """
+    import numpy as np
+
+    from evenhand.decide.hindsight.division import Division
+    from evenhand.decide.hindsight.whole_lots import WholeLots
+
+    names, times, looks = log.names, log.times, log.assessed()
+    size = np.array([(log.sizes or dict.fromkeys(names, 1.0))[name] for name in names])
+    weight = np.zeros((len(looks), len(names)))
+    for k, time in enumerate(looks):
+        there = [place for place, name in enumerate(names) if log.there(name, time)]
+        weight[k, there] = log.weights(time)
+    asked = None
+    if log.asked is not None:
+        asked = np.array([[log.most(name, time) for name in names] for time in times])
+    eligible = np.array([[log.there(name, time) for name in names] for time in times])
+    division = Division(
+        names=tuple(names),
+        supply=np.array([log.supply(time) for time in times]),
+        eligible=eligible if asked is None else eligible & (asked > 0),
+        asked=asked,
+        after=np.array([times.index(time) + 1 for time in looks]),
+        slope=np.tile(1 / size, (len(looks), 1)),
+        start=np.array([[-log._wanted(name, time) for name in names] for time in looks]),
+        weight=weight,
+    )
+    rows = sorted((times.index(time), -amount, names.index(who)) for time, who, amount in log.rows)
+    point, size_of_lot, who = (np.array(part) for part in zip(*rows, strict=True))
+    return division, WholeLots(point, -size_of_lot, who)
+
+
+def with_unequal_rows(log: SmallLog, seed: int) -> SmallLog:
+    """The same with rows of one to three units, where nobody asked for a certain amount."""
+    rng = random.Random(seed)
+    if log.asked is None:
+        log.rows = [(time, who, float(rng.randint(1, 3))) for time, who, _ in log.rows]
+    return log

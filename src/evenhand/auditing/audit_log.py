@@ -5,13 +5,16 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
-from evenhand.auditing.answer.answer import Answer
+from evenhand.auditing.answer.answer import Answer, Limit
 from evenhand.auditing.answer.assembly import assemble, limits
 from evenhand.auditing.answer.over_runs import over_runs, split_runs
 from evenhand.auditing.answer.untold import Outlook, Untold, with_untold
+from evenhand.auditing.chance.alarm_over_log import watch_log
+from evenhand.auditing.chance.chance_test import ask_chance, few_enough_lots
 from evenhand.auditing.judging.judge import Case
 from evenhand.auditing.judging.questions import question_of
 from evenhand.auditing.judging.sensitivity import Judgement, judge_case, judge_welfares
+from evenhand.auditing.judging.supply import Supply
 from evenhand.auditing.notes import Notes
 from evenhand.auditing.options import AuditOptions, with_keywords
 from evenhand.auditing.reading.display_names import fitted, read_display_names
@@ -82,6 +85,10 @@ def _audit(log: Any, options: AuditOptions) -> Answer:
             from 1, or rows such as "3-4". The default is the first that looks like it.
         wide: "time" if the table has a column for each time, "stakeholder" if it has one for each
             stakeholder. `time` or `stakeholder`, and `amount`, then name what these columns hold.
+        time_from_name: The time of a row stands in the name of its file, such as
+            grants-2023-01.csv; `time` may name the column that it is put into.
+        merge_names: Names that differ only in capitals, spaces or accents are one stakeholder, by
+            the spelling of the roster or the one that most rows have.
         each_event: Assess at every time point. This is the default; at most one of `each_event`,
             `every`, `after_each`, `when` and `at_end` may be given.
         every: Assess every "day", "week", "month", "quarter" or "year", or every so many time
@@ -115,6 +122,16 @@ def _audit(log: Any, options: AuditOptions) -> Answer:
         max_unfairness: A limit: how far anybody may be below the mean at an assessment, as an
             amount or as a share of the mean.
         min_score: A limit: how low the score may be.
+        chance: Whether to find out if chance alone could have done it. It is left out where it
+            makes no sense, or would take long and was not asked for with one of the next three.
+        null: What chance alone does: "lottery" (each lot goes to one of those eligible, in
+            proportion to entitlement; the default), "shuffle" (those eligible at a time point get
+            its amounts in another order) or "by-group" (who belongs to which group is drawn).
+        draws: How many histories to draw. The default is 999, or 199 for a longer log.
+        seed: Where chance begins: the same seed gives the same figures.
+        power: Say how far behind somebody would have to be for this log to show it.
+        alarm: Watch the log as a monitor would, and raise an alarm where somebody is behind by more
+            than chance explains, with at most this probability of ever being wrong.
         title: What the report is called.
         description: A sentence or two for the top of the report, such as where the log is from.
         unit: What amounts are counted in, such as "doses". The default is the column's name.
@@ -145,15 +162,18 @@ def audit_with(log: Any, options: AuditOptions) -> Answer:
             "compare_periods for that, or leave it out."
         )
     question = question_of(options)  # refused before anything is opened, if it makes no sense
-    exact = question.needs_every_time_point
+    exact = question.needs_every_time_point or options.alarm is not None
     shown = read_display_names(options.display_names, options.stakeholder, options.encoding)
     with opened(log, options.encoding, options.table, options.engine, options.layout) as table:
         if options.run is not None:
-            found = over_runs(split_runs(table, options.run), audit_with, options)
+            alone = replace(options, chance=False)
+            found = over_runs(split_runs(table, options.run), audit_with, alone)
             unfinished, direction = found.over_time.unfinished, found.terms.direction
             return replace(found, limits=limits(found.overall, unfinished, options, direction))
         notes = Notes()
-        prepared = prepare(table, options, exact, notes)
+        prepared = prepare(
+            table, options, exact, notes, lots=lambda history: few_enough_lots(history, options)
+        )
         filled = [
             prepare(table, options, exact, Notes(), untold=untold)
             for untold in ((LOWEST, HIGHEST) if _has_ranges(prepared) else ())
@@ -166,6 +186,9 @@ def audit_with(log: Any, options: AuditOptions) -> Answer:
         notes.add(joined)
     judgement = judge_case(case, question, options, notes)
     answer = assemble(prepared, case, judgement, table, options, notes)
+    answer = replace(answer, chance=ask_chance(prepared, case, judgement, options))
+    if options.alarm is not None:
+        answer = with_alarm(answer, prepared, case, options.alarm)
     if prepared.hidden is None:
         return answer
     known = Outlook.of(case, judgement.asked)
@@ -185,3 +208,11 @@ def _outlook(case: Case, judgement: Judgement, options: AuditOptions) -> Outlook
     temporal = options.temporal_part()
     found = judge_welfares(case, judgement.asked.question, judgement.scheme, temporal)
     return Outlook.of(case, found)
+
+
+def with_alarm(answer: Answer, log: Prepared, case: Case, alpha: float) -> Answer:
+    """The answer with what a watch over the log found; an alarm is a limit that was broken."""
+    negated = answer.scheme.status.negated
+    found = watch_log(Supply.of(log), alpha, log.group_of, negated, case.members)
+    limit = Limit("alarm", alpha, min(1.0, 1.0 / max(found.evidence, 1e-300)), found.breach)
+    return replace(answer, alarm=found, limits=(*answer.limits, limit))

@@ -77,6 +77,17 @@ REFUSED = (
         "{one} judges the share in time, which is better when higher, and {other} says less is",
     ),
     Apart("longest_open", ("within",), "{one} and {other} ask different questions"),
+    Apart(
+        "run",
+        ("null", "draws", "power", "alarm"),
+        "{one} averages many histories, and {other} is about a single one",
+    ),
+    Apart(
+        "alarm",
+        ("asked", "requests"),
+        "{one} watches as a monitor does, who is not told of {other}",
+    ),
+    Apart("alarm", ("cumulative", "stock", "out_of"), "{one} needs lots, and {other} has none"),
 )
 # Options that have a meaning only beside one of some others.
 NEEDS = {
@@ -103,7 +114,7 @@ NOT_OF_WAITS = (
         "after_each",
         "when",
     ),
-    *("cumulative", "stock", "unweighted"),
+    *("cumulative", "stock", "unweighted", "null", "draws", "power", "alarm"),
 )
 
 

@@ -46,6 +46,8 @@ REQUEST_STATUSES: dict[str, type[OfRequests]] = {
     "while_waiting": WhileWaiting,
 }
 NEWCOMERS = ("mean", "zero", "least", "by-time")  # where those who join later begin
+NULL_NAMES = ("lottery", "shuffle", "by-group")  # what chance alone may do
+MOST_DRAWS = 1_000_000
 STAKEHOLDER, GROUP = "stakeholder", "group"  # what `by` may be, besides a column of groups
 # Roles that one column may have at once: all who are of the same name are a group, and a run may be
 # of one group alone. For every other two it would be a mistake that changes the answer unseen.
@@ -70,6 +72,7 @@ class SchemeOptions:
     tolerance: float | str | None = None  # how far from the mean is let pass: an amount, or 5%
     max_unfairness: float | str | None = None  # how far anybody may be below it: the same
     min_score: float | None = None  # how low the score may be
+    alarm: float | None = None  # alarm with at most this probability of ever being a false one
 
     def __post_init__(self) -> None:
         given = self._times()
@@ -78,6 +81,11 @@ class SchemeOptions:
         if self.min_score is not None and not math.isfinite(self.min_score):
             raise BadParameter(
                 f"{argument('min_score')} is {self.min_score}: a limit must be a number."
+            )
+        if self.alarm is not None and not 0 < self.alarm < 1:
+            raise BadParameter(
+                f"{argument('alarm')} is {self.alarm:g}: the probability of ever raising a false "
+                "alarm must lie between 0 and 1, such as 0.05."
             )
         for name in ("tolerance", "max_unfairness"):
             if getattr(self, name) is not None:
@@ -189,6 +197,8 @@ class AuditOptions(SchemeOptions):
     sheet: str | int | None = None  # of a workbook, by its name or its number from 1
     header_row: int | str | None = None  # the row of the columns' names from 1, or two such as 3-4
     wide: str | None = None  # each column is a "time" or a "stakeholder"
+    time_from_name: bool = False  # the time of a file's rows stands in its name
+    merge_names: bool = False  # names that differ only in capitals, spaces or accents are one
     table: str | Sequence[str | None] | None = None  # of a database; to compare, one for each log
     engine: str | None = None  # what reads files: duckdb (the default) or spark
     by: str = STAKEHOLDER  # judge each stakeholder, each group, or each group of a column
@@ -209,6 +219,11 @@ class AuditOptions(SchemeOptions):
     since: Any = None  # the moment from which rows count
     until: Any = None  # the moment up to which the log is whole
     before: Any = None  # judge what was before this moment and what came after it, side by side
+    chance: bool = True  # whether chance alone could have done it, where that is quickly found out
+    null: str | None = None  # what chance alone does: one of NULL_NAMES, the first by default
+    draws: int | None = None  # how many histories are drawn; chosen by what they cost by default
+    seed: int = 0  # where chance begins
+    power: bool = False  # how far behind would somebody have to be for the log to show it
     title: str | None = None  # of the report
     description: str | None = None  # a sentence or two at its top
     unit: str | None = None  # what amounts are counted in; by default the column is named
@@ -248,9 +263,12 @@ class AuditOptions(SchemeOptions):
         filter_ = None if self.scheme is None else self.scheme.filter
         kind = self.request_status
         refuse_senseless(self._given(), filter_, kind is None or kind.per_unit)
+        self._require_chance()
 
     def _name_wide(self) -> None:
         """The columns that a wide table is made into have names, whether they are said or not."""
+        if self.time_from_name and not self.time:
+            object.__setattr__(self, "time", TIME)
         if self.wide is None:
             return
         if self.wide in (TIME, WHO) and not getattr(self, self.wide):
@@ -262,6 +280,7 @@ class AuditOptions(SchemeOptions):
     def layout(self) -> FileLayout:
         """How the file of the log is laid out."""
         made = {self.wide, "amount"} if self.wide is not None else set[str | None]()
+        made |= {TIME} if self.time_from_name else set()
         columns = {
             role: name
             for role, name in self._roles().items()
@@ -274,6 +293,7 @@ class AuditOptions(SchemeOptions):
             sheet=self.sheet,
             header_row=self.header_row,
             wide=self.wide,
+            time_from_name=self.time_from_name,
             stakeholder=self.stakeholder,
             time=self.time,
             amount=self.amount or "amount",
@@ -351,6 +371,33 @@ class AuditOptions(SchemeOptions):
         if self.group is None:
             return ()
         return (self.group,) if isinstance(self.group, str) else tuple(self.group)
+
+    def _require_chance(self) -> None:
+        """What is asked of chance makes sense, and is not at once left out."""
+        if self.null is not None:
+            object.__setattr__(self, "null", _named(self.null, "null", NULL_NAMES))
+        if self.draws is not None and not 1 <= self.draws <= MOST_DRAWS:
+            raise BadParameter(
+                f"{argument('draws')} is {self.draws}: it must be a whole number from 1 to "
+                f"{MOST_DRAWS:,}."
+            )
+        if self.seed < 0:
+            raise BadParameter(f"{argument('seed')} is {self.seed}: it must be at least 0.")
+        if self.asks_chance and not self.chance:
+            raise BadParameter(
+                f"{argument(self.asks_chance)} asks about chance, which was to be left out: choose "
+                "one."
+            )
+
+    @property
+    def asks_chance(self) -> str | None:
+        """The argument by which somebody asked expressly about chance, if one was given."""
+        given = {
+            "null": self.null is not None,
+            "draws": self.draws is not None,
+            "power": self.power,
+        }
+        return next((name for name, is_given in given.items() if is_given), None)
 
     @property
     def holds_readings(self) -> bool:

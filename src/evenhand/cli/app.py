@@ -11,7 +11,18 @@ from typer.core import TyperGroup
 
 from evenhand import __version__
 from evenhand._util.compile_cache import enable_compile_cache
-from evenhand.cli import audit, compare, demo, evaluate, monitor, plan, replay, reproduce, train
+from evenhand.cli import (
+    audit,
+    compare,
+    demo,
+    evaluate,
+    monitor,
+    plan,
+    replay,
+    reproduce,
+    serve,
+    train,
+)
 from evenhand.cli import list as list_parts
 from evenhand.cli.output import as_option
 from evenhand.errors import BadParameter, naming_arguments
@@ -70,6 +81,7 @@ app.command(name="demo")(demo.demo)
 app.command(name="audit")(audit.audit_command)
 app.command(name="replay")(replay.replay_command)
 app.command(name="monitor")(monitor.monitor_command)
+app.command(name="serve")(serve.serve_command)
 app.command(name="plan")(plan.plan_command)
 app.command(name="train")(train.train_command)
 app.command(name="evaluate")(evaluate.evaluate_command)

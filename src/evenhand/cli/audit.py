@@ -17,11 +17,12 @@ from evenhand.errors import visible
 if TYPE_CHECKING:
     from evenhand.auditing import Answer, LogComparison
 
-COLUMNS, ROWS, WHEN, HOW, OUT = (
+COLUMNS, ROWS, WHEN, HOW, CHANCE, OUT = (
     "The columns of the log",
     "Which rows count, and who is judged",
     "When to look (one of these; the default is every time point)",
     "How to judge",
+    "Could it be chance?",
     "What comes out",
 )
 
@@ -202,6 +203,22 @@ def audit_command(
             rich_help_panel=COLUMNS,
         ),
     ] = None,
+    time_from_name: Annotated[
+        bool,
+        typer.Option(
+            "--time-from-name",
+            help="The time stands in the names of the files, such as grants-2023-01.csv.",
+            rich_help_panel=COLUMNS,
+        ),
+    ] = False,
+    merge_names: Annotated[
+        bool,
+        typer.Option(
+            "--merge-names",
+            help="Names that differ only in capitals, spaces or accents are one.",
+            rich_help_panel=ROWS,
+        ),
+    ] = False,
     run: Annotated[
         str | None,
         typer.Option(
@@ -397,6 +414,49 @@ def audit_command(
         float | None,
         typer.Option(help="Exit with 1 if the score is below this.", rich_help_panel=HOW),
     ] = None,
+    chance: Annotated[
+        bool,
+        typer.Option(
+            "--chance/--no-chance",
+            help="Ask whether chance alone could have done it, where that is quickly found out.",
+            rich_help_panel=CHANCE,
+        ),
+    ] = True,
+    null: Annotated[
+        str | None,
+        typer.Option(
+            help="What chance alone does: each lot to one of those eligible (the default), the "
+            "amounts of a time point in another order, or members of groups drawn.",
+            metavar="lottery|shuffle|by-group",
+            rich_help_panel=CHANCE,
+        ),
+    ] = None,
+    draws: Annotated[
+        int | None,
+        typer.Option(
+            help="How many histories to draw (default: 999; for longer logs 199, and none for very "
+            "long ones).",
+            rich_help_panel=CHANCE,
+        ),
+    ] = None,
+    seed: Annotated[int, typer.Option(help="Where chance begins.", rich_help_panel=CHANCE)] = 0,
+    power: Annotated[
+        bool,
+        typer.Option(
+            "--power",
+            help="Say how far behind somebody would have to be for this log to show it.",
+            rich_help_panel=CHANCE,
+        ),
+    ] = False,
+    alarm: Annotated[
+        float | None,
+        typer.Option(
+            help="Watch the log as a monitor would, with at most this probability of ever raising "
+            "a false alarm, such as 0.05. Exit with 1 if there is one.",
+            metavar="PROBABILITY",
+            rich_help_panel=CHANCE,
+        ),
+    ] = None,
     best: Annotated[
         bool,
         typer.Option(
@@ -414,6 +474,23 @@ def audit_command(
             rich_help_panel=HOW,
         ),
     ] = False,
+    reach: Annotated[
+        float | None,
+        typer.Option(
+            help="Also say how much would have had to go to others for this score.",
+            metavar="SCORE",
+            rich_help_panel=HOW,
+        ),
+    ] = None,
+    raise_worst_to: Annotated[
+        float | None,
+        typer.Option(
+            help="Also say how much would have had to go to others for the worst-off to have this "
+            "at the last assessment.",
+            metavar="STATUS",
+            rich_help_panel=HOW,
+        ),
+    ] = None,
     title: Annotated[
         str | None, typer.Option(help="What the report is called.", rich_help_panel=OUT)
     ] = None,
@@ -465,9 +542,12 @@ def audit_command(
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     from evenhand.auditing.audit_log import audit_with
     from evenhand.auditing.compare_logs import compare_periods_with, compare_with
+    from evenhand.auditing.layout import FileLayout
     from evenhand.auditing.options import AuditOptions
     from evenhand.auditing.sources.addresses import shown
     from evenhand.auditing.sources.open_source import opened
+    from evenhand.auditing.sources.workload_files import DEFAULTS, is_workload
+    from evenhand.cli.first_look import refuse_unnamed
     from evenhand.errors import BadParameter
 
     labels = " and ".join(shown(log) for log in logs)
@@ -481,15 +561,29 @@ def audit_command(
         raise BadParameter(
             "--before compares two periods of one log: give one log, or leave it out."
         )
-    _require_one_history(best, lots, len(logs) == 2 or before is not None)
+    several = len(logs) == 2 or before is not None
+    looks_back = {
+        "--best": best,
+        "--reach": reach is not None,
+        "--raise-worst-to": raise_worst_to is not None,
+    }
+    _require_one_history(looks_back, lots, several)
     if len(table or ()) > len(logs):
         raise BadParameter(f"--table is given {len(table or ())} times: once for each log.")
     tables = _tables(logs, table or [])
     _require_apart(logs, (roster, entitlement, requests, scheme, names), csv, out or [])
+    if all(map(is_workload, logs)) and wide is None and wait_from is None and wait_to is None:
+        stakeholder, time = stakeholder or DEFAULTS["stakeholder"], time or DEFAULTS["time"]
+        amount = amount or DEFAULTS["amount"]
     no_name = stakeholder is None and wide != "stakeholder"
-    if no_name or (time is None and wait_from is None and wait_to is None and wide != "time"):
-        with opened(logs[0], encoding, tables[0], engine) as log:
-            raise BadParameter(_which_columns(log.label, log.columns, no_name))
+    timed = time_from_name or wide == "time" or (time, wait_from, wait_to) != (None, None, None)
+    if no_name or not timed:
+        given = {"stakeholder": stakeholder, "time": time, "amount": amount}
+        given["entitlement"], given["group"] = entitlement, next(iter(group or ()), None)
+        words = _reading_words(logs, encoding, sheet, header_row, tables[0])
+        layout = FileLayout(sheet=sheet, header_row=header_row)
+        with opened(logs[0], encoding, tables[0], engine, layout) as log:
+            refuse_unnamed(log, words, given, no_name, as_json)
     options = AuditOptions(
         stakeholder=stakeholder or "",
         time=time or "",
@@ -525,6 +619,8 @@ def audit_command(
         sheet=sheet,
         header_row=header_row,
         wide=wide,
+        time_from_name=time_from_name,
+        merge_names=merge_names,
         each_event=each_event,
         every=every,
         after_each=after_each,
@@ -544,6 +640,12 @@ def audit_command(
         tolerance=tolerance,
         max_unfairness=max_unfairness,
         min_score=min_score,
+        chance=chance,
+        null=null,
+        draws=draws,
+        seed=seed,
+        power=power,
+        alarm=alarm,
         title=title,
         description=description,
         unit=unit,
@@ -561,6 +663,10 @@ def audit_command(
                 from evenhand.decide.hindsight.best_of_log import with_best
 
                 found = with_best(found, logs[0], options, lots)
+            if reach is not None or raise_worst_to is not None:
+                from evenhand.decide.hindsight.smallest_change import with_change
+
+                found = with_change(found, logs[0], options, reach, raise_worst_to)
     for answer in _answers(found):
         answer.origin["command"] = shlex.join(["evenhand", *map(shown, sys.argv[1:])])
     _write(found, csv, out or [])
@@ -572,18 +678,31 @@ def audit_command(
         raise typer.Exit(1)
 
 
-def _require_one_history(best: bool, lots: bool, several: bool) -> None:
+def _require_one_history(looks_back: dict[str, bool], lots: bool, several: bool) -> None:
     """Refuse options of the best there was where there is none, or several."""
     from evenhand.errors import BadParameter
 
-    if lots and not best:
+    if lots and not looks_back["--best"]:
         raise BadParameter(
             "--lots says what cannot be divided otherwise, for --best: give both, or leave it out."
         )
-    if best and several:
+    given = [name for name, is_given in looks_back.items() if is_given]
+    if given and several:
         raise BadParameter(
-            "--best looks back at one history: give one log without --before, or leave it out."
+            f"{given[0]} looks back at one history: give one log without --before, or leave it out."
         )
+
+
+def _reading_words(
+    logs: list[str], encoding: str, sheet: str | None, header_row: str | None, table: str | None
+) -> list[str]:
+    """How the log was named, for the command that is proposed."""
+    from evenhand.auditing.sources.addresses import shown
+
+    said = {"--sheet": sheet, "--header-row": header_row, "--table": table}
+    said["--encoding"] = None if encoding == "utf-8" else encoding
+    options = [word for name, value in said.items() if value for word in (name, value)]
+    return [*map(shown, logs), *options]
 
 
 def _tables(logs: list[str], given: list[str]) -> list[str | None]:
@@ -629,12 +748,6 @@ def _answers(found: Answer | LogComparison) -> tuple[Answer, ...]:
     return (found,) if isinstance(found, Answer) else (found.first, found.second)
 
 
-def _which_columns(label: str, columns: tuple[str, ...], no_stakeholder: bool) -> str:
-    known = ", ".join(repr(name) for name in columns)
-    what = "who received (--stakeholder)" if no_stakeholder else "when (--time)"
-    return f"say which column of {label} holds {what}: it has {known}."
-
-
 def _write(found: Answer | LogComparison, csv: Path | None, out: list[Path]) -> None:
     from evenhand._util.files import write_whole
     from evenhand.report.csv_export import write_sheets
@@ -658,6 +771,8 @@ def _print(found: Answer | LogComparison) -> None:
 
     answers = _answers(found)
     print(visible(found.verdict))
+    if isinstance(found, Answer):
+        _print_chance(found)
     for ask in dict.fromkeys(ask for answer in answers for ask in answer.asks):
         print(f"\nPlease check first: {visible(ask)}")
     if not isinstance(found, Answer):
@@ -671,6 +786,8 @@ def _print(found: Answer | LogComparison) -> None:
             f"{overall.first} to "
             f"{overall.last}.\n{answer.scheme.describe()}"
         )
+        if answer is not found:
+            _print_chance(answer)
         for table in text.tables(answer):
             _table(table)
         _print_notes(tuple(note for note in answer.notes if note not in answer.asks))
@@ -678,6 +795,16 @@ def _print(found: Answer | LogComparison) -> None:
         _print_notes(found.notes)
     for breach in found.breaches:
         print(f"\nThreshold breached: {visible(breach)}.")
+
+
+def _print_chance(answer: Answer) -> None:
+    from evenhand.report import text
+
+    words = text.chance(answer)
+    if words:
+        print(f"\nCould it be chance? {visible(words)}")
+    if answer.alarm is not None:
+        print(f"\nWatched all along: {visible(answer.alarm.sentence())}")
 
 
 def _table(table: Any) -> None:

@@ -115,6 +115,18 @@ def monitor_command(
     min_score: Annotated[
         float | None, typer.Option(help="Alert when the score is below this.")
     ] = None,
+    alarm: Annotated[
+        float | None,
+        typer.Option(
+            help="Raise an alarm when somebody is behind by more than a fair lottery explains, "
+            "with at most this probability of ever raising a false one, such as 0.05.",
+            metavar="PROBABILITY",
+        ),
+    ] = None,
+    group: Annotated[
+        str | None,
+        typer.Option(help="With --alarm: the roster's column of groups, watched too."),
+    ] = None,
     state: Annotated[
         Path | None,
         typer.Option(help="Continue from this file if it exists, and save to it on the way."),
@@ -140,7 +152,8 @@ def monitor_command(
     Example: tail -f events.jsonl | evenhand monitor --name A --name B --max-unfairness 10
 
     Late: an event earlier than one before it counts at the present time point. Repeated: an event
-    whose --id was among the last 100,000 does not count. Exits with 1 if there was an alert.
+    whose --id was among the last 100,000 does not count. Exits with 1 if there was an alert or an
+    alarm.
     """
     # The products here are of 16 by 16 numbers: threads would only wait for each other.
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
@@ -171,12 +184,14 @@ def monitor_command(
         tolerance=tolerance,
         max_unfairness=max_unfairness,
         min_score=min_score,
+        alarm=alarm,
     )
     watcher, reader = make_monitor(
         options,
         names=tuple(name or ()),
         roster=roster,
         entitlement=entitlement,
+        group=group,
         keys=Keys(stakeholder, time_key, amount, id_key),
         strict=strict,
     )
@@ -187,6 +202,7 @@ def monitor_command(
     with _stoppable() as stopped:
         for lines in _chunks(stopped):
             _write(watcher.found(reader.read(lines)), quiet)
+            _write_alarms(watcher)
             _say_bad(reader)
             if state is not None and time.monotonic() - saved > SAVED_EVERY:
                 save_state(watcher, reader, state)
@@ -194,10 +210,11 @@ def monitor_command(
         reader.refuse_what_never_fits()
         if (state is None or over) and not stopped:
             _write(watcher.found_at_end(), quiet)
+            _write_alarms(watcher)
     if state is not None:
         save_state(watcher, reader, state)
     _summarise(watcher, reader)
-    if watcher.alerts:
+    if watcher.alerts or (watcher.alarms is not None and watcher.alarms.raised):
         raise typer.Exit(1)
 
 
@@ -242,6 +259,15 @@ def _write(found: list[Findings], only_alerts: bool) -> None:
             if alert["alert_begins"]:
                 say(f"alert at {findings.times[k]}: {'; '.join(alert['alert'])}.")
     sys.stdout.buffer.flush()
+
+
+def _write_alarms(watcher: Monitor) -> None:
+    import orjson
+
+    for alarm in watcher.new_alarms():
+        sys.stdout.buffer.write(orjson.dumps({"alarm": alarm.to_json()}) + b"\n")
+        sys.stdout.buffer.flush()
+        say(f"alarm at {alarm.time}: {alarm.sentence}.")
 
 
 def _say_bad(reader: Reader) -> None:

@@ -136,7 +136,7 @@ class Allocator:
 
     def apply(self, event: AllocationEvent) -> AllocationEvent:
         """Let an event happen; one that is refused leaves nothing half done."""
-        place = self._require(event)
+        place = self.require(event)
         if event.at is not None:
             self.state.time = self._number(event.at)
         if not event.of_known:
@@ -204,31 +204,53 @@ class Allocator:
             self.give(share.name, share.amount, at, among)
         return found
 
-    def ranking(self, at: At = None, among: Sequence[str] | None = None) -> list[RankedStakeholder]:
-        """All who are there, whoever is next first, with what the rule ranks them by."""
+    def ranking(
+        self, at: At = None, among: Sequence[str] | None = None, most: int | None = None
+    ) -> list[RankedStakeholder]:
+        """All who are there, whoever is next first, with what the rule ranks them by.
+
+        Args:
+            at: When.
+            among: Who could take it, if not all who are eligible.
+            most: How many to name at most; all by default.
+        """
         state = self.state
         with state.trial():
             state.time = self._when(at)
             order = state.order(self.places(among))
-            rest = [k for k in range(len(self.names)) if state.there[k] and k not in set(order)]
-            ranked = [*enumerate(order, 1), *((None, place) for place in rest)]
-            return [self._ranked(rank, place) for rank, place in ranked]
+            ranked: list[tuple[int | None, int]] = list(enumerate(order[:most], 1))
+            if most is None or len(order) < most:
+                eligible = set(order)
+                there = range(len(self.names))
+                rest = [k for k in there if state.there[k] and k not in eligible]
+                ranked += [(None, place) for place in rest]
+            return [self._ranked(rank, place) for rank, place in ranked[:most]]
+
+    def standing(
+        self, name: str, at: At = None, among: Sequence[str] | None = None
+    ) -> tuple[RankedStakeholder, RankedStakeholder | None, int]:
+        """Where somebody stands, who is next, and of how many who are eligible."""
+        state, own = self.state, self.place_of(name)
+        with state.trial():
+            state.time = self._when(at)
+            order = state.ranked(self.places(among))
+            first = None if not len(order) else self._ranked(1, order.first())
+            rank = order.rank(own) if state.there[own] else None
+            return self._ranked(rank, own), first, len(order)
 
     def why(self, name: str, at: At = None, among: Sequence[str] | None = None) -> str:
         """Why somebody is next, or why not, in a sentence or two."""
-        ranked = self.ranking(at, among)
-        own = self.names[self.place_of(name)]
-        eligible = [one for one in ranked if one.rank is not None]
-        found = next((one for one in ranked if one.name == own), None)
-        if found is None:
+        found, first, eligible = self.standing(name, at, among)
+        own = found.name
+        if not self.state.there[self.place_of(own)]:
             return f"{own} has left."
-        if found.rank is None:
+        if found.rank is None or first is None:
             return f"{own} is not eligible: it {found.reason}."
         where = "next" if found.rank == 1 else _ordinal(found.rank)
-        sentence = f"{own} is {where} of {len(eligible):,}: it {found.reason}."
+        sentence = f"{own} is {where} of {eligible:,}: it {found.reason}."
         if found.rank == 1:
             return sentence
-        return f"{sentence} {eligible[0].name} is next: it {eligible[0].reason}."
+        return f"{sentence} {first.name} is next: it {first.reason}."
 
     # The state as a file has it.
 
@@ -261,8 +283,8 @@ class Allocator:
     def places(self, among: Iterable[str] | None) -> list[int] | None:
         return None if among is None else [self.place_of(name) for name in among]
 
-    def _require(self, event: AllocationEvent) -> int:
-        """The place of whom an event concerns; refused if it cannot have happened."""
+    def require(self, event: AllocationEvent) -> int:
+        """The place of whom an event concerns; refused if it cannot happen. Nothing changes."""
         if event.at is not None and (self.names or not self.dates):
             self._require_later(event.at)
         for field in ("amount", "entitlement"):
@@ -339,6 +361,8 @@ class Allocator:
         return RankedStakeholder(self.names[place], rank, float(level), reason)
 
     def _not_eligible(self, place: int) -> str:
+        if not self.state.there[place]:
+            return "has left"
         if self.state.paused[place]:
             return "is paused"
         if self.state.eligible(place):

@@ -30,7 +30,7 @@ class Circumstances:
     def __len__(self) -> int:
         return max(len(part) for part in self._known().values())
 
-    def __getitem__(self, rows: int | slice) -> Circumstances:
+    def __getitem__(self, rows: int | slice | np.ndarray) -> Circumstances:
         return Circumstances(**{name: part[rows] for name, part in self._known().items()})
 
     def _known(self) -> dict[str, np.ndarray]:

@@ -43,6 +43,11 @@ class Filter(Exchanging, ABC, Generic[State]):
         """Whether every time point is assessed."""
         return False
 
+    @property
+    def ignores_who(self) -> bool:
+        """Whether it looks at times and at all that was given out, and never at who received it."""
+        return False
+
     def may_fire_within(self, steps: int) -> bool:
         """Whether an episode of so many steps can have an assessment, as far as is known."""
         return True
@@ -84,6 +89,10 @@ class Always(Filter[tuple[()]]):
     def always(self) -> bool:
         return True
 
+    @property
+    def ignores_who(self) -> bool:
+        return True
+
     def init(self) -> tuple[()]:
         return ()
 
@@ -119,6 +128,10 @@ class Every(Filter[Array]):
     def may_fire_within(self, steps: int) -> bool:
         return self.period <= steps
 
+    @property
+    def ignores_who(self) -> bool:
+        return True
+
     def init(self) -> Array:
         return np.zeros((), dtype=np.int32)
 
@@ -148,6 +161,10 @@ class Final(Filter[tuple[()]]):
 
     @property
     def assesses_end(self) -> bool:
+        return True
+
+    @property
+    def ignores_who(self) -> bool:
         return True
 
     def init(self) -> tuple[()]:
@@ -182,6 +199,10 @@ class AfterEach(Filter[tuple[Array, Array]]):
     def __post_init__(self) -> None:
         if not (self.amount > 0 and np.isfinite(self.amount)):
             raise BadParameter(f"amount is {self.amount}: it must be a positive number.")
+
+    @property
+    def ignores_who(self) -> bool:
+        return True
 
     def init(self) -> tuple[Array, Array]:
         return np.zeros(()), np.zeros(())

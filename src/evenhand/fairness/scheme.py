@@ -112,8 +112,10 @@ class FairnessScheme:
 
     def describe(self) -> str:
         """The scheme in plain words."""
+        by = self.status.weighed_by
+        weighed = "" if by is None else f"In the mean and in fairness it counts by {by}. "
         words = (
-            f"Each stakeholder's status is {self.status.describe()}. "
+            f"Each stakeholder's status is {self.status.describe()}. {weighed}"
             f"Fairness is assessed {self.filter.describe()}. {self.aggregation.describe()}"
         )
         if self.empty is not None:

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+
+from evenhand.auditing.chance.odds_over_time import OddsOverTime
 from evenhand.auditing.judging.questions import question_of
 from evenhand.auditing.options import SchemeOptions
 from evenhand.auditing.reading import entitlement as entitling
@@ -11,6 +14,7 @@ from evenhand.auditing.reading.roster import Roster
 from evenhand.auditing.reading.roster_table import read_roster
 from evenhand.errors import BadParameter, argument
 from evenhand.fairness.status import PerEntitlement, Status, WithCredit, read_beside
+from evenhand.monitor.alarms import Alarms
 from evenhand.monitor.json_reader import Keys, Reader
 from evenhand.monitor.monitor import Monitor
 
@@ -21,6 +25,7 @@ def make_monitor(
     names: tuple[str, ...] = (),
     roster: Any = None,
     entitlement: Any = None,
+    group: str | None = None,
     keys: Keys = Keys(),
     strict: bool = False,
 ) -> tuple[Monitor, Reader]:
@@ -31,6 +36,8 @@ def make_monitor(
         names: All stakeholders, or else
         roster: a table of them or its path, with columns from and until if they come and go.
         entitlement: What each is entitled to: a mapping, or a table of two columns or its path.
+        group: The column of the roster that says to which group each belongs: an alarm is then
+            raised for groups too.
         keys: What the parts of an event are called in its JSON object.
         strict: Whether a bad line is an error, or left out and counted.
     """
@@ -39,7 +46,7 @@ def make_monitor(
             f"say who is to be watched, with {argument('names')} or with {argument('roster')} (not "
             "both): those who have received nothing yet are in no event."
         )
-    people = read_roster(names or roster, keys.stakeholder)
+    people = read_roster(names or roster, keys.stakeholder, group)
     # In the order of an audit, so that the two can be laid side by side.
     ordered = tuple(sorted(people.names))
     status = options.status()
@@ -54,6 +61,7 @@ def make_monitor(
             f"{argument('unweighted')} counts all alike whatever they are entitled to, and nothing "
             f"says what that is: give {argument('entitlement')}, or leave it out."
         )
+    shares = None
     if entitlement is not None:
         given = entitling.of_table(entitlement, keys.stakeholder)
         shares = entitling.in_order(given, ordered)
@@ -73,6 +81,7 @@ def make_monitor(
         min_score=options.min_score,
         tolerance=options.tolerance,
         newcomers=begins,
+        alarms=_alarms(options, people, ordered, shares, group, status.negated),
     )
     return monitor, Reader(keys, ordered, strict, question.period)
 
@@ -93,3 +102,29 @@ def _beginning(options: SchemeOptions, status: Status, roster: Roster) -> str:
     if not roster.first or not status.is_sum:  # nobody joins, or nobody can be given a beginning
         return "zero"
     return options.newcomers or "mean"
+
+
+def _alarms(
+    options: SchemeOptions,
+    people: Roster,
+    names: tuple[str, ...],
+    shares: np.ndarray | None,
+    group: str | None,
+    less_is_better: bool,
+) -> Alarms | None:
+    """What raises alarms, if any are asked for."""
+    if options.alarm is None:
+        if group is not None:
+            raise BadParameter(
+                f"{argument('group')} is for alarms: say with {argument('alarm')} how often one "
+                "may be false, or leave it out."
+            )
+        return None
+    if group is not None and not all(name in people.groups for name in names):
+        raise BadParameter(
+            f"{argument('group')} is {group!r}, and the roster does not say there of everyone to "
+            "which group they belong: fill it in, or leave it out."
+        )
+    groups = None if group is None else [people.groups[name] for name in names]
+    odds = OddsOverTime(names, shares, people)
+    return Alarms(names, options.alarm, odds, groups, less_is_better)

@@ -16,6 +16,7 @@ import numpy as np
 from evenhand._util.moments import moment_labels
 from evenhand._util.wording import format_number, join_tied, nearest
 from evenhand.auditing.answer.direction import Direction
+from evenhand.auditing.chance.raised_alarm import RaisedAlarm
 from evenhand.auditing.judging.calendar import MOST_PERIODS
 from evenhand.auditing.judging.newcomers import join
 from evenhand.auditing.judging.questions import Question, needs_dates
@@ -29,6 +30,7 @@ from evenhand.fairness.status import WithCredit
 from evenhand.fairness.stream import Block
 from evenhand.fairness.tolerance import NONE, Tolerance
 from evenhand.fairness.trace import Trace
+from evenhand.monitor.alarms import Alarms
 from evenhand.monitor.batch import Batch, time_as_number
 from evenhand.monitor.findings import Findings, Line, MonitoredAssessment, key_of
 
@@ -53,6 +55,7 @@ class Monitor:
         tolerance: A distance from the mean that is let pass: an amount, or a share such as "5%".
         newcomers: Where those begin who join later by the roster: "zero", or where the scheme's
             status is `WithCredit`, "mean" or "least" of those there.
+        alarms: Raises an alarm where somebody is behind by more than a lottery explains, if given.
 
     >>> from evenhand import Rawls, anytime
     >>> monitor = Monitor(anytime(Rawls()), ("A", "B"))
@@ -74,6 +77,7 @@ class Monitor:
         min_score: float | None = None,
         tolerance: float | str | None = None,
         newcomers: str = "zero",
+        alarms: Alarms | None = None,
     ) -> None:
         self.names, self.roster = names, roster
         self.judged_names = scheme.status.names(names)
@@ -96,6 +100,7 @@ class Monitor:
         self.newcomers = newcomers
         self.received = np.zeros(len(names))  # in all, and
         self.credit = np.zeros(len(names))  # what each began with, where newcomers have some
+        self.alarms = alarms
         self.late = 0
         self.outside = 0  # events outside their stakeholder's stay
         self.alerts = 0
@@ -155,6 +160,8 @@ class Monitor:
         steps = np.unique(keys)
         self._refuse_leap(steps)
         self._join(at, batch)
+        if self.alarms is not None:
+            self.alarms.take(at, batch)
         place = np.searchsorted(steps, keys[1:]) * len(self.names) + batch.who
         received = np.bincount(place, batch.amount, minlength=len(steps) * len(self.names))
         received = received.reshape(len(steps), len(self.names))
@@ -182,6 +189,8 @@ class Monitor:
         """The same as `finish`, with the assessments still together."""
         if not self.begun:
             return []
+        if self.alarms is not None:
+            self.alarms.close()
         found: list[Findings] = []
         key = self._key(np.array([self.last_at]))
         if self.period is None or self.period.last_day(key)[0] <= self._days(self.last_at):
@@ -189,6 +198,10 @@ class Monitor:
             self.open = np.zeros(len(self.names))
         end = self.stream.end(self._present(key, last=True))
         return found + (self._findings(end, key) if end is not None else [])
+
+    def new_alarms(self) -> list[RaisedAlarm]:
+        """The alarms that were raised since this was last asked."""
+        return [] if self.alarms is None else self.alarms.new(self.plain_numbers)
 
     def summary(self) -> Line:
         """How things stand over all."""
@@ -198,6 +211,7 @@ class Monitor:
             "assessments": totals.assessments,
             "score": self.stream.score if totals.assessments else None,
             "alerts": self.alerts,
+            **({} if self.alarms is None else self.alarms.summary(self.plain_numbers)),
             "late": self.late,
             "outside_roster_dates": self.outside,
             "stakeholders": [
@@ -217,6 +231,7 @@ class Monitor:
         """All that is needed to go on as if the monitor had never stopped."""
         return {
             "begun": self.begun,
+            **({} if self.alarms is None else {"watch": self.alarms.snapshot()}),
             **{name: getattr(self, name) for name in KEPT},
             "open": self.open,
             "received": self.received,
@@ -231,6 +246,8 @@ class Monitor:
             setattr(self, name, snapshot[name])
         if not snapshot["begun"]:
             self.last_at = -np.inf
+        if self.alarms is not None:
+            self.alarms.resume(snapshot["watch"])
         self.open = snapshot["open"]
         self.received, self.credit = snapshot["received"], snapshot["credit"]
         self.totals.resume(snapshot["totals"])

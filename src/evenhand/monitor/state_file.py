@@ -48,7 +48,16 @@ def load_state(monitor: Monitor, reader: Reader, path: str | os.PathLike[str]) -
             f"{shortened(state.value('format'))}, and this version reads {FORMAT}): start with a "
             "new file."
         )
-    if state.value("watches") != _watches(monitor):
+    watches, own = state.value("watches"), _watches(monitor)
+    if isinstance(watches, dict) and watches != own:
+        before, now = watches.pop("alarm", None), own.pop("alarm", None)
+        if watches == own:
+            raise BadFile(
+                f"{path} was saved by a monitor with {_alarm_in_words(before)}, and this one has "
+                f"{_alarm_in_words(now)}: evidence for one is none for the other, so start with a "
+                "new file."
+            )
+    if watches != own:
         raise BadFile(
             f"{path} was saved by a monitor that watched something else (another scheme, question "
             "or list of stakeholders): start with a new file."
@@ -98,7 +107,17 @@ def _watches(monitor: Monitor) -> dict[str, Any]:
         words = to_toml(scheme)
     except ValueError:  # a filter of the audit's own has no name in a scheme file
         words = scheme.describe()
-    return {"scheme": words, "stakeholders": list(monitor.names)}
+    watched: dict[str, Any] = {"scheme": words, "stakeholders": list(monitor.names)}
+    if monitor.alarms is not None:
+        watched["alarm"] = monitor.alarms.watches()
+    return watched
+
+
+def _alarm_in_words(alarm: Any) -> str:
+    if not isinstance(alarm, dict):
+        return "no alarm"
+    same = f"an alarm at {shortened(alarm.get('alpha'))}"
+    return f"{same} of {shortened(alarm.get('groups'))}" if alarm.get("groups") else same
 
 
 def _flat(value: Any) -> Any:

@@ -8,6 +8,8 @@ from typing import NamedTuple
 from evenhand._util.wording import format_number, join_tied, short_number
 from evenhand.auditing.answer.answer import Answer, StakeholderAnswer
 from evenhand.auditing.answer.direction import Direction
+from evenhand.auditing.chance.chance_text import CANNOT_TELL, sentences
+from evenhand.auditing.chance.finding import NotTested
 from evenhand.auditing.compare_logs import LogComparison
 from evenhand.auditing.judging.ranking import Ranking
 from evenhand.auditing.judging.sensitivity import QuestionRow, WelfareReading
@@ -34,6 +36,16 @@ def tables(answer: Answer, write: Write = short_number, shown: int = SHOWN) -> I
     if course.times and (answer.overall.assessments > 1 or course.unfinished is not None):
         yield _course(answer, write)
     yield question_table(answer.questions, write)
+
+
+def chance(answer: Answer) -> str:
+    """Whether chance alone could have done it, and what that does not mean."""
+    found = answer.chance
+    if found is None:
+        return ""
+    if isinstance(found, NotTested):
+        return f"Not tested: {found.reason}."
+    return " ".join([*sentences(found), CANNOT_TELL])
 
 
 def _stakeholders(answer: Answer, write: Write, shown: int) -> TextTable:

@@ -308,3 +308,12 @@ def test_an_entitlement_counts_from_before_the_part_that_is_judged():
     # From day 4 A has got 3 for 4 people, then 4 for 8; B, of whom no row is left, nothing for 6.
     assert answer.over_time.mean == pytest.approx([3 / 10, 4 / 14])
     assert answer.over_time.unfairness[:, 0] == pytest.approx([3 / 4 - 3 / 10, 4 / 8 - 4 / 14])
+
+
+@pytest.mark.parametrize("welfare", ["log_nash", "gini", "rawls", "jain", "negative_variance"])
+def test_where_all_are_entitled_to_one_the_numbers_are_the_paper_s(welfare):
+    keywords = {"stakeholder": "who", "time": "day", "amount": "granted", "welfare": welfare}
+    plain = audit(RATES, **keywords)
+    equal = audit(RATES, **keywords, entitlement=dict.fromkeys("ABC", 1.0))
+    assert equal.score == plain.score  # to the last digit
+    assert equal.over_time.unfairness.tolist() == plain.over_time.unfairness.tolist()

@@ -29,8 +29,6 @@ def test_missing_column_offers_the_nearest(refuses, tmp_path):
     refuses(
         ("no column 'zzz'", "it has 'date', 'country', 'doses'"), path, *OPTIONS, "--group", "zzz"
     )
-    refuses(("--stakeholder", "'date', 'country', 'doses'"), path)
-    refuses(("(--time)", "'date'"), path, "--stakeholder", "country")
 
 
 def test_unparsable_dates_are_named_by_row(refuses, tmp_path):

@@ -127,3 +127,21 @@ def test_bad_waits():
         audit(LOG, **OPTIONS, within=3, longest_open=True)
     with pytest.raises(e.BadParameter, match="which column holds the times"):
         audit(LOG, stakeholder="office")
+
+
+def test_waits_are_put_in_words_of_their_own():
+    assert "above the mean wait (of all cases, in units of time)" in audit(LOG, **OPTIONS).verdict
+    assert "the mean share in time (of all cases)" in audit(LOG, **OPTIONS, within=5).verdict
+    dated = LOG.assign(opened=pd.Timestamp("2021-01-01"), closed=pd.Timestamp("2021-02-01"))
+    scheme = audit(dated, **OPTIONS).scheme.describe()
+    assert "minus how many days its cases have waited so far, on average" in scheme
+    assert "it counts by the number of its cases" in scheme
+
+
+def test_since_leaves_out_cases_that_began_before_it():
+    kept = audit(LOG[LOG["opened"] >= 9], **OPTIONS)
+    since = audit(LOG, **OPTIONS, since=9)
+    assert since.score == kept.score
+    assert any("3 cases that began before `since` were left out" in note for note in since.notes)
+    with pytest.raises(e.BadLog, match="all cases began before `since`"):
+        audit(LOG, **OPTIONS, since=99)

@@ -12,9 +12,12 @@ import numpy as np
 from evenhand._util.wording import nearest
 from evenhand.auditing.answer.best_there_was import BestThereWas
 from evenhand.auditing.answer.group_gaps import GroupGaps
+from evenhand.auditing.answer.needed_change import NeededChange
 from evenhand.auditing.answer.presentation import Presentation
 from evenhand.auditing.answer.summary import summary
 from evenhand.auditing.answer.terms import Terms
+from evenhand.auditing.chance.finding import ChanceFinding, NotTested
+from evenhand.auditing.chance.raised_alarm import AlarmFinding
 from evenhand.auditing.judging.questions import AtEnd
 from evenhand.auditing.judging.ranking import Ranking
 from evenhand.auditing.judging.sensitivity import QuestionRow
@@ -150,7 +153,10 @@ class Answer:
     corrections_in_all: int = 0  # of these, the first `SHOWN_CORRECTIONS`
     groups: GroupGaps | None = None  # where those judged have groups
     limits: tuple[Limit, ...] = ()  # the thresholds that were set
+    chance: ChanceFinding | NotTested | None = None  # could it be chance? None: not asked
+    alarm: AlarmFinding | None = None  # where the log was watched as by a monitor
     best: BestThereWas | None = None  # how fair the same supply could have been, where asked
+    needed: NeededChange | None = None  # what would have had to change, where asked
     origin: dict[str, Any] = field(default_factory=dict)  # version, input, fingerprint
     untold: dict[str, Any] | None = None  # amounts that are not told, and what they could change
 
@@ -277,7 +283,10 @@ class Answer:
                 {"time": time, "stakeholder": who, "amount": amount}
                 for time, who, amount in self.corrections
             ],
+            "chance": None if self.chance is None else self.chance.to_json(),
+            "alarm": None if self.alarm is None else self.alarm.to_json(),
             "best": None if self.best is None else self.best.to_json(),
+            "smallest_change": None if self.needed is None else self.needed.to_json(),
             "corrections_in_all": self.corrections_in_all,
             "limits": [limit.to_json() for limit in self.limits],
             "breaches": list(self.breaches),

@@ -20,6 +20,7 @@ from evenhand.fairness.status import (
     Rate,
     RateWithinPeriod,
     Returns,
+    ShareInTime,
     Status,
     WhileWaiting,
     Window,
@@ -52,7 +53,7 @@ def judged_status(log: Prepared, options: AuditOptions) -> Status:
     if "level" in log.beside:
         status = Level(of=status)
     elif "chances" in log.beside:
-        status = _rate(options)(of=status)
+        status = _rate(status, log, options)
     elif "entitled" in log.beside:
         status = PerCurrentEntitlement(not options.unweighted, of=status)
     elif shares is not None:
@@ -62,10 +63,14 @@ def judged_status(log: Prepared, options: AuditOptions) -> Status:
     return options.directed(status)
 
 
-def _rate(options: AuditOptions) -> type[Rate]:
-    if options.within_period:
-        return RateWithinPeriod
-    return MeanWait if options.waits and options.within is None else Rate
+def _rate(status: Status, log: Prepared, options: AuditOptions) -> Rate:
+    """What was received out of chances; of waits, their mean, or the share of those in time."""
+    if options.within is not None:
+        return ShareInTime(of=status)
+    if options.waits:
+        unit = "units of time" if log.history.plain_numbers else "days"
+        return MeanWait(unit, of=status)
+    return RateWithinPeriod(of=status) if options.within_period else Rate(of=status)
 
 
 def _of_requests(kind: type[OfRequests], status: Status, groups: Groups | None) -> Status:
@@ -84,7 +89,7 @@ def _require_beside(own: Beside, log: Prepared, options: AuditOptions) -> None:
             f"the scheme's status is {name}, which needs {own.needs}, and no column says that: "
             "choose another status."
         )
-    if isinstance(own, MeanWait):
+    if isinstance(own, MeanWait | ShareInTime):
         raise BadParameter(
             f"the scheme's status is {name}, which is judged wherever {argument('wait_from')} and "
             f"{argument('wait_to')} are given: leave it out of the scheme."

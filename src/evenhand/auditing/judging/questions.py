@@ -35,6 +35,10 @@ class Marked(Filter):
 
     words: str
 
+    @property
+    def ignores_who(self) -> bool:
+        return True
+
     def init(self) -> State:
         return ()
 

@@ -10,6 +10,7 @@ import numpy as np
 
 from evenhand._util.moments import as_numbers, moment_label
 from evenhand._util.wording import join_names
+from evenhand.auditing.reading.events import LogEvents
 from evenhand.auditing.reading.history import History
 from evenhand.auditing.reading.roster import Roster, presence
 from evenhand.auditing.reading.timed_amounts import TimedAmounts
@@ -24,6 +25,16 @@ def of_column(history: History) -> dict[str, float]:
     known = ~np.isnan(history.beside["entitled"])
     latest = dict(zip(history.who[known].tolist(), history.beside["entitled"][known], strict=True))
     return {history.names[who]: float(value) for who, value in latest.items()}
+
+
+def of_rows(events: LogEvents, names: tuple[str, ...]) -> dict[str, float]:
+    """The numbers of those who have no event, as all of their amounts are suppressed."""
+    if not names:
+        return {}
+    rows = events.frame.filter(nw.col("who").is_in(list(names)))
+    found = fetch(rows.group_by("who").agg(entitled=nw.col("entitled").max()))
+    known = zip(map(str, found["who"]), found["entitled"].tolist(), strict=True)
+    return {name: value for name, value in known if value == value}
 
 
 def over_time(whole: History, history: History, roster: Roster | None) -> dict[str, TimedAmounts]:
@@ -116,7 +127,7 @@ def in_order(entitlements: Mapping[str, float], names: tuple[str, ...]) -> np.nd
     missing = [name for name in names if not np.isfinite(entitlements.get(name, np.nan))]
     if missing:
         raise BadRoster(
-            f"no entitlement is given for {join_names([repr(n) for n in missing], 3)}: add "
+            f"no entitlement is given for {join_names([repr(n) for n in missing], 12)}: add "
             f"{'it' if len(missing) == 1 else 'them'}, or leave "
             f"{'that stakeholder' if len(missing) == 1 else 'those stakeholders'} out with "
             f"{argument('exclude')}."

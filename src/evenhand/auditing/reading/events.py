@@ -18,6 +18,7 @@ from evenhand._util.wording import join_names, nearest, pluralise
 from evenhand.auditing.hidden_marks import HiddenMark
 from evenhand.auditing.options import AuditOptions
 from evenhand.auditing.reading import conditions
+from evenhand.auditing.reading.name_spellings import merge_names
 from evenhand.auditing.reading.values import (
     LEAST,
     MARK,
@@ -90,6 +91,9 @@ def read_events(table: LogTable, options: AuditOptions, on_roster: Sequence[str]
     """The events of a table, with its columns checked and its filters applied."""
     columns = _columns(table, options)
     loaded = _load(table, options, columns)
+    merged: tuple[str, ...] = ()
+    if options.merge_names:
+        loaded, merged = merge_names(loaded, options.stakeholder, on_roster)
     _require_names(loaded, options, on_roster)
     typed = _typed(loaded, options, columns)
     return LogEvents(
@@ -99,7 +103,7 @@ def read_events(table: LogTable, options: AuditOptions, on_roster: Sequence[str]
         plain_numbers=typed.plain_numbers,
         text_times="at_text" in typed.texts,
         text_amounts="amount_text" in typed.texts,
-        notes=typed.notes,
+        notes=(*merged, *typed.notes),
         hidden=typed.hidden,
     )
 

@@ -33,7 +33,8 @@ class Lots:
 
 def read_lots(events: LogEvents, history: History, roster: Roster | None) -> Lots:
     """The lots of a history that was counted from these events; of running totals, its cells."""
-    if events.options.holds_readings:
+    one_row_each = history.events == len(history.slot)
+    if events.options.holds_readings or one_row_each:
         return lots_of_cells(history)
     frame = events.frame.filter(~nw.col("amount").is_null())
     if not history.exact:

@@ -27,6 +27,7 @@ from evenhand.auditing.reading.hidden_amounts import (
 )
 from evenhand.auditing.reading.history import History
 from evenhand.auditing.reading.lots import Lots, read_lots
+from evenhand.auditing.reading.name_spellings import plain_name
 from evenhand.auditing.reading.requests import asked_over_time, of_those, read_requests
 from evenhand.auditing.reading.roster import Roster
 from evenhand.auditing.reading.roster_table import apply_roster, as_groups, read_groups, roster_of
@@ -67,7 +68,7 @@ def prepare(
     options: AuditOptions,
     exact: bool,
     notes: Notes,
-    lots: bool = False,
+    lots: bool | Callable[[History], bool] = False,
     untold: HiddenAmounts = LEFT_OUT,
 ) -> Prepared:
     """Read, filter, count and check; what is odd but not an error goes into the notes.
@@ -77,7 +78,8 @@ def prepare(
         options: What is asked.
         exact: Whether every time point is needed.
         notes: Where to note.
-        lots: Whether rows are kept apart, as things that cannot be divided.
+        lots: Whether rows are kept apart, as things that cannot be divided; or what says so once
+            the history is known.
         untold: What an amount that is not told counts as.
     """
     roster = None if options.roster is None else roster_of(options)
@@ -114,10 +116,11 @@ def prepare(
     group_of: dict[str, str] = {}
     if options.group is not None:
         group_of = read_groups(events, {} if roster is None else roster.groups)
-    shares = _shares(events, whole)
+    shares = _shares(events, whole, () if hidden is None else hidden.unknown)
     beside = _beside(events, whole, history, roster, shares)
     if options.has_requests:
         beside["asked"] = asked_over_time(history, requests, until, notes)
+    keeps = lots if isinstance(lots, bool) else lots(history)
     return Prepared(
         history,
         roster,
@@ -128,7 +131,7 @@ def prepare(
         beside=beside,
         # A level holds from when it is given, also from before anybody is judged by it.
         amounts=whole.received().totals if options.stock else None,
-        lots=read_lots(events, history, roster) if lots else None,
+        lots=read_lots(events, history, roster) if keeps else None,
         hidden=hidden,
     )
 
@@ -182,14 +185,20 @@ def _refuse_too_large(history: History, label: str) -> None:
         )
 
 
-def _shares(events: LogEvents, history: History) -> Float[np.ndarray, " stakeholder"] | None:
+def _shares(
+    events: LogEvents, history: History, unknown: tuple[str, ...]
+) -> Float[np.ndarray, " stakeholder"] | None:
     options = events.options
     if options.entitlement is None:
         return None
     if events.has("entitled"):
-        given = entitling.of_column(history)
+        given = entitling.of_rows(events, unknown) | entitling.of_column(history)
     else:
         given = entitling.of_table(options.entitlement, options.stakeholder, options.encoding)
+    if options.merge_names:
+        plain = {plain_name(name): value for name, value in given.items()}
+        known = {name: plain.get(plain_name(name)) for name in history.names}
+        given = {name: value for name, value in known.items() if value is not None}
     return entitling.in_order(given, history.names)
 
 

@@ -9,6 +9,7 @@ import numpy as np
 from evenhand._util.wording import join_names
 from evenhand.auditing.notes import Notes
 from evenhand.auditing.reading.history import History
+from evenhand.auditing.reading.name_spellings import alike
 from evenhand.errors import argument
 
 CLOSE = 0.02  # how near the sum of the others counts as equal to it
@@ -52,17 +53,13 @@ def note_aggregate(history: History, notes: Notes) -> None:
 
 
 def note_alike(history: History, notes: Notes) -> None:
-    """Point at names that differ only in capitals and spaces."""
-    alike: dict[str, list[str]] = {}
-    for name in history.names:
-        alike.setdefault(" ".join(name.casefold().split()), []).append(name)
-    pairs = [
-        " and ".join(repr(name) for name in names) for names in alike.values() if len(names) > 1
-    ]
+    """Point at names that differ only in capitals, spaces and accents."""
+    pairs = [" and ".join(repr(name) for name in names) for names in alike(history.names)]
     if pairs:
         notes.ask(
-            f"Are these the same? {join_names(pairs, 3)} differ only in capitals or spaces, and "
-            "are judged as different stakeholders. If they are one, fix the names in the log."
+            f"Are these the same? {join_names(pairs, 3)} differ only in capitals, spaces or "
+            "accents, and are judged as different stakeholders. If they are one, merge them with "
+            f"{argument('merge_names')}."
         )
 
 

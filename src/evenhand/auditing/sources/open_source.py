@@ -27,6 +27,7 @@ from evenhand._util.files import require_file
 from evenhand.auditing.layout import TIDY, FileLayout
 from evenhand.auditing.sources import csv_files, view_limits
 from evenhand.auditing.sources.addresses import is_address, shown
+from evenhand.auditing.sources.dated_names import times_of, with_times
 from evenhand.auditing.sources.engines import engine_of
 from evenhand.auditing.sources.engines.duckdb import quoted, reason_of
 from evenhand.auditing.sources.gzip_files import is_packed, open_unpacked, require_gzip
@@ -34,6 +35,7 @@ from evenhand.auditing.sources.header_rows import table_of
 from evenhand.auditing.sources.temporary_copies import DIALECT, new_folder, tidy_copy
 from evenhand.auditing.sources.wide_tables import tidy
 from evenhand.auditing.sources.workbooks import WORKBOOK, read_workbook
+from evenhand.auditing.sources.workload_files import WORKLOAD, read_workload
 from evenhand.errors import BadFile, BadLog, BadParameter, DoubledColumn, argument
 
 if TYPE_CHECKING:
@@ -66,6 +68,8 @@ class LogTable:
     )  # of CSV files, passed on to the engine
     is_view: bool = False  # a view of a DuckDB file, which is a program of a stranger
     notes: tuple[str, ...] = ()  # on how it was read, where it was not a tidy table
+    times: Mapping[str, str] = field(default_factory=dict)  # of each file, if its name says it
+    time: str = ""  # the column that holds them
 
     def load(self, needed: Sequence[str], as_text: Sequence[str]) -> LogTable:
         """The columns needed; of a text file held in memory, with some left as the text they are.
@@ -85,7 +89,8 @@ class LogTable:
         if not self.is_text:
             frame = nw.from_native(self.frame.to_native().project(wanted))
         elif self.csv_paths:
-            text = [name for name in as_text if name in self.columns]
+            made = {self.time} if self.times else set()
+            text = [name for name in as_text if name in self.columns and name not in made]
             frame = _held_csv(self, wanted, text)
         else:
             relation = self.frame.to_native().project(wanted)
@@ -247,12 +252,12 @@ def matching_files(pattern: str) -> list[str]:
 
 def kind_of_files(paths: list[str], label: str) -> tuple[str, ...]:
     """How all of the files are written (CSV, JSON or PARQUET), by the ends of their names."""
-    known = (CSV, JSON, PARQUET, WORKBOOK)
+    known = (CSV, JSON, PARQUET, WORKBOOK, WORKLOAD)
     kinds = {kind for path in paths for kind in known if path.lower().endswith(kind)}
     if len(kinds) != 1 or not all(path.lower().endswith(next(iter(kinds))) for path in paths):
         raise BadFile(
             f"{label} is not a log we know by its name: use files that all end in .csv, .tsv, "
-            ".parquet, .jsonl, .ndjson, .json, .xlsx, .xls or .ods."
+            ".parquet, .jsonl, .ndjson, .json, .xlsx, .xls, .ods or .swf."
         )
     return next(iter(kinds))
 
@@ -273,7 +278,10 @@ def _open_files(patterns: list[str], encoding: str, layout: FileLayout = TIDY) -
     if kind is not PARQUET and encoding.lower().replace("_", "-") not in ("utf-8", "utf8"):
         paths = [_in_utf_8(path, encoding) for path in paths]
     table = LogTable(label, (), None, tuple(paths), connection)  # type: ignore[arg-type]
-    if kind is WORKBOOK or (kind is CSV and layout.header_row is not None):
+    if layout.time_from_name:
+        times = dict(zip(paths, times_of(sources), strict=True))
+        table = replace(table, times=times, time=layout.time or "time")
+    if kind in (WORKBOOK, WORKLOAD) or (kind is CSV and layout.header_row is not None):
         table = _copied(table, kind, layout)
         relation = _asked(table, lambda: _read_csv(table))
     elif kind is CSV:
@@ -282,7 +290,7 @@ def _open_files(patterns: list[str], encoding: str, layout: FileLayout = TIDY) -
         relation = _asked(table, lambda: _read_csv(table))
         csv_files.refuse_wide_column(label, paths, relation.columns)
     else:
-        relation = _asked(table, lambda: _read_other(connection, paths, kind))
+        relation = _asked(table, lambda: _with_times(table, _read_other(table, kind)))
     frame: Any = nw.from_native(relation)
     return replace(
         table,
@@ -299,6 +307,9 @@ def _copied(table: LogTable, kind: tuple[str, ...], layout: FileLayout) -> LogTa
     notes: list[str] = []
     label = table.label
     for path in table.paths:
+        if kind is WORKLOAD:
+            copies.append(tidy_copy(read_workload(path), path))
+            continue
         if kind is WORKBOOK:
             found, label = read_workbook(path, layout)
         else:
@@ -306,7 +317,10 @@ def _copied(table: LogTable, kind: tuple[str, ...], layout: FileLayout) -> LogTa
         copies.append(tidy_copy((found.header, *found.rows), path))
         notes += found.notes
     label = label if len(copies) == 1 else table.label
-    return replace(table, label=label, paths=tuple(copies), quoting=DIALECT, notes=tuple(notes))
+    times = dict(zip(copies, table.times.values(), strict=True)) if table.times else {}
+    return replace(
+        table, label=label, paths=tuple(copies), quoting=DIALECT, notes=tuple(notes), times=times
+    )
 
 
 def _require_unicode(path: str) -> None:
@@ -341,7 +355,16 @@ def _in_utf_8(path: str, encoding: str) -> str:
 
 def _read_csv(table: LogTable, **more: Any) -> Any:
     options = {"header": True, "union_by_name": True, **table.quoting, **more}
-    return table.connection.read_csv(_literal(table.paths), **options)
+    if table.times:
+        options["filename"] = True
+    return _with_times(table, table.connection.read_csv(_literal(table.paths), **options))
+
+
+def _with_times(table: LogTable, relation: Any) -> Any:
+    """The rows with the times of their files, if these are in their names."""
+    if not table.times:
+        return relation
+    return with_times(relation, table.times, table.time, table.label)
 
 
 def _held_csv(table: LogTable, wanted: str, as_text: list[str]) -> nw.LazyFrame[Any]:
@@ -356,11 +379,15 @@ def _held_csv(table: LogTable, wanted: str, as_text: list[str]) -> nw.LazyFrame[
         return _asked(table, lambda: read(all_varchar=True))
 
 
-def _read_other(connection: Any, paths: list[str], kind: tuple[str, ...]) -> Any:
+def _read_other(table: LogTable, kind: tuple[str, ...]) -> Any:
+    connection, paths = table.connection, table.paths
+    more: dict[str, Any] = {"filename": True} if table.times else {}
     if kind is PARQUET:
-        return connection.from_parquet(_literal(paths), union_by_name=True)
+        return connection.from_parquet(_literal(paths), union_by_name=True, **more)
     lines = "newline_delimited" if not paths[0].lower().endswith((".json", ".json.gz")) else "auto"
-    return connection.read_json(_literal(paths), format=lines, sample_size=-1, union_by_name=True)
+    return connection.read_json(
+        _literal(paths), format=lines, sample_size=-1, union_by_name=True, **more
+    )
 
 
 def _parquet_columns(connection: Any, path: str) -> list[str]:

@@ -9,7 +9,9 @@ import numpy as np
 from evenhand.decide.hindsight.concave_terms import weights_over_time
 from evenhand.decide.hindsight.cutting_planes import solve_linear
 from evenhand.decide.hindsight.division import Division
+from evenhand.decide.hindsight.lot_search import improved, rounded
 from evenhand.decide.hindsight.priced import Optimum, is_priced, solve_priced
+from evenhand.decide.hindsight.whole_lots import WholeLots
 from evenhand.errors import BadParameter, argument
 from evenhand.fairness.aggregation import Aggregation, TimepointFirst
 from evenhand.fairness.temporal import Worst
@@ -30,6 +32,8 @@ if TYPE_CHECKING:
     from jaxtyping import Float
 
 MOST_WORK = 3e10  # kinds of stakeholders times points squared, for one Newton step
+MOST_LOT_COLUMNS = 20_000  # lots of a size at a point times those who could take them
+SECONDS_FOR_LOTS, SECONDS_FOR_SEARCH = 60.0, 5.0
 KNOWN = (
     *(Utilitarian, Average, Rawls, Nash, LogNash, GeneralisedGini, GiniWelfare, AlphaFair),
     *(Parity, NegativeVariance),
@@ -52,6 +56,42 @@ def best_division(division: Division, aggregation: Aggregation) -> Optimum:
     if isinstance(welfare, Nash):
         return Optimum(found.allocation, _from_logarithm(found.bound, over_time))
     return found
+
+
+def best_in_lots(
+    division: Division,
+    aggregation: Aggregation,
+    lots: WholeLots,
+) -> Optimum:
+    """The best division in which no lot is divided: exact where it closes, else as far as found.
+
+    Lots of one size and a welfare that is a sum of terms make a flow with convex costs, of which a
+    linear program finds the best in whole lots; all else is an integer program, given up after a
+    while. Where that is too large, lots are given out along the best divisible allocation.
+    """
+    over_time = require_concave(division, aggregation)
+    assert isinstance(aggregation, TimepointFirst)
+    divisible = best_division(division, aggregation)
+
+    shape, bound = division.eligible.shape, divisible.bound
+
+    def value(allocation: Float[np.ndarray, "point stakeholder"]) -> float:
+        return division.score(allocation, aggregation)
+
+    starts = (lots.who, rounded(division, lots, divisible.allocation))
+    allocations = [(lots.allocation(who, shape), who) for who in starts if who is not None]
+    _, owners = max(allocations, key=lambda pair: value(pair[0]))
+    owners = improved(division, lots, owners, value, SECONDS_FOR_SEARCH)
+    best = lots.allocation(owners, shape)
+    columns = int(division.eligible[lots.batches()[0]].sum())
+    if columns <= MOST_LOT_COLUMNS and bound - value(best) > 1e-9 * max(abs(bound), 1e-9):
+        exact = solve_linear(division, aggregation, over_time, SECONDS_FOR_LOTS, lots, best)
+        ceiling = exact.bound
+        if isinstance(aggregation.welfare, Nash):
+            ceiling = _from_logarithm(ceiling, over_time)
+        bound = min(bound, ceiling)
+        best = max(best, exact.allocation, key=value)
+    return Optimum(best, bound)
 
 
 def _from_logarithm(bound: float, over_time: Float[np.ndarray, " assessment"] | None) -> float:

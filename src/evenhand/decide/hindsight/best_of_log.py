@@ -13,7 +13,7 @@ from evenhand.auditing.notes import Notes
 from evenhand.auditing.options import AuditOptions
 from evenhand.auditing.reading.prepare import prepare
 from evenhand.auditing.sources.open_source import opened
-from evenhand.decide.hindsight.best_division import best_division
+from evenhand.decide.hindsight.best_division import best_division, best_in_lots
 from evenhand.decide.hindsight.from_log import Hindsight, read_hindsight
 from evenhand.errors import BadParameter, argument
 from evenhand.fairness.scheme import FairnessScheme
@@ -44,7 +44,10 @@ def best_there_was(log: Any, *, lots: bool = False, **keywords: Any) -> BestTher
 def best_with(log: Any, options: AuditOptions, lots: bool = False) -> BestThereWas:
     """The same, with the options as one object."""
     judged, scheme, hindsight = look_back(log, options, lots)
-    found = best_division(hindsight.division, scheme.aggregation)
+    if hindsight.lots is None:
+        found = best_division(hindsight.division, scheme.aggregation)
+    else:
+        found = best_in_lots(hindsight.division, scheme.aggregation, hindsight.lots)
     score = hindsight.division.score(found.allocation, scheme.aggregation)
     return BestThereWas(
         score=score,

@@ -14,6 +14,7 @@ from evenhand.auditing.judging.supply import Supply
 from evenhand.auditing.options import AuditOptions
 from evenhand.auditing.reading.prepare import Prepared
 from evenhand.decide.hindsight.division import Division, Newcomers
+from evenhand.decide.hindsight.whole_lots import WholeLots
 from evenhand.errors import BadParameter, argument
 from evenhand.fairness.trace import Trace
 
@@ -27,7 +28,7 @@ class Hindsight:
 
     division: Division
     actual: Float[np.ndarray, "point stakeholder"]
-    point_of_slot: Int[np.ndarray, " slot"]  # time points that need not be apart are one point
+    lots: WholeLots | None = None  # where rows are not divided
 
 
 def read_hindsight(
@@ -65,14 +66,14 @@ def read_hindsight(
     )
     if division.asked is not None:
         division = replace(division, eligible=division.eligible & (division.asked > 0))
-    who = (
-        log.history.who
-        if case.groups is None
-        else np.array(case.groups.labels(len(log.history.names)))[log.history.who]
-    )
+    judged_as = np.arange(len(log.history.names))
+    if case.groups is not None:
+        judged_as = np.array(case.groups.labels(len(log.history.names)))
+    who = judged_as[log.history.who]
     cell = point_of_slot[log.history.slot] * size + who
     actual = np.bincount(cell, weights=log.history.amount, minlength=len(starts) * size)
-    return Hindsight(division, actual.reshape(len(starts), size), point_of_slot)
+    lots = None if log.lots is None else WholeLots.of(log.lots, point_of_slot, judged_as)
+    return Hindsight(division, actual.reshape(len(starts), size), lots)
 
 
 def _at_zero(options: AuditOptions, newcomers: str | None) -> AuditOptions:

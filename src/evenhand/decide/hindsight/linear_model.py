@@ -11,6 +11,7 @@ from scipy.optimize import Bounds, LinearConstraint, milp
 from scipy.sparse import coo_array
 
 from evenhand.decide.hindsight.division import Division
+from evenhand.decide.hindsight.whole_lots import WholeLots
 
 if TYPE_CHECKING:
     from jaxtyping import Float, Int
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
 Entry = tuple[Any, Any, Any]  # row, column and value, each a number or many
 Entries = Sequence[Entry]
 
+WHOLE = 1e-5  # a number this close to a whole one is one
 SAME = 1e-12  # supply below this share of all of it is no supply
 
 
@@ -62,11 +64,13 @@ class LinearModel:
 
     Args:
         division: What is divided.
-        whole: Whether amounts are whole numbers.
     """
 
-    def __init__(self, division: Division, whole: bool = False) -> None:
+    def __init__(self, division: Division) -> None:
         self.division = division
+        self._number = np.zeros(0, dtype=np.int64)  # columns: how many lots of a size each gets
+        self.smallest_lot: float | None = None  # where lots are not divided
+        self.equal_lots = False
         self._columns: list[tuple[np.ndarray, np.ndarray, np.ndarray]] = []
         self._entries: list[tuple[np.ndarray, np.ndarray, np.ndarray]] = []
         self._low: list[np.ndarray] = []
@@ -75,7 +79,7 @@ class LinearModel:
         self.objective: dict[
             int, float
         ] = {}  # what each column adds, to be made as large as can be
-        self._share(whole)
+        self._share()
         self._credits()
         self.pairs = self._pairs()
 
@@ -112,10 +116,17 @@ class LinearModel:
         for column, value in np.broadcast(columns, coefficients):
             self.objective[int(column)] = self.objective.get(int(column), 0.0) + float(value)
 
-    def solve(self, seconds: float | None = None) -> LinearResult:
-        """The best values of the columns, and a bound on the objective."""
+    def solve(self, seconds: float | None = None, relaxed: bool = False) -> LinearResult:
+        """The best values of the columns, and a bound on the objective.
+
+        Args:
+            seconds: After how long to stop with what was found.
+            relaxed: Whether whole numbers may be broken.
+        """
         low, high, whole = (np.concatenate(part) for part in zip(*self._columns, strict=True))
         row, column, value = (np.concatenate(part) for part in zip(*self._entries, strict=True))
+        if relaxed:
+            whole = np.zeros_like(whole)
         matrix = coo_array((value, (row, column)), shape=(self.height, self.width)).tocsr()
         gain = np.zeros(self.width)
         gain[list(self.objective)] = list(self.objective.values())
@@ -140,13 +151,13 @@ class LinearModel:
         scale = np.divide(division.supply, total, out=np.zeros_like(total), where=total > 0)
         return found * scale[:, None]
 
-    def _share(self, whole: bool) -> None:
+    def _share(self) -> None:
         """What each gets at each point, and what it has had in all."""
         division = self.division
         open_points = division.supply > SAME * division.supply.sum()
         self._given = np.nonzero(division.eligible & open_points[:, None])
         point, who = self._given
-        self._gives = self.columns(len(point), low=0.0, whole=whole)
+        self._gives = self.columns(len(point), low=0.0)
         most = np.inf if division.asked is None else division.asked[point, who]
         totals = self.columns(len(point), low=0.0, high=most)
         table = np.full((len(division.supply) + 1, len(division.names)), -1)
@@ -168,6 +179,43 @@ class LinearModel:
             division.supply[open_points],
             int(open_points.sum()),
         )
+
+    def keep_whole(self, lots: WholeLots) -> None:
+        """Give out lots whole: how many of each size each gets at each point."""
+        place = np.full(self.division.eligible.shape, -1)
+        place[self._given] = np.arange(len(self._gives))
+        point, size, copies = lots.batches()
+        batch, who = np.nonzero(self.division.eligible[point])
+        number = self.columns(len(batch), low=0.0, high=copies[batch], whole=True)
+        self.rows([(batch, number, 1.0)], copies, copies, len(point))
+        row, every = place[point[batch], who], np.arange(len(self._gives))
+        self.rows([(row, number, size[batch]), (every, self._gives, -1.0)], 0.0, 0.0, len(every))
+        self._number, self._number_cells = number, (point[batch], who)
+        self._number_size = size[batch]
+        self.smallest_lot, self.equal_lots = float(size.min()), lots.are_equal
+
+    def keep_near(self, actual: Float[np.ndarray, "point stakeholder"]) -> None:
+        """Have as little as can be go to others than it went to."""
+        more, less = (self.columns(len(self._gives), low=0.0) for _ in range(2))
+        rows = np.arange(len(self._gives))
+        self.rows(
+            [(rows, self._gives, 1.0), (rows, more, -1.0), (rows, less, 1.0)],
+            actual[self._given],
+            actual[self._given],
+            len(rows),
+        )
+        self.maximise(np.concatenate((more, less)), -0.5)
+
+    def whole_allocation(self, values: Float[np.ndarray, " column"]) -> np.ndarray | None:
+        """The same where lots are kept whole, if they are; None where a solution divides some."""
+        if not len(self._number):
+            return self.allocation(values)
+        number = np.rint(values[self._number])
+        if np.abs(values[self._number] - number).max(initial=0.0) > WHOLE:
+            return None
+        found = np.zeros(self.division.eligible.shape)
+        np.add.at(found, self._number_cells, number * self._number_size)
+        return found
 
     def _credits(self) -> None:
         """What newcomers begin with."""

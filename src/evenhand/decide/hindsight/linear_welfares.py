@@ -26,6 +26,7 @@ from evenhand.fairness.welfare import (
 if TYPE_CHECKING:
     from jaxtyping import Float
 
+MET = 3e-7  # a tangent missed by less, of the value, is met: HiGHS promises no more
 MOST_PAIRS = 300_000  # of stakeholders compared at assessments
 
 
@@ -211,6 +212,12 @@ class _ByTangents(LinearWelfare):
     @abstractmethod
     def _slope(self, at: np.ndarray) -> np.ndarray: ...
 
+    def _touch(
+        self, at: np.ndarray, where: np.ndarray
+    ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """A quantity of chosen pairs, the value there, and the slope of what lies above all."""
+        return at, self._value(at), self._slope(at)
+
     def _more(self, where: np.ndarray, slope: np.ndarray) -> list[Entry]:
         """Entries of what the quantity is made of besides the status."""
         return []
@@ -218,8 +225,8 @@ class _ByTangents(LinearWelfare):
     def _add(self, at: np.ndarray, chosen: np.ndarray) -> None:
         """term ≤ value(at) + slope(at) · (quantity − at), for chosen pairs."""
         where = np.flatnonzero(chosen)
-        pairs, at = self.model.pairs, at[where]
-        value, slope = self._value(at), self._slope(at)
+        pairs = self.model.pairs
+        at, value, slope = self._touch(at[where], where)
         rows = np.arange(len(where))
         credit = pairs.credit[where]
         entries = [
@@ -233,9 +240,10 @@ class _ByTangents(LinearWelfare):
 
     def cut(self, solution: Float[np.ndarray, " column"]) -> bool:
         at = self._quantity(solution)
-        value = self._value(at)
+        touch, height, slope = self._touch(at, np.arange(len(at)))
+        value = height + slope * (at - touch)
         over = solution[self.terms] - value
-        chosen = ~(over <= 1e-9 * np.maximum(np.abs(value), 1e-3))
+        chosen = ~(over <= MET * np.maximum(np.abs(value), 1e-2))
         if chosen.any():
             self._add(at, chosen)
         return bool(chosen.any())
@@ -250,7 +258,7 @@ class _OfTerms(_ByTangents):
         largest = np.abs(pairs.slope) * division.supply.sum() + np.abs(pairs.start)
         self.highest = np.maximum(largest, 1e-12)
         # A term without an offset is undefined at 0: what is less than this is taken for it.
-        self.lowest = np.where(term.offset > 0, 0.0, 1e-7) * self.highest
+        self.lowest = np.where(term.offset > 0, 0.0, 1e-9) * self.highest
         return term.factor(division.weight)[pairs.assessment, pairs.stakeholder]
 
     def _first_points(self) -> list[np.ndarray]:
@@ -270,6 +278,34 @@ class _OfTerms(_ByTangents):
 
     def _slope(self, at: np.ndarray) -> np.ndarray:
         return self.term.slope(at)
+
+    def _touch(
+        self, at: np.ndarray, where: np.ndarray
+    ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Between two amounts that lots can make, the line through both is as good as the curve.
+
+        Lots of one size make its multiples; of others it is known that nothing lies between none
+        and the smallest.
+        """
+        pairs, size = self.model.pairs, self.model.smallest_lot
+        step = np.abs(pairs.slope[where]) * (size or 0.0)
+        touch, value, slope = super()._touch(at, where)
+        whole = (step > 0) & (pairs.credit[where] < 0)
+        if not self.model.equal_lots:
+            whole &= at < pairs.start[where] + step
+        if not whole.any():
+            return touch, value, slope
+        step = np.where(whole, step, 1.0)
+        start = pairs.start[where]
+        lower = start + step * np.floor((at - start) / step + 1e-7)
+        # Where there is no value at 0, what is barely more stands in for it.
+        low = lower if self.term.alpha < 1.0 else np.maximum(lower, self.lowest[where])
+        rise = (self._value(lower + step) - self._value(low)) / (lower + step - low)
+        return (
+            np.where(whole, low, touch),
+            np.where(whole, self._value(low), value),
+            np.where(whole, rise, slope),
+        )
 
 
 class _OfVariance(_ByTangents):

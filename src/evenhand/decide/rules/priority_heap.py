@@ -11,7 +11,7 @@ from __future__ import annotations
 import heapq
 import math
 from array import array
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 
 import numpy as np
 
@@ -71,6 +71,9 @@ class PriorityHeap:
     def holds(self, place: int) -> bool:
         return place < len(self._holds) and self._holds[place] == 1
 
+    def __len__(self) -> int:
+        return self._holds.count(1)
+
     def entry(self, place: int) -> Entry | None:
         return (self._index[place], self._tie[place], place) if self.holds(place) else None
 
@@ -100,6 +103,12 @@ class PriorityHeap:
             self.put(place, index, tie)
         return found
 
+    def columns(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """The index and the tie of every place, and whether it is in."""
+        # Copies: an array that somebody looks into cannot grow.
+        index, tie = np.array(self._index), np.array(self._tie)
+        return index, tie, np.array(self._holds, dtype=bool)
+
     def _grow(self, size: int) -> None:
         more = size - len(self._holds)
         self._index.extend([0.0] * more)
@@ -123,3 +132,39 @@ class PriorityHeap:
         self._front = list(zip(*columns, strict=True))
         self._most_in_front = 4 * len(places) + LEAST_IN_FRONT
         return bool(len(places))
+
+
+class Standings:
+    """Who comes before whom, of those in a heap, or of some of them, at one moment.
+
+    Args:
+        heap: All of them.
+        some: The places that count, if not all.
+    """
+
+    def __init__(self, heap: PriorityHeap, some: Iterable[int] | None = None) -> None:
+        self._index, self._tie, self._counts = heap.columns()
+        if some is not None:
+            chosen = np.zeros(len(self._counts), dtype=bool)
+            chosen[list(some)] = True
+            self._counts &= chosen
+
+    def __len__(self) -> int:
+        return int(self._counts.sum())
+
+    def first(self) -> int:
+        """The place of the least index; there must be one."""
+        places = np.flatnonzero(self._counts)
+        least = places[self._index[places] == self._index[places].min()]
+        return int(least[np.argmin(self._tie[least])])  # the first of several
+
+    def rank(self, place: int) -> int | None:
+        """How many come before a place, and one; None if it does not count."""
+        if place >= len(self._counts) or not self._counts[place]:
+            return None
+        index, tie = self._index[place], self._tie[place]
+        places = np.arange(len(self._index))
+        even = self._index == index
+        before = (self._index < index) | (even & (self._tie < tie))
+        before |= even & (self._tie == tie) & (places < place)
+        return int((before & self._counts).sum()) + 1

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable, Iterator
 
 import numpy as np
 
-from evenhand.decide.rules.priority_heap import Entry, PriorityHeap
+from evenhand.decide.rules.priority_heap import Entry, PriorityHeap, Standings
 from evenhand.decide.rules.rule import DividingRule, Entrant, Instant, Remembered, Rule
 from evenhand.decide.rules.ties import InOrder, TieBreak
 from evenhand.fairness.unfairness import ROUNDING
@@ -122,6 +122,14 @@ class RuleState:
         """All who are eligible, whoever is next first."""
         everyone = range(len(self.memory)) if among is None else among
         return sorted(self._caught_up(everyone), key=self.heap.entry)  # type: ignore[arg-type]
+
+    def ranked(self, among: Iterable[int] | None = None) -> Standings:
+        """The same without sorting, for those who ask about one of very many."""
+        outdates = type(self.rule).caught_up is not Rule.caught_up
+        if among is not None or outdates:
+            everyone = range(len(self.memory)) if among is None else among
+            return Standings(self.heap, self._caught_up(everyone))
+        return Standings(self.heap)
 
     def shares(self, amount: float, among: Iterable[int] | None = None) -> list[tuple[int, float]]:
         """What each is given of an amount, by a rule that divides."""

@@ -17,7 +17,7 @@ from evenhand.fairness.status.derived import (
 )
 from evenhand.fairness.status.finite_counts import Capped, Modulo
 from evenhand.fairness.status.of_requests import OfRequests, ShareMet, Shortfall, WhileWaiting
-from evenhand.fairness.status.rates import MeanWait, Rate, RateWithinPeriod
+from evenhand.fairness.status.rates import MeanWait, Rate, RateWithinPeriod, ShareInTime
 from evenhand.fairness.status.received import Decayed, Returns, WaitingTime, Window
 from evenhand.fairness.status.state_status import StateStatus
 from evenhand.fairness.status.status import STATUSES, DeclaredRegularity, Status
@@ -43,6 +43,7 @@ __all__ = [
     "Rate",
     "RateWithinPeriod",
     "Returns",
+    "ShareInTime",
     "ShareMet",
     "Shortfall",
     "StateStatus",

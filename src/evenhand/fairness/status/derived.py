@@ -61,6 +61,10 @@ class Derived(Status[Any]):
         return self.of.weighs
 
     @property
+    def weighed_by(self) -> str | None:
+        return self.of.weighed_by
+
+    @property
     def fixed_weights(self) -> Float[np.ndarray, " status"] | None:
         return self.of.fixed_weights
 
@@ -88,6 +92,9 @@ class Derived(Status[Any]):
     @property
     def is_sum(self) -> bool:
         return self.of.is_sum
+
+    def of_totals(self, totals: Float[np.ndarray, "*batch n"], known: Any) -> np.ndarray:
+        return self.transform(self.of.of_totals(totals, known))
 
     @property
     def is_linear(self) -> bool:
@@ -258,6 +265,10 @@ class PerEntitlement(_Comparing):
     @property
     def weighs(self) -> bool:
         return self.weighted
+
+    @property
+    def weighed_by(self) -> str | None:
+        return "its entitlement" if self.weighted else None
 
     @property
     def in_amounts(self) -> bool:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from evenhand._util.arrays import Array
-from evenhand.fairness.status.beside import Beside
+from evenhand.fairness.status.beside import Beside, out_of
 from evenhand.fairness.status.received import Window
 from evenhand.fairness.status.status import STATUSES, Status
 from evenhand.fairness.trace import Step, Trace
@@ -36,7 +36,11 @@ class Rate(Beside):
     def transform(
         self, values: Float[Array, "*batch status"], beside: Float[Array, "*batch status"]
     ) -> Float[Array, "*batch status"]:
-        return np.divide(values, beside, out=np.zeros_like(values), where=beside > 0)
+        return out_of(values, beside)
+
+    @property
+    def weighed_by(self) -> str | None:
+        return "its chances"
 
     def describe(self) -> str:
         return f"{self.of.describe()}, out of the chances it has had"
@@ -105,10 +109,9 @@ class RateWithinPeriod(Rate):
         return "the mean rate of the period (all amounts over all chances in it)"
 
 
-@STATUSES.register("mean_wait")
 @dataclass(frozen=True)
-class MeanWait(Rate):
-    """How long the cases of each have waited so far, on average; each case counts alike."""
+class _OfCases(Rate):
+    """A mean over the cases of each, which all count alike."""
 
     needs = "how many cases each has had so far"
 
@@ -116,8 +119,32 @@ class MeanWait(Rate):
     def in_amounts(self) -> bool:
         return False  # days of all its cases together are no share that anybody lacks
 
+    @property
+    def weighed_by(self) -> str | None:
+        return "the number of its cases"
+
+
+@STATUSES.register("mean_wait")
+@dataclass(frozen=True)
+class MeanWait(_OfCases):
+    """How long the cases of each have waited so far, on average; each case counts alike."""
+
+    unit: str = "days"
+
     def describe(self) -> str:
-        return "how long its cases have waited so far, on average"
+        return f"how many {self.unit} its cases have waited so far, on average"
 
     def describe_mean(self) -> str:
-        return "the mean wait (of all cases)"
+        return f"the mean wait (of all cases, in {self.unit})"
+
+
+@STATUSES.register("share_in_time")
+@dataclass(frozen=True)
+class ShareInTime(_OfCases):
+    """The share of the cases of each that ended within a limit, of those known to or not to."""
+
+    def describe(self) -> str:
+        return "the share of its cases that ended in time"
+
+    def describe_mean(self) -> str:
+        return "the mean share in time (of all cases)"

@@ -71,6 +71,9 @@ class Returns(Status[_Running]):
     def is_sum(self) -> bool:
         return self.discount == 1.0
 
+    def of_totals(self, totals: Float[np.ndarray, "*batch n"], known: Any) -> np.ndarray:
+        return totals if self.is_sum else super().of_totals(totals, known)
+
     @property
     def is_linear(self) -> bool:
         return self.discount == 1.0

@@ -9,12 +9,13 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Generic, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, NamedTuple, TypeVar
 
 import numpy as np
 
 from evenhand._util.arrays import Array
 from evenhand._util.registry import Registry
+from evenhand.errors import BadParameter
 from evenhand.fairness.labels import Exchanging
 from evenhand.fairness.trace import Step, Trace
 
@@ -67,6 +68,11 @@ class Status(Exchanging, ABC, Generic[State]):
         return False
 
     @property
+    def weighed_by(self) -> str | None:
+        """What each counts by in the mean and in welfare, as a noun phrase; None: all alike."""
+        return None
+
+    @property
     def negated(self) -> bool:
         """Whether it is minus what was logged, since less of that is better."""
         return False
@@ -116,6 +122,23 @@ class Status(Exchanging, ABC, Generic[State]):
     def is_sum(self) -> bool:
         """Whether it depends only on what each received in all, so that steps may be merged."""
         return False
+
+    def of_totals(self, totals: Float[np.ndarray, "*batch n"], known: Any) -> np.ndarray:
+        """The statuses of those who received so much in all, where that is what it depends on.
+
+        Args:
+            totals: What each received in all, in each of many cases.
+            known: The state at that moment, if it looks at states.
+        """
+        if not self.is_sum:
+            raise BadParameter(
+                f"{type(self).__name__} depends on more than what each received in all: give it a "
+                "trace."
+            )
+        rows = totals.reshape(-1, totals.shape[-1])
+        init = self.init(totals.shape[-1])
+        values = [self.value(self.update(init, Step(None, row, known))) for row in rows]
+        return np.stack(values).reshape(*totals.shape[:-1], -1)
 
     @property
     def is_linear(self) -> bool:

@@ -113,8 +113,8 @@ class DuckDB(Engine):
         columns = [f"{_listed([texts[k] for k in kept])} AS key"]
         for into, values in meanings.items():
             said = ["" if values[k] is None else str(values[k]) for k in kept]
-            of_times = any(isinstance(value, datetime.datetime) for value in values)
-            kind = "TIMESTAMP" if of_times else "DOUBLE"
+            known = next((value for value in values if value is not None), None)
+            kind = {datetime.datetime: "TIMESTAMP", str: "VARCHAR"}.get(type(known), "DOUBLE")
             columns.append(f"TRY_CAST({_listed(said)} AS {kind}) AS {quoted(into)}")
         names = ", ".join(f"meaning.{quoted(into)}" for into in meanings)
         query = (

@@ -1,0 +1,205 @@
+"""Many drawn histories judged as the log was: same status, weights, newcomers, times and scheme.
+
+What is drawn is what each received in each interval; an interval is a part of a step of the
+question, cut where somebody joins, since a newcomer begins at the mean of that moment.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from evenhand._util.moments import as_numbers
+from evenhand.auditing.chance.history_figures import Figures, Viewpoint, figures_of
+from evenhand.auditing.judging.judge import Case
+from evenhand.auditing.judging.newcomers import STARTS
+from evenhand.auditing.judging.questions import Question, Timeline
+from evenhand.fairness.circumstances import Circumstances
+from evenhand.fairness.scheme import FairnessScheme
+from evenhand.fairness.standing import Standing
+from evenhand.fairness.status import Status, WithCredit
+from evenhand.fairness.trace import Trace
+
+if TYPE_CHECKING:
+    from jaxtyping import Float, Int
+
+
+@dataclass(frozen=True, eq=False)
+class Joining:
+    """A moment at which some join, who is there then, and what is known of all."""
+
+    interval: int  # the first that begins at or after it
+    there: np.ndarray  # before it, and still
+    joins: np.ndarray
+    known: Circumstances | None  # one row
+
+
+class DrawnHistories:
+    """How a case is judged under a question, ready for many histories at once.
+
+    Args:
+        case: What is judged.
+        question: When to look.
+        scheme: By what.
+        newcomers: Where those begin who join later.
+        groups: The group of each who is judged, as numbers, if they have groups.
+    """
+
+    def __init__(
+        self,
+        case: Case,
+        question: Question,
+        scheme: FairnessScheme,
+        newcomers: str | None = None,
+        groups: Int[np.ndarray, " status"] | None = None,
+    ) -> None:
+        self.case, self.groups = case, groups
+        self.timeline = case.timeline(question)
+        self._credited = isinstance(case.status, WithCredit)
+        self.status: Status = case.status.of if self._credited else case.status  # type: ignore[attr-defined]
+        self._start = STARTS[newcomers or "mean"]
+        slots = as_numbers(case.history.slots)
+        self.interval, self._step_of_interval = self._intervals(slots)
+        self.rows, known, weights = self._looks(question, self.timeline)
+        self._known = None if known is None else known[1:][self.rows]
+        present = case.present(self.timeline.moments[self.rows])
+        self.view = Viewpoint(
+            scheme=scheme,
+            tolerance=case.tolerance,
+            present=present,
+            weights=None if weights is None else weights[self.rows],
+            looks=self._is_look,
+            groups=groups,
+        )
+        self._joinings = self._find_joinings(slots) if self._credited else ()
+
+    @property
+    def intervals(self) -> int:
+        return len(self._step_of_interval)
+
+    @property
+    def cells(self) -> int:
+        """Statuses that are judged in each history."""
+        steps = len(self.rows) if self.status.is_sum else self.timeline.steps
+        return steps * len(self.case.names)
+
+    def judge(
+        self, receipts: Float[np.ndarray, "draw interval n"], curves: bool = False
+    ) -> Figures:
+        """What was found in each of some histories.
+
+        Args:
+            receipts: What each received in each interval of each.
+            curves: Whether to keep the unfairness to each at each look.
+        """
+        if not self.status.is_sum:
+            statuses, weights = self._scanned(receipts)
+            return figures_of(statuses, self.view, weights, curves)
+        totals = np.zeros((len(receipts), self.intervals + 1, receipts.shape[2]))
+        np.cumsum(receipts, axis=1, out=totals[:, 1:])
+        ends = np.searchsorted(self._step_of_interval, self.rows, side="right")
+        statuses = self.status.of_totals(totals[:, ends], self._known)
+        if self._credited:
+            statuses = statuses + self._credits(totals)[:, None]
+        return figures_of(statuses, self.view, None, curves)
+
+    def _intervals(self, slots: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """The interval of each time point, and the step of each interval."""
+        step = self.timeline.step_of_slot
+        cut = np.append(True, step[1:] != step[:-1])
+        stay = self.case.stay() if self._credited else None
+        if stay is not None:
+            joins = np.searchsorted(slots, np.unique(stay[0][np.isfinite(stay[0])]))
+            cut[joins[joins < len(slots)]] = True
+        return np.cumsum(cut) - 1, step[cut]
+
+    def _looks(
+        self, question: Question, timeline: Timeline
+    ) -> tuple[np.ndarray, Circumstances | None, np.ndarray | None]:
+        """The steps at which statuses are needed, what is known at each step, and the weights.
+
+        These are the steps that the question looks at, and the last one.
+        """
+        filter_ = question.filter() if timeline.filter is None else timeline.filter
+        state, fires = filter_.init(), []
+        for trace, _ in self.case.steps(timeline):
+            state, fired = filter_.scan(state, trace)
+            fires.append(fired)
+        looks = np.concatenate(fires)
+        if filter_.assesses_end:
+            looks[-1] = True
+        known = self.case.known_at()(timeline.moments)
+        weights: Any = None
+        if self.status.is_sum:
+            size = len(self.case.history.names)
+            nothing = Trace(rewards=np.zeros((timeline.steps, size)), states=known)  # type: ignore[arg-type]
+            weights = self.status.scan_weights(self.status.init(size), nothing)
+        rows = np.union1d(np.flatnonzero(looks), [timeline.steps - 1])
+        self._is_look = looks[rows]
+        return rows, known, weights
+
+    def _scanned(self, receipts: np.ndarray) -> tuple[np.ndarray, np.ndarray | None]:
+        """The statuses of each history, and as how many each counts, step by step."""
+        size = receipts.shape[2]
+        states = self.case.known_at()(self.timeline.moments)
+        statuses, weights = [], []
+        for history in receipts:
+            steps = np.zeros((self.timeline.steps, size))
+            np.add.at(steps, self._step_of_interval, history)
+            trace = Trace(rewards=steps, states=states)  # type: ignore[arg-type]
+            init = self.status.init(size)
+            statuses.append(self.status.scan(init, trace)[1][self.rows])
+            weights.append(self.status.scan_weights(init, trace))
+        known = [weight[self.rows] for weight in weights if weight is not None]
+        return np.stack(statuses), np.stack(known) if known else None
+
+    def _find_joinings(self, slots: np.ndarray) -> Sequence[Joining]:
+        stay = self.case.stay()
+        assert stay is not None
+        first, last = stay
+        found = []
+        for moment in np.unique(first[np.isfinite(first)]):
+            slot = int(np.searchsorted(slots, moment))
+            known = self.case.known_at()(np.array([moment]))
+            found.append(
+                Joining(
+                    interval=int(self.interval[slot]) if slot < len(slots) else self.intervals,
+                    there=(first < moment) & (last >= moment),
+                    joins=first == moment,
+                    known=None if known is None else known[1:],
+                )
+            )
+        return found
+
+    def _credits(
+        self, totals: Float[np.ndarray, "draw interval n"]
+    ) -> Float[np.ndarray, "draw status"]:
+        """The status at which each begins in each history: that of those there when it joined."""
+        draws = len(totals)
+        found = np.zeros((draws, len(self.case.names)))
+        for one in self._joinings:
+            if self._start is None or not one.there.any():
+                continue
+            before = self.status.of_totals(totals[:, one.interval], one.known) + found
+            weights = self._weights_at(one.known)
+            standing = Standing.of(
+                np.broadcast_to(one.there, before.shape),
+                None if weights is None else np.broadcast_to(weights, before.shape),
+            )
+            found[:, one.joins] = standing.judge(self._start, before, np.nan)[:, None]
+        return found
+
+    def _weights_at(self, known: Circumstances | None) -> np.ndarray | None:
+        size = len(self.case.history.names)
+        states = None if known is None else _twice(known)
+        nothing = Trace(rewards=np.zeros((1, size)), states=states)  # type: ignore[arg-type]
+        return self.status.scan_weights(self.status.init(size), nothing)
+
+
+def _twice(known: Circumstances) -> Circumstances:
+    """One row of circumstances as the two states around a step."""
+    parts = {name: part for name, part in vars(known).items() if part is not None}
+    return Circumstances(**{name: np.repeat(part, 2, axis=0) for name, part in parts.items()})

@@ -1,0 +1,189 @@
+"""`evenhand serve`: who is next, and why, over HTTP."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from evenhand.cli.output import JsonOption, print_json
+from evenhand.errors import BadParameter, MissingExtra
+
+if TYPE_CHECKING:
+    from evenhand.serve.store.decision_store import DecisionStore
+
+STORE, LISTEN, INSTEAD = "The store", "Where and how it answers", "Instead of serving"
+
+
+def serve_command(
+    store: Annotated[
+        str,
+        typer.Option(
+            help="Where decisions are kept: a file, made if it is not there, or the address of a "
+            "Postgres database (postgresql://user@host/db).",
+            rich_help_panel=STORE,
+        ),
+    ] = "decisions.db",
+    pools: Annotated[
+        Path | None,
+        typer.Option(
+            help="A TOML file of pools; those that are not in the store yet are made.",
+            rich_help_panel=STORE,
+        ),
+    ] = None,
+    new_token: Annotated[
+        str | None,
+        typer.Option(
+            help="Make a token and show it, as NAME or NAME:ROLE (reader, decider, owner).",
+            metavar="NAME[:ROLE]",
+            rich_help_panel=STORE,
+        ),
+    ] = None,
+    host: Annotated[
+        str, typer.Option(help="The address to listen at.", rich_help_panel=LISTEN)
+    ] = "127.0.0.1",
+    port: Annotated[
+        int, typer.Option(help="The port; 0 takes a free one.", rich_help_panel=LISTEN)
+    ] = 8321,
+    everywhere: Annotated[
+        bool,
+        typer.Option(
+            "--everywhere",
+            help="Allow a --host that other machines can reach; put TLS in front of it.",
+            rich_help_panel=LISTEN,
+        ),
+    ] = False,
+    rate_limit: Annotated[
+        float,
+        typer.Option(help="Requests a second that a token may make.", rich_help_panel=LISTEN),
+    ] = 1000.0,
+    verify: Annotated[
+        bool,
+        typer.Option(
+            "--verify",
+            help="Check every entry of the log against the digests that chain it; exits with 1 if "
+            "one was changed.",
+            rich_help_panel=INSTEAD,
+        ),
+    ] = False,
+    backup: Annotated[
+        Path | None,
+        typer.Option(
+            help="Copy the store to this file, also while it is in use (SQLite).",
+            rich_help_panel=INSTEAD,
+        ),
+    ] = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Say over HTTP who is next and why, and keep a log of what was decided.
+
+    Example: evenhand serve --store decisions.db
+
+    Prints its address, and a token the first time. /docs shows what can be asked. It stops cleanly
+    on Ctrl-C and SIGTERM.
+    """
+    if verify and backup is not None:
+        raise BadParameter("--verify and --backup are two commands: give one at a time.")
+    if not rate_limit > 0 or rate_limit == float("inf"):
+        raise BadParameter(f"--rate-limit is {rate_limit}: it must be a number above 0.")
+    if verify:
+        _verify(store, as_json)
+    elif backup is not None:
+        _back_up(store, backup, as_json)
+    else:
+        _serve(store, pools, new_token, (host, port, everywhere), rate_limit, as_json)
+
+
+def _serve(
+    name: str,
+    pools: Path | None,
+    new_token: str | None,
+    where: tuple[str, int, bool],
+    rate_limit: float,
+    as_json: bool,
+) -> None:
+    try:
+        import fastapi  # noqa: F401
+        import uvicorn  # noqa: F401
+    except ImportError as error:
+        raise MissingExtra(f"serve needs {error.name}: pip install 'evenhand[serve]'.") from None
+    from evenhand.serve.api.application import make_application
+    from evenhand.serve.api.gate import GateLimits, json_lines
+    from evenhand.serve.pools.pool_file import make_missing_pools, read_pool_file
+    from evenhand.serve.server import Listening, run_server
+    from evenhand.serve.store.open_store import open_store
+
+    listening = Listening(*where)
+    wanted = [] if pools is None else read_pool_file(pools)
+    bound = listening.bind()
+    try:
+        opened = open_store(name)
+    except BaseException:
+        bound.close()
+        raise
+    try:
+        token = _token(opened, new_token)
+        make_missing_pools(opened, wanted)
+        gate = make_application(opened, GateLimits(per_second=rate_limit), json_lines)
+        run_server(gate, bound, lambda address: _announce(address, token, name, as_json))
+    finally:
+        bound.close()
+        opened.close()
+
+
+def _token(store: DecisionStore, wanted: str | None) -> tuple[str, str, str] | None:
+    """The name, role and secret of a new token: one that was asked for, or the first."""
+    from evenhand.serve.api.tokens import Role, make_token
+
+    if wanted is None and store.tokens():
+        return None
+    name, colon, role = (wanted or "owner").rpartition(":")
+    if not colon:
+        name, role = role, Role.OWNER.word
+    return name, Role.read(role).word, make_token(store, name, Role.read(role))
+
+
+def _announce(address: str, token: tuple[str, str, str] | None, name: str, as_json: bool) -> None:
+    from evenhand.auditing.sources.addresses import shown
+
+    if as_json:
+        made = None if token is None else dict(zip(("name", "role", "secret"), token, strict=True))
+        print_json({"address": address, "store": shown(name), "token": made})
+    else:
+        print(f"evenhand serves {shown(name)} at {address} ({address}/docs shows what to ask).")
+        if token is None:
+            print("Use a token that you have; --new-token NAME makes another.")
+        else:
+            print(f"The token of {token[0]} ({token[1]}), which is not shown again:\n{token[2]}")
+    sys.stdout.flush()
+
+
+def _verify(name: str, as_json: bool) -> None:
+    from evenhand.serve.store.open_store import open_store
+    from evenhand.serve.store.verification import verify_store
+
+    opened = open_store(name, create=False)
+    try:
+        found = verify_store(opened)
+    finally:
+        opened.close()
+    _tell([one.to_json() for one in found], [one.sentence for one in found], "pools", as_json)
+    if not all(one.is_whole for one in found):
+        raise typer.Exit(1)
+
+
+def _back_up(name: str, target: Path, as_json: bool) -> None:
+    from evenhand.serve.store.backup import back_up
+
+    entries = back_up(name, target)
+    sentence = f"{target} holds {entries:,} entries of {name}. To restore, serve it as a --store."
+    _tell({"file": str(target), "entries": entries}, [sentence], "backup", as_json)
+
+
+def _tell(value: Any, sentences: list[str], name: str, as_json: bool) -> None:
+    if as_json:
+        print_json({name: value})
+    else:
+        print("\n".join(sentences))

@@ -1,0 +1,193 @@
+"""The least that would have had to go to others for a score, or the worst-off, to reach something.
+
+A linear program, one after the other as in `cutting_planes`: each asks for less than is needed, so
+that its value is a bound. What falls short of the threshold is mixed with the best there was.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from evenhand._util.wording import format_number
+from evenhand.auditing.answer.answer import Answer
+from evenhand.auditing.answer.needed_change import NeededChange
+from evenhand.auditing.options import AuditOptions
+from evenhand.decide.hindsight.best_division import best_division, require_concave
+from evenhand.decide.hindsight.best_of_log import look_back
+from evenhand.decide.hindsight.cutting_planes import MOST_ROUNDS
+from evenhand.decide.hindsight.division import Division
+from evenhand.decide.hindsight.linear_model import LinearModel
+from evenhand.decide.hindsight.linear_welfares import LinearWelfare, linear_welfare
+from evenhand.errors import BadParameter, argument
+from evenhand.fairness.aggregation import TimepointFirst
+from evenhand.fairness.temporal import Last
+from evenhand.fairness.welfare import Nash, Rawls
+
+if TYPE_CHECKING:
+    from jaxtyping import Float
+
+    Allocation = Float[np.ndarray, "point stakeholder"]
+
+MOST_CELLS = 60_000  # points times stakeholders
+CLOSE = 1e-6  # of the amount: how near to the bound is near enough
+REACHED = 1e-9  # of the threshold: what is missing by rounding is not missing
+
+
+def smallest_change(
+    log: Any, *, reach: float | None = None, raise_worst_to: float | None = None, **keywords: Any
+) -> NeededChange:
+    """The least of a log's supply that would have had to go to others to reach a threshold.
+
+    Times, supply, eligibility and requests are held fixed, as in `best_there_was`.
+
+    Args:
+        log: As in `audit`.
+        reach: The score to be reached; or
+        raise_worst_to: the status that the worst-off is to have at the last assessment.
+        keywords: The other arguments of `audit`.
+
+    >>> import pandas as pd
+    >>> log = pd.DataFrame({"month": [1, 2, 3, 4], "to": ["A", "A", "A", "B"], "doses": 20})
+    >>> found = smallest_change(
+    ...     log, raise_worst_to=35, stakeholder="to", time="month", amount="doses"
+    ... )
+    >>> round(found.amount, 6)
+    15.0
+    """
+    return change_with(log, AuditOptions(**keywords), reach, raise_worst_to)
+
+
+def with_change(
+    answer: Answer, log: Any, options: AuditOptions, reach: float | None, raise_worst_to: Any
+) -> Answer:
+    """An answer that also says what would have had to change."""
+    change = change_with(log, options, reach, raise_worst_to)
+    return replace(answer, needed=change, verdict=f"{answer.verdict} {change.sentence()}")
+
+
+def change_with(
+    log: Any, options: AuditOptions, reach: float | None, raise_worst_to: float | None
+) -> NeededChange:
+    """The same, with the options as one object."""
+    if (reach is None) == (raise_worst_to is None):
+        raise BadParameter(
+            f"say what is to be reached: a score with {argument('reach')}, or a status of the "
+            f"worst-off with {argument('raise_worst_to')}, and not both."
+        )
+    _, scheme, hindsight = look_back(log, options)
+    division, aggregation = hindsight.division, scheme.aggregation
+    _require_small(division)
+    if reach is not None:
+        threshold, aim = float(reach), f"a score of {format_number(reach)}"
+    else:
+        assert raise_worst_to is not None
+        aggregation = TimepointFirst(Rawls(), Last())
+        aim = f"the worst-off to have {format_number(raise_worst_to)} at the end"
+        threshold = -raise_worst_to if scheme.status.negated else float(raise_worst_to)
+    found, least = least_moved(division, hindsight.actual, aggregation, threshold, aim)
+    change = (found - hindsight.actual).sum(axis=0)
+    order = np.argsort(-change, kind="stable")
+    return NeededChange(
+        aim=aim,
+        threshold=threshold,
+        amount=_moved(found, hindsight.actual),
+        least=least,
+        total=float(division.supply.sum()),
+        by_stakeholder=tuple((division.names[i], float(change[i])) for i in order),
+    )
+
+
+def _require_small(division: Division) -> None:
+    cells = division.eligible.size
+    if cells > MOST_CELLS:
+        raise BadParameter(
+            f"the smallest change of {len(division.names):,} stakeholders at "
+            f"{len(division.supply):,} points of time takes too long (at most {MOST_CELLS:,} "
+            f"together): look less often with {argument('every')}, or judge groups."
+        )
+
+
+def least_moved(
+    division: Division,
+    actual: Allocation,
+    aggregation: Any,
+    threshold: float,
+    aim: str = "the threshold",
+) -> tuple[Allocation, float]:
+    """An allocation that reaches a threshold with the least moved, and what is moved at least.
+
+    Args:
+        division: What is divided.
+        actual: How it was.
+        aggregation: The score.
+        threshold: To be reached.
+        aim: The same in words, for a refusal.
+    """
+    over_time = require_concave(division, aggregation)
+    enough = threshold - REACHED * max(abs(threshold), 1.0)
+    if division.score(actual, aggregation) >= enough:
+        return actual, 0.0
+    best = best_division(division, aggregation)
+    _require_reachable(division.score(best.allocation, aggregation), best.bound, enough, aim)
+    model = LinearModel(division)
+    part = linear_welfare(model, aggregation.welfare)
+    assert part is not None
+    _reach(model, part, over_time, _in_program(aggregation, threshold, over_time))
+    model.keep_near(actual)
+    found, least = best.allocation, 0.0
+    for _ in range(MOST_ROUNDS):
+        solved = model.solve()
+        if solved.values is None:
+            break
+        least = max(least, -solved.bound)
+        near = model.allocation(solved.values)
+        near = _mixed(division, near, best.allocation, aggregation, enough)
+        found = min(found, near, key=lambda one: _moved(one, actual))
+        if _moved(found, actual) - least <= CLOSE * least or not part.cut(solved.values):
+            break
+    return found, min(least, _moved(found, actual))
+
+
+def _require_reachable(highest: float, bound: float, enough: float, aim: str) -> None:
+    if highest < enough:
+        raise BadParameter(
+            f"{aim} could not have been reached: the best there was is {format_number(highest)} "
+            f"(and nothing lies above {format_number(bound)}), so give a lower threshold."
+        )
+
+
+def _in_program(aggregation: TimepointFirst, threshold: float, over_time: Any) -> float:
+    """The threshold as the program knows it: of a product, that of its logarithm."""
+    if not isinstance(aggregation.welfare, Nash):
+        return threshold
+    counts = 1.0 if over_time is None else float(over_time.max())
+    return counts * float(np.log(threshold / counts))
+
+
+def _reach(model: LinearModel, part: LinearWelfare, over_time: Any, threshold: float) -> None:
+    """Have the sum over time, or every assessment where the worst counts, reach a threshold."""
+    rows = np.arange(len(part.values)) if over_time is None else np.zeros(len(part.values), int)
+    factor = 1.0 if over_time is None else over_time
+    model.rows([(rows, part.values, factor)], threshold, np.inf, int(rows.max()) + 1)
+
+
+def _moved(allocation: Allocation, actual: Allocation) -> float:
+    """How much goes to others."""
+    return float(np.abs(allocation - actual).sum()) / 2.0
+
+
+def _mixed(
+    division: Division, near: Allocation, best: Allocation, aggregation: Any, enough: float
+) -> Allocation:
+    """As little of the best as makes enough: scores are concave, so that halving finds it."""
+    low, high = 0.0, 1.0
+    if division.score(near, aggregation) >= enough:
+        return near
+    for _ in range(60):
+        middle = (low + high) / 2.0
+        score = division.score(near + middle * (best - near), aggregation)
+        low, high = (low, middle) if score >= enough else (middle, high)
+    return near + high * (best - near)

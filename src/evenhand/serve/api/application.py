@@ -1,0 +1,102 @@
+"""The application: routes, problems, and the gate in front of them."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import AsyncIterator, Callable
+from typing import Any
+
+from fastapi import FastAPI
+from fastapi.exceptions import RequestValidationError
+from starlette.exceptions import HTTPException
+from starlette.requests import Request
+from starlette.responses import PlainTextResponse, Response
+
+from evenhand import __version__
+from evenhand.errors import EvenhandError
+from evenhand.serve.api import decision_routes, pool_routes, token_routes
+from evenhand.serve.api.context import NotAllowed, as_json, require_role
+from evenhand.serve.api.gate import Gate, GateLimits
+from evenhand.serve.api.problems import (
+    evenhand_error,
+    http_error,
+    problem,
+    unforeseen,
+    validation_error,
+)
+from evenhand.serve.api.reference import describe
+from evenhand.serve.api.tokens import Role
+from evenhand.serve.pools.service import DecisionService
+from evenhand.serve.store.decision_store import DecisionStore
+
+DESCRIPTION = (
+    "Who is next, and why. Send a token with every request: `Authorization: Bearer evh_…`. Readers "
+    "ask, deciders also decide, owners also make pools and tokens. Errors are problem details "
+    "(RFC 9457) with one sentence on how to fix them."
+)
+
+
+def make_application(
+    store: DecisionStore,
+    limits: GateLimits = GateLimits(),
+    log: Callable[[dict[str, Any]], None] | None = None,
+) -> Gate:
+    """The service on a store, as an ASGI application.
+
+    Args:
+        store: Where the log is.
+        limits: What is answered at most.
+        log: Where a line about each request is written.
+    """
+    service = DecisionService(store)
+
+    @contextlib.asynccontextmanager
+    async def lifespan(_: FastAPI) -> AsyncIterator[None]:
+        await service.start()
+        try:
+            yield
+        finally:
+            await service.stop()
+
+    app = FastAPI(
+        title="evenhand serve",
+        version=__version__,
+        description=DESCRIPTION,
+        lifespan=lifespan,
+        docs_url=None,
+        redoc_url=None,
+        exception_handlers={
+            EvenhandError: evenhand_error,
+            NotAllowed: _not_allowed,
+            Exception: unforeseen,
+            HTTPException: http_error,
+            RequestValidationError: validation_error,
+        },
+    )
+    app.state.service = service
+    app.openapi = lambda: describe(app)
+    for routes in (decision_routes, pool_routes, token_routes):
+        app.include_router(routes.router)
+    gate = Gate(app, lambda: service.tokens, limits, log=log)
+    _add_own(app, service, gate)
+    return gate
+
+
+async def _not_allowed(request: Request, error: Exception) -> Response:
+    return problem(403, str(error))
+
+
+def _add_own(app: FastAPI, service: DecisionService, gate: Gate) -> None:
+    """What is about the service itself."""
+
+    @app.get("/health", tags=["Service"], response_model=dict[str, str])
+    async def health() -> Response:
+        """Whether the service answers and can read its store; nothing of the store is shown."""
+        await service.check()
+        return as_json({"status": "ok"})
+
+    @app.get("/metrics", tags=["Service"], response_class=PlainTextResponse)
+    async def metrics(request: Request) -> Response:
+        """Counts and times in the text format of Prometheus."""
+        require_role(request, Role.READER)
+        return PlainTextResponse(gate.metrics.text(service.gauges()))

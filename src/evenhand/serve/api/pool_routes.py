@@ -1,0 +1,131 @@
+"""Pools: make them, see where everybody stands, and let people join, pause, ask and leave."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Annotated, Any
+
+from fastapi import APIRouter, Query
+from starlette.requests import Request
+from starlette.responses import Response
+
+from evenhand.decide.allocation_events import AllocationEvent
+from evenhand.errors import BadParameter
+from evenhand.serve.api.context import PROBLEMS, as_json, asked_by, require_role, service_of
+from evenhand.serve.api.models import (
+    EntriesShown,
+    EntryShown,
+    HappeningSent,
+    PoolSent,
+    PoolShown,
+    PoolsShown,
+    StateShown,
+)
+from evenhand.serve.api.tokens import Role
+from evenhand.serve.pools.changes import Change, Happened
+from evenhand.serve.pools.definition import PoolDefinition
+from evenhand.serve.pools.live_pool import LivePool
+from evenhand.serve.pools.views import entry_view, pool_view, stakeholder_view
+from evenhand.serve.store.log_entry import LogEntry
+
+router = APIRouter(prefix="/v1/pools", tags=["Pools"], responses=PROBLEMS)
+BY_OWNERS = {"join", "leave", "entitle"}
+# Which field each event may have besides the name and the time.
+FIELDS = {"join": "entitlement", "entitle": "entitlement", "ask": "amount"}
+
+
+@router.get("", response_model=PoolsShown)
+async def pools(request: Request) -> Response:
+    """All pools of the store."""
+    require_role(request, Role.READER)
+    rooms = service_of(request).rooms
+    return as_json({"pools": [pool_view(rooms[name].pool) for name in sorted(rooms)]})
+
+
+@router.post("", response_model=PoolShown, status_code=201)
+async def make_pool(request: Request, sent: PoolSent) -> Response:
+    """Make a pool: a rule, and those who are there from the start."""
+    actor = require_role(request, Role.OWNER)
+    table = sent.model_dump()
+    people = [(one["name"], one["entitlement"]) for one in table.pop("stakeholders")]
+    names = [name for name, _ in people]
+    if len(set(names)) < len(names):
+        raise BadParameter("'stakeholders' names somebody twice: name everybody once.")
+    definition = PoolDefinition.from_json(table)
+    room = await service_of(request).make_pool(definition, actor, people)
+    return as_json(pool_view(room.pool), 201)
+
+
+@router.get("/{pool}", response_model=PoolShown)
+async def pool(request: Request, pool: str) -> Response:
+    """One pool: its rule, how many are there, and the turn that it is."""
+    require_role(request, Role.READER)
+    return as_json(pool_view(service_of(request).room(pool).pool))
+
+
+@router.get("/{pool}/state", response_model=StateShown)
+async def state(
+    request: Request,
+    pool: str,
+    cursor: Annotated[int, Query(ge=0, le=1 << 31)] = 0,
+    limit: Annotated[int, Query(ge=1, le=1000)] = 100,
+) -> Response:
+    """Where everybody stands, whoever is next first; those who are not eligible come last."""
+    require_role(request, Role.READER)
+    live = service_of(request).room(pool).pool
+    ranked = live.allocator.ranking(most=cursor + limit + 1)
+    shown = [stakeholder_view(live, one) for one in ranked[cursor : cursor + limit]]
+    return as_json(
+        {
+            "pool": pool,
+            "turn": live.turn,
+            "eligible": len(live.allocator.state.heap),
+            "stakeholders": shown,
+            "cursor": cursor + limit if len(ranked) > cursor + limit else None,
+        }
+    )
+
+
+@router.get("/{pool}/events", response_model=EntriesShown)
+async def events(
+    request: Request,
+    pool: str,
+    cursor: Annotated[int, Query(ge=0, le=1 << 53)] = 0,
+    limit: Annotated[int, Query(ge=1, le=1000)] = 100,
+) -> Response:
+    """The whole log of a pool in order, with who asked and when, and the digests that chain it."""
+    require_role(request, Role.READER)
+    service = service_of(request)
+    service.room(pool)
+    found = await asyncio.to_thread(service.store.entries, pool, cursor, limit + 1)
+    shown = [entry_view(entry) for entry in found[:limit]]
+    more = found[limit - 1].number if len(found) > limit else None
+    return as_json({"entries": shown, "cursor": more})
+
+
+@router.post("/{pool}/events", response_model=EntryShown, status_code=201)
+async def happen(request: Request, pool: str, sent: HappeningSent) -> Response:
+    """Let somebody join, leave, pause, resume, ask for more, or be entitled to another amount.
+
+    Deciders may let people pause, resume and ask; owners all of it.
+    """
+    asked = await asked_by(request, Role.OWNER if sent.event in BY_OWNERS else Role.DECIDER)
+    said = {
+        name: value
+        for name in ("entitlement", "amount")
+        if (value := getattr(sent, name)) is not None
+    }
+    for name in said:
+        if FIELDS.get(sent.event) != name:
+            raise BadParameter(f"a {sent.event} event has no {name!r}: leave it out.")
+
+    def make(live: LivePool, moment: int) -> Change:
+        at = live.moment(sent.at, moment)
+        table: dict[str, Any] = {"event": sent.event, "name": sent.name, "at": at, **said}
+        return Happened(AllocationEvent.from_json(table))
+
+    return as_json(await service_of(request).change(pool, asked, make, _happened), 201)
+
+
+def _happened(live: LivePool, entry: LogEntry) -> dict[str, Any]:
+    return entry_view(entry, live.turn)

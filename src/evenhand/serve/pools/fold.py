@@ -1,0 +1,109 @@
+"""The state of a pool from its log: a snapshot, and a fold over the entries since.
+
+A decision that was undone is left out of the fold, as if it had not been taken: for rules with a
+memory that fades or draws lots, giving back would not be the same. A snapshot that holds a decision
+which was undone after it is of no use; an earlier one is taken, or none.
+"""
+
+from __future__ import annotations
+
+import zlib
+from dataclasses import dataclass
+
+import orjson
+
+from evenhand.decide.allocator import Allocator
+from evenhand.errors import BadStore, UnknownPool
+from evenhand.serve.pools.changes import DecisionTaken, DecisionUndone, PoolMade, read_change
+from evenhand.serve.pools.definition import PoolDefinition
+from evenhand.serve.pools.live_pool import LivePool
+from evenhand.serve.store.decision_store import DecisionStore
+from evenhand.serve.store.log_entry import LogEntry
+
+SNAPSHOTS_KEPT = 3
+LATEST = (1 << 62) - 1
+
+
+def load_pool(
+    store: DecisionStore, name: str, up_to: int = LATEST, without: frozenset[int] = frozenset()
+) -> LivePool:
+    """The state of a pool after an entry; the last one by default.
+
+    Args:
+        store: Where the log is.
+        name: The pool.
+        up_to: The number of the entry.
+        without: Numbers of decisions to leave out besides those that the log says were undone.
+    """
+    first = store.entry(name, 1)
+    if first is None:
+        raise UnknownPool(name, nearest=None)
+    made = read_change(first)
+    if not isinstance(made, PoolMade):
+        raise BadStore(f"the log of the pool {name!r} does not begin with what the pool is.")
+    definition = PoolDefinition.from_json(made.definition)
+    targets = {undo.number: _target(undo) for undo in store.undos(name) if undo.number <= up_to}
+    pool = _from_snapshot(store, definition, up_to, targets, without)
+    pool.undone = set(targets.values())
+    left_out = pool.undone | without
+    for entry in store.all_entries(name, pool.number, up_to):
+        change = read_change(entry)
+        if not (isinstance(change, DecisionTaken) and entry.number in left_out):
+            pool.apply(change)
+        pool.follow(entry)
+    return pool
+
+
+def _target(undo: LogEntry) -> int:
+    change = read_change(undo)
+    assert isinstance(change, DecisionUndone)
+    return change.number
+
+
+def _from_snapshot(
+    store: DecisionStore,
+    definition: PoolDefinition,
+    up_to: int,
+    targets: dict[int, int],
+    without: frozenset[int],
+) -> LivePool:
+    """The latest snapshot in which nothing is that was undone later."""
+    while (found := store.snapshot(definition.name, up_to)) is not None:
+        number, digest, state = found
+        later = [target for undo, target in targets.items() if undo > number]
+        wrong = [target for target in (*later, *without) if target <= number]
+        if wrong:
+            up_to = min(wrong) - 1
+            continue
+        kept = _Kept.read(state)
+        return LivePool(definition, kept.allocator, number, digest, kept.decisions)
+    return LivePool.new(definition)
+
+
+def save_pool(store: DecisionStore, pool: LivePool, state: bytes | None = None) -> None:
+    """Keep the state of a pool, so that the next fold begins here."""
+    written = pool_state(pool) if state is None else state
+    store.save_snapshot(pool.name, pool.number, pool.digest, written, SNAPSHOTS_KEPT)
+
+
+def pool_state(pool: LivePool) -> bytes:
+    """The state as a snapshot has it."""
+    return _Kept(pool.allocator, pool.decisions).written()
+
+
+@dataclass(frozen=True)
+class _Kept:
+    allocator: Allocator
+    decisions: int
+
+    def written(self) -> bytes:
+        table = {"allocator": self.allocator.snapshot(), "decisions": self.decisions}
+        return zlib.compress(orjson.dumps(table), 1)
+
+    @staticmethod
+    def read(state: bytes) -> _Kept:
+        try:
+            table = orjson.loads(zlib.decompress(state))
+            return _Kept(Allocator.restore(table["allocator"]), int(table["decisions"]))
+        except (zlib.error, ValueError, KeyError, TypeError) as error:
+            raise BadStore(f"a snapshot in the store cannot be read ({error}).") from None

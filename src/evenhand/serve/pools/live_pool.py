@@ -1,0 +1,249 @@
+"""A pool at work: who is next, as the fold over its log says, and how its next entry looks."""
+
+from __future__ import annotations
+
+import datetime
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from evenhand._util.moments import EPOCH, parse_moment
+from evenhand.decide.allocation_events import AllocationEvent
+from evenhand.decide.allocator import Allocator, Share
+from evenhand.errors import BadParameter, StaleTurn, argument
+from evenhand.serve.pools.changes import (
+    Change,
+    DecisionTaken,
+    Happened,
+    Moment,
+)
+from evenhand.serve.pools.definition import PoolDefinition
+from evenhand.serve.store.log_entry import FIRST, LogEntry, next_entry
+
+YEARS = (1900, 2200)  # in which microseconds are exact
+LATEST_NUMBER = 1e15
+MOST_AT_ONCE = 10_000  # lots of one decision, and names of one request
+
+
+@dataclass(frozen=True)
+class Wish:
+    """What is asked for: so many lots of an amount, among some.
+
+    Args:
+        amount: How much each lot is; a rule that divides shares it.
+        count: How many lots there are.
+        distinct: Whether nobody is to get two of them.
+        among: Who could take it, if not all who are eligible.
+        without: Who could not, of those eligible.
+        at: When; now by default.
+    """
+
+    amount: float = 1.0
+    count: int = 1
+    distinct: bool = False
+    among: tuple[str, ...] | None = None
+    without: tuple[str, ...] = ()
+    at: Moment = None
+
+    def __post_init__(self) -> None:
+        for name, value in (("count", self.count), ("among", len(self.among or ()) or 1)):
+            if not 1 <= value <= MOST_AT_ONCE:
+                raise BadParameter(
+                    f"{argument(name)} is {value:,}: at most {MOST_AT_ONCE:,} at once, and at "
+                    "least 1."
+                )
+
+
+@dataclass(frozen=True)
+class ProposedShares:
+    """Whom the rule proposes, and who would be next without them."""
+
+    shares: tuple[Share, ...]
+    runner_up: Share | None
+    at: Moment
+    among: tuple[str, ...] | None
+    turn: str
+
+
+@dataclass
+class LivePool:
+    """The state of a pool, kept up to date one entry at a time.
+
+    Args:
+        definition: What the pool is.
+        allocator: Who is next, after all entries so far.
+        number: The number of the last entry.
+        digest: Its digest.
+        decisions: How many decisions were taken and not undone.
+        undone: The numbers of those that were undone.
+    """
+
+    definition: PoolDefinition
+    allocator: Allocator
+    number: int = 0
+    digest: bytes = FIRST
+    decisions: int = 0
+    undone: set[int] = field(default_factory=set)
+
+    @staticmethod
+    def new(definition: PoolDefinition) -> LivePool:
+        return LivePool(definition, definition.allocator())
+
+    @property
+    def name(self) -> str:
+        return self.definition.name
+
+    @property
+    def turn(self) -> str:
+        """What this moment of the log is called; it changes with every entry."""
+        return f"{self.number}-{self.digest.hex()[:16]}"
+
+    def require_turn(self, turn: str | None) -> None:
+        """Refuse a turn that is over."""
+        if turn is not None and turn != self.turn:
+            raise StaleTurn(
+                f"the turn {turn!r} is over, as something else has happened in the pool "
+                f"{self.name!r} since: ask again who is next."
+            )
+
+    # Moments.
+
+    def moment(self, at: Moment, now: int) -> Moment:
+        """When something happens: as somebody says, or now, and never before what happened last.
+
+        Args:
+            at: What somebody says, if anything.
+            now: Microseconds since 1970.
+        """
+        state = self.allocator.state
+        if not self.definition.dates:
+            return max(state.time, state.turn) if at is None else _number(at)
+        if at is None:
+            # A clock that was set back must not stop the pool.
+            later = max(now, int(state.time)) if self.allocator.names else now
+            moment: str = (EPOCH + datetime.timedelta(microseconds=later)).isoformat()
+            return moment
+        try:
+            found = parse_moment(str(at))
+        except ValueError:
+            raise BadParameter(
+                f"{argument('at')} is {at!r}: it must be a date such as 2026-03-31T10:00."
+            ) from None
+        if not YEARS[0] <= found.year <= YEARS[1]:
+            raise BadParameter(
+                f"{argument('at')} is {at!r}: it must lie in the years {YEARS[0]} to {YEARS[1]}."
+            )
+        return found.isoformat()
+
+    # What is asked; nothing changes.
+
+    def propose(self, wish: Wish, now: int) -> ProposedShares:
+        """Who is next, and who would be without them."""
+        at, among = self.moment(wish.at, now), self._among(wish)
+        divides = self.allocator.rule.divides
+        one_more = not divides and (wish.count == 1 or wish.distinct)
+        found = self.allocator.propose(
+            wish.amount,
+            count=wish.count + one_more,
+            at=at,
+            among=among,
+            distinct=wish.distinct or one_more,
+        )
+        chosen, rest = found[: wish.count], found[wish.count :]
+        if divides:
+            chosen, rest = found, []
+        return ProposedShares(tuple(chosen), rest[0] if rest else None, at, among, self.turn)
+
+    def _among(self, wish: Wish) -> tuple[str, ...] | None:
+        if not wish.without:
+            return wish.among
+        aside = {self.allocator.place_of(name) for name in wish.without}
+        state = self.allocator.state
+        names = self.allocator.names if wish.among is None else wish.among
+        places = [self.allocator.place_of(name) for name in names]
+        return tuple(
+            self.allocator.names[k] for k in places if k not in aside and state.eligible(k)
+        )
+
+    # What the next entry says.
+
+    def decision(
+        self,
+        wish: Wish,
+        now: int,
+        shares: Sequence[tuple[str, float]] | None = None,
+        reason: str | None = None,
+    ) -> DecisionTaken:
+        """A decision: that of the rule, or, with a reason, another."""
+        proposal = self.propose(wish, now)
+        proposed = tuple((share.name, share.amount) for share in proposal.shares)
+        chosen = proposed if shares is None else tuple(shares)
+        by_rule = chosen == proposed
+        if not chosen:
+            raise BadParameter(
+                f"nobody in the pool {self.name!r} is eligible for this: let somebody join, resume "
+                "or ask, or name who could take it."
+            )
+        if not by_rule and not (reason or "").strip():
+            who = ", ".join(name for name, _ in proposed[:3]) or "nobody"
+            raise BadParameter(
+                f"the rule proposes {who}: give a {argument('reason')} to decide otherwise."
+            )
+        self._require_shares(chosen)
+        runner_up = proposal.runner_up
+        return DecisionTaken(
+            chosen,
+            proposal.at,
+            proposal.among,
+            None if by_rule else proposed,
+            reason or None,
+            tuple(share.reason for share in proposal.shares) if by_rule else self._says(chosen),
+            (runner_up.name, runner_up.reason) if by_rule and runner_up is not None else None,
+        )
+
+    def _says(self, shares: Sequence[tuple[str, float]]) -> tuple[str, ...]:
+        return tuple(self.allocator.standing(name)[0].reason for name, _ in shares)
+
+    def _require_shares(self, shares: Sequence[tuple[str, float]]) -> None:
+        """Refuse a decision of which a part could not be applied, before any part is."""
+        for name, amount in shares:
+            self.allocator.require(
+                AllocationEvent.from_json({"event": "give", "name": name, "amount": amount})
+            )
+
+    # The fold.
+
+    def apply(self, change: Change) -> None:
+        """Let something happen, as it does whenever the log is read."""
+        for event in change.events():
+            self.allocator.apply(event)
+        if isinstance(change, DecisionTaken):
+            self.decisions += 1
+
+    def record(self, change: Change, actor: str, now: int) -> LogEntry:
+        """Let something happen: its entry of the log, which is still to be written."""
+        if isinstance(change, Happened):
+            self.allocator.require(change.event)
+        entry = next_entry(
+            self.name, self.number + 1, now, actor, change.kind, change.body(), self.digest
+        )
+        self.apply(change)
+        self.follow(entry)
+        return entry
+
+    def follow(self, entry: LogEntry) -> None:
+        """Note that an entry is the last one."""
+        self.number, self.digest = entry.number, entry.digest
+
+
+def _number(at: float | str) -> float:
+    """A moment that is a plain number, which a query has as text."""
+    try:
+        found = float(at)
+    except ValueError:
+        found = math.nan
+    if not math.isfinite(found) or abs(found) > LATEST_NUMBER:
+        raise BadParameter(
+            f"{argument('at')} is {at!r}: times are plain numbers here, up to {LATEST_NUMBER:,.0f}."
+        )
+    return found

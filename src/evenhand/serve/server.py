@@ -1,0 +1,106 @@
+"""The service on a socket: started, announced, and stopped cleanly."""
+
+from __future__ import annotations
+
+import ipaddress
+import socket
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from evenhand.errors import BadParameter, CannotConnect, argument
+from evenhand.serve.api.gate import Gate
+
+STOP_WITHIN = 10  # seconds for requests that are being answered when it is told to stop
+
+
+@dataclass(frozen=True)
+class Listening:
+    """Where the service listens.
+
+    Args:
+        host: The address of a network interface; loopback by default.
+        port: The port; 0 takes a free one.
+        everywhere: Whether another address than loopback is really meant.
+    """
+
+    host: str = "127.0.0.1"
+    port: int = 8321
+    everywhere: bool = False
+
+    def __post_init__(self) -> None:
+        if not 0 <= self.port <= 65535:
+            raise BadParameter(f"{argument('port')} is {self.port}: it must be 0 to 65535.")
+        if not self.everywhere and not _is_loopback(self.host):
+            raise BadParameter(
+                f"{argument('host')} {self.host} can be reached by other machines, and tokens "
+                f"would travel unencrypted: put a proxy with TLS in front, and say "
+                f"{argument('everywhere')} if that is meant."
+            )
+
+    def bind(self) -> socket.socket:
+        """A socket at that address."""
+        family = socket.AF_INET6 if ":" in self.host else socket.AF_INET
+        bound = socket.socket(family)
+        bound.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            bound.bind((self.host, self.port))
+        except (OSError, OverflowError) as error:
+            bound.close()
+            reason = getattr(error, "strerror", None) or str(error)
+            raise CannotConnect(
+                f"{self.host}:{self.port} cannot be listened at ({reason}): choose another with "
+                f"{argument('port')} or {argument('host')}."
+            ) from None
+        return bound
+
+
+def _is_loopback(host: str) -> bool:
+    if host == "localhost":
+        return True
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return False
+
+
+def run_server(gate: Gate, bound: socket.socket, started: Callable[[str], None]) -> None:
+    """Answer until SIGTERM or Ctrl-C; then let requests end, write everything, and return.
+
+    Args:
+        gate: The application.
+        bound: Where to listen.
+        started: Told the address once requests are answered.
+    """
+    import uvicorn
+
+    class Announced(uvicorn.Server):
+        async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+            await super().startup(sockets)
+            if self.started:
+                started(_address(bound))
+
+    config = uvicorn.Config(
+        gate,
+        log_config=None,
+        access_log=False,
+        lifespan="on",
+        server_header=False,
+        timeout_graceful_shutdown=STOP_WITHIN,
+        timeout_keep_alive=30,
+    )
+    _run(Announced(config), bound)
+
+
+def _run(server: Any, bound: socket.socket) -> None:
+    try:
+        server.run([bound])
+    finally:
+        bound.close()
+    if not server.started:
+        raise CannotConnect("the service could not start: the lines above say why.")
+
+
+def _address(bound: socket.socket) -> str:
+    host, port = bound.getsockname()[:2]
+    return f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"

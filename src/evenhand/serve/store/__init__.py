@@ -1,0 +1,1 @@
+"""The log of decisions on disk: appended to, chained by digests, never changed."""

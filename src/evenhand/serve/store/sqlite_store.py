@@ -1,0 +1,137 @@
+"""A store in one file: SQLite with a write-ahead log, on disk before anything is answered."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import sqlite3
+import threading
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+from evenhand._util.files import require_regular
+from evenhand.errors import BadStore, StoreConflict, StoreUnavailable
+from evenhand.serve.store.decision_store import DecisionStore
+
+WAIT = 10.0  # seconds for another process that is writing
+MARK = 0x65766E68  # "evnh": which program a file of SQLite belongs to
+
+
+class SqliteStore(DecisionStore):
+    """Readers have a connection per thread and never wait for the writer."""
+
+    blob = "BLOB"
+    tail = "WITHOUT ROWID"
+
+    def __init__(self, path: str | os.PathLike[str], create: bool = True) -> None:
+        self.path = Path(path)
+        require_regular(self.path)
+        if not create and not self.path.exists():
+            raise BadStore(f"there is no store {str(self.path)!r}: check the name and the folder.")
+        self._writing = threading.Lock()
+        self._own = threading.local()
+        self._open: list[sqlite3.Connection] = []
+        try:
+            self._writer = self._connect()
+            self._require_own()
+            self._writer.execute("PRAGMA journal_mode = WAL")
+        except sqlite3.Error as error:
+            self.close()
+            raise BadStore(_why_not(self.path, error)) from None
+        except BadStore:
+            self.close()
+            raise
+
+    def _connect(self) -> sqlite3.Connection:
+        connection = sqlite3.connect(
+            self.path, timeout=WAIT, isolation_level=None, check_same_thread=False
+        )
+        self._open.append(connection)
+        # What is committed is on disk, even if the power fails in the next moment.
+        connection.execute("PRAGMA synchronous = FULL")
+        connection.execute("PRAGMA foreign_keys = ON")
+        return connection
+
+    def _require_own(self) -> None:
+        """Refuse a file of SQLite that is somebody else's; mark a new one as ours."""
+        (mark,) = self._writer.execute("PRAGMA application_id").fetchone()
+        (tables,) = self._writer.execute("SELECT count(*) FROM sqlite_master").fetchone()
+        if mark != MARK and tables:
+            raise BadStore(
+                f"{self.path} is a database of something else: name a new file, or a store that "
+                "evenhand made."
+            )
+        if mark != MARK:
+            self._writer.execute(f"PRAGMA application_id = {MARK}")
+
+    def query(self, statement: str, values: Sequence[Any] = ()) -> list[tuple[Any, ...]]:
+        connection = getattr(self._own, "connection", None)
+        try:
+            if connection is None:
+                connection = self._own.connection = self._connect()
+            return connection.execute(statement, values).fetchall()
+        except sqlite3.Error as error:
+            raise StoreUnavailable(_why_not(self.path, error)) from None
+
+    @contextlib.contextmanager
+    def transaction(self) -> Iterator[Any]:
+        with self._writing:
+            cursor = self._writer.cursor()
+            try:
+                cursor.execute("BEGIN IMMEDIATE")
+                yield cursor
+                cursor.execute("COMMIT")
+            except sqlite3.Error as error:
+                self._roll_back()
+                raise StoreUnavailable(_why_not(self.path, error)) from None
+            except BaseException:
+                self._roll_back()
+                raise
+
+    def _roll_back(self) -> None:
+        with contextlib.suppress(sqlite3.Error):
+            if self._writer.in_transaction:
+                self._writer.execute("ROLLBACK")
+
+    def insert(self, cursor: Any, table: str, rows: Sequence[Sequence[Any]]) -> None:
+        places = ", ".join("?" * len(rows[0]))
+        try:
+            cursor.executemany(f"INSERT INTO {table} VALUES ({places})", rows)
+        except sqlite3.IntegrityError:
+            raise StoreConflict(table) from None
+
+    def run(self, cursor: Any, statement: str, values: Sequence[Any]) -> None:
+        cursor.execute(statement, values)
+
+    def version(self) -> int:
+        return int(self._writer.execute("PRAGMA user_version").fetchone()[0])
+
+    def set_version(self, cursor: Any, version: int) -> None:
+        cursor.execute(f"PRAGMA user_version = {version}")
+
+    def back_up(self, path: str | os.PathLike[str]) -> None:
+        """Copy the store to another file while it is in use, as of one moment."""
+        target = sqlite3.connect(path)
+        try:
+            self._connect().backup(target)
+        except sqlite3.Error as error:
+            raise BadStore(_why_not(Path(path), error)) from None
+        finally:
+            target.close()
+
+    def close(self) -> None:
+        for connection in self._open:
+            connection.close()
+        self._open.clear()
+
+
+def _why_not(path: Path, error: sqlite3.Error) -> str:
+    words = str(error)
+    if "not a database" in words:
+        return f"{path} is not a file of SQLite: name a new file, or a store that evenhand made."
+    if "unable to open" in words:
+        return f"{path} cannot be opened: choose a folder that exists and that you may write to."
+    if "locked" in words:
+        return f"{path} is being written by another process, and did not become free: try again."
+    return f"{path} cannot be used ({words}): check the disk, or restore a backup."

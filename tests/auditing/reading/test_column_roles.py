@@ -1,0 +1,78 @@
+"""A log of which no column is named: what each is taken for, and the command that is printed."""
+
+from __future__ import annotations
+
+import json
+import shlex
+
+import pandas as pd
+import pytest
+
+from logs import FIRST_A_THEN_B, write
+
+
+def proposed(run, path, *more):
+    code, out, err = run(str(path), *more, "--json")
+    assert code == 2
+    assert err.startswith("evenhand: say which column of")
+    return json.loads(out)
+
+
+@pytest.mark.parametrize(
+    ("frame", "roles", "options"),
+    [
+        (
+            {"date": ["2021-01-31", "2021-02-28"], "country": ["A", "B"], "doses": [1, 2]},
+            ["when", "who", "how much"],
+            "--stakeholder country --time date --amount doses",
+        ),
+        (
+            {
+                "id": [1, 2, 3],
+                "Council": ["X", "Y", "X"],
+                "Quarter": ["2023-Q1", "2023-Q1", "2023-Q2"],
+                "Spend": ["1.234,5", "<5", "7"],
+                "Population": [10, 20, 10],
+                "Type": ["city", "town", "city"],
+            },
+            [None, "who", "when", "how much", "size or population", "group"],
+            "--stakeholder Council --time Quarter --amount Spend --group Type "
+            "--entitlement Population",
+        ),
+        (
+            {"Region": ["N", "S"], "2021": [1, 2], "2022": [3, 4], "Notes": ["", "late"]},
+            ["who", "how much at that time", "how much at that time", None],
+            "--wide time --stakeholder Region",
+        ),
+        (
+            {"day": [1, 2, 2], "user": ["a", "b", "a"], "total_hours": [1, 1, 3]},
+            ["when", "who", "how much"],
+            "--stakeholder user --time day --amount total_hours --cumulative",
+        ),
+    ],
+)
+def test_what_columns_are_taken_for(tmp_path, run, frame, roles, options):
+    path = tmp_path / "log.csv"
+    pd.DataFrame(frame).to_csv(path, index=False)
+    found = proposed(run, path)
+    assert [one["taken_for"] for one in found["columns"]] == roles
+    assert found["command"] == f"evenhand audit {shlex.quote(str(path))} {options}"
+    command = shlex.split(found["command"])[2:]
+    assert run(*command, "--at-end")[0] == 0  # it runs as it is printed
+
+
+def test_what_is_given_is_kept_and_shown_with_values(tmp_path, run):
+    path = write(tmp_path / "log.csv", FIRST_A_THEN_B)
+    code, out, err = run(path, "--stakeholder", "country")
+    assert (code, "(--time)" in err) == (2, True)
+    assert "20000" in out
+    assert "Nothing was judged yet" in out
+    assert "--stakeholder country --time date --amount doses" in out
+    assert "'date', 'country', 'doses'" in run(path)[2]
+
+
+def test_a_file_of_which_nothing_can_be_said(tmp_path, run):
+    path = write(tmp_path / "log.csv", [("a",)], columns=("x",))
+    code, out, err = run(path)
+    assert (code, "run:" in out) == (2, False)
+    assert "(--stakeholder)" in err

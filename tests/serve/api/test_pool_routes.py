@@ -1,0 +1,82 @@
+"""Pools and those in them, over HTTP."""
+
+from __future__ import annotations
+
+import pytest
+
+from serving import THREE, small_service
+
+BASE = "/v1/pools/small"
+
+
+@pytest.fixture
+def client(tmp_path):
+    with small_service(tmp_path) as found:
+        yield found
+
+
+def happen(client, event, name, **more):
+    return client.post(f"{BASE}/events", json={"event": event, "name": name, **more})
+
+
+def test_people_join_pause_resume_and_leave(client):
+    def names():
+        people = client.get(f"{BASE}/state").json()["stakeholders"]
+        return [(one["name"], one["rank"]) for one in people]
+
+    assert happen(client, "pause", "Ann").status_code == 201
+    assert names() == [("Ben", 1), ("Cem", 2), ("Ann", None)]
+    happen(client, "resume", "Ann"), happen(client, "leave", "Ben")
+    joined = happen(client, "join", "Dan", entitlement=2).json()
+    assert joined["body"] == {"event": "join", "name": "Dan", "at": 0, "entitlement": 2.0}
+    assert names() == [("Ann", 1), ("Cem", 2), ("Dan", 3)]
+    happen(client, "entitle", "Dan", entitlement=5)
+    assert client.get(BASE).json()["stakeholders"] == 3
+    for event, name, word in (
+        ("join", "Ann", "joined before"),
+        ("pause", "Ben", "has left"),
+        ("resume", "Eve", "no stakeholder 'Eve'"),
+    ):
+        answer = happen(client, event, name)
+        assert answer.status_code == 422
+        assert word in answer.json()["detail"]
+    assert "no 'amount'" in happen(client, "pause", "Ann", amount=1).json()["detail"]
+
+
+def test_a_pool_by_request(client):
+    client.post(
+        "/v1/pools",
+        json={"name": "queue", "rule": "first_come", "dates": False, "stakeholders": THREE},
+    )
+    nobody = client.post("/v1/pools/queue/decisions", json={})
+    assert (nobody.status_code, "nobody" in nobody.json()["detail"]) == (422, True)
+    for at, name in enumerate(("Cem", "Ann")):
+        client.post("/v1/pools/queue/events", json={"event": "ask", "name": name, "at": at})
+    served = [client.post("/v1/pools/queue/decisions", json={}).json() for _ in range(2)]
+    assert [one["shares"][0]["name"] for one in served] == ["Cem", "Ann"]
+
+
+def test_pools_are_listed_and_their_names_are_taken_once(client):
+    assert [one["name"] for one in client.get("/v1/pools").json()["pools"]] == ["small"]
+    again = client.post("/v1/pools", json={"name": "small"})
+    assert (again.status_code, "already" in again.json()["detail"]) == (422, True)
+    twice = client.post("/v1/pools", json={"name": "b", "stakeholders": [THREE[0], THREE[0]]})
+    assert (twice.status_code, "twice" in twice.json()["detail"]) == (422, True)
+
+
+def test_the_state_and_the_log_page_by_page(client):
+    first = client.get(f"{BASE}/state?limit=2").json()
+    assert (first["cursor"], first["eligible"]) == (2, 3)
+    last = client.get(f"{BASE}/state?limit=2&cursor=2").json()
+    assert ([one["name"] for one in last["stakeholders"]], last["cursor"]) == (["Cem"], None)
+    page = client.get(f"{BASE}/events?limit=3").json()
+    assert [one["body"]["event"] for one in page["entries"]] == ["create", "join", "join"]
+    rest = client.get(f"{BASE}/events?cursor={page['cursor']}").json()
+    assert ([one["number"] for one in rest["entries"]], rest["cursor"]) == ([4], None)
+
+
+def test_a_name_is_data(client):
+    for name in ("<script>alert(1)</script>", "Zoë 🦊", "a/b?c#d", "'; DROP TABLE entries; --"):
+        assert happen(client, "join", name).status_code == 201
+        assert client.get(f"{BASE}/why", params={"name": name}).json()["name"] == name
+    assert happen(client, "join", "line\nbreak").status_code == 422

@@ -1,0 +1,112 @@
+"""Who is next, by hand; and what is refused leaves nothing half done."""
+
+from __future__ import annotations
+
+import pytest
+
+from evenhand.decide.allocation_events import Joined, Paused
+from evenhand.errors import BadParameter, EvenhandError, StaleTurn
+from evenhand.serve.pools.changes import Happened
+from evenhand.serve.pools.definition import PoolDefinition
+from evenhand.serve.pools.live_pool import LivePool, Wish
+
+
+def pool_of(*names, **definition):
+    pool = LivePool.new(PoolDefinition("p", **{"dates": False, **definition}))
+    for name in names:
+        pool.record(Happened(Joined(name, 0)), "me", 0)
+    return pool
+
+
+def decide(pool, wish=Wish(), **given):
+    change = pool.decision(wish, 0, **given)
+    pool.record(change, "me", 0)
+    return change
+
+
+def test_the_runner_up_is_who_would_be_next_without_the_first():
+    pool = pool_of("A", "B", "C")
+    proposal = pool.propose(Wish(), 0)
+    assert [share.name for share in proposal.shares] == ["A"]
+    assert proposal.runner_up.name == "B"
+    two = pool.propose(Wish(count=2, distinct=True), 0)
+    assert [share.name for share in two.shares] == ["A", "B"]
+    assert two.runner_up.name == "C"
+    alone = pool.propose(Wish(without=("A", "B")), 0)
+    assert ([share.name for share in alone.shares], alone.runner_up) == (["C"], None)
+
+
+def test_several_lots_go_round_and_a_rule_that_divides_shares_one():
+    pool = pool_of("A", "B")
+    names = [share.name for share in pool.propose(Wish(count=5), 0).shares]
+    assert names == ["A", "B", "A", "B", "A"]
+    shared = pool_of("A", "B", rule="proportional").propose(Wish(10.0), 0)
+    assert [(share.name, share.amount) for share in shared.shares] == [("A", 5.0), ("B", 5.0)]
+
+
+def test_a_turn_is_over_once_anything_happens():
+    pool = pool_of("A", "B")
+    turn = pool.turn
+    pool.require_turn(turn)
+    pool.require_turn(None)
+    pool.record(Happened(Paused("B", 0)), "me", 0)
+    with pytest.raises(StaleTurn, match="ask again"):
+        pool.require_turn(turn)
+    # Two logs that part have other turns, although they are as long.
+    other = pool_of("A", "B")
+    other.record(Happened(Paused("A", 0)), "me", 0)
+    assert pool.number == other.number
+    assert pool.turn != other.turn
+
+
+def test_another_decision_needs_a_reason_and_the_log_says_whom_the_rule_proposed():
+    pool = pool_of("A", "B")
+    with pytest.raises(BadParameter, match="the rule proposes A"):
+        decide(pool, shares=[("B", 1.0)])
+    with pytest.raises(BadParameter, match="reason"):
+        decide(pool, shares=[("B", 1.0)], reason="  ")
+    change = decide(pool, shares=[("B", 1.0)], reason="A is ill")
+    assert change.proposed == (("A", 1.0),)
+    assert change.because == ("has received 0",)
+    same = decide(pool, shares=[("A", 1.0)])
+    assert (same.proposed, same.runner_up) == (None, ("B", "has received 1"))
+
+
+@pytest.mark.parametrize(
+    "shares",
+    [[("A", 1.0), ("nobody", 1.0)], [("A", 1.0), ("B", 0.0)], [("A", 1.0), ("B", float("nan"))]],
+)
+def test_a_decision_of_which_a_part_cannot_be_changes_nothing(shares):
+    pool = pool_of("A", "B")
+    before = pool.allocator.snapshot(), pool.turn
+    with pytest.raises(EvenhandError):
+        decide(pool, shares=shares, reason="why not")
+    assert (pool.allocator.snapshot(), pool.turn) == before
+
+
+def test_nobody_to_give_to():
+    with pytest.raises(BadParameter, match="nobody in the pool 'p' is eligible"):
+        decide(pool_of())
+
+
+def test_a_clock_that_is_set_back_does_not_stop_a_pool():
+    pool = pool_of(dates=True)
+    second = 1_000_000
+    pool.record(Happened(Joined("A", pool.moment(None, 5 * second))), "me", 0)
+    assert pool.moment(None, 3 * second) == "1970-01-01T00:00:05"
+    assert pool.moment(None, 7 * second) == "1970-01-01T00:00:07"
+    assert pool.moment("2026-03-31T10:00:00+02:00", 0) == "2026-03-31T08:00:00"
+
+
+@pytest.mark.parametrize(
+    ("dates", "at"), [(True, "soon"), (True, "1066-10-14"), (False, "soon"), (False, 1e300)]
+)
+def test_moments_that_are_none(dates, at):
+    with pytest.raises(BadParameter, match="`at`"):
+        pool_of(dates=dates).moment(at, 0)
+
+
+@pytest.mark.parametrize("wish", [{"count": 0}, {"count": 10_001}, {"among": ("A",) * 10_001}])
+def test_wishes_that_are_too_many(wish):
+    with pytest.raises(BadParameter, match="at most 10,000"):
+        Wish(**wish)
