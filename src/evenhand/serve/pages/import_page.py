@@ -18,7 +18,7 @@ from evenhand.auditing.options import AuditOptions
 from evenhand.errors import BadParameter, EvenhandError, naming_arguments
 from evenhand.report.html.element import Markup, element, table
 from evenhand.serve.pages.column_guess import guess_columns
-from evenhand.serve.pages.forms import button, choice, folded, hidden
+from evenhand.serve.pages.forms import button, choice, folded, hidden, text_area
 from evenhand.serve.pages.new_pool_page import RULES, name_field, new_pool_page, rule_field
 from evenhand.serve.pages.page_frame import NOTHING_WRONG, Complaint
 from evenhand.serve.pages.pool_frame import frame
@@ -51,6 +51,7 @@ LABELS = {
     "amount": "“How much”",
     "time_format": "“How dates are written”",
     "decimal": "“How fractions are written”",
+    "exclude": "“Leave out these names”",
     "merge_names": "“Names that are almost alike”",
 }
 
@@ -136,6 +137,9 @@ class ImportPages:
                     said("alike"),
                     "Such as Ann and ANN, which differ in capitals, spaces or accents.",
                 ),
+                text_area(
+                    "Leave out these names, one per line", "exclude", said("exclude"), rows=2
+                ),
                 is_open=bool(wrong.sentence),
             ),
             name_field(said("pool")),
@@ -184,13 +188,14 @@ async def _imported(
         time_format=fields.get("time_format") or None,
         decimal=fields.get("decimal") or None,
         header_row=upload.header_row if upload.header_row > 1 else None,
+        exclude=[name.strip() for name in fields.get("exclude", "").splitlines() if name.strip()],
         merge_names=fields.get("alike") == "one",
     )
     PoolDefinition(fields.get("pool", "").strip(), rule)  # refused before the log is read
     service, notes = visit.service, Notes()
     async with service.heavy:
         read = await asyncio.to_thread(read_history, str(upload.path), options, notes)
-        if notes.questions and not fields.get("alike") and "checked" not in fields:
+        if notes.questions and "checked" not in fields:
             raise _Unanswered(" ".join(notes.questions))
         definition = PoolDefinition(
             fields["pool"].strip(), rule, dates=not read.history.plain_numbers

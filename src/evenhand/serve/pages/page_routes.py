@@ -11,8 +11,8 @@ from starlette.routing import Route
 
 from evenhand.errors import EvenhandError, as_sentence
 from evenhand.report.html.element import element
-from evenhand.serve.api.context import NotAllowed, require_role
-from evenhand.serve.api.problems import TITLES, problem_of
+from evenhand.serve.api.context import require_role
+from evenhand.serve.api.problems import TITLES
 from evenhand.serve.api.tokens import Role
 from evenhand.serve.pages import judged_page
 from evenhand.serve.pages.decision_page import decision_page, undo
@@ -28,7 +28,7 @@ from evenhand.serve.pages.pool_page import pool_page, take, take_otherwise
 from evenhand.serve.pages.sign_in import SignIn, ask_to_sign_in, sign_out
 from evenhand.serve.pages.standing_page import standing_page
 from evenhand.serve.pages.upload_shelf import UploadShelf
-from evenhand.serve.pages.visit import Handler, Visit, see
+from evenhand.serve.pages.visit import Handler, Visit, see, status_of
 
 POOL = "/pools/{pool}"
 # What is looked at, and what is done; each with the role that it needs.
@@ -85,7 +85,7 @@ class _Endpoint:
 
 def _cannot(visit: Visit, error: EvenhandError) -> Response:
     """The page that says why there is no other."""
-    status = 403 if isinstance(error, NotAllowed) else problem_of(error).status_code
+    status = status_of(error)
     sentence = as_sentence(str(error))
     return frame(visit, TITLES[status]).around(
         element("h1", None, TITLES[status]),

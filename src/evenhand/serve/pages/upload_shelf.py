@@ -6,6 +6,7 @@ import secrets
 import shutil
 import tempfile
 import time
+import weakref
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -48,7 +49,7 @@ class UploadShelf:
     """Where these logs are; they are gone with the process at the latest."""
 
     def __init__(self) -> None:
-        self._folder: tempfile.TemporaryDirectory[str] | None = None
+        self._folder: Path | None = None
         self._uploads: dict[str, Upload] = {}
 
     def put(self, content: bytes, name: str, actor: str) -> str:
@@ -56,9 +57,10 @@ class UploadShelf:
         self._forget_old()
         text, note = _as_text(content)
         if self._folder is None:
-            self._folder = tempfile.TemporaryDirectory(prefix="evenhand-")
+            self._folder = Path(tempfile.mkdtemp(prefix="evenhand-"))
+            weakref.finalize(self, shutil.rmtree, self._folder, ignore_errors=True)
         key = secrets.token_urlsafe(16)
-        folder = Path(self._folder.name) / key
+        folder = self._folder / key
         folder.mkdir()
         path = folder / "log.csv"
         path.write_text(text, encoding="utf-8", newline="")
