@@ -20,6 +20,7 @@ OPTIONS = {
     "names": "name",
     "wait_from": "from",
     "wait_to": "to",
+    "coming": "next",
     "display_names": "names",
 }  # arguments that are not called as their options are
 

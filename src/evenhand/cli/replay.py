@@ -15,8 +15,10 @@ from evenhand.errors import visible
 
 if TYPE_CHECKING:
     from evenhand.auditing.options import AuditOptions
+    from evenhand.decide.replay.next_supply import NextPlan
     from evenhand.decide.replay.replay_answer import ReplayAnswer
 
+SHOWN_SHARES = 60  # of a plan; all are in the JSON output
 RULES_PANEL = "Who is next"
 # How a log is read and judged, as `evenhand audit` does it.
 READING = (
@@ -54,6 +56,15 @@ def replay_command(
             rich_help_panel=RULES_PANEL,
         ),
     ] = None,
+    coming: Annotated[
+        str | None,
+        typer.Option(
+            "--next",
+            help="A file of the supply expected next, with the columns of time and amount: what "
+            "to give whom, so that all are even as soon as can be (by --rule, default even_out).",
+            rich_help_panel=RULES_PANEL,
+        ),
+    ] = None,
     out: Annotated[
         list[Path] | None,
         typer.Option(
@@ -80,8 +91,8 @@ def replay_command(
     from evenhand.decide.replay.replayed_file import write_replayed
 
     options = _options(log, reading)
-    asked = _asked(rule, seed)
-    pages, logs = _places(log, reading, out or [], rule or [])
+    asked = _asked(rule, seed, coming)
+    pages, logs = _places(log, {**reading, "next": coming}, out or [], rule or [])
     with working(f"replaying {shown(log)}", hidden=as_json):
         answer = replay_with(log, options, asked)
     for path in logs:
@@ -121,14 +132,13 @@ def _options(log: str, reading: dict[str, Any]) -> AuditOptions:
     )
 
 
-def _asked(rules: list[str] | None, seed: int | None) -> Any:
+def _asked(rules: list[str] | None, seed: int | None, coming: str | None) -> Any:
     """The rules; a seed breaks ties, and is that of lotteries that name none."""
     from evenhand.decide.replay.replay_log import ReplayOptions
-    from evenhand.decide.rules.ties import ByDraw
+    from evenhand.decide.rules.ties import ByDraw, InOrder
 
-    if seed is None:
-        return ReplayOptions(rules or ())
-    return ReplayOptions(rules or (), ByDraw(seed), seed)
+    ties = InOrder() if seed is None else ByDraw(seed)
+    return ReplayOptions(rules or (), ties, seed, coming)
 
 
 def _places(
@@ -150,8 +160,8 @@ def _places(
             f"--out writes the log of one rule, and {len(rules) or 'no'} --rule was named: name "
             "one."
         )
-    others = (reading["requests"], reading["entitlement"], reading["roster"], reading["scheme"])
-    read = [str(one) for one in others if one is not None]
+    named = ("requests", "entitlement", "roster", "scheme", "next")
+    read = [str(reading[name]) for name in named if reading[name] is not None]
     require_apart(out, read if is_address(log) else [log, *matching_files(log), *read])
     for path in out:
         require_place(path, "out")
@@ -183,8 +193,27 @@ def _print(answer: ReplayAnswer) -> None:
         print(f"\n{visible(one.name)}: next is {one.rule.describe() if one.rule else ''}.")
         for sentence in sentences:
             print(f"- {visible(sentence)}")
+    if answer.plan is not None:
+        _print_plan(answer.plan)
     print(f"\n{answer.held_fixed} Ties are broken {answer.ties}.")
     print("\nNotes on the data")
     for note in answer.notes:
         if note not in answer.asks:
             print(f"- {visible(note)}")
+
+
+def _print_plan(plan: NextPlan) -> None:
+    """What to give whom next."""
+    from evenhand._util.wording import format_number
+
+    print(f"\nWhat to give whom next: {visible(plan.verdict)}\n")
+    rows = [
+        (one.time, one.name, format_number(one.amount), f"it {one.reason}")
+        for one in plan.shares[:SHOWN_SHARES]
+    ]
+    if len(plan.shares) > SHOWN_SHARES:
+        rows.append((f"… {len(plan.shares) - SHOWN_SHARES:,} more", "", "", ""))
+    columns = ("when", "to", "amount", "why")
+    print_table(f"Next is {plan.rule.describe()}.", columns, rows, numbers=False)
+    if plan.left_over:
+        print(f"{format_number(plan.left_over)} is left over: nobody wants it.")

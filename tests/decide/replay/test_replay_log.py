@@ -134,3 +134,15 @@ def test_what_is_not_given_out_cannot_be_replayed(more, said):
 def test_a_rule_that_needs_requests_is_refused_without():
     with pytest.raises(BadParameter, match="whoever asked first needs requests"):
         replayed(log_of([(1, "A", 5)]), "first_come")
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_no_rule_does_better_than_the_best_there_was(seed):
+    answer = replayed(log_of(random_rows(seed)), "least_served", "even_out", "lottery")
+    for one in answer.everything:
+        assert one.score <= answer.best.bound + 1e-6
+        assert answer.to_best(one) == pytest.approx(max(0.0, answer.best.score - one.score))
+    # Everyone there all along and no requests: to even out at every time is the best there is, up
+    # to whole units.
+    even = answer.outcomes[1]
+    assert answer.to_best(even) < 0.5 * answer.to_best(answer.logged)

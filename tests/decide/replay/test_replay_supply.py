@@ -12,6 +12,7 @@ from evenhand.auditing.reading.lots import Lots
 from evenhand.auditing.reading.roster import Roster
 from evenhand.auditing.reading.timed_amounts import TimedAmounts
 from evenhand.decide.replay.replay_supply import decide_supply
+from evenhand.decide.rules.deadline_plan import keeps_deadline
 from evenhand.decide.rules.named_rule import rule_of
 from evenhand.decide.rules.rule import RULES
 from evenhand.errors import BadParameter
@@ -139,3 +140,17 @@ def test_whoever_joins_later_begins_at_the_mean():
     assert found.who.tolist() == [0, 1, 0, 1, 2]
     zero = decide_supply(supply, rule_of({"name": "least_served", "newcomers": "zero"}))
     assert zero.who.tolist() == [0, 1, 2, 2, 2]
+
+
+@given(lots=LOTS, stays=STAYS, turns=st.integers(1, 3))
+def test_a_deadline_is_kept_or_called_impossible(lots, stays, turns):
+    supply = made(lots, stays)
+    found = decide_supply(supply, rule_of(f"deadline:{turns}"))
+    slots = sorted(slot for slot, _ in lots)
+    eligible = np.array([[first <= slot <= last for first, last in stays] for slot in slots])
+    assert found.words == rule_of(f"deadline:{turns}").foresee(eligible).words
+    kept = "The deadline is kept" in found.words
+    assert kept or "It is impossible" in found.words
+    served = np.full(len(slots), -1)
+    served[eligible.any(axis=1)] = found.who
+    assert keeps_deadline(eligible, served.tolist(), turns) is kept

@@ -8,7 +8,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from evenhand._util.wording import format_number, join_tied
+from evenhand.auditing.answer.best_there_was import BestThereWas
 from evenhand.auditing.judging.supply import Supply
+from evenhand.decide.replay.next_supply import NextPlan
 from evenhand.decide.replay.replay_supply import Decisions
 from evenhand.decide.replay.time_gained import Gain
 from evenhand.decide.rules.rule import Rule
@@ -80,6 +82,12 @@ class ReplayAnswer:
     ties: str
     notes: tuple[str, ...]
     asks: tuple[str, ...] = ()  # notes that are questions to the reader, who should answer first
+    plan: NextPlan | None = None  # of a supply to come
+    best: BestThereWas | None = None  # of the same supply, if it could be divided
+
+    def to_best(self, one: Outcome) -> float | None:
+        """How far a score is from the best there was."""
+        return None if self.best is None else max(0.0, self.best.score - one.score)
 
     @property
     def plain_numbers(self) -> bool:
@@ -125,17 +133,19 @@ class ReplayAnswer:
         """The headings of the table."""
         unmet = ("unmet",) if self.logged.unmet is not None else ()
         left = ("left over",) if any(one.left_over for one in self.outcomes) else ()
-        return ("", "score", "worst off", "by", "longest wait", *unmet, "moved", *left)
+        best = ("to the best",) if self.best is not None else ()
+        return ("", "score", *best, "worst off", "by", "longest wait", *unmet, "moved", *left)
 
     def rows(self) -> list[tuple[str, ...]]:
         """The table, a row for the log and for each rule."""
         return [self._row(one) for one in self.everything]
 
     def _row(self, one: Outcome) -> tuple[str, ...]:
-        wait = one.longest_wait
+        wait, far = one.longest_wait, self.to_best(one)
         cells = [
             one.name,
             format_number(one.score),
+            *(() if far is None else (format_number(far),)),
             join_tied(one.worst),
             format_number(one.worst_unfairness),
             "–" if wait is None else span_in_words(wait, self.plain_numbers),
@@ -156,10 +166,12 @@ class ReplayAnswer:
             "verdict": self.verdict,
             "held_fixed": self.held_fixed,
             "ties": self.ties,
+            "best": None if self.best is None else self.best.to_json(),
             "logged": self._json(self.logged),
             "rules": [self._json(one) for one in self.outcomes],
             "notes": list(self.notes),
             "asks": list(self.asks),
+            "next": None if self.plan is None else self.plan.to_json(),
         }
 
     def _json(self, one: Outcome) -> dict[str, Any]:
@@ -169,6 +181,7 @@ class ReplayAnswer:
             "rule": one.name,
             "describe": None if one.rule is None else f"next is {one.rule.describe()}",
             "score": one.score,
+            "to_best": self.to_best(one),
             "worst_off": list(one.worst),
             "worst_unfairness": one.worst_unfairness,
             "longest_wait": None if wait is None else wait / days,

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from evenhand._util.wording import format_number, pluralise
+from evenhand.auditing.answer.best_there_was import BestThereWas
 from evenhand.auditing.judging.judge import Case, Judged, judge
 from evenhand.auditing.judging.questions import Question, question_of
 from evenhand.auditing.judging.supply import Supply
@@ -16,8 +17,10 @@ from evenhand.auditing.notes import Notes
 from evenhand.auditing.options import FALLBACK_NOTE, AuditOptions, with_keywords
 from evenhand.auditing.reading.prepare import Prepared, prepare
 from evenhand.auditing.sources.open_source import opened
+from evenhand.decide.hindsight.best_of_log import best_with
 from evenhand.decide.replay.corrections import set_off
 from evenhand.decide.replay.longest_waits import longest_waits
+from evenhand.decide.replay.next_supply import plan_next, read_next
 from evenhand.decide.replay.replay_answer import AS_LOGGED, Outcome, ReplayAnswer
 from evenhand.decide.replay.replay_supply import Decisions, decide_supply
 from evenhand.decide.replay.time_gained import gains
@@ -25,11 +28,13 @@ from evenhand.decide.rules.least_served import BEGIN_AT
 from evenhand.decide.rules.named_rule import rule_of, rule_to_name
 from evenhand.decide.rules.rule import Rule
 from evenhand.decide.rules.ties import InOrder, TieBreak
-from evenhand.errors import BadParameter, argument
+from evenhand.errors import BadParameter, EvenhandError, argument
 from evenhand.fairness.scheme import FairnessScheme
 
 # What is replayed where no rule is named; those that need requests, where there are any.
 USUAL = ("least_served", "even_out", "proportional", "longest_wait", "lottery")
+LARGEST_FOR_BEST = 20_000  # stakeholders times time points
+PLANNING = ("even_out",)  # where a supply to come is planned
 USUAL_WITH_REQUESTS = ("first_come", "virtual_time")
 
 
@@ -40,10 +45,13 @@ class ReplayOptions:
     rules: Sequence[str | Rule] = ()
     ties: TieBreak = InOrder()
     seed: int | None = None
+    coming: Any = None  # a supply to come, of which it is to be said what to give whom
 
     def chosen(self, options: AuditOptions) -> list[tuple[str, Rule]]:
         """The rules by name; newcomers begin where the audit lets them begin."""
         usual = USUAL + (USUAL_WITH_REQUESTS if options.has_requests else ())
+        if self.coming is not None:
+            usual = PLANNING
         found = []
         for one in self.rules or usual:
             rule = rule_of(one)
@@ -94,6 +102,11 @@ def replay_with(
                 f"{one.name}: {format_number(one.left_over)} could not be given, as nobody who was "
                 "there wanted it any more."
             )
+    best = _best(log, options, replayed.supply, notes)
+    plan = None
+    if wanted.coming is not None:
+        coming = read_next(wanted.coming, options, replayed.supply)
+        plan = plan_next(replayed.supply, logged.given, coming, rules[0][1], wanted.ties)
     lots = int(replayed.supply.lots.copies.sum())
     notes.add(
         f"{pluralise(lots, 'lot')}: a row is a lot, which goes to one stakeholder whole, the "
@@ -110,7 +123,25 @@ def replay_with(
         ties=wanted.ties.describe(),
         notes=tuple(notes.sentences),
         asks=tuple(notes.questions),
+        plan=plan,
+        best=best,
     )
+
+
+def _best(log: Any, options: AuditOptions, supply: Supply, notes: Notes) -> BestThereWas | None:
+    """The best there was, of a supply that can be divided: no rule can do better."""
+    size = len(supply.names) * len(supply.moments)
+    if size > LARGEST_FOR_BEST:
+        notes.add(
+            f"The best there was is not looked for in a replay of this size: `evenhand audit` with "
+            f"{argument('best')} says it."
+        )
+        return None
+    try:
+        return best_with(log, options)
+    except EvenhandError as error:
+        notes.add(f"The best there was is not known: {error}")
+        return None
 
 
 def read_for_replay(log: Any, options: AuditOptions) -> tuple[Prepared, Notes, str]:
@@ -189,4 +220,5 @@ class _Replay:
             waits=longest_waits(self.supply, given),
             unmet=None if asked is None else float(asked.amount.sum() - given.amount.sum()),
             given=given,
+            promise=given.words,
         )

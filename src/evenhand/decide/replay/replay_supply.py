@@ -3,21 +3,24 @@
 from __future__ import annotations
 
 from array import array
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from itertools import islice
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from evenhand.auditing.judging.supply import Supply
 from evenhand.decide.replay.stakeholder_changes import Members, as_floats
-from evenhand.decide.rules.rule import Rule
+from evenhand.decide.rules.rule import Foreseen, Rule
 from evenhand.decide.rules.rule_state import RuleState
 from evenhand.decide.rules.ties import TieBreak
 from evenhand.errors import BadParameter, argument
 
 if TYPE_CHECKING:
     from jaxtyping import Float, Int
+
+MOST_AHEAD = 20_000_000  # pairs of a lot and a stakeholder that a rule looks at ahead
 
 
 @dataclass(frozen=True, eq=False)
@@ -28,12 +31,13 @@ class Decisions:
     who: Int[np.ndarray, " decision"]
     amount: Float[np.ndarray, " decision"]
     left_over: Float[np.ndarray, " time"]
+    words: str | None = None  # what the rule could keep, where it looks ahead
 
     def cells(self, size: int) -> Decisions:
         """With what each got at each time point added up."""
         key, place = np.unique(self.slot * size + self.who, return_inverse=True)
         amount = np.bincount(place, weights=self.amount, minlength=len(key))
-        return Decisions(key // size, key % size, amount, self.left_over)
+        return Decisions(key // size, key % size, amount, self.left_over, self.words)
 
 
 def state_for(rule: Rule, supply: Supply, ties: TieBreak | None = None) -> RuleState:
@@ -61,21 +65,34 @@ def decide_supply(supply: Supply, rule: Rule, ties: TieBreak | None = None) -> D
     """
     state = state_for(rule, supply, ties)
     members = Members(supply, state)
-    taken = _Taken(members)
+    taken = Taken(members)
     whole = bool((supply.lots.amount == np.rint(supply.lots.amount)).all())
     left_over = np.zeros(len(supply.moments))
     moments = as_floats(supply.moments)
+    ahead = None if state.by_request else foreseen(rule, supply)
+    known = iter(() if ahead is None or ahead.served is None else ahead.served)
     for slot, amounts in _lots_by_slot(supply):
         members.until(moments[slot])
         if rule.divides:
-            left_over[slot] = _divide(state, sum(amounts), whole, taken)
+            left_over[slot] = divide(state, sum(amounts), whole, taken)
         else:
-            left_over[slot] = _give_lots(state, amounts, taken)
+            ones = islice(known, len(amounts))
+            planned = [members.place[who] if who >= 0 else -1 for who in ones]
+            left_over[slot] = give_lots(state, amounts, taken, planned)
         taken.end(slot)
-    return taken.decisions(left_over)
+    return replace(taken.decisions(left_over), words=ahead and ahead.words)
 
 
-class _Taken:
+def foreseen(rule: Rule, supply: Supply) -> Foreseen | None:
+    """What a rule makes of knowing who will be there at each lot to come; None: nothing."""
+    turns = int(supply.lots.copies[supply.lots.amount > 0].sum())
+    if not rule.counts_turns or turns * len(supply.names) > MOST_AHEAD:
+        return None
+    slots = [slot for slot, amounts in _lots_by_slot(supply) for _ in amounts]
+    return rule.foresee(supply.present()[slots])
+
+
+class Taken:
     """What was given, in compact arrays."""
 
     def __init__(self, members: Members) -> None:
@@ -111,14 +128,16 @@ def _lots_by_slot(supply: Supply) -> Iterator[tuple[int, list[float]]]:
         yield int(slot[start]), amount[start:stop].tolist()
 
 
-def _give_lots(state: RuleState, amounts: list[float], taken: _Taken) -> float:
-    """Lots to whoever is next; what is left over."""
+def give_lots(
+    state: RuleState, amounts: list[float], taken: Taken, planned: Sequence[int] = ()
+) -> float:
+    """Lots to whoever is next, or to whom it is planned; what is left over."""
     first, give = state.first, state.give
     note_place, note_amount = taken.place.append, taken.amount.append
     left = 0.0
-    for amount in amounts:
-        place = first(amount)
-        if place is None:
+    for turn, amount in enumerate(amounts):
+        place = planned[turn] if planned else first(amount)
+        if place is None or place < 0:
             left += _split(state, amount, taken)
             continue
         give(place, amount)
@@ -127,7 +146,7 @@ def _give_lots(state: RuleState, amounts: list[float], taken: _Taken) -> float:
     return left
 
 
-def _split(state: RuleState, amount: float, taken: _Taken) -> float:
+def _split(state: RuleState, amount: float, taken: Taken) -> float:
     """A lot that nobody can take whole, in parts; what is left over."""
     while amount > 0.0 and (place := state.first(0.0)) is not None:
         part = min(amount, state.room(place))
@@ -138,7 +157,7 @@ def _split(state: RuleState, amount: float, taken: _Taken) -> float:
     return amount
 
 
-def _divide(state: RuleState, amount: float, whole: bool, taken: _Taken) -> float:
+def divide(state: RuleState, amount: float, whole: bool, taken: Taken) -> float:
     """An amount shared among all; what is left over."""
     shares = state.shares(amount)
     if whole:

@@ -12,11 +12,16 @@ eligibility is known ahead, `deadline_plan` says exactly whether it can be kept,
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from evenhand._util.wording import pluralise
-from evenhand.decide.rules.rule import RULES, Entrant, Instant, Remembered, Rule
+from evenhand.decide.rules.deadline_plan import plan_deadline
+from evenhand.decide.rules.rule import RULES, Entrant, Foreseen, Instant, Remembered, Rule
 from evenhand.errors import BadParameter
+
+if TYPE_CHECKING:
+    import numpy as np
+    from jaxtyping import Bool
 
 
 @RULES.register("deadline")
@@ -80,6 +85,19 @@ class Deadline(Rule):
             f"With {most:,} there at a time nobody can promise that nobody waits more than "
             f"{pluralise(self.turns, 'turn')}: what is promised is {most:,} turns."
         )
+
+    def foresee(self, eligible: Bool[np.ndarray, "turn stakeholder"]) -> Foreseen:
+        plan = plan_deadline(eligible, self.turns)
+        limit = f"nobody waits more than {pluralise(self.turns, 'turn')}"
+        if plan.possible:
+            return Foreseen(plan.served, f"The deadline is kept: {limit} that it could take.")
+        if plan.possible is None:
+            return Foreseen(None, f"Whether {limit} was not found out in time. {self._fallback}")
+        return Foreseen(None, f"It is impossible that {limit}, whoever is served. {self._fallback}")
+
+    @property
+    def _fallback(self) -> str:
+        return "Whoever was passed over most often is served first."
 
     def says(self, memory: Remembered, entitlement: float, instant: Instant) -> str:
         passed = int(instant.turn - memory[0])

@@ -28,6 +28,7 @@ class HalfLife(Rule):
     """
 
     parameter = "half_life"
+    in_environments = True
 
     half_life: float | str
     newcomers: str = "mean"

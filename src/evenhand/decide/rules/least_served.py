@@ -31,6 +31,8 @@ def require_start(newcomers: str) -> None:
 class ByReceived(Rule):
     """Rules that remember what each has received, and the level at which it began."""
 
+    takes_back = True
+
     newcomers: str = "mean"
 
     def __post_init__(self) -> None:
@@ -69,6 +71,8 @@ class LeastServed(ByReceived):
         newcomers: Where those begin who join later: at the "mean" of those there, so neither ahead
             nor behind, at "zero", or at the "least" of those there.
     """
+
+    in_environments = True
 
     def describe(self) -> str:
         return "whoever has received least, per unit of what each is entitled to"

@@ -18,6 +18,8 @@ class LongestWait(Rule):
     were last served at one moment, the one whose turn came first waits longest.
     """
 
+    in_environments = True
+
     plain_numbers: bool = field(default=True, init=False, repr=False)
 
     def fitted(self, plain_numbers: bool) -> Rule:

@@ -24,6 +24,8 @@ class Lottery(Rule):
     """
 
     parameter = "seed"
+    draws = True
+    in_environments = True
 
     seed: int = 0
 

@@ -15,7 +15,7 @@ from evenhand._util.registry import Registry
 
 if TYPE_CHECKING:
     import numpy as np
-    from jaxtyping import Float
+    from jaxtyping import Bool, Float
 
 # What is remembered of one stakeholder (numbers), or of all (arrays with one entry for each).
 Remembered: TypeAlias = tuple[Any, ...]
@@ -53,12 +53,22 @@ class Entrant(NamedTuple):
     asked: bool = False  # because of a new request
 
 
+class Foreseen(NamedTuple):
+    """A plan for turns that are known ahead: who is served at each (None: as ever), in words."""
+
+    served: tuple[int, ...] | None
+    words: str
+
+
 class Rule(ABC):
     """Who is next. Subclasses are frozen dataclasses; the memory is theirs to choose."""
 
     needs_requests: ClassVar[bool] = False  # who asked when, and for how much
     divides: ClassVar[bool] = False  # an amount is shared among all (see `DividingRule`)
     counts_turns: ClassVar[bool] = False  # a turn that somebody could not take is not counted
+    takes_back: ClassVar[bool] = False  # an amount may be below 0: a correction
+    draws: ClassVar[bool] = False  # the index is a draw, and depends on nothing remembered
+    in_environments: ClassVar[bool] = False  # only what is received changes what is remembered
     parameter: ClassVar[str | None] = None  # what may stand after a colon, as in half_life:7d
 
     def fitted(self, plain_numbers: bool) -> Rule:
@@ -114,6 +124,10 @@ class Rule(ABC):
     def drawn_index(self, key: Any, memory: Remembered, entitlement: Any) -> Any:
         """The index in an environment, where a random key of JAX is given for each decision."""
         return self.index(memory, entitlement)
+
+    def foresee(self, eligible: Bool[np.ndarray, "turn stakeholder"]) -> Foreseen | None:
+        """What to do at each turn where it is known ahead who can take it; None: as ever."""
+        return None
 
     @abstractmethod
     def says(self, memory: Remembered, entitlement: float, instant: Instant) -> str:

@@ -18,7 +18,8 @@ import numpy as np
 
 from evenhand._util.bootstrap import bootstrap_interval, interquartile_mean
 from evenhand._util.files import write_whole
-from evenhand.envs import Environment, Random, TurnTaking
+from evenhand.decide.environment_rule import RulePolicy, rule_for
+from evenhand.envs import Act, Environment, Random, TurnTaking
 from evenhand.errors import BadParameter, CannotWrite
 from evenhand.experiments.recipes.deep_recipes import deep_methods
 from evenhand.experiments.recipes.tabular_recipes import tabular_methods
@@ -33,12 +34,15 @@ from evenhand.fairness.scheme import anytime
 from evenhand.fairness.temporal import Total
 from evenhand.fairness.welfare import WelfareFunction
 from evenhand.learn.proposals import Proposal
-from evenhand.memory.memory import Memory
+from evenhand.memory.memory import Full, Memory
 from evenhand.planning import regret
 from evenhand.planning.evaluation import evaluate
+from evenhand.planning.state_table import MEMORY_LIMIT
 from evenhand.problem.problem import Problem
 
 HARD_CODED = ("oracle", "random")
+RULE_TABLE = 1 << 27  # bytes; what a rule remembers may have too many values to list
+RULE_EPISODES = 2_000  # of each seed, where the score of a rule is sampled
 EVALUATIONS = 100  # how many times a run is evaluated, at even distances
 LEVELS = (0.9, 0.95, 0.99)
 
@@ -204,7 +208,9 @@ def compare(
         settings=settings or {},
     )
     folder = _folder(out)
-    learned = [shared.for_method(method) for method in methods if method not in HARD_CODED]
+    rules = {method: rule_for(environment, method) for method in methods}
+    fixed = [method for method in methods if method in HARD_CODED or rules[method] is not None]
+    learned = [shared.for_method(method) for method in methods if method not in fixed]
     for spec in learned:
         # What is wrong is found here, not in another process.
         require_room_to_learn(spec, spec.build(), side_by_side=1)
@@ -214,8 +220,8 @@ def compare(
         """What takes little, while others are busy."""
         yardstick(environment)
         for method in methods:
-            if method in HARD_CODED:
-                results[method] = _hard_coded(shared.for_method(method))
+            if method in fixed:
+                results[method] = _hard_coded(shared.for_method(method), rules[method])
 
     with contextlib.ExitStack() as stack:
         where = folder or Path(stack.enter_context(tempfile.TemporaryDirectory()))
@@ -268,8 +274,11 @@ def _require_methods(environment: Environment, methods: Sequence[str], deep: boo
         )
     known = all_methods(environment, deep)
     for method in methods:
-        if method not in known:
-            raise BadParameter(f"there is no method {method!r}: there are {', '.join(known)}.")
+        if method not in known and rule_for(environment, method) is None:
+            raise BadParameter(
+                f"there is no method {method!r}: there are {', '.join(known)}, and rules such as "
+                "least_served."
+            )
 
 
 def _csv(heading: Sequence[str], rows: Iterable[Sequence[Any]]) -> str:
@@ -294,27 +303,36 @@ def result_of(method: str, run: Run) -> MethodResult:
     return MethodResult(method, run.measures, run.steps, run.seconds, run.compile_seconds)
 
 
-def _hard_coded(spec: RunSpec) -> MethodResult:
-    """A policy that does not learn has the same score for every seed and at every time."""
+def _hard_coded(spec: RunSpec, rule: RulePolicy | None) -> MethodResult:
+    """A policy that does not learn is the same at every time, and for every seed if it is exact."""
     started = time.perf_counter()
     environment, method = spec.environment, spec.method
-    policy = TurnTaking() if method == "oracle" else Random(environment.num_actions)
-    problem = Problem(environment, environment.default_scheme())
-    if spec.deep:
+    policy: Act = rule or (TurnTaking() if method == "oracle" else Random(environment.num_actions))
+    memory = Full() if rule is None else rule.memory()
+    problem = Problem(environment, environment.default_scheme(), memory)
+    measures: dict[str, Any]
+    if spec.deep and rule is not None:
+        # Episodes of its own for each seed, so that their spread says how sure the score is.
+        several = [sampled(problem, policy, seed, RULE_EPISODES) for seed in spec.seeds]
+        names = several[0]._fields
+        measures = {k: np.array([float(getattr(one, k)) for one in several]) for k in names}
+    elif spec.deep:
         measures = {k: float(v) for k, v in sampled(problem, policy)._asdict().items()}
     else:
-        score = evaluate(problem, policy).score
-        measures = {"score": score, "kept": evaluate(_counting(environment), policy).score}
+        room = MEMORY_LIMIT if rule is None else RULE_TABLE
+        both = (problem, _counting(environment, memory))
+        score, kept = (evaluate(one, policy, memory_limit=room).score for one in both)
+        measures = {"score": score, "kept": kept}
     shape = (EVALUATIONS, len(spec.seeds))
     steps = (np.arange(EVALUATIONS) + 1) * spec.every
     took = time.perf_counter() - started
-    curves = {name: np.full(shape, value) for name, value in measures.items()}
+    curves = {name: np.broadcast_to(value, shape) for name, value in measures.items()}
     return MethodResult(method, curves, steps, took, 0.0)
 
 
-def _counting(environment: Environment) -> Problem:
+def _counting(environment: Environment, memory: Memory) -> Problem:
     """A problem whose score is the doughnuts that were not wasted: 1 per step, overridden by 0."""
-    return Problem(environment, anytime(WelfareFunction(_one), Total()))
+    return Problem(environment, anytime(WelfareFunction(_one), Total()), memory)
 
 
 def _one(statuses: Any) -> Any:

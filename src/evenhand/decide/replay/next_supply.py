@@ -1,0 +1,246 @@
+"""What to give whom of a supply to come, so that all are even by a date, or as even as can be."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from evenhand._util.moments import moment_label, moment_labels
+from evenhand._util.wording import format_number, join_tied
+from evenhand.auditing.judging.supply import Supply
+from evenhand.auditing.notes import Notes
+from evenhand.auditing.options import AuditOptions
+from evenhand.auditing.reading.counting import count
+from evenhand.auditing.reading.events import read_events
+from evenhand.auditing.reading.lots import Lots
+from evenhand.auditing.sources.open_source import opened
+from evenhand.decide.replay.replay_supply import (
+    Decisions,
+    Taken,
+    divide,
+    give_lots,
+    state_for,
+)
+from evenhand.decide.replay.stakeholder_changes import Members, as_floats
+from evenhand.decide.rules.rule import Rule
+from evenhand.decide.rules.ties import TieBreak
+from evenhand.errors import BadLog, argument
+
+if TYPE_CHECKING:
+    from jaxtyping import Float
+
+EVEN = 1e-9  # of the highest level: a difference that is none
+ANYBODY = "anybody"  # whom a supply to come is for, before it is decided
+
+
+@dataclass(frozen=True, eq=False)
+class NextShare:
+    """Somebody to be given an amount at a moment to come, and why."""
+
+    time: str
+    name: str
+    amount: float
+    reason: str
+
+    def to_json(self) -> dict[str, Any]:
+        return dict(vars(self))
+
+
+@dataclass(frozen=True, eq=False)
+class NextPlan:
+    """The plan of making good.
+
+    Args:
+        rule: Who is next.
+        shares: What to give whom, when and why, in order.
+        times: The moments to come.
+        gap_before: How far the lowest level is from the highest when the log ends.
+        gaps: The same after each moment to come, of those who are there.
+        lowest: Who is lowest after the last one, if not all are even.
+        left_over: What nobody could take.
+    """
+
+    rule: Rule
+    shares: tuple[NextShare, ...]
+    times: tuple[str, ...]
+    gap_before: float
+    gaps: tuple[float, ...]
+    even_within: float  # a gap that is none: rounding, or one whole unit
+    lowest: tuple[str, ...]
+    left_over: float
+
+    @property
+    def even_from(self) -> str | None:
+        """The first moment from which on all are even; None if that does not come."""
+        even = [gap <= self.even_within for gap in self.gaps]
+        if not even[-1]:
+            return None
+        last = max((k for k, one in enumerate(even) if not one), default=-1)
+        return self.times[last + 1]
+
+    @property
+    def verdict(self) -> str:
+        """Whether all are even by a date."""
+        if self.even_from is not None:
+            return f"All are even from {self.even_from} on."
+        gap, before = format_number(self.gaps[-1]), format_number(self.gap_before)
+        return (
+            f"This supply does not make all even by {self.times[-1]}: {join_tied(self.lowest)} "
+            f"{'is' if len(self.lowest) == 1 else 'are'} lowest, {gap} below the highest, and at "
+            f"the end of the log it is {before}."
+        )
+
+    def to_json(self) -> dict[str, Any]:
+        return {
+            "rule": self.rule.describe(),
+            "verdict": self.verdict,
+            "even_from": self.even_from,
+            "gap_before": self.gap_before,
+            "gaps": dict(zip(self.times, self.gaps, strict=True)),
+            "left_over": self.left_over,
+            "shares": [one.to_json() for one in self.shares],
+        }
+
+
+def read_next(path: Any, options: AuditOptions, supply: Supply) -> Supply:
+    """The supply to come: a table of moments and amounts, in the columns of the log.
+
+    Args:
+        path: A path or a table, with the columns of time and amount that the log has.
+        options: What these are called.
+        supply: The supply of the log, after which it must come.
+    """
+    alone = AuditOptions(
+        stakeholder=ANYBODY,
+        time=options.time,
+        amount=options.amount,
+        time_format=options.time_format,
+        encoding=options.encoding,
+    )
+    with opened(path, options.encoding, None, None) as table:
+        label = table.label
+        events = read_events(_for_anybody(table, options), alone)
+        coming = count(events, Notes(), True, ())
+    if coming.plain_numbers != (supply.moments.dtype.kind != "M"):
+        raise BadLog(
+            f"the times of {label} ({argument('next')}) are not of the kind that the log's are: "
+            "write both as dates, or both as numbers."
+        )
+    last = supply.moments[-1]
+    if coming.slots[0] <= last:
+        raise BadLog(
+            f"{label} ({argument('next')}) begins at {moment_label(coming.slots[0])}, and the log "
+            f"goes on until {moment_label(last)}: a supply to come lies after it."
+        )
+    if (coming.amount < 0).any():
+        raise BadLog(f"{label} ({argument('next')}) has an amount below 0: give what will come.")
+    ones = np.ones(len(coming.slot), dtype=np.int64)
+    lots = Lots(np.array(coming.slot), 0 * ones, np.array(coming.amount, dtype=float), ones)
+    return replace(supply, moments=coming.slots, lots=lots)
+
+
+def _for_anybody(table: Any, options: AuditOptions) -> Any:
+    import narwhals as nw
+
+    if ANYBODY in table.columns:
+        raise BadLog(f"{table.label} has a column {ANYBODY!r}: give it another name.")
+    table.refuse_doubled(options.time, "time")
+    frame = table.frame.with_columns(nw.lit("x").alias(ANYBODY))
+    # Without its paths, so that the file is not read again, which has no such column.
+    return replace(table, frame=frame, columns=(*table.columns, ANYBODY), paths=())
+
+
+def plan_next(
+    supply: Supply, logged: Decisions, coming: Supply, rule: Rule, ties: TieBreak | None = None
+) -> NextPlan:
+    """What to give whom of a supply to come, after what the log gave.
+
+    Args:
+        supply: The supply of the log.
+        logged: Who got what of it.
+        coming: The supply to come, with the same stakeholders.
+        rule: Who is next; `EvenOut` brings those furthest behind up first.
+        ties: How ties are broken.
+    """
+    state = state_for(rule, supply, ties)
+    members = Members(supply, state)
+    _follow(members, supply, logged)
+    before = _levels(members)
+    whole = bool((coming.lots.amount == np.rint(coming.lots.amount)).all())
+    labels, moments = moment_labels(coming.moments), as_floats(coming.moments)
+    shares: list[NextShare] = []
+    gaps, left_over = [], 0.0
+    for slot, moment in enumerate(moments):
+        members.until(moment)
+        here = coming.lots.slot == slot
+        given, left = _given(members, coming.lots.amount[here], whole)
+        left_over += left
+        shares += [
+            NextShare(labels[slot], supply.names[members.who[place]], amount, reason)
+            for place, amount, reason in given
+        ]
+        gaps.append(_gap(_levels(members)))
+    levels = _levels(members)
+    low = levels.min(initial=np.inf)
+    there = [k for k in range(len(members.who)) if state.there[k]]
+    close = low + EVEN * max(1.0, abs(low))
+    entitled = np.array([state.entitlement[k] for k in there])
+    within = EVEN * max(1.0, float(np.abs(levels).max(initial=0.0)))
+    return NextPlan(
+        rule=rule,
+        shares=tuple(shares),
+        times=tuple(labels),
+        gap_before=_gap(before),
+        gaps=tuple(gaps),
+        even_within=float(1.0 / entitled.min(initial=np.inf)) if whole else within,
+        lowest=tuple(
+            supply.names[members.who[k]]
+            for k, level in zip(there, levels, strict=True)
+            if level <= close
+        ),
+        left_over=left_over,
+    )
+
+
+def _follow(members: Members, supply: Supply, logged: Decisions) -> None:
+    """The state after the log itself, whoever decided it."""
+    state, moments = members.state, as_floats(supply.moments)
+    for slot, who, amount in zip(
+        logged.slot.tolist(), logged.who.tolist(), logged.amount.tolist(), strict=True
+    ):
+        members.until(moments[slot])
+        if members.place[who] >= 0 and (amount > 0.0 or state.rule.takes_back):
+            state.give(members.place[who], amount)
+    members.until(moments[-1])
+
+
+def _given(
+    members: Members, amounts: np.ndarray, whole: bool
+) -> tuple[list[tuple[int, float, str]], float]:
+    """What is given at one moment, with the reasons as they stood before it; and what is left."""
+    state, rule = members.state, members.state.rule
+    reasons = [
+        rule.says(memory, entitled, state.instant)
+        for memory, entitled in zip(state.memory, state.entitlement, strict=True)
+    ]
+    taken = Taken(members)
+    if rule.divides:
+        left = divide(state, float(amounts.sum()), whole, taken)
+    else:
+        left = give_lots(state, sorted(amounts.tolist(), reverse=True), taken)
+    parts = zip(taken.place.tolist(), taken.amount.tolist(), strict=True)
+    return [(place, amount, reasons[place]) for place, amount in parts], left
+
+
+def _levels(members: Members) -> Float[np.ndarray, " there"]:
+    """What each who is there has received per unit, with what it began with."""
+    state = members.state
+    here = [k for k in range(len(state.memory)) if state.there[k]]
+    level, instant = state.rule.level, state.instant
+    return np.array([level(state.memory[k], state.entitlement[k], instant) for k in here])
+
+
+def _gap(levels: Float[np.ndarray, " there"]) -> float:
+    return float(levels.max() - levels.min()) if len(levels) else 0.0

@@ -1,0 +1,97 @@
+"""What to give whom next: by hand, and what is refused."""
+
+from __future__ import annotations
+
+import pandas as pd
+import pytest
+
+from evenhand.auditing.options import AuditOptions
+from evenhand.decide.replay.replay_log import ReplayOptions, replay_with
+from evenhand.errors import BadLog, EvenhandError
+
+COLUMNS = {"stakeholder": "to", "time": "month", "amount": "doses"}
+LOG = pd.DataFrame({"month": [1, 2, 3], "to": ["A", "A", "B"], "doses": [20, 20, 10]})
+
+
+def plan(coming, *rules, log=LOG, **more):
+    table = pd.DataFrame(coming, columns=["month", "doses"])
+    asked = ReplayOptions(rules, coming=table)
+    return replay_with(log, AuditOptions(**COLUMNS, **more), asked).plan
+
+
+def given(found):
+    return [(one.time, one.name, one.amount) for one in found.shares]
+
+
+def test_who_is_behind_comes_first_until_all_are_even():
+    """B is 30 behind: the first 15 are its own, and of the next 20 it gets 15 and then half."""
+    found = plan([(4, 15), (5, 20)])
+    assert given(found) == [("4", "B", 15.0), ("5", "A", 2.0), ("5", "B", 18.0)]
+    assert found.gap_before == 30.0
+    assert found.gaps == (15.0, 1.0)  # 42 and 43: whole units cannot be more even
+    assert found.verdict == "All are even from 5 on."
+    assert found.shares[0].reason == "has received 10"
+
+
+def test_what_is_not_enough_is_said():
+    found = plan([(4, 5)])
+    assert found.even_from is None
+    assert found.verdict == (
+        "This supply does not make all even by 4: B is lowest, 25 below the highest, and at the "
+        "end of the log it is 30."
+    )
+
+
+def test_entitlements_count():
+    """Per unit A has 40 / 4 = 10 and B 10: the supply is shared 4 to 1."""
+    found = plan([(4, 25)], entitlement={"A": 4.0, "B": 1.0})
+    assert given(found) == [("4", "A", 20.0), ("4", "B", 5.0)]
+
+
+def test_a_rule_by_lots():
+    found = plan([(4, 15), (4, 2), (5, 20)], "least_served")
+    assert given(found) == [("4", "B", 17.0), ("5", "B", 20.0)]  # a time point's rows are one
+
+
+def test_corrections_of_the_log_count():
+    log = pd.concat([LOG, pd.DataFrame({"month": [3], "to": ["A"], "doses": [-30]})])
+    found = plan([(4, 10)], log=log)
+    assert given(found) == [("4", "A", 5.0), ("4", "B", 5.0)]
+
+
+def test_whoever_has_left_by_then_gets_nothing():
+    roster = pd.DataFrame(
+        {"name": ["A", "B", "C"], "until": [None, 3, None], "from": [None, None, 4]}
+    )
+    found = plan([(4, 10)], roster=roster)
+    # C joins at 4 at the mean of those there then, A alone with 40, so both are level.
+    assert given(found) == [("4", "A", 5.0), ("4", "C", 5.0)]
+
+
+@pytest.mark.parametrize(
+    ("coming", "said"),
+    [
+        ([(3, 5)], "begins at 3, and the log goes on until 3"),
+        ([(4, -5)], "an amount below 0"),
+        ([("2021-01-01", 5)], "not of the kind"),
+        ([], "row"),
+    ],
+)
+def test_what_cannot_come_is_refused(coming, said):
+    with pytest.raises(EvenhandError, match=said):
+        plan(coming)
+
+
+def test_a_table_without_the_columns_is_refused():
+    with pytest.raises(EvenhandError, match="month"):
+        replay_with(
+            LOG,
+            AuditOptions(**COLUMNS),
+            ReplayOptions(coming=pd.DataFrame({"x": [1], "doses": [2]})),
+        )
+
+
+def test_a_column_of_our_own_is_refused():
+    table = pd.DataFrame({"month": [4], "doses": [2], "anybody": ["x"]})
+    with pytest.raises(BadLog, match="give it another name"):
+        replay_with(LOG, AuditOptions(**COLUMNS), ReplayOptions(coming=table))
