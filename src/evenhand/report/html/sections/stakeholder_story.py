@@ -6,6 +6,7 @@ from evenhand.auditing.answer.answer import Answer
 from evenhand.auditing.answer.direction import Direction
 from evenhand.report.html import plots
 from evenhand.report.html.element import Markup, element, joined
+from evenhand.report.html.sections.by_chance import BY_CHANCE, has_band
 from evenhand.report.html.sections.stakeholders import tied_names
 
 
@@ -50,7 +51,7 @@ def stakeholder_story(answer: Answer, log: int) -> Markup:
         search,
         element("h3", {"class": "who", "tabindex": "-1"}, "…"),
         element("div", {"class": "words", "aria-live": "polite"}),
-        _plots(answer.terms.direction) if answer.over_time.times else None,
+        _plots(answer.terms.direction, has_band(answer)) if answer.over_time.times else None,
     )
     without = element(
         "p",
@@ -64,7 +65,7 @@ def stakeholder_story(answer: Answer, log: int) -> Markup:
     return joined((element("noscript", None, without), shown))
 
 
-def _plots(direction: Direction) -> Markup:
+def _plots(direction: Direction, by_chance: bool) -> Markup:
     worse, better = f"{direction.worse} the mean", f"{direction.better} the mean"
     legend = plots.legend(
         (
@@ -79,6 +80,7 @@ def _plots(direction: Direction) -> Markup:
             (plots.swatch("url(#below2)"), worse),
             (plots.swatch("var(--above)"), better),
             (plots.glyph("▲"), f"compensated: again at or {better}"),
+            *(((plots.swatch("var(--range)"), BY_CHANCE),) if by_chance else ()),
         )
     )
     words = "The sentences above describe it."

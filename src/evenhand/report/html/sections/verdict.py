@@ -16,6 +16,7 @@ from evenhand.report.html.element import (
     name_of,
     told_apart,
 )
+from evenhand.report.html.sections.by_chance import by_chance
 from evenhand.report.html.sections.lead import lead
 from evenhand.report.html.sections.stakeholders import tied_names
 
@@ -42,6 +43,7 @@ def verdict(found: Answer | LogComparison) -> Markup:
             ),
             None if several else tiles(answers[0]),
             element("p", None, element("b", None, "The verdict. "), found.verdict),
+            by_chance(found) if isinstance(found, Answer) else None,
             element(
                 "div",
                 {"class": "pair"},
