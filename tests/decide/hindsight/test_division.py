@@ -43,3 +43,10 @@ def test_what_is_beyond_a_request_goes_to_those_who_asked_for_more():
     found = held.within_requests(np.array([[3.0, 1.0], [2.0, 2.0]]))
     assert found.tolist() == [[2.0, 2.0], [2.0, 2.0]]
     assert held.misses(found) == 0.0
+
+
+def test_what_would_take_too_long_is_refused_at_once():
+    held = division([4, 4], [[True, True], [True, True]])
+    held.require_work(8, 8)
+    with pytest.raises(errors.BadParameter, match="2 kinds of stakeholders at 2 points"):
+        held.require_work(9, 8)

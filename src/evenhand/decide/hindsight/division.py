@@ -12,14 +12,12 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from evenhand.errors import BadLog
+from evenhand.errors import BadLog, BadParameter, argument
 from evenhand.fairness.aggregation import Aggregation
 from evenhand.fairness.standing import Standing
 
 if TYPE_CHECKING:
     from jaxtyping import Bool, Float, Int
-
-ROOM = 1e-9  # of all supply: what nobody could take because of rounding is not missing
 
 
 @dataclass(frozen=True, eq=False)
@@ -71,6 +69,16 @@ class Division:
             raise BadLog(
                 f"at {self.label(int(point))} {self.supply[point]:g} was given out and nobody "
                 "could have taken it: fix the dates of the roster or the requests."
+            )
+
+    def require_work(self, work: float, most: float) -> None:
+        """Refuse what would take too long or too much memory."""
+        if work > most:
+            raise BadParameter(
+                f"the best there was of {len(self.names):,} kinds of stakeholders at "
+                f"{len(self.supply):,} points of time would take too long for this score: look "
+                f"less often with {argument('every')}, judge groups with {argument('by')}, or take "
+                "a shorter part of the log."
             )
 
     @property
