@@ -130,6 +130,8 @@ def replay_with(
 
 def _best(log: Any, options: AuditOptions, supply: Supply, notes: Notes) -> BestThereWas | None:
     """The best there was, of a supply that can be divided: no rule can do better."""
+    if not supply.amounts().any():
+        return None  # nothing was given out that could have been given otherwise
     size = len(supply.names) * len(supply.moments)
     if size > LARGEST_FOR_BEST:
         notes.add(
