@@ -5,13 +5,17 @@ from __future__ import annotations
 import contextlib
 import json
 import os
+import random
 import signal
 import subprocess
 import sys
+import threading
+from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import httpx2 as httpx
 from starlette.testclient import TestClient
 
 from evenhand.serve.api.application import make_application
@@ -19,6 +23,7 @@ from evenhand.serve.api.gate import GateLimits
 from evenhand.serve.api.tokens import Role, make_token
 from evenhand.serve.store.decision_store import DecisionStore
 from evenhand.serve.store.sqlite_store import SqliteStore
+from waiting import wait_until
 
 THREE = [{"name": name} for name in ("Ann", "Ben", "Cem")]
 MANY = GateLimits(per_second=1e6)
@@ -92,3 +97,75 @@ class Process:
         assert self.process.stdout is not None
         self.process.stdout.close()
         return code
+
+
+class Callers:
+    """Many who decide at once, and retry with the same key whatever they were not answered.
+
+    Args:
+        secret: The token of all.
+        pool: Where they decide.
+        count: How many there are.
+        dice: What their keys are drawn from.
+    """
+
+    def __init__(self, secret: str | None, pool: str, count: int, dice: random.Random) -> None:
+        self._headers = {"authorization": f"Bearer {secret}"}
+        self._pool, self._count, self._dice = pool, count, dice
+        self._lock, self._over = threading.Lock(), threading.Event()
+        self._threads: list[threading.Thread] = []
+        self._open: list[str] = []  # keys of requests that were not answered
+        self.acknowledged: dict[str, dict[str, Any]] = {}
+
+    def begin(self, address: str) -> None:
+        self._over.clear()
+        url = f"{address}/v1/pools/{self._pool}/decisions"
+        self._threads = [
+            threading.Thread(target=self._decide, args=(url,)) for _ in range(self._count)
+        ]
+        for thread in self._threads:
+            thread.start()
+
+    def wait_for(self, more: int) -> None:
+        """Wait until so many more decisions were acknowledged."""
+        goal = len(self.acknowledged) + more
+        assert wait_until(lambda: len(self.acknowledged) >= goal, limit=120.0)
+
+    def end(self) -> None:
+        self._over.set()
+        for thread in self._threads:
+            thread.join()
+
+    def _decide(self, url: str) -> None:
+        with httpx.Client(headers=self._headers, timeout=30) as client:
+            while not self._over.is_set():
+                with self._lock:
+                    new = f"{self._dice.getrandbits(64):x}"
+                    key = self._open.pop() if self._open else new
+                try:
+                    answer = client.post(url, json={}, headers={"idempotency-key": key})
+                except httpx.HTTPError:
+                    with self._lock:
+                        self._open.append(key)
+                    return  # the service was killed
+                assert answer.status_code in (201, 503), answer.text
+                with self._lock:
+                    if answer.status_code == 503:
+                        self._open.append(key)
+                    else:
+                        self.acknowledged[key] = answer.json()
+
+    def check(self, store: DecisionStore) -> None:
+        """Every acknowledged decision is in the log once, as it was answered, and none twice."""
+        written = {
+            entry.number: entry for entry in store.all_entries(self._pool) if entry.kind == "decide"
+        }
+        numbers = [answer["number"] for answer in self.acknowledged.values()]
+        assert len(set(numbers)) == len(numbers)
+        for answer in self.acknowledged.values():
+            shares = json.loads(written[answer["number"]].body)["shares"]
+            assert shares == [[one["name"], one["amount"]] for one in answer["shares"]]
+        # What is there besides was never answered, and each such request is there at most once.
+        assert len(written) - len(numbers) <= len(self._open)
+        received = Counter(json.loads(one.body)["shares"][0][0] for one in written.values())
+        assert max(received.values()) - min(received.values()) <= 1

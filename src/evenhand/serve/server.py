@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ipaddress
+import signal
 import socket
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -45,6 +46,7 @@ class Listening:
         bound.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         try:
             bound.bind((self.host, self.port))
+            bound.listen(2048)
         except (OSError, OverflowError) as error:
             bound.close()
             reason = getattr(error, "strerror", None) or str(error)
@@ -75,10 +77,17 @@ def run_server(gate: Gate, bound: socket.socket, started: Callable[[str], None])
     import uvicorn
 
     class Announced(uvicorn.Server):
+        told = False  # to stop
+
         async def startup(self, sockets: list[socket.socket] | None = None) -> None:
             await super().startup(sockets)
             if self.started:
                 started(_address(bound))
+
+        def handle_exit(self, sig: int, frame: Any) -> None:
+            gate.hang_up()  # a stream would never end by itself
+            self.force_exit = self.told and sig == signal.SIGINT  # pressed twice
+            self.told = self.should_exit = True
 
     config = uvicorn.Config(
         gate,

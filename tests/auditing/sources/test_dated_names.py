@@ -15,8 +15,8 @@ from logs import FIRST_A_THEN_B, MAPPED, write
     [
         ("grants-2023-01-31.csv", "2023-01-31"),
         ("20230131_grants.csv.gz", "2023-01-31"),
-        ("grants_2023-04.xlsx", "2023-04-01"),
-        ("grants202304.csv", "2023-04-01"),
+        ("grants_2023-04.xlsx", "2023M04"),
+        ("grants202304.csv", "2023M04"),
         ("2023_Q2 grants.csv", "2023-Q2"),
         ("Q2-2023.csv", "2023-Q2"),
         ("w-2023W05.csv", "2023-W05"),

@@ -213,6 +213,16 @@ AUDIT: Mapping[str, Drawn] = {
     "time-format": _value(
         "--time-format", ["%Y-%m-%d"], ["%", "%Q", "%d/%m/%Y", "%s", "%Z", "x", *ODD_TEXTS]
     ),
+    "time-unit": _value("--time-unit", ["s", "ms", "number"], ["year", "excel", "ns", *ODD_TEXTS]),
+    "decimal": _value("--decimal", [".", ","], [";", *ODD_TEXTS]),
+    "missing": _value(
+        "--missing", ["*", "x=1-4"], ["=", "x=4-1", "x=1-9e999", "0=0-0", *ODD_TEXTS]
+    ),
+    "sheet": _value("--sheet", ["Data", "1"], ["Dat", "2", "-1", *ODD_TEXTS]),
+    "header-row": _value("--header-row", ["1"], ["0", "2", "1-2", "2-1", "1-9", *ODD_WHOLES]),
+    "wide": _value("--wide", ["time", "stakeholder"], ["x", *ODD_TEXTS]),
+    "time-from-name": _flag("--time-from-name"),
+    "merge-names": _flag("--merge-names"),
     "encoding": _value(
         "--encoding",
         ["utf-8", "latin-1"],
@@ -375,7 +385,11 @@ def _named(draw: st.DrawFn, files: Files, table: Table, stem: str, odd: str) -> 
     """What the log is called; some are not what their names say."""
     kind = table.format
     if odd != "options" and rarely(draw, 12):
-        kind = draw(st.sampled_from(["csv", "jsonl", "parquet", "csv.gz", "duckdb", "sqlite"]))
+        kind = draw(
+            st.sampled_from(
+                ["csv", "jsonl", "parquet", "csv.gz", "duckdb", "sqlite", "xlsx", "swf"]
+            )
+        )
     name = f"{stem}.{kind}"
     files[name] = table
     if odd == "table" and rarely(draw, 150):

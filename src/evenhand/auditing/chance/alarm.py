@@ -108,13 +108,15 @@ class AlarmWatch:
             return
         starts = np.flatnonzero(np.append(at[0] != self._open_at[0], at[1:] != at[:-1]))
         lots = _Lots(at, who, self._sizes(starts, amount))
+        for bets in self.kinds:
+            bets.begin(float(at[0]))
         points = np.union1d([0], starts)
         rows, pattern = self.odds_at(at[points])
         restarts = self._restarts(starts)
         changes = points[np.append(True, pattern[1:] != pattern[:-1])]
         cuts = sorted({0, *changes.tolist(), *restarts})
-        if len(starts) and starts[0] == 0:  # what was open is over
-            self._look()
+        if len(starts) and starts[0] == 0:
+            self.close()
         for start, stop in zip(cuts, [*cuts[1:], len(at)], strict=True):
             for share in restarts.get(start, ()):
                 for bets in self.kinds:
@@ -125,8 +127,11 @@ class AlarmWatch:
         self._close_books(starts, at, amount)
 
     def close(self) -> None:
-        """The events are over: look at the last time point."""
-        self._look()
+        """The open time point is over: look at it."""
+        if np.isfinite(self._open_at[0]):
+            for bets in self.kinds:
+                bets.settle(float(self._open_at[0]))
+            self._look()
 
     @property
     def alarms(self) -> list[Alarm]:
@@ -206,34 +211,34 @@ class AlarmWatch:
 
         Where a bound on what is won meanwhile is too low for an alarm, nothing is looked at.
         """
-        part = lots.part(start, stop)
+        part, ends = lots.part(start, stop), looks - start
         pairs = list(zip(self.kinds, tables, strict=True))
         bounds = [bets.bound(table, part.who, part.size) for bets, table in pairs]
         if not len(looks) or not self._alarming(_rows(bounds)).any():
-            self._advance(tables, part)
+            self._advance(tables, part, ends)
         elif len(looks) > 1 and stop - start > LOOKED_AT_ONCE:
             middle = int(looks[(len(looks) - 1) // 2])
             self._run(tables, lots, start, middle, looks[looks <= middle])
             self._run(tables, lots, middle, stop, looks[looks > middle])
         elif len(looks) == 1:
-            self._advance(tables, lots.part(start, int(looks[0])))
+            self._advance(tables, lots.part(start, int(looks[0])), ends)
             self._look(float(lots.at[looks[0] - 1]))
-            self._advance(tables, lots.part(int(looks[0]), stop))
+            self._advance(tables, lots.part(int(looks[0]), stop), ends[1:])
         else:
             each = [bets.at_each(table, part.who, part.size) for bets, table in pairs]
             won = [_rows([values[look - start - 1] for values in each]) for look in looks]
             first = next((k for k, one in enumerate(won) if self._alarming(one).any()), None)
             if first is None:
-                self._advance(tables, part)
+                self._advance(tables, part, ends)
                 return
             look = int(looks[first])
             self._run(tables, lots, start, look, looks[first : first + 1])
             self._run(tables, lots, look, stop, looks[first + 1 :])
 
-    def _advance(self, tables: list[BetTable], lots: _Lots) -> None:
+    def _advance(self, tables: list[BetTable], lots: _Lots, ends: np.ndarray) -> None:
         if len(lots.at):
             for bets, table in zip(self.kinds, tables, strict=True):
-                bets.take(table, *lots)
+                bets.take(table, *lots, ends)
 
     def _alarming(self, won: Float[np.ndarray, " unit"]) -> Bool[np.ndarray, " unit"]:
         """The units to raise an alarm for, if this is what was won on each."""
@@ -243,7 +248,7 @@ class AlarmWatch:
         return found
 
     def _look(self, at: float | None = None) -> None:
-        """Look at what was won by the end of a time point, or of the open one."""
+        """Look at what was won by the end of a time point; by default of the open one."""
         won = _sums(self.kinds)
         found = np.flatnonzero(self._alarming(won))
         if len(found):

@@ -64,6 +64,10 @@ class Bets:
         p = different[None, :, None]
         return BetTable(np.log1p(p * (tilt[:, None] - 1.0)), place)
 
+    def begin(self, at: float) -> None:
+        """Nobody has been behind for longer than since the first lot."""
+        self.since = np.where(np.isnan(self.since), at, self.since)
+
     def begin_again(self, share: float) -> None:
         """Put a share of the capital on bets that begin now."""
         self.won = np.logaddexp(self.won, self._capital + np.log(share))
@@ -85,11 +89,38 @@ class Bets:
         at: Float[np.ndarray, " lot"],
         who: Int[np.ndarray, " lot"],
         size: Int[np.ndarray, " lot"],
+        ends: Int[np.ndarray, " end"],
     ) -> None:
-        """Take some lots into account."""
+        """Take some lots into account.
+
+        Args:
+            table: What they cost.
+            at: When each was given out, in order.
+            who: The stakeholder who got each.
+            size: Of each, in eighths of the mean size.
+            ends: After how many of them a time point is over.
+        """
         gained, spent = self._sums(table, who, size)
-        self._follow(table, at, self.unit[who], size)
         self.won = self.won + gained - spent
+        first, last = (int(ends[0]), int(ends[-1])) if len(ends) else (0, 0)
+        if len(ends):
+            self._rise(table, who[:first], size[:first])
+            self.settle(float(at[first - 1]))
+            if last > first:
+                part = slice(first, last)
+                self._follow(table, at[part], self.unit[who[part]], size[part], ends - first)
+        self._rise(table, who[last:], size[last:])
+
+    def settle(self, at: float) -> None:
+        """A time point is over: whoever stands no higher than at its lowest begins anew."""
+        low = self.height <= 0
+        self.since[low], self.height[low] = at, 0.0
+
+    def _rise(
+        self, table: BetTable, who: Int[np.ndarray, " lot"], size: Int[np.ndarray, " lot"]
+    ) -> None:
+        gained, spent = self._sums(table, who, size)
+        self.height = self.height + (gained - spent)[:, REFERENCE]
 
     def _sums(
         self, table: BetTable, who: Int[np.ndarray, " lot"], size: Int[np.ndarray, " lot"]
@@ -114,36 +145,38 @@ class Bets:
         at: Float[np.ndarray, " lot"],
         unit: Int[np.ndarray, " lot"],
         size: Int[np.ndarray, " lot"],
+        ends: Int[np.ndarray, " end"],
     ) -> None:
         """Keep up since when each has been behind: since the reference bet stood lowest.
 
-        A bet on fewer lots stands lowest just after its unit received one, and a bet on more just
-        before, or at the end; so only these moments are looked at.
+        Only ends of time points count, so that the order within one does not. A bet on fewer lots
+        stands lowest after a time point at which its unit received some, and a bet on more before
+        one; so only these are looked at. Of several lots of a unit at one time point, one gives
+        what is right and the others too high a value, which does no harm to the lowest.
         """
         step = self.steps[REFERENCE]
         cost = np.cumsum(table.cost[size, :, REFERENCE], axis=0)
+        point = np.searchsorted(ends, np.arange(len(at)), side="right")  # from 1: 0 is before
         order = np.argsort(unit, kind="stable")
-        own, sizes = unit[order], size[order] / EIGHTHS
+        own, sizes, after = unit[order], size[order] / EIGHTHS, point[order]
         first = np.flatnonzero(np.append(True, own[1:] != own[:-1]))
         lengths = np.diff(np.append(first, len(own)))
         sums = np.cumsum(sizes)
         received = sums - np.repeat(sums[first] - sizes[first], lengths)
-        spent = cost[order, table.place[own]]
         if step > 0:
-            received = received - sizes
-            spent = spent - table.cost[size[order], table.place[own], REFERENCE]
+            received, after = received - sizes, after - 1
+        spent = np.where(after > 0, cost[ends[after] - 1, table.place[own]], 0.0)
         height = self.height[own] + step * received - spent
         lowest, units = np.minimum.reduceat(height, first), own[first]
-        last = np.maximum.reduceat(np.where(height <= np.repeat(lowest, lengths), order, -1), first)
-        self.since = np.where(np.isnan(self.since), at[0], self.since)
-        self.since[units[lowest <= 0]] = at[last[lowest <= 0]]
+        is_lowest = height <= np.repeat(lowest, lengths)
+        last = np.maximum.reduceat(np.where(is_lowest, after, -1), first)
+        new = (lowest <= 0) & (last > 0)
+        self.since[units[new]] = at[ends[last[new]] - 1]
         floor = np.zeros(self.size)
         floor[units] = np.minimum(lowest, 0.0)
         total = np.bincount(unit, size / EIGHTHS, minlength=self.size)
-        height = self.height + step * total - cost[-1, table.place]
-        fell = height < floor
-        self.since[fell] = at[-1]
-        self.height = height - np.minimum(floor, height)
+        self.height = self.height + step * total - cost[-1, table.place] - floor
+        self.settle(float(at[-1]))
 
     def snapshot(self) -> dict[str, Any]:
         """All that is needed to go on."""

@@ -20,7 +20,7 @@ FORMS = (
     (rf"{_EDGE}([12]\d{{3}})[-_. ]?Q([1-4]){_END}", r"\1-Q\2"),
     (rf"Q([1-4])[-_. ]?([12]\d{{3}}){_END}", r"\2-Q\1"),
     (rf"{_EDGE}([12]\d{{3}})[-_. ]?W(\d{{2}}){_END}", r"\1-W\2"),
-    (rf"{_EDGE}([12]\d{{3}})[-_.]?(0[1-9]|1[0-2]){_END}", r"\1-\2-01"),
+    (rf"{_EDGE}([12]\d{{3}})[-_.]?(0[1-9]|1[0-2]){_END}", r"\1M\2"),
     (rf"({_MONTH})[a-z]*[-_. ]?([12]\d{{3}}){_END}", r"\1 \2"),
     (rf"{_EDGE}([12]\d{{3}})[-_. ]?({_MONTH})", r"\2 \1"),
     (rf"{_EDGE}([12]\d{{3}}){_END}", r"\1"),
@@ -32,7 +32,7 @@ def time_in_name(path: str) -> str | None:
     """The time that a file's name says, if it says one.
 
     >>> time_in_name("reports/grants_2023-04.csv"), time_in_name("log.csv")
-    ('2023-04-01', None)
+    ('2023M04', None)
     """
     for pattern, form in _PATTERNS:
         found = pattern.search(Path(path).name)

@@ -127,9 +127,31 @@ class Beside(Status[_Seen]):
     needs: ClassVar[str]  # as a noun phrase
 
 
+class _WeighedAsInside(Beside):
+    """A status by which everybody counts as in the status that it is a function of."""
+
+    @property
+    def weighs(self) -> bool:
+        return self.of.weighs
+
+    @property
+    def weighed_by(self) -> str | None:
+        return self.of.weighed_by
+
+    @property
+    def weights_change(self) -> bool:
+        return self.of.weights_change
+
+    def weights(self, state: _Seen) -> Float[Array, " status"] | None:
+        return self.of.weights(state.received)
+
+    def scan_weights(self, state: _Seen, steps: Trace) -> Float[np.ndarray, "time status"] | None:
+        return self.of.scan_weights(state.received, steps)
+
+
 @STATUSES.register("per_time_present")
 @dataclass(frozen=True)
-class PerTimePresent(Beside):
+class PerTimePresent(_WeighedAsInside):
     """What was received per time point at which the stakeholder was there, this one included."""
 
     symmetric = True
@@ -143,26 +165,8 @@ class PerTimePresent(Beside):
         return values / np.maximum(beside, 1.0)  # whoever was never there is not judged
 
     @property
-    def weighs(self) -> bool:
-        return self.of.weighs
-
-    @property
-    def weighed_by(self) -> str | None:
-        return self.of.weighed_by
-
-    @property
     def in_amounts(self) -> bool:
         return False
-
-    @property
-    def weights_change(self) -> bool:
-        return self.of.weights_change
-
-    def weights(self, state: _Seen) -> Float[Array, " status"] | None:
-        return self.of.weights(state.received)
-
-    def scan_weights(self, state: _Seen, steps: Trace) -> Float[np.ndarray, "time status"] | None:
-        return self.of.scan_weights(state.received, steps)
 
     def describe(self) -> str:
         return f"{self.of.describe()}, per time point at which it was there"
@@ -170,7 +174,7 @@ class PerTimePresent(Beside):
 
 @STATUSES.register("with_credit")
 @dataclass(frozen=True)
-class WithCredit(Beside):
+class WithCredit(_WeighedAsInside):
     """A status on top of what each began with, such as the mean of those there when it joined."""
 
     symmetric = True
@@ -184,26 +188,8 @@ class WithCredit(Beside):
         return values + beside
 
     @property
-    def weighs(self) -> bool:
-        return self.of.weighs
-
-    @property
-    def weighed_by(self) -> str | None:
-        return self.of.weighed_by
-
-    @property
     def in_amounts(self) -> bool:
         return self.of.in_amounts
-
-    @property
-    def weights_change(self) -> bool:
-        return self.of.weights_change
-
-    def weights(self, state: _Seen) -> Float[Array, " status"] | None:
-        return self.of.weights(state.received)
-
-    def scan_weights(self, state: _Seen, steps: Trace) -> Float[np.ndarray, "time status"] | None:
-        return self.of.scan_weights(state.received, steps)
 
     def describe_mean(self) -> str:
         return self.of.describe_mean()
@@ -271,6 +257,13 @@ class PerCurrentEntitlement(Beside):
     @property
     def weighed_by(self) -> str | None:
         return "its entitlement at that time" if self.weighted else None
+
+
+def out_of(
+    values: Float[Array, "*batch status"], chances: Float[Array, "*batch status"]
+) -> Float[Array, "*batch status"]:
+    """Amounts out of what they could have been; 0 for those who had no chance, not judged there."""
+    return np.divide(values, chances, out=np.zeros_like(values), where=chances > 0)
 
 
 def read_beside(status: Status) -> Beside | None:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from evenhand._util.arrays import Array
-from evenhand.fairness.status.beside import Beside
+from evenhand.fairness.status.beside import Beside, out_of
 from evenhand.fairness.status.received import Window
 from evenhand.fairness.status.status import STATUSES, Status
 from evenhand.fairness.trace import Step, Trace
@@ -36,7 +36,7 @@ class Rate(Beside):
     def transform(
         self, values: Float[Array, "*batch status"], beside: Float[Array, "*batch status"]
     ) -> Float[Array, "*batch status"]:
-        return np.divide(values, beside, out=np.zeros_like(values), where=beside > 0)
+        return out_of(values, beside)
 
     @property
     def weighed_by(self) -> str | None:

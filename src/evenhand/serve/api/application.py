@@ -14,7 +14,7 @@ from starlette.responses import PlainTextResponse, Response
 
 from evenhand import __version__
 from evenhand.errors import EvenhandError
-from evenhand.serve.api import decision_routes, pool_routes, token_routes
+from evenhand.serve.api import decision_routes, log_routes, pool_routes, token_routes
 from evenhand.serve.api.context import NotAllowed, as_json, require_role
 from evenhand.serve.api.gate import Gate, GateLimits
 from evenhand.serve.api.problems import (
@@ -75,9 +75,9 @@ def make_application(
     )
     app.state.service = service
     app.openapi = lambda: describe(app)
-    for routes in (decision_routes, pool_routes, token_routes):
+    for routes in (decision_routes, pool_routes, log_routes, token_routes):
         app.include_router(routes.router)
-    gate = Gate(app, lambda: service.tokens, limits, log=log)
+    gate = Gate(app, lambda: service.tokens, limits, log=log, hang_up=service.hang_up)
     _add_own(app, service, gate)
     return gate
 

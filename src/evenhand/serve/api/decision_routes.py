@@ -56,7 +56,7 @@ async def who_is_next(
     if Ana is away?" is `?without=Ana`.
     """
     require_role(request, Role.READER)
-    live = service_of(request).room(pool).pool
+    live = await service_of(request).live(pool)
     wish = Wish(amount, count, distinct, tuple(among) if among else None, tuple(without or ()), at)
     return as_json(proposal_view(live, live.propose(wish, now())))
 
@@ -95,7 +95,7 @@ async def decisions(
     """The decisions, the latest first. The next page begins at the `cursor` that is answered."""
     require_role(request, Role.READER)
     service = service_of(request)
-    live = service.room(pool).pool
+    live = await service.live(pool)
     found = await asyncio.to_thread(service.store.latest, pool, "decide", cursor, limit + 1)
     shown = [decision_view(entry, entry.number in live.undone) for entry in found[:limit]]
     more = shown[-1]["number"] if len(found) > limit else None
@@ -107,7 +107,7 @@ async def decision(request: Request, pool: str, number: Number) -> Response:
     """One decision: who was given what, what the rule said, who asked and when."""
     require_role(request, Role.READER)
     entry = await _entry(request, pool, number)
-    undone = number in service_of(request).room(pool).pool.undone
+    undone = number in (await service_of(request).live(pool)).undone
     return as_json(decision_view(entry, undone))
 
 
@@ -122,7 +122,7 @@ async def why_then(
     require_role(request, Role.READER)
     service = service_of(request)
     entry = await _entry(request, pool, number)
-    shown = decision_view(entry, number in service.room(pool).pool.undone)
+    shown = decision_view(entry, number in (await service.live(pool)).undone)
 
     def then() -> dict[str, Any]:
         _require_near(service, pool, number)
@@ -159,7 +159,7 @@ async def why(
 ) -> Response:
     """Why somebody is next now, or why not, and what would have to differ."""
     require_role(request, Role.READER)
-    live = service_of(request).room(pool).pool
+    live = await service_of(request).live(pool)
     wish = Wish(amount, among=tuple(among) if among else None, at=at)
     return as_json(explain(live, name, wish, now()))
 

@@ -59,6 +59,7 @@ class Gate:
         limits: What is answered at most.
         metrics: Where it is counted.
         log: Where a line of JSON about each request is written; it holds no secret.
+        hang_up: Called when the service is told to stop.
     """
 
     inner: Any
@@ -66,6 +67,7 @@ class Gate:
     limits: GateLimits = GateLimits()
     metrics: ServiceMetrics = field(default_factory=ServiceMetrics)
     log: Callable[[dict[str, Any]], None] | None = None
+    hang_up: Callable[[], None] = lambda: None  # ends what would not end by itself
 
     def __post_init__(self) -> None:
         self._rate = RateLimit(self.limits.per_second)

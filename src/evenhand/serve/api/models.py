@@ -215,8 +215,29 @@ class ForecastShown(BaseModel):
     name: str
     turns_until: int | None
     expected: str | None
+    earliest: str | None
+    latest: str | None
     assumptions: list[str]
     sentence: str
+
+
+class CourseShown(BaseModel):
+    name: str
+    received: list[float]
+
+
+class OverTimeShown(BaseModel):
+    pool: str
+    times: list[float | str]
+    mean: list[float]
+    stakeholders: list[CourseShown]
+
+
+class ImportShown(BaseModel):
+    pool: str
+    decisions: int
+    stakeholders: int
+    turn: str
 
 
 class TokenShown(BaseModel):

@@ -60,7 +60,7 @@ async def make_pool(request: Request, sent: PoolSent) -> Response:
 async def pool(request: Request, pool: str) -> Response:
     """One pool: its rule, how many are there, and the turn that it is."""
     require_role(request, Role.READER)
-    return as_json(pool_view(service_of(request).room(pool).pool))
+    return as_json(pool_view(await service_of(request).live(pool)))
 
 
 @router.get("/{pool}/state", response_model=StateShown)
@@ -72,7 +72,7 @@ async def state(
 ) -> Response:
     """Where everybody stands, whoever is next first; those who are not eligible come last."""
     require_role(request, Role.READER)
-    live = service_of(request).room(pool).pool
+    live = await service_of(request).live(pool)
     ranked = live.allocator.ranking(most=cursor + limit + 1)
     shown = [stakeholder_view(live, one) for one in ranked[cursor : cursor + limit]]
     return as_json(

@@ -18,7 +18,6 @@ from evenhand.serve.pools.changes import DecisionTaken, DecisionUndone, PoolMade
 from evenhand.serve.pools.definition import PoolDefinition
 from evenhand.serve.pools.live_pool import LivePool
 from evenhand.serve.store.decision_store import DecisionStore
-from evenhand.serve.store.log_entry import LogEntry
 
 SNAPSHOTS_KEPT = 3
 LATEST = (1 << 62) - 1
@@ -42,7 +41,7 @@ def load_pool(
     if not isinstance(made, PoolMade):
         raise BadStore(f"the log of the pool {name!r} does not begin with what the pool is.")
     definition = PoolDefinition.from_json(made.definition)
-    targets = {undo.number: _target(undo) for undo in store.undos(name) if undo.number <= up_to}
+    targets = undone_by(store, name, up_to)
     pool = _from_snapshot(store, definition, up_to, targets, without)
     pool.undone = set(targets.values())
     left_out = pool.undone | without
@@ -54,10 +53,14 @@ def load_pool(
     return pool
 
 
-def _target(undo: LogEntry) -> int:
-    change = read_change(undo)
-    assert isinstance(change, DecisionUndone)
-    return change.number
+def undone_by(store: DecisionStore, name: str, up_to: int) -> dict[int, int]:
+    """The decisions that were undone up to an entry, by the entry that undid each."""
+    found = {}
+    for entry in store.undos(name):
+        change = read_change(entry)
+        if isinstance(change, DecisionUndone) and entry.number <= up_to:
+            found[entry.number] = change.number
+    return found
 
 
 def _from_snapshot(

@@ -13,10 +13,12 @@ from typing import Any
 import orjson
 
 from evenhand._util.wording import nearest
+from evenhand.auditing.options import AuditOptions
 from evenhand.errors import BadParameter, EvenhandError, StoreConflict, UnknownPool
 from evenhand.serve.pools.changes import Change, DecisionUndone
 from evenhand.serve.pools.definition import PoolDefinition
 from evenhand.serve.pools.fold import LATEST, SNAPSHOTS_KEPT, load_pool, pool_state, save_pool
+from evenhand.serve.pools.history_import import import_history
 from evenhand.serve.pools.live_pool import LivePool
 from evenhand.serve.pools.pool_file import first_entries
 from evenhand.serve.pools.pool_room import PoolRoom
@@ -73,6 +75,8 @@ class DecisionService:
         self._writer: GroupCommit | None = None
         self._answering: dict[tuple[str, str, str], asyncio.Future[bytes]] = {}
         self._tasks: set[asyncio.Task[Any]] = set()
+        self.heavy = asyncio.Semaphore(1)  # one audit, import or export at a time
+        self.stopping = False
 
     async def start(self) -> None:
         """Read every pool, and begin to write."""
@@ -83,6 +87,7 @@ class DecisionService:
 
     async def stop(self) -> None:
         """Write what is queued, keep the states, and end."""
+        self.hang_up()
         for task in self._tasks:
             task.cancel()
         await asyncio.gather(*self._tasks, return_exceptions=True)
@@ -92,6 +97,12 @@ class DecisionService:
             if room.pool.number > room.saved and not room.failed:
                 with contextlib.suppress(EvenhandError):  # the log is what counts
                     await asyncio.to_thread(save_pool, self.store, room.pool)
+
+    def hang_up(self) -> None:
+        """Let those who listen to what happens know that it is over."""
+        self.stopping = True
+        for room in self.rooms.values():
+            room.tell(room.written)
 
     @property
     def writer(self) -> GroupCommit:
@@ -103,6 +114,15 @@ class DecisionService:
         if name not in self.rooms:
             raise UnknownPool(name, nearest=nearest(name, self.rooms))
         return self.rooms[name]
+
+    async def live(self, name: str) -> LivePool:
+        """The state of a pool, read anew if part of it could not be written."""
+        room = self.room(name)
+        if room.failed:
+            async with room.gate:
+                if room.failed:
+                    await self._read_anew(room)
+        return room.pool
 
     # Changes.
 
@@ -245,6 +265,20 @@ class DecisionService:
             lambda pool, entry: decision_view(taken, undone=True, turn=pool.turn),
             leave_out,
         )
+
+    async def import_history(
+        self, name: str, actor: str, log: str, options: AuditOptions
+    ) -> PoolRoom:
+        """Let a log be the history of a pool to which nothing has happened yet."""
+        room = self.room(name)
+        async with room.gate:
+            await self._read_anew(room)
+            pool = await asyncio.to_thread(load_pool, self.store, name)  # which may fail half way
+            await asyncio.to_thread(import_history, self.store, pool, log, options, actor, now())
+            room.pool = pool
+            room.tell(pool.number)
+        self._save_now_and_then(room)
+        return room
 
     # What other processes do.
 

@@ -1,0 +1,268 @@
+"""The log, judged and handed out: audit, forecast, standing over time, exports, a live stream."""
+
+from __future__ import annotations
+
+import asyncio
+import datetime
+import tempfile
+from collections.abc import AsyncIterator
+from pathlib import Path
+from typing import Annotated, Any
+
+import orjson
+from fastapi import APIRouter, Depends, Query
+from starlette.requests import Request
+from starlette.responses import HTMLResponse, Response, StreamingResponse
+
+from evenhand.auditing.options import AuditOptions
+from evenhand.errors import BadParameter
+from evenhand.serve.api.context import PROBLEMS, as_json, require_role, service_of
+from evenhand.serve.api.decision_routes import AmountAsked
+from evenhand.serve.api.models import ForecastShown, ImportShown, Name, OverTimeShown
+from evenhand.serve.api.tokens import Role
+from evenhand.serve.pools.changes import DecisionTaken
+from evenhand.serve.pools.exports import (
+    COLUMNS,
+    ROSTER,
+    csv_chunks,
+    decision_rows,
+    parquet_file,
+    roster_rows,
+)
+from evenhand.serve.pools.forecast import forecast, recent_rate
+from evenhand.serve.pools.live_audit import audit_pool
+from evenhand.serve.pools.live_pool import Wish
+from evenhand.serve.pools.received_over_time import received_over_time
+from evenhand.serve.pools.service import now
+from evenhand.serve.pools.views import entry_view
+
+router = APIRouter(prefix="/v1/pools/{pool}", tags=["The log"], responses=PROBLEMS)
+HEARTBEAT = 15.0  # seconds after which a silent stream says that it is there
+LOOK_EVERY = 0.5
+RECENT = 200  # decisions by which the expected number a day is estimated
+# A page that brings its own policy for scripts and style, by their digests.
+PAGE_POLICY = "frame-ancestors 'none'; base-uri 'none'; form-action 'none'"
+PARQUET = "application/vnd.apache.parquet"
+CSV_BODY = {"requestBody": {"content": {"text/csv": {"schema": {"type": "string"}}}}}
+Text = Annotated[str | None, Query(max_length=200)]
+CSV: dict[int | str, dict[str, Any]] = {
+    200: {"content": {"text/csv": {"schema": {"type": "string"}}}}
+}
+
+
+async def _audited(request: Request, pool: str, asked: dict[str, Any]) -> Any:
+    require_role(request, Role.READER)
+    service = service_of(request)
+    room = service.room(pool)
+    async with service.heavy:
+        return await asyncio.to_thread(
+            audit_pool, service.store, room.pool.definition, room.written, **asked
+        )
+
+
+def _asked(
+    every: Annotated[str | None, Query(max_length=20, description="day, week, month …")] = None,
+    at_end: bool | None = None,
+    welfare: Text = None,
+    temporal: Text = None,
+    tolerance: Annotated[str | None, Query(max_length=20)] = None,
+    max_unfairness: Annotated[str | None, Query(max_length=20)] = None,
+    min_score: Annotated[float | None, Query(allow_inf_nan=False)] = None,
+) -> dict[str, Any]:
+    given = dict(locals())
+    return {name: value for name, value in given.items() if value is not None}
+
+
+Judged = Annotated[dict[str, Any], Depends(_asked)]
+
+
+@router.get("/audit", response_model=dict[str, Any])
+async def audit(request: Request, pool: str, asked: Judged) -> Response:
+    """What `evenhand audit` says of this pool: of its exported log, with its roster."""
+    answer = await _audited(request, pool, asked)
+    return as_json(await asyncio.to_thread(answer.to_json))
+
+
+@router.get("/audit.html", response_class=HTMLResponse)
+async def audit_page(request: Request, pool: str, asked: Judged) -> Response:
+    """The same as a page, which opens offline and can be kept as a file."""
+    from evenhand.report import report
+
+    answer = await _audited(request, pool, asked)
+    page = await asyncio.to_thread(report, answer, datetime.datetime.now(datetime.UTC))
+    return HTMLResponse(page, headers={"content-security-policy": PAGE_POLICY})
+
+
+@router.get("/forecast", response_model=ForecastShown)
+async def when(
+    request: Request,
+    pool: str,
+    name: Annotated[Name, Query()],
+    per_day: Annotated[
+        float | None, Query(gt=0, le=1e9, allow_inf_nan=False, description="Expected decisions.")
+    ] = None,
+    amount: AmountAsked = 1.0,
+) -> Response:
+    """When somebody's turn will come, and under which assumptions."""
+    require_role(request, Role.READER)
+    service = service_of(request)
+    live = await service.live(pool)
+    latest = await asyncio.to_thread(service.store.latest, pool, DecisionTaken.kind, None, RECENT)
+    times = [orjson.loads(entry.body).get("at") for entry in latest]
+    recent = recent_rate(live, times, now())
+    return as_json(forecast(live, name, Wish(amount), now(), per_day, recent))
+
+
+@router.get("/over-time", response_model=OverTimeShown)
+async def over_time(
+    request: Request,
+    pool: str,
+    name: Annotated[list[Name] | None, Query(max_length=100)] = None,
+    points: Annotated[int, Query(ge=1, le=500)] = 60,
+) -> Response:
+    """How much each had received by then, at moments spread over the log.
+
+    Of those named (`name` may be repeated), or of the first 20 in the ranking.
+    """
+    require_role(request, Role.READER)
+    service = service_of(request)
+    room = service.room(pool)
+    allocator = room.pool.allocator
+    names = name or [one.name for one in allocator.ranking(most=20)]
+    for one in names:
+        allocator.place_of(one)
+    async with service.heavy:
+        found = await asyncio.to_thread(
+            received_over_time, service.store, pool, room.written, names, points
+        )
+    return as_json(found)
+
+
+@router.get("/export.csv", responses=CSV, response_class=Response)
+async def export(request: Request, pool: str) -> Response:
+    """All decisions as CSV, for `evenhand audit` and everybody else."""
+    require_role(request, Role.READER)
+    service = service_of(request)
+    rows = decision_rows(service.store, pool, service.room(pool).written)
+    return _download(csv_chunks(COLUMNS, rows), f"{pool}.csv")
+
+
+@router.get("/roster.csv", responses=CSV, response_class=Response)
+async def roster(request: Request, pool: str) -> Response:
+    """Who was there from when until when, as CSV: the `--roster` of an audit."""
+    require_role(request, Role.READER)
+    service = service_of(request)
+    rows = roster_rows(service.store, pool, service.room(pool).written)
+    return _download(csv_chunks(ROSTER, rows), f"{pool}-roster.csv")
+
+
+@router.get(
+    "/export.parquet",
+    responses={200: {"content": {PARQUET: {"schema": {"type": "string", "format": "binary"}}}}},
+    response_class=Response,
+)
+async def export_parquet(request: Request, pool: str) -> Response:
+    """All decisions as Parquet."""
+    require_role(request, Role.READER)
+    service = service_of(request)
+    room = service.room(pool)
+
+    def made() -> bytes:
+        with tempfile.TemporaryDirectory(prefix="evenhand-") as folder:
+            dates = room.pool.definition.dates
+            found = parquet_file(service.store, pool, room.written, dates, Path(folder))
+            return found.read_bytes()
+
+    async with service.heavy:
+        content = await asyncio.to_thread(made)
+    name = f'attachment; filename="{pool}.parquet"'
+    return Response(content, headers={"content-disposition": name}, media_type=PARQUET)
+
+
+def _download(chunks: Any, name: str) -> Response:
+    headers = {"content-disposition": f'attachment; filename="{name}"'}
+    return StreamingResponse(chunks, headers=headers, media_type="text/csv")
+
+
+@router.get(
+    "/events/stream",
+    responses={200: {"content": {"text/event-stream": {"schema": {"type": "string"}}}}},
+    response_class=Response,
+)
+async def stream(
+    request: Request,
+    pool: str,
+    cursor: Annotated[
+        int | None, Query(ge=0, le=1 << 53, description="Only what comes after this entry.")
+    ] = None,
+) -> Response:
+    """What happens, as it happens: server-sent events, each an entry of the log.
+
+    Without a cursor, or a `Last-Event-ID` header, it begins with the next thing that happens.
+    """
+    require_role(request, Role.READER)
+    room = service_of(request).room(pool)
+    last = request.headers.get("last-event-id", "")
+    begin = int(last) if last.isdigit() and len(last) < 17 else cursor
+    return StreamingResponse(
+        _entries_as_they_come(request, pool, room.written if begin is None else begin),
+        media_type="text/event-stream",
+    )
+
+
+async def _entries_as_they_come(request: Request, pool: str, after: int) -> AsyncIterator[bytes]:
+    service = service_of(request)
+    room = service.room(pool)
+    yield b": listening\n\n"
+    silent = 0.0
+    while not service.stopping and not await request.is_disconnected():
+        found = await asyncio.to_thread(service.store.entries, pool, after, 500)
+        for entry in found:
+            after, silent = entry.number, 0.0
+            data = orjson.dumps(entry_view(entry)).decode()
+            yield f"id: {entry.number}\nevent: {entry.kind}\ndata: {data}\n\n".encode()
+        if not found:
+            # Not longer at once: the service may be told to stop at any moment.
+            await room.news(after, LOOK_EVERY)
+            silent += LOOK_EVERY
+        if silent >= HEARTBEAT:
+            silent = 0.0
+            yield b": still here\n\n"
+
+
+@router.post("/import", response_model=ImportShown, status_code=201, openapi_extra=CSV_BODY)
+async def import_log(
+    request: Request,
+    pool: str,
+    stakeholder: Annotated[str, Query(min_length=1, max_length=200)],
+    time: Annotated[str, Query(min_length=1, max_length=200)],
+    amount: Text = None,
+    time_format: Text = None,
+) -> Response:
+    """Let a log that exists already (CSV) be the history of a new pool; all of it or nothing.
+
+    The options are those of `evenhand audit`: the columns that say who received, when and how much.
+    """
+    actor = require_role(request, Role.OWNER)
+    body = await request.body()
+    if not body:
+        raise BadParameter("the body is empty: send the log as CSV.")
+    options = AuditOptions(
+        stakeholder=stakeholder, time=time, amount=amount, time_format=time_format
+    )
+    service = service_of(request)
+    async with service.heavy:
+        with tempfile.TemporaryDirectory(prefix="evenhand-") as folder:
+            log = Path(folder) / "log.csv"
+            log.write_bytes(body)
+            room = await service.import_history(pool, actor, str(log), options)
+    live = room.pool
+    return as_json(
+        {
+            "pool": pool,
+            "decisions": live.decisions,
+            "stakeholders": live.allocator.state.there.count(1),
+            "turn": live.turn,
+        },
+        201,
+    )

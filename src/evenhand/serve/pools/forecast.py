@@ -1,0 +1,96 @@
+"""When somebody's turn will come, given the rule and how many decisions are expected."""
+
+from __future__ import annotations
+
+import datetime
+from typing import Any
+
+from evenhand._util.moments import EPOCH
+from evenhand._util.wording import format_number, pluralise
+from evenhand.errors import BadParameter, argument
+from evenhand.serve.pools.explanation import FURTHEST, turns_until
+from evenhand.serve.pools.live_pool import LivePool, Wish
+from evenhand.serve.pools.views import moment_of
+
+DAY = 86_400_000_000  # microseconds
+LONGEST = 365.25 * 100  # days that a date is given for
+CHANCE = 0.8  # that the turn comes between the two dates
+
+
+def forecast(
+    pool: LivePool, name: str, wish: Wish, now: int, per_day: float | None, recent: float | None
+) -> dict[str, Any]:
+    """After how many turns, and about when, somebody is next.
+
+    Args:
+        pool: The pool; nothing in it changes.
+        name: Who asks.
+        wish: What is given in each turn.
+        now: Microseconds since 1970.
+        per_day: How many decisions a day are expected, if somebody says so.
+        recent: How many there were a day lately, if that is known.
+    """
+    own, _, _ = pool.allocator.standing(name)
+    turns = turns_until(pool, name, wish, now) if own.rank is not None else None
+    rate = recent if per_day is None else per_day
+    said = [
+        f"the rule stays as it is: {pool.allocator.rule.describe()}",
+        "nobody joins, leaves, pauses or resumes, and every decision is the rule's",
+        f"each turn gives {format_number(wish.amount)}",
+    ]
+    if rate is not None:
+        lately = " as lately" if per_day is None else ""
+        said.append(f"{format_number(rate)} decisions a day{lately}, at random times")
+    found: dict[str, Any] = {
+        "pool": pool.name,
+        "name": name,
+        "turns_until": turns,
+        "expected": None,
+        "earliest": None,
+        "latest": None,
+        "assumptions": said,
+    }
+    if turns is not None and rate is not None and pool.definition.dates:
+        found |= _dates(turns, rate, now)
+    return {**found, "sentence": _sentence(name, own, found)}
+
+
+def _dates(turns: int, rate: float, now: int) -> dict[str, Any]:
+    """When the turn comes if decisions come at random: the sum of so many waits, and one."""
+    from scipy.special import gammaincinv
+
+    if rate <= 0:
+        raise BadParameter(f"{argument('per_day')} is {rate}: it must be a number above 0.")
+    waits = {
+        "expected": (turns + 1) / rate,
+        "earliest": float(gammaincinv(turns + 1, (1 - CHANCE) / 2)) / rate,
+        "latest": float(gammaincinv(turns + 1, (1 + CHANCE) / 2)) / rate,
+    }
+    return {
+        name: moment_of(now + int(days * DAY)) if days < LONGEST else None
+        for name, days in waits.items()
+    }
+
+
+def _sentence(name: str, own: Any, found: dict[str, Any]) -> str:
+    if own.rank is None:
+        return f"{name} is not eligible: it {own.reason}."
+    turns = found["turns_until"]
+    if turns is None:
+        return f"{name}'s turn is more than {FURTHEST:,} turns away."
+    words = f"{name} is next" if not turns else f"{name} is next after {pluralise(turns, 'turn')}"
+    if found["expected"] is None:
+        return f"{words}."
+    days = [found[key][:10] for key in ("expected", "earliest", "latest") if found[key]]
+    if len(days) < 3:
+        return f"{words}."
+    return f"{words}, about {days[0]} ({CHANCE:.0%} of the time {days[1]} to {days[2]})."
+
+
+def recent_rate(pool: LivePool, times: list[Any], now: int) -> float | None:
+    """Decisions a day over the latest ones, from when the first of them was taken until now."""
+    if not pool.definition.dates or len(times) < 2:
+        return None
+    first = min(datetime.datetime.fromisoformat(str(at)) for at in times)
+    days = (now - (first - EPOCH) / datetime.timedelta(microseconds=1)) / DAY
+    return len(times) / days if days > 0 else None

@@ -1,0 +1,122 @@
+"""A log that exists already becomes a pool's: its history counts from the first day."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as np
+
+from evenhand._util.moments import as_numbers
+from evenhand.auditing.notes import Notes
+from evenhand.auditing.options import AuditOptions
+from evenhand.auditing.reading.prepare import Prepared, prepare
+from evenhand.auditing.sources.open_source import opened
+from evenhand.decide.allocation_events import Departed, Joined
+from evenhand.errors import BadLog, BadParameter
+from evenhand.serve.pools.changes import Change, DecisionTaken, Happened
+from evenhand.serve.pools.live_pool import LivePool
+from evenhand.serve.store.decision_store import DecisionStore
+from evenhand.serve.store.log_entry import LogEntry
+
+ROWS_AT_ONCE = 5000
+Moment = Any
+
+
+def import_history(
+    store: DecisionStore, pool: LivePool, log: Any, options: AuditOptions, actor: str, now: int
+) -> int:
+    """Write the history of a log into a pool to which nothing has happened yet; all or nothing.
+
+    Everybody in the log is there from its first day, unless a roster says otherwise.
+
+    Args:
+        store: Where the pool's log is.
+        pool: Its state, which follows.
+        log: A path, an address, or any table that an audit reads.
+        options: Which columns hold what, as of an audit.
+        actor: Who asks for it.
+        now: Microseconds since 1970.
+
+    Returns:
+        How many decisions there are.
+    """
+    if pool.number != 1:
+        raise BadParameter(
+            f"something has happened in the pool {pool.name!r} already: import into a new pool."
+        )
+    notes = Notes()
+    with opened(log, options.encoding, options.table, options.engine) as table:
+        prepared = prepare(table, options, True, notes, lots=True)
+    if prepared.history.plain_numbers == pool.definition.dates:
+        kinds = ("dates", "plain numbers")
+        raise BadParameter(
+            f"the times of the log are {kinds[prepared.history.plain_numbers]}, and those of the "
+            f"pool {pool.name!r} are not: make the pool with 'dates' = "
+            f"{str(not prepared.history.plain_numbers).lower()}."
+        )
+    changes = _changes(prepared, lambda at: pool.moment(at, now))
+    with store.transaction() as cursor:
+        for entries in _some(pool.record(change, actor, now) for change in changes):
+            rows = [
+                (e.pool, e.number, e.recorded, e.actor, e.kind, e.body, e.digest) for e in entries
+            ]
+            store.insert(cursor, "entries", rows)
+    return pool.decisions
+
+
+def _changes(prepared: Prepared, moment: Callable[[Moment], Moment]) -> Iterator[Change]:
+    """What happened, in order of time: at one time people join first and leave last."""
+    history, lots = prepared.history, prepared.lots
+    assert lots is not None
+    if (lots.amount < 0).any():
+        raise BadLog(
+            "the log has amounts below 0, which take something back: leave out what was taken back "
+            "before it is imported."
+        )
+    moments, shown = as_numbers(history.slots), [_shown(at) for at in history.slots]
+    comes, goes = _bounds(prepared)
+    joining = sorted(range(len(history.names)), key=lambda k: (comes[k], k))
+    leaving = sorted((k for k in joining if np.isfinite(goes[k])), key=lambda k: goes[k])
+    entitled = prepared.shares
+    order = np.lexsort((lots.who, lots.slot))
+    given = iter(
+        (int(lots.slot[k]), int(lots.who[k]), float(lots.amount[k]))
+        for k in order
+        for _ in range(int(lots.copies[k]))
+        if lots.amount[k] > 0
+    )
+    coming = next(given, None)
+    for slot, now in enumerate(moments):
+        while joining and comes[joining[0]] <= now:
+            k = joining.pop(0)
+            own = 1.0 if entitled is None else float(entitled[k])
+            yield Happened(Joined(history.names[k], moment(shown[slot]), own))
+        while coming is not None and coming[0] == slot:
+            _, who, amount = coming
+            yield DecisionTaken(((history.names[who], amount),), moment(shown[slot]))
+            coming = next(given, None)
+        while leaving and slot + 1 < len(moments) and goes[leaving[0]] < moments[slot + 1]:
+            yield Happened(Departed(history.names[leaving.pop(0)], moment(shown[slot])))
+
+
+def _bounds(prepared: Prepared) -> tuple[np.ndarray, np.ndarray]:
+    names = prepared.history.names
+    if prepared.roster is None or not prepared.roster.dated:
+        return np.full(len(names), -np.inf), np.full(len(names), np.inf)
+    return prepared.roster.bounds(names, prepared.history.plain_numbers)
+
+
+def _shown(at: Any) -> Moment:
+    return str(at) if np.asarray(at).dtype.kind == "M" else float(at)
+
+
+def _some(entries: Iterator[LogEntry]) -> Iterator[list[LogEntry]]:
+    gathered: list[LogEntry] = []
+    for entry in entries:
+        gathered.append(entry)
+        if len(gathered) == ROWS_AT_ONCE:
+            yield gathered
+            gathered = []
+    if gathered:
+        yield gathered

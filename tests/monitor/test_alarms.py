@@ -1,0 +1,102 @@
+"""Alarms of a monitor: lines, the saved state, and what is refused."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pytest
+
+from evenhand.auditing.options import SchemeOptions
+from evenhand.errors import BadFile, BadParameter
+from evenhand.monitor.factory import make_monitor
+from evenhand.monitor.state_file import load_state, save_state
+
+NAMES = ("A", "B", "C")
+
+
+def made(alarm=0.05, **more):
+    return make_monitor(SchemeOptions(alarm=alarm), **{"names": NAMES, **more})
+
+
+def lines(count=300, seed=0):
+    rng = np.random.default_rng(seed)
+    who = rng.choice(3, count, p=[0.1, 0.45, 0.45])
+    return [json.dumps({"time": k, "stakeholder": NAMES[who[k]]}).encode() for k in range(count)]
+
+
+def test_a_saved_state_goes_on_with_the_same_alarms(tmp_path):
+    path, events = tmp_path / "state.json", lines()
+    whole, reader = made()
+    whole.found(reader.read(events))
+    whole.found_at_end()
+    first, reader = made()
+    first.found(reader.read(events[:20]))
+    save_state(first, reader, path)
+    second, reader = made()
+    assert load_state(second, reader, path)
+    second.found(reader.read(events[20:]))
+    second.found_at_end()
+    assert second.summary()["alarms"] == whole.summary()["alarms"]
+    assert second.summary()["evidence"] == pytest.approx(whole.summary()["evidence"])
+    (alarm,) = second.new_alarms()
+    assert alarm.name == "A"
+    assert second.new_alarms() == []
+
+
+def test_an_alarm_that_was_told_is_not_told_again_after_a_stop(tmp_path):
+    path = tmp_path / "state.json"
+    first, reader = made()
+    first.found(reader.read(lines()))
+    assert len(first.new_alarms()) == 1
+    save_state(first, reader, path)
+    second, reader = made()
+    load_state(second, reader, path)
+    assert second.new_alarms() == []
+    assert len(second.summary()["alarms"]) == 1
+
+
+@pytest.mark.parametrize(("before", "now"), [(0.05, 0.01), (0.05, None), (None, 0.05)])
+def test_a_state_of_another_alarm_is_refused(before, now, tmp_path):
+    path = tmp_path / "state.json"
+    first, reader = made(before)
+    first.found(reader.read(lines()))
+    save_state(first, reader, path)
+    with pytest.raises(BadFile, match="start with a new file") as refused:
+        load_state(*made(now), path)
+    words = [f"alarm at {alpha:g}" if alpha else "no alarm" for alpha in (before, now)]
+    assert all(one in str(refused.value) for one in words)
+
+
+def test_a_state_without_alarms_goes_on_without(tmp_path):
+    path = tmp_path / "state.json"
+    first, reader = made(None)
+    first.found(reader.read(lines()))
+    save_state(first, reader, path)
+    second, reader = made(None)
+    assert load_state(second, reader, path)
+    assert "alarms" not in second.summary()
+
+
+def test_groups_need_a_column_that_says_everyones():
+    import pandas as pd
+
+    people = pd.DataFrame({"name": NAMES, "town": ["x", "x", "y"]})
+    monitor, reader = made(names=(), roster=people, group="town")
+    monitor.found(reader.read(lines()))
+    assert monitor.alarms.groups == ["x", "x", "y"]
+    with pytest.raises(BadParameter, match="of everyone"):
+        made(names=(), roster=people.assign(town=["x", None, "y"]), group="town")
+    with pytest.raises(BadParameter, match="is for alarms"):
+        made(None, names=(), roster=people, group="town")
+
+
+def test_memory_of_alarms_does_not_grow(tmp_path):
+    sizes = []
+    for count in (2_000, 8_000):
+        monitor, reader = made()
+        monitor.found(reader.read(lines(count)))
+        save_state(monitor, reader, tmp_path / "state.json")
+        state = json.loads((tmp_path / "state.json").read_text())
+        sizes.append(len(json.dumps(state["monitor"]["watch"])))
+    assert abs(sizes[1] - sizes[0]) < 100

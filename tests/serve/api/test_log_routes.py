@@ -1,0 +1,216 @@
+"""The log, judged and handed out: the same numbers as `evenhand audit` on what is exported."""
+
+from __future__ import annotations
+
+import io
+import json
+import threading
+
+import pytest
+
+from evenhand.auditing import audit
+from serving import Process, client_of, new_store, small_service
+
+BASE = "/v1/pools/small"
+PARTS = ("verdict", "overall", "stakeholders", "over_time")
+
+
+@pytest.fixture
+def client(tmp_path):
+    with small_service(tmp_path) as found:
+        yield found
+
+
+def busy(client, base=BASE):
+    """A pool in which most things have happened."""
+    for amount in (1, 2, 1):
+        client.post(f"{base}/decisions", json={"amount": amount})
+    client.post(f"{base}/events", json={"event": "join", "name": "Dan, Jr."})
+    shares = [{"name": "Ann", "amount": 4}, {"name": "Cem"}]
+    client.post(f"{base}/decisions", json={"shares": shares, "reason": 'they "asked"'})
+    client.post(f"{base}/decisions/5/undo", json={})
+    client.post(f"{base}/events", json={"event": "leave", "name": "Ben"})
+    client.post(f"{base}/decisions", json={"count": 3})
+
+
+def saved(client, folder, base=BASE):
+    for name in ("export.csv", "roster.csv"):
+        (folder / name).write_bytes(client.get(f"{base}/{name}").content)
+    return str(folder / "export.csv"), str(folder / "roster.csv")
+
+
+@pytest.mark.parametrize("dates", [True, False])
+def test_the_audit_is_that_of_the_exported_log(tmp_path, run, dates):
+    """In Python and by the command line, to the last digit, with the same fingerprint."""
+    with small_service(tmp_path, dates=dates) as client:
+        busy(client)
+        live = client.get(f"{BASE}/audit").json()
+        log, roster = saved(client, tmp_path)
+        page = client.get(f"{BASE}/audit.html")
+    found = audit(log, stakeholder="stakeholder", time="time", amount="amount", roster=roster)
+    there = found.to_json()
+    assert {part: live.get(part) for part in PARTS} == {part: there.get(part) for part in PARTS}
+    assert live["origin"]["fingerprint"] == found.origin["fingerprint"]
+    columns = ("--stakeholder", "stakeholder", "--time", "time", "--amount", "amount")
+    code, out, _ = run(log, *columns, "--roster", roster, "--json")
+    assert code == 0
+    assert json.loads(out)["origin"]["fingerprint"] == live["origin"]["fingerprint"]
+    assert json.loads(out)["stakeholders"] == live["stakeholders"]
+    assert page.headers["content-type"].startswith("text/html")
+    assert "default-src" not in page.headers["content-security-policy"]  # the page has its own
+    assert "Dan, Jr." in page.text
+
+
+def test_the_audit_is_as_the_pool_says_unless_asked_otherwise(tmp_path):
+    audited = {"welfare": "rawls", "at_end": True}
+    people = [{"name": "Ann", "entitlement": 3}, {"name": "Ben"}]
+    with small_service(tmp_path, audit=audited, stakeholders=people) as client:
+        refused = client.get(f"{BASE}/audit")
+        assert (refused.status_code, "nothing to judge" in refused.json()["detail"]) == (422, True)
+        client.post(f"{BASE}/decisions", json={"count": 4})
+        found = client.get(f"{BASE}/audit").json()
+        # Three of four are due to Ann: everybody has 1 for each unit.
+        assert found["overall"]["score"] == 1.0
+        assert found["scheme"].startswith("Rawls") or "rawls" in found["scheme"].lower()
+        other = client.get(f"{BASE}/audit?welfare=utilitarian").json()
+        assert other["scheme"] != found["scheme"]
+        bad = client.get(f"{BASE}/audit?welfare=rals")
+        assert (bad.status_code, "rawls" in bad.json()["detail"]) == (422, True)
+
+
+def test_exports_say_who_got_what_without_what_was_undone(client):
+    import polars as pl
+
+    busy(client)
+    table = pl.read_csv(io.BytesIO(client.get(f"{BASE}/export.csv").content))
+    # Dan began at the mean of 0, 2 and 1, as what Ann had got was undone; Ben has left.
+    expected = ["Ben", "Cem", "Ann", "Cem", "Dan, Jr.", "Cem", "Dan, Jr."]
+    assert table["stakeholder"].to_list() == expected
+    assert 5 not in table["decision"].to_list()
+    state = client.get(f"{BASE}/state").json()["stakeholders"]
+    for one in state:
+        rows = table.filter(pl.col("stakeholder") == one["name"])
+        assert rows["amount"].sum() == one["received"]
+    reason = table.filter(~pl.col("by_rule"))["reason"].to_list()
+    assert reason == ['they "asked"'] * 2
+    parquet = client.get(f"{BASE}/export.parquet").content
+    read = pl.read_parquet(io.BytesIO(parquet))
+    assert read["amount"].to_list() == table["amount"].to_list()
+    assert read.schema["by_rule"] == pl.Boolean
+    roster = pl.read_csv(io.BytesIO(client.get(f"{BASE}/roster.csv").content))
+    assert roster["name"].to_list() == ["Ann", "Ben", "Cem", "Dan, Jr."]
+
+
+def test_standing_over_time(client):
+    for _ in range(6):
+        client.post(f"{BASE}/decisions", json={})
+    found = client.get(f"{BASE}/over-time?points=3&name=Ann&name=Cem").json()
+    # Ann, Ben, Cem, Ann, Ben, Cem: after two, four and six.
+    assert found["times"] == [1, 3, 5]
+    assert found["stakeholders"] == [
+        {"name": "Ann", "received": [1.0, 2.0, 2.0]},
+        {"name": "Cem", "received": [0.0, 1.0, 2.0]},
+    ]
+    assert found["mean"] == [1.0, 4 / 3, 2.0]
+    assert len(client.get(f"{BASE}/over-time").json()["stakeholders"]) == 3
+    assert client.get(f"{BASE}/over-time?name=Eve").status_code == 422
+
+
+def test_a_forecast_says_its_assumptions(tmp_path):
+    with small_service(tmp_path, dates=True) as client:
+        found = client.get(f"{BASE}/forecast?name=Cem&per_day=1").json()
+        assert found["turns_until"] == 2
+        assert found["earliest"] < found["expected"] < found["latest"]
+        assert any("1 decisions a day" in words for words in found["assumptions"])
+        assert found["sentence"].startswith("Cem is next after 2 turns, about ")
+        unknown = client.get(f"{BASE}/forecast?name=Ann").json()
+        assert (unknown["sentence"], unknown["expected"]) == ("Ann is next.", None)
+        client.post(f"{BASE}/events", json={"event": "pause", "name": "Ann"})
+        paused = client.get(f"{BASE}/forecast?name=Ann&per_day=1").json()
+        assert (paused["turns_until"], paused["sentence"]) == (
+            None,
+            "Ann is not eligible: it is paused.",
+        )
+
+
+LOG = "day,who,doses\n2026-01-05,Ann,2\n2026-01-01,Ben,5\n2026-01-09,Cem,0\n2026-01-05,Ann,2\n"
+
+
+def imported(client, log=LOG, **more):
+    columns = {"stakeholder": "who", "time": "day", "amount": "doses", **more}
+    return client.post("/v1/pools/old/import", params=columns, content=log)
+
+
+def test_an_existing_log_counts_from_the_first_day(client):
+    client.post("/v1/pools", json={"name": "old"})
+    answer = imported(client)
+    assert answer.status_code == 201, answer.text
+    assert (answer.json()["decisions"], answer.json()["stakeholders"]) == (3, 3)
+    state = client.get("/v1/pools/old/state").json()["stakeholders"]
+    assert [(one["name"], one["received"]) for one in state] == [
+        ("Cem", 0.0),
+        ("Ann", 4.0),
+        ("Ben", 5.0),
+    ]
+    log = client.get("/v1/pools/old/decisions").json()["decisions"]
+    assert [one["at"][:10] for one in log] == ["2026-01-05", "2026-01-05", "2026-01-01"]
+    taken = client.post("/v1/pools/old/decisions", json={}).json()
+    assert (taken["number"], taken["shares"][0]["name"]) == (8, "Cem")
+    assert "new pool" in imported(client).json()["detail"]
+
+
+@pytest.mark.parametrize(
+    ("log", "more", "words"),
+    [
+        ("", {}, "empty"),
+        (LOG, {"time": "date"}, "'date'"),
+        (LOG.replace("5,Ann", "x,Ann"), {}, "2026-01-0x"),
+        (LOG.replace("5\n", "-5\n"), {}, "below 0"),
+        (LOG.replace("2026-01-0", ""), {}, "plain numbers"),
+        (LOG.replace("2026", "0026"), {}, "years"),
+        ("day,who\n", {}, ""),
+        ("\x00\x01", {}, ""),
+    ],
+)
+def test_a_log_that_cannot_be_imported_leaves_nothing_behind(client, log, more, words):
+    client.post("/v1/pools", json={"name": "old"})
+    before = client.get("/v1/pools/old").json()
+    answer = imported(client, log, **more)
+    assert answer.status_code == 422, answer.text
+    assert words in answer.json()["detail"]
+    assert client.get("/v1/pools/old").json() == before
+    assert client.post("/v1/pools/old/decisions", json={}).status_code == 422  # nobody is there
+
+
+def test_a_stream_of_what_happens_ends_when_the_service_stops(tmp_path):
+    import httpx2 as httpx
+
+    with small_service(tmp_path):
+        pass
+    service = Process(tmp_path / "decisions.db", "--new-token", "listener")
+    headers = {"authorization": f"Bearer {service.secret}"}
+    heard, ready = [], threading.Event()
+
+    def listen():
+        url = f"{service.address}{BASE}/events/stream?cursor=3"
+        with httpx.stream("GET", url, headers=headers, timeout=60) as answer:
+            for line in answer.iter_lines():
+                if line.startswith("data: "):
+                    heard.append(json.loads(line.removeprefix("data: ")))
+                    ready.set()
+
+    listener = threading.Thread(target=listen)
+    listener.start()
+    assert ready.wait(60)
+    for _ in range(3):
+        done = httpx.post(f"{service.address}{BASE}/decisions", json={}, headers=headers)
+        assert done.status_code == 201
+    assert service.stop() == 0
+    listener.join(60)
+    assert [one["number"] for one in heard] == [4, 5, 6, 7]
+    assert heard[-1]["body"]["event"] == "decide"
+    store = new_store(tmp_path)
+    assert store.snapshot("small", 99)[0] == 7
+    with client_of(store) as client:
+        assert client.get(BASE).json()["decisions"] == 3
+    store.close()
