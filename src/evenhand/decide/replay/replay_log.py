@@ -140,7 +140,9 @@ def _best(log: Any, options: AuditOptions, supply: Supply, notes: Notes) -> Best
         )
         return None
     try:
-        return best_with(log, options)
+        how = (options.encoding, options.table, options.engine, options.layout)
+        with opened(log, *how) as table:
+            return best_with(table, options)
     except EvenhandError as error:
         notes.add(f"The best there was is not known: {error}")
         return None
@@ -150,7 +152,7 @@ def read_for_replay(log: Any, options: AuditOptions) -> tuple[Prepared, Notes, s
     """The log with its rows kept apart, notes on it, and what it is called."""
     _require_amounts(options)
     notes = Notes()
-    with opened(log, options.encoding, options.table, options.engine) as table:
+    with opened(log, options.encoding, options.table, options.engine, options.layout) as table:
         return prepare(table, options, True, notes, lots=True), notes, table.label
 
 
