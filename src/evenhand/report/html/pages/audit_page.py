@@ -141,15 +141,14 @@ def audit_charts(answers: Sequence[Answer], logs: Sequence[dict[str, Any]]) -> d
         [x for log in logs for x in log["axis"]["x"]],
     )
     first = answers[0]
-    direction, measure = first.terms.direction, first.presentation.measure
     even = over_time.against_even(answers)
     welfare = f"{'compared with even' if even else 'welfare'} ({welfare_name(first.scheme)})"
     drawn = {
         "welfare": charts.welfare_over_time(axis, welfare, even),
-        "spread": charts.spread(axis, direction, measure),
+        "spread": charts.spread(axis, first.terms.direction),
         "heatmap": charts.heatmap(),
         "recovery": charts.recovery(),
-        "story": charts.story(axis, measure),
-        "deviation": charts.deviation(axis, measure),
+        "story": charts.story(axis),
+        "deviation": charts.deviation(axis),
     }
     return {name: charts.as_spec(chart) for name, chart in drawn.items()}

@@ -41,13 +41,13 @@ def verdict(found: Answer | LogComparison) -> Markup:
                 for ask in asks
             ),
             None if several else tiles(answers[0]),
-            element("p", None, element("b", None, "The verdict. "), found.verdict),
             element(
                 "div",
                 {"class": "pair"},
                 _listed("What it means", _means(answers)),
                 _listed("What it does not mean", _means_not(found, answers)),
             ),
+            element("p", {"class": "soft"}, "In the words of the audit: ", found.verdict),
         )
     )
 
