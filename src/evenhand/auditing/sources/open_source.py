@@ -300,7 +300,13 @@ def _open_files(patterns: list[str], encoding: str, layout: FileLayout = TIDY) -
     else:
         relation = _asked(table, lambda: _with_times(table, _read_other(table, kind)))
     frame: Any = nw.from_native(relation)
-    return replace(table, columns=tuple(relation.columns), frame=frame, sources=sources)
+    return replace(
+        table,
+        columns=tuple(relation.columns),
+        frame=frame,
+        sources=sources,
+        close=connection.close,  # which gives back the memory that reading took
+    )
 
 
 def _copied(table: LogTable, kind: tuple[str, ...], layout: FileLayout) -> LogTable:
@@ -498,7 +504,9 @@ def _open_frame(source: Any) -> LogTable:
     relation = connection.table("in_memory")
     del in_memory
     lazy: Any = nw.from_native(relation)
-    return LogTable("the table", tuple(relation.columns), lazy, (), connection)
+    return LogTable(
+        "the table", tuple(relation.columns), lazy, (), connection, close=connection.close
+    )
 
 
 def connect(**settings: Any) -> duckdb.DuckDBPyConnection:
