@@ -65,7 +65,7 @@ def test_divisible_supply_as_by_clarabel(first):
         scale = max(1.0, abs(expected))
         score = division.score(found.allocation, aggregation)
         assert abs(score - expected) <= 2e-5 * scale, number
-        assert found.bound >= score - 1e-9 * scale, number
+        assert found.bound >= score - 1e-8 * scale, number
         assert found.bound >= expected - 1e-6 * scale, number
         assert found.bound - score <= 1e-5 * scale, number
         assert division.misses(found.allocation) < 1e-8, number
