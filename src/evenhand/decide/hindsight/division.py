@@ -140,6 +140,23 @@ class Division:
         takers = np.maximum(self.eligible.sum(axis=1), 1)
         return self.eligible * (self.supply / takers)[:, None]
 
+    def within_requests(
+        self, allocation: Float[np.ndarray, "point stakeholder"]
+    ) -> Float[np.ndarray, "point stakeholder"]:
+        """The same without what somebody has beyond its requests, by rounding: others have it."""
+        if self.asked is None:
+            return allocation
+        found, had = np.zeros_like(allocation), np.zeros(len(self.names))
+        for point, given in enumerate(allocation):
+            most = np.where(self.eligible[point], np.maximum(self.asked[point] - had, 0.0), 0.0)
+            kept = np.minimum(given, most)
+            room, short = most - kept, max(self.supply[point] - kept.sum(), 0.0)
+            if room.sum() > 0:
+                kept = kept + room * min(1.0, short / room.sum())
+            found[point] = kept
+            had = had + kept
+        return found
+
     def misses(self, allocation: Float[np.ndarray, "point stakeholder"]) -> float:
         """By how much an allocation breaks what is held fixed, as a share of all supply."""
         worst = [

@@ -75,7 +75,7 @@ def solve_priced(
             best, worth, waited = method.allocation(), found, 0
         if bound - worth <= tolerance * max(abs(bound), 1e-9) or waited >= PATIENCE:
             break
-    return Optimum(merged.spread(best), bound)
+    return Optimum(merged.spread(kinds.within_requests(best)), bound)
 
 
 def _model(
