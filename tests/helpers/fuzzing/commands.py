@@ -234,6 +234,23 @@ AUDIT: Mapping[str, Drawn] = {
     "csv": _value("--csv", ["sheets"], ODD_PATHS),
     "out": _value("--out", ["report.html"], ODD_PATHS),
 }
+# Of an audit, what a replay takes too; and what it takes beside.
+NOT_REPLAYED = (
+    *("max", "min", "stock", "out-of", "within-period", "from", "to", "within", "longest-open"),
+    *("tolerance", "reference", "before", "run", "csv"),
+)
+GOOD_NEXT = b"day,much\n2031-01-01,5\n2031-02-01,7\n"
+REPLAY: Mapping[str, Drawn] = {
+    **{name: drawn for name, drawn in AUDIT.items() if name not in NOT_REPLAYED},
+    "rule": _value(
+        "--rule",
+        ["least_served", "even_out", "half_life:7d", "deadline:3", "lottery", "virtual_time"],
+        ["first_come", "half_life", "half_life:0", "deadline:x", "lottery:-1", ":", *ODD_TEXTS],
+    ),
+    "seed": _value("--seed", ["0", "7"], ODD_WHOLES, 2),
+    "next": _file("--next", "next.csv", GOOD_NEXT, small_tables, ODD_PATHS),
+    "out": _value("--out", ["page.html"], [*ODD_PATHS, "x.txt", "new.csv"]),
+}
 MONITOR: Mapping[str, Drawn] = {
     **QUESTION,
     "roster": _file("--roster", "roster.csv", GOOD_ROSTER, rosters, ODD_PATHS),
@@ -327,6 +344,16 @@ def _address(name: str) -> str:
 
 
 COLUMNS = ("--stakeholder", "who", "--time", "day", "--amount", "much")
+
+
+@st.composite
+def replays(draw: st.DrawFn) -> Trial:
+    files: Files = {}
+    odd = draw(st.sampled_from(["options", "options", "options", "table", "any"]))
+    log = _named(draw, files, draw(tables(odd=odd in ("table", "any"))), "log", odd)
+    columns = [*COLUMNS, *(("--table", "log") if "://" in log else ())]
+    more = _drawn(draw, files, REPLAY, 1, 3)
+    return Trial("replay", ("replay", log, *columns, *more), files, **_terminal(draw))
 
 
 @st.composite
@@ -503,7 +530,8 @@ def typos(draw: st.DrawFn) -> Trial:
 
 # How often each is tried, in a hundred: those that compile are the dear ones.
 SHARES = {
-    "audit": (32, audits()),
+    "audit": (26, audits()),
+    "replay": (6, replays()),
     "monitor": (30, monitors()),
     "plan": (6, plans()),
     "train": (6, trainings()),
@@ -514,7 +542,7 @@ SHARES = {
     "typo": (6, typos()),
 }
 
-WITHOUT_JAX = ("audit", "monitor", "typo")
+WITHOUT_JAX = ("audit", "replay", "monitor", "typo")
 
 
 def trials_of(verbs: Sequence[str]) -> st.SearchStrategy[Trial]:

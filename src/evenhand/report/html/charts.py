@@ -230,7 +230,10 @@ def story(axis: TimeAxis) -> Any:
 
 
 def deviation(axis: TimeAxis) -> Any:
-    """One stakeholder's distance from the mean: the worse side hatched; `returns` to the mean."""
+    """One stakeholder's distance from the mean: the worse side hatched; `returns` to the mean.
+
+    Behind it is what chance alone would make of it, where that is known.
+    """
     import altair as alt
 
     x = _time(axis)
@@ -257,7 +260,13 @@ def deviation(axis: TimeAxis) -> Any:
         .mark_point(shape="triangle-up", filled=True, size=110, color="var(--ink)", opacity=1)
         .encode(x=x, y=y, tooltip=tooltip)
     )
-    return alt.layer(_mean(), bars, returns).properties(height=160)
+    chance = (
+        drawn_rows("story")
+        .transform_filter("isValid(datum.chance_low)")
+        .mark_area(color="var(--range)")
+        .encode(x=x, y=alt.Y("chance_low:Q"), y2="chance_high:Q")
+    )
+    return alt.layer(chance, _mean(), bars, returns).properties(height=160)
 
 
 def drawn_rows(name: str) -> Any:

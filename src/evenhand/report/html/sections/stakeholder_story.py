@@ -5,6 +5,7 @@ from __future__ import annotations
 from evenhand.auditing.answer.answer import Answer
 from evenhand.report.html import plots
 from evenhand.report.html.element import Markup, element, joined
+from evenhand.report.html.sections.by_chance import BY_CHANCE, has_band
 from evenhand.report.html.sections.stakeholders import in_measure, tied_names
 
 
@@ -79,6 +80,7 @@ def _plots(answer: Answer) -> Markup:
             (plots.swatch("url(#below2)"), worse),
             (plots.swatch("var(--above)"), better),
             (plots.glyph("▲"), f"compensated: again at or {better}"),
+            *(((plots.swatch("var(--range)"), BY_CHANCE),) if has_band(answer) else ()),
         )
     )
     words = "The sentences above describe it."
