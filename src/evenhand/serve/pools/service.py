@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import gc
 import hashlib
 import time
 from collections.abc import Awaitable, Callable, Sequence
@@ -83,7 +84,11 @@ class DecisionService:
         self._writer = GroupCommit(self.store, asyncio.get_running_loop())
         await self._load_new()
         await self.refresh_tokens()
+        await asyncio.to_thread(self.store.begin_serving)
         self._begin(self._follow())
+        # What is loaded stays: to look through it for garbage again and again takes long.
+        gc.collect()
+        gc.freeze()
 
     async def stop(self) -> None:
         """Write what is queued, keep the states, and end."""
@@ -318,6 +323,7 @@ class DecisionService:
             await asyncio.sleep(FOLLOW_EVERY)
             with contextlib.suppress(EvenhandError):  # those who ask are told
                 await self.refresh()
+                await asyncio.to_thread(self.store.tidy)
 
     async def _load_new(self) -> None:
         for name in await asyncio.to_thread(self.store.pools):
