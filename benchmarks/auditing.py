@@ -59,8 +59,8 @@ def _monthly(path: Path) -> None:
     argv = ["evenhand", "audit", str(path), *mapped, "--every", "month"]
     plain, audit = [], []
     for _ in range(3):  # alternating, so that other load affects both
-        plain.append(_run(PLAIN.format(path=str(path))))
-        audit.append(_run(AUDIT.format(argv=argv)))
+        plain.append(measure(PLAIN.format(path=str(path))))
+        audit.append(measure(AUDIT.format(argv=argv)))
     (before, _), (after, memory) = min(plain), min(audit)
     print(
         f"monthly audit of {ROWS:,} rows, 200 stakeholders: {after:.1f} s and {memory:.2f} GB; the "
@@ -74,7 +74,7 @@ def _anytime(path: Path) -> None:
     make_log(ANYTIME, path, EVENTS)
     mapped = ["--stakeholder", "who", "--time", "moment", "--amount", "amount"]
     argv = ["evenhand", "audit", str(path), *mapped, "--each-event"]
-    seconds, memory = _run(AUDIT.format(argv=argv))
+    seconds, memory = measure(AUDIT.format(argv=argv))
     print(
         f"anytime audit of {EVENTS:,} events, 50 stakeholders: {seconds:.1f} s and {memory:.2f} GB",
         flush=True,
@@ -87,7 +87,7 @@ def _real() -> None:
         return
     mapped = ["--stakeholder", "location", "--time", "date", "--amount", "total_distributed"]
     argv = ["evenhand", "audit", str(REAL), *mapped, "--cumulative", "--every", "month"]
-    seconds, memory = min(_run(AUDIT.format(argv=argv)) for _ in range(3))
+    seconds, memory = min(measure(AUDIT.format(argv=argv)) for _ in range(3))
     print(f"the real log, from the shell: {seconds:.2f} s and {memory:.2f} GB")
 
 
@@ -97,9 +97,9 @@ def make_log(query: str, path: Path, rows: int) -> None:
     duckdb.connect().execute(query.format(rows=rows, path=path))
 
 
-def _run(code: str) -> tuple[float, float]:
+def measure(code: str) -> tuple[float, float]:
     """Seconds and peak memory in GB of a Python process."""
-    measure = (
+    program = (
         "import resource, sys\n"
         f"try:\n    exec({code!r})\n"
         "except SystemExit as stop:\n    assert not stop.code, stop.code\n"
@@ -107,7 +107,7 @@ def _run(code: str) -> tuple[float, float]:
     )
     started = time.perf_counter()
     done = subprocess.run(
-        [sys.executable, "-c", measure], check=True, capture_output=True, text=True
+        [sys.executable, "-c", program], check=True, capture_output=True, text=True
     )
     seconds = time.perf_counter() - started
     return seconds, int(done.stderr.split()[-1]) / 1e6

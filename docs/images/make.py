@@ -27,7 +27,7 @@ def main(reproduced: Path) -> None:
         command += ["--amount", "doses", "--every", "month", "--until", "2025-12-31"]
         subprocess.run([*command, "--out", report.name], cwd=folder, check=True)
         browser = driver.chromium.launch(executable_path="/usr/bin/chromium", args=["--no-sandbox"])
-        page = browser.new_page(viewport={"width": 1000, "height": 525})
+        page = browser.new_page(viewport={"width": 1000, "height": 640})
         page.goto(report.as_uri())
         page.wait_for_selector("html[data-ready]")
         page.screenshot(path=HERE / "report-verdict.png")

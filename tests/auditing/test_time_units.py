@@ -7,10 +7,10 @@ import itertools
 import pandas as pd
 import pytest
 
-from evenhand import audit
 from evenhand.auditing.time_units import BY_UNIT, UNITS, likely_unit
 from evenhand.errors import BadParameter
 from logs import FIRST_A_THEN_B, MAPPED, write
+from read_alone import audit
 
 SECONDS = [1612051200, 1614470400, 1617148800, 1619740800]  # the last days of four months
 TIDY = {**MAPPED, "every": "month"}

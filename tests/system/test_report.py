@@ -14,6 +14,7 @@ from evenhand.auditing import audit, compare
 from evenhand.auditing.answer.summary import average_distance
 from evenhand.report import report
 from evenhand.report.html.page_data import class_bounds
+from evenhand.report.pdf import as_pdf
 from places import VACCINATIONS
 from waiting import comes_to
 
@@ -491,6 +492,16 @@ def test_paper_cuts_no_chart(plain, visit):
         assert box["x"] + box["width"] <= 689
         assert box["height"] <= 1000
     assert page.evaluate("() => document.documentElement.scrollWidth") <= 688
+
+
+@pytest.mark.parametrize("which", ["plain", "hostile"])
+def test_the_page_as_a_pdf(which, request, browser):
+    """Printed by the same browser, without waiting: the charts make it large."""
+    content = as_pdf(request.getfixturevalue(which)[1].read_bytes())
+    assert content.startswith(b"%PDF")
+    assert content.rstrip().endswith(b"%%EOF")
+    assert content.count(b"/Type /Page\n") >= 3
+    assert len(content) > 100_000
 
 
 def test_a_long_log_fits_and_is_all_there(folder, visit, tmp_path):

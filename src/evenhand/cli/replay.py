@@ -23,6 +23,8 @@ RULES_PANEL = "Who is next"
 # How a log is read and judged, as `evenhand audit` does it.
 READING = (
     *("stakeholder", "time", "amount", "cumulative", "asked", "requests", "group", "entitlement"),
+    *("requests_stakeholder", "requests_time", "requests_table", "time_unit", "decimal"),
+    *("missing", "sheet", "header_row", "merge_names"),
     *("time_format", "encoding", "table", "engine", "roster", "newcomers", "only", "exclude"),
     *("where", "by", "since", "until", "each_event", "every", "after_each", "when", "at_end"),
     *("welfare", "temporal", "scheme", "lower_is_better", "unweighted", "judge_requests"),
@@ -107,6 +109,7 @@ def replay_command(
 
 def _options(log: str, reading: dict[str, Any]) -> AuditOptions:
     """The options as the library takes them; what is missing is asked for with what there is."""
+    from evenhand.auditing.layout import FileLayout
     from evenhand.auditing.options import AuditOptions
     from evenhand.auditing.sources.open_source import opened
     from evenhand.cli.first_look import which_columns
@@ -116,7 +119,8 @@ def _options(log: str, reading: dict[str, Any]) -> AuditOptions:
     if len(tables) > 1:
         raise BadParameter(f"--table is given {len(tables)} times: once is enough for one log.")
     if reading["stakeholder"] is None or reading["time"] is None:
-        with opened(log, reading["encoding"], tables[0], reading["engine"]) as found:
+        layout = FileLayout(sheet=reading["sheet"], header_row=reading["header_row"])
+        with opened(log, reading["encoding"], tables[0], reading["engine"], layout) as found:
             raise BadParameter(
                 which_columns(found.label, found.columns, reading["stakeholder"] is None)
             )
@@ -126,6 +130,7 @@ def _options(log: str, reading: dict[str, Any]) -> AuditOptions:
             **reading,
             "table": tables[0],
             "group": group[0] if group and len(group) == 1 else group or None,
+            "missing": reading["missing"] or (),
             "only": reading["only"] or (),
             "exclude": reading["exclude"] or (),
         }

@@ -5,9 +5,9 @@ from __future__ import annotations
 import pandas as pd
 import pytest
 
-from evenhand import audit
 from evenhand.errors import EvenhandError
 from logs import MAPPED, OPTIONS, write
+from read_alone import audit
 
 DAYS = ("2021-01-31", "2021-02-28")
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 import pandas as pd
 import pytest
 
-from evenhand import audit
 from evenhand.auditing.reading.name_spellings import alike, one_spelling, plain_name
 from logs import MAPPED, OPTIONS, write
+from read_alone import audit
 
 ROWS = [
     ("2021-01-01", "São Paulo", 1),

@@ -5,9 +5,9 @@ from __future__ import annotations
 import pandas as pd
 import pytest
 
-from evenhand import audit
 from evenhand.auditing.sources.dated_names import time_in_name
 from logs import FIRST_A_THEN_B, MAPPED, write
+from read_alone import audit
 
 
 @pytest.mark.parametrize(

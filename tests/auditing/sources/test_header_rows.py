@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from evenhand import audit
 from evenhand.auditing.layout import TIDY, FileLayout
 from evenhand.auditing.sources.header_rows import find_header, is_table, table_of
 from logs import MAPPED
+from read_alone import audit
 
 HEADER = ["Region", "2021", "2022", "2023"]
 ROWS = [["North", "1", "2", "3"], ["South", "4", "5", "6"]]

@@ -5,9 +5,9 @@ from __future__ import annotations
 import pandas as pd
 import pytest
 
-from evenhand import audit
 from evenhand.auditing.sources.wide_tables import is_time, time_columns
 from logs import FIRST_A_THEN_B, MAPPED, write
+from read_alone import audit
 
 TIDY = pd.DataFrame(FIRST_A_THEN_B, columns=["date", "country", "doses"])
 BY_TIME = TIDY.pivot(index="country", columns="date", values="doses").reset_index()

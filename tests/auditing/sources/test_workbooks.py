@@ -8,8 +8,8 @@ import zipfile
 import pandas as pd
 import pytest
 
-from evenhand import audit
 from logs import FIRST_A_THEN_B, MAPPED, OPTIONS, write
+from read_alone import audit
 
 xlsxwriter = pytest.importorskip("xlsxwriter")
 TITLES = ["Table 1: doses by country"], ["Published 2021"], []

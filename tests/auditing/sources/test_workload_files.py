@@ -7,7 +7,7 @@ import json
 
 import pytest
 
-from evenhand import audit
+from read_alone import audit
 
 HEADER = "; Version: 2.2\n; Computer: Test\n;UnixStartTime: 1000000000\n; Note: a: b\n"
 # job submit wait run processors … user: 4 × 100 for user 3, 8 requested × 50 for user 5

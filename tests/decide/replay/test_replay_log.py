@@ -131,6 +131,13 @@ def test_what_is_not_given_out_cannot_be_replayed(more, said):
         replayed(log_of([(1, "A", 5)]), "least_served", **more)
 
 
+def test_nothing_to_give_out_changes_nothing():
+    answer = replayed(log_of([(1, "A", 0), (2, "B", 0)]), "least_served", "even_out")
+    for one in answer.outcomes:
+        assert one.score == answer.logged.score
+        assert all(gain.sooner == 0.0 for gain in one.gains)
+
+
 def test_a_rule_that_needs_requests_is_refused_without():
     with pytest.raises(BadParameter, match="whoever asked first needs requests"):
         replayed(log_of([(1, "A", 5)]), "first_come")

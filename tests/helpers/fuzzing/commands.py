@@ -213,6 +213,16 @@ AUDIT: Mapping[str, Drawn] = {
     "time-format": _value(
         "--time-format", ["%Y-%m-%d"], ["%", "%Q", "%d/%m/%Y", "%s", "%Z", "x", *ODD_TEXTS]
     ),
+    "time-unit": _value("--time-unit", ["s", "ms", "number"], ["year", "excel", "ns", *ODD_TEXTS]),
+    "decimal": _value("--decimal", [".", ","], [";", *ODD_TEXTS]),
+    "missing": _value(
+        "--missing", ["*", "x=1-4"], ["=", "x=4-1", "x=1-9e999", "0=0-0", *ODD_TEXTS]
+    ),
+    "sheet": _value("--sheet", ["Data", "1"], ["Dat", "2", "-1", *ODD_TEXTS]),
+    "header-row": _value("--header-row", ["1"], ["0", "2", "1-2", "2-1", "1-9", *ODD_WHOLES]),
+    "wide": _value("--wide", ["time", "stakeholder"], ["x", *ODD_TEXTS]),
+    "time-from-name": _flag("--time-from-name"),
+    "merge-names": _flag("--merge-names"),
     "encoding": _value(
         "--encoding",
         ["utf-8", "latin-1"],
@@ -223,6 +233,23 @@ AUDIT: Mapping[str, Drawn] = {
     "json": _flag("--json"),
     "csv": _value("--csv", ["sheets"], ODD_PATHS),
     "out": _value("--out", ["report.html"], ODD_PATHS),
+}
+# Of an audit, what a replay takes too; and what it takes beside.
+NOT_REPLAYED = (
+    *("max", "min", "stock", "out-of", "within-period", "from", "to", "within", "longest-open"),
+    *("tolerance", "reference", "before", "run", "csv"),
+)
+GOOD_NEXT = b"day,much\n2031-01-01,5\n2031-02-01,7\n"
+REPLAY: Mapping[str, Drawn] = {
+    **{name: drawn for name, drawn in AUDIT.items() if name not in NOT_REPLAYED},
+    "rule": _value(
+        "--rule",
+        ["least_served", "even_out", "half_life:7d", "deadline:3", "lottery", "virtual_time"],
+        ["first_come", "half_life", "half_life:0", "deadline:x", "lottery:-1", ":", *ODD_TEXTS],
+    ),
+    "seed": _value("--seed", ["0", "7"], ODD_WHOLES, 2),
+    "next": _file("--next", "next.csv", GOOD_NEXT, small_tables, ODD_PATHS),
+    "out": _value("--out", ["page.html"], [*ODD_PATHS, "x.txt", "new.csv"]),
 }
 MONITOR: Mapping[str, Drawn] = {
     **QUESTION,
@@ -320,6 +347,16 @@ COLUMNS = ("--stakeholder", "who", "--time", "day", "--amount", "much")
 
 
 @st.composite
+def replays(draw: st.DrawFn) -> Trial:
+    files: Files = {}
+    odd = draw(st.sampled_from(["options", "options", "options", "table", "any"]))
+    log = _named(draw, files, draw(tables(odd=odd in ("table", "any"))), "log", odd)
+    columns = [*COLUMNS, *(("--table", "log") if "://" in log else ())]
+    more = _drawn(draw, files, REPLAY, 1, 3)
+    return Trial("replay", ("replay", log, *columns, *more), files, **_terminal(draw))
+
+
+@st.composite
 def audits(draw: st.DrawFn) -> Trial:
     files: Files = {}
     odd = draw(st.sampled_from(["options"] * 5 + ["table"] * 4 + ["path", "columns", "any", "any"]))
@@ -348,7 +385,11 @@ def _named(draw: st.DrawFn, files: Files, table: Table, stem: str, odd: str) -> 
     """What the log is called; some are not what their names say."""
     kind = table.format
     if odd != "options" and rarely(draw, 12):
-        kind = draw(st.sampled_from(["csv", "jsonl", "parquet", "csv.gz", "duckdb", "sqlite"]))
+        kind = draw(
+            st.sampled_from(
+                ["csv", "jsonl", "parquet", "csv.gz", "duckdb", "sqlite", "xlsx", "swf"]
+            )
+        )
     name = f"{stem}.{kind}"
     files[name] = table
     if odd == "table" and rarely(draw, 150):
@@ -535,7 +576,8 @@ def typos(draw: st.DrawFn) -> Trial:
 
 # How often each is tried, in a hundred: those that compile are the dear ones.
 SHARES = {
-    "audit": (28, audits()),
+    "audit": (22, audits()),
+    "replay": (6, replays()),
     "monitor": (30, monitors()),
     "plan": (6, plans()),
     "train": (6, trainings()),
@@ -547,7 +589,7 @@ SHARES = {
     "typo": (6, typos()),
 }
 
-WITHOUT_JAX = ("audit", "monitor", "typo")
+WITHOUT_JAX = ("audit", "replay", "monitor", "typo")
 
 
 def trials_of(verbs: Sequence[str]) -> st.SearchStrategy[Trial]:

@@ -16,6 +16,7 @@ from typing import Any
 import duckdb
 import pyarrow
 import pyarrow.parquet
+import xlsxwriter
 from hypothesis import strategies as st
 
 from fuzzing.damage import DEEP, Damage, damaged, damages, rarely
@@ -74,7 +75,10 @@ AMOUNT_TYPES = ("VARCHAR", "BIGINT", "DOUBLE", "DECIMAL(38, 2)", "HUGEINT", "UBI
 NEVER = 1000
 ODD_CELLS = [ODD_NAMES, EDGE_TIMES, EDGE_AMOUNTS, ODD_NAMES, EDGE_AMOUNTS, ODD_NAMES]
 GOOD_CELLS = [GOOD_NAMES, GOOD_TIMES, GOOD_AMOUNTS, GOOD_TEAMS, ["1", "2", "5.5"], ["1", "2"]]
-FORMATS = ("csv", "csv", "csv", "jsonl", "parquet", "duckdb", "sqlite", "csv.gz")
+FORMATS = (
+    *("csv", "csv", "csv", "jsonl", "parquet", "duckdb", "sqlite", "csv.gz"),
+    *("xlsx", "wide.csv", "swf"),
+)
 # What a database may hold beside, or in place of, the table.
 EXTRAS = (
     "",
@@ -224,6 +228,38 @@ def _sqlite(table: Table) -> bytes:
     return content
 
 
+def _xlsx(table: Table) -> bytes:
+    """A sheet of which numbers are numbers, and all else is text, formulas among it."""
+    out = io.BytesIO()
+    with xlsxwriter.Workbook(out, {"in_memory": True, "strings_to_numbers": True}) as book:
+        sheet = book.add_worksheet("Data")
+        for place, row in enumerate((table.columns, *table.rows)):
+            sheet.write_row(place, 0, [cell[:30_000] for cell in row])
+    return out.getvalue()
+
+
+def _wide(table: Table) -> bytes:
+    """A column for each time that occurs, and the last amount of each there."""
+    times = list(dict.fromkeys(row[1] for row in table.rows))
+    names = list(dict.fromkeys(row[0] for row in table.rows))
+    last = {(row[0], row[1]): row[2] for row in table.rows}
+    text = io.StringIO()
+    writer = csv.writer(text, delimiter=";")
+    writer.writerow(["who", *times])
+    writer.writerows([[name, *(last.get((name, at), "") for at in times)] for name in names])
+    return text.getvalue().encode("utf-8", "surrogatepass")
+
+
+def _workload(table: Table) -> bytes:
+    """Jobs with what stands in the cells where they have numbers."""
+    jobs = [
+        f"{k} {row[1] or -1} 0 {row[2] or -1} 1 " + "-1 " * 6 + f"{row[4] or 1} " + "-1 " * 6
+        for k, row in enumerate(table.rows)
+        if len(row) > 4
+    ]
+    return "\n".join(["; UnixStartTime: 1000000000", *jobs]).encode("utf-8", "surrogatepass")
+
+
 @cache
 def bomb() -> bytes:
     """Four billion zeros, which take four million bytes when they are packed."""
@@ -236,6 +272,9 @@ FILES = {
     "parquet": _parquet,
     "duckdb": _duckdb,
     "sqlite": _sqlite,
+    "xlsx": _xlsx,
+    "wide.csv": _wide,
+    "swf": _workload,
     "csv.gz": lambda table: gzip.compress(_csv(table), mtime=0),
 }
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import os
+from dataclasses import fields
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -259,8 +260,8 @@ def _by_stakeholder(
         "made_good": listed(behind & ~below),
         "fell_behind": listed(below & ~behind),
     }
-    rows = zip(*columns.values(), strict=True)
-    return tuple(StakeholderAnswer(**dict(zip(columns, row, strict=True))) for row in rows)
+    rows = zip(*(columns[spec.name] for spec in fields(StakeholderAnswer)), strict=True)
+    return tuple(StakeholderAnswer(*row) for row in rows)
 
 
 def _labels(judged: Judged, assessments: np.ndarray, order: np.ndarray) -> list[str | None]:

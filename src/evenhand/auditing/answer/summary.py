@@ -171,18 +171,18 @@ def _changes(answer: Answer) -> Iterator[Sentence]:
     fell = sum(one.fell_behind for one in answer.by_stakeholder)
     if not recovered and not fell:
         return
+    everyone = (Quantity.of(len(answer.by_stakeholder)), f" {answer.presentation.judged}")
     parts: tuple[str | Quantity, ...] = ()
     if recovered:
         verb = "was" if recovered == 1 else "were"
         end = f" {verb} behind overall but had recovered by the end"
-        parts = (*parts, Quantity.of(recovered), end)
+        parts = (Quantity.of(recovered), " of the ", *everyone, end)
     if fell:
         verb = "was" if fell == 1 else "were"
-        joint = ", and " if recovered else ""
-        end = f" {verb} not behind overall but {verb} at the end"
-        parts = (*parts, joint, Quantity.of(fell), end)
-    everyone = Quantity.of(len(answer.by_stakeholder))
-    yield Sentence(("Of the ", everyone, ", ", *parts, "."), "recovered")
+        joint = (", and ", Quantity.of(fell)) if recovered else (Quantity.of(fell), " of the ")
+        parts = (*parts, *joint, *(() if recovered else everyone))
+        parts = (*parts, f" {verb} not behind overall but {verb} at the end")
+    yield Sentence((*parts, "."), "recovered")
 
 
 def _measured(answer: Answer) -> str:

@@ -106,11 +106,11 @@ def _cells(events: LogEvents, exact: bool, by_month: bool) -> nw.LazyFrame[Any]:
 
 
 def _monthly_sums(events: LogEvents) -> nw.LazyFrame[Any]:
-    """By month, with the first and the last moment at which anybody received something."""
+    """By month, with the first and the last day on which anybody received something."""
     month = nw.col("at").dt.truncate("1mo")
-    frame = events.frame.with_columns(at=month, moment=nw.col("at"))
-    moment = nw.when(~nw.col("amount").is_null()).then(nw.col("moment"))
-    ends = moment.min().alias("first"), moment.max().alias("last")
+    frame = events.frame.with_columns(at=month, day=nw.col("at").dt.date())
+    day = nw.when(~nw.col("amount").is_null()).then(nw.col("day"))
+    ends = day.min().alias("first"), day.max().alias("last")
     total = nw.col("amount").sum()
     return frame.group_by("at", "who").agg(*_aggregates(events, total), *ends)
 

@@ -90,10 +90,12 @@ class LogEvents:
 def read_events(table: LogTable, options: AuditOptions, on_roster: Sequence[str] = ()) -> LogEvents:
     """The events of a table, with its columns checked and its filters applied."""
     columns = _columns(table, options)
-    loaded = _load(table, options, columns)
-    merged: tuple[str, ...] = ()
+    held = _load(table, options, columns)
+    loaded = held.frame
+    noted = tuple(note for note in held.notes if note not in table.notes)
     if options.merge_names:
-        loaded, merged = merge_names(loaded, options.stakeholder, on_roster)
+        loaded, spelt = merge_names(loaded, options.stakeholder, on_roster)
+        noted += spelt
     _require_names(loaded, options, on_roster)
     typed = _typed(loaded, options, columns)
     return LogEvents(
@@ -103,7 +105,7 @@ def read_events(table: LogTable, options: AuditOptions, on_roster: Sequence[str]
         plain_numbers=typed.plain_numbers,
         text_times="at_text" in typed.texts,
         text_amounts="amount_text" in typed.texts,
-        notes=(*merged, *typed.notes),
+        notes=(*noted, *typed.notes),
         hidden=typed.hidden,
     )
 
@@ -178,12 +180,12 @@ class _TypedColumns(NamedTuple):
     hidden: Mapping[str, HiddenMark]
 
 
-def _load(table: LogTable, options: AuditOptions, columns: Mapping[str, str]) -> Frame:
+def _load(table: LogTable, options: AuditOptions, columns: Mapping[str, str]) -> LogTable:
     """The columns that are looked at, by their meaning or in a condition."""
     asked = " ".join(text for text in (options.where, options.when) if text)
     needed = [*columns.values(), *conditions.columns_of(asked, list(table.columns))]
     as_text = [name for given, name in columns.items() if not given.startswith("group")]
-    return table.load(needed, as_text=as_text).frame
+    return table.load(needed, as_text=as_text)
 
 
 def writing_of(options: AuditOptions) -> Writing:

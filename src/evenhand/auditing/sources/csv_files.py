@@ -56,25 +56,61 @@ def refuse_lost_header(label: str, paths: Sequence[str], columns: Sequence[str])
 
 def refuse_misfits(label: str, paths: Sequence[str]) -> None:
     """Refuse files of which a line has more or fewer fields than the header, or a lone quote."""
+    short: list[str] = []
     for path in paths:
         of_which = f" of {path}" if len(paths) > 1 else ""
         header = 0
         try:
             for line, fields in _records(path):
                 header = header or len(fields)
-                extra = fields[header:]
-                if header > 1 and (len(fields) < header or any(extra)):
-                    raise BadFile(
-                        f"{label} cannot be read: line {line:,}{of_which} has "
-                        f"{_several(len(fields))} where the header has {header}: fix the line, "
-                        "and put a field that holds the separator in double quotes."
-                    )
+                if header < 2 or (len(fields) >= header and not any(fields[header:])):
+                    continue
+                wrong = f"line {line:,}{of_which} has {_several(len(fields))}"
+                if 1 < len(fields) < header:
+                    short.append(f"{wrong} where the header has {header}")
+                    continue
+                raise BadFile(_misfit(label, f"{wrong} where the header has {header}"))
         except _LoneQuote as error:
             raise BadFile(
                 f"{label} cannot be read: in line {error.line:,}{of_which} a double quote is not "
                 "closed, or not followed by the end of its field: take it out, or close it; inside "
                 "a quoted field it is written twice."
             ) from None
+    if short:
+        raise ShortLines(_misfit(label, short[0]), short)
+
+
+def _misfit(label: str, line: str) -> str:
+    return (
+        f"{label} cannot be read: {line}: fix the line, and put a field that holds the separator "
+        "in double quotes."
+    )
+
+
+class ShortLines(BadFile):
+    """Lines with fewer fields than the header, and nothing else wrong.
+
+    Where rows are read, what is missing in them is empty, as in pandas; elsewhere this is refused.
+    """
+
+    def __init__(self, sentence: str, lines: Sequence[str]) -> None:
+        super().__init__(sentence)
+        self.lines = tuple(lines)
+
+    def note(self) -> str:
+        """What was done about them."""
+        more = len(self.lines) - 1
+        others = f", and {more:,} more have too few" if more else ""
+        line = self.lines[0].capitalize()
+        return f"{line}{others}: what is missing was taken as empty. Is the file whole?"
+
+
+def padded(path: str) -> Iterator[list[str]]:
+    """The rows of a file, each with as many fields as the header."""
+    header = 0
+    for _, fields in _records(path):
+        header = header or len(fields)
+        yield fields[:header] + [""] * (header - len(fields))
 
 
 class _LoneQuote(Exception):

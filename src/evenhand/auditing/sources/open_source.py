@@ -91,7 +91,11 @@ class LogTable:
         elif self.csv_paths:
             made = {self.time} if self.times else set()
             text = [name for name in as_text if name in self.columns and name not in made]
-            frame = _held_csv(self, wanted, text)
+            try:
+                frame = _held_csv(self, wanted, text)
+            except csv_files.ShortLines as short:
+                whole = _padded(self, short)
+                return replace(whole, frame=_held_csv(whole, wanted, text))
         else:
             relation = self.frame.to_native().project(wanted)
             frame = _asked(self, lambda: _materialized(nw.from_native(relation)))
@@ -287,12 +291,22 @@ def _open_files(patterns: list[str], encoding: str, layout: FileLayout = TIDY) -
     elif kind is CSV:
         quoting = _asked(table, lambda: csv_files.quoting(connection, glob.escape(paths[0])))
         table = replace(table, quoting=quoting)
-        relation = _asked(table, lambda: _read_csv(table))
-        csv_files.refuse_wide_column(label, paths, relation.columns)
+        try:
+            relation = _asked(table, lambda: _read_csv(table))
+            csv_files.refuse_wide_column(label, paths, relation.columns)
+        except csv_files.ShortLines as short:
+            table = _padded(table, short)
+            relation = _asked(table, lambda: _read_csv(table))
     else:
         relation = _asked(table, lambda: _with_times(table, _read_other(table, kind)))
     frame: Any = nw.from_native(relation)
-    return replace(table, columns=tuple(relation.columns), frame=frame, sources=sources)
+    return replace(
+        table,
+        columns=tuple(relation.columns),
+        frame=frame,
+        sources=sources,
+        close=connection.close,  # which gives back the memory that reading took
+    )
 
 
 def _copied(table: LogTable, kind: tuple[str, ...], layout: FileLayout) -> LogTable:
@@ -314,6 +328,19 @@ def _copied(table: LogTable, kind: tuple[str, ...], layout: FileLayout) -> LogTa
     times = dict(zip(copies, table.times.values(), strict=True)) if table.times else {}
     return replace(
         table, label=label, paths=tuple(copies), quoting=DIALECT, notes=tuple(notes), times=times
+    )
+
+
+def _padded(table: LogTable, short: csv_files.ShortLines) -> LogTable:
+    """The table with copies in which every line has as many fields as the header."""
+    copies = [tidy_copy(csv_files.padded(path), path) for path in table.paths]
+    times = dict(zip(copies, table.times.values(), strict=True)) if table.times else {}
+    return replace(
+        table,
+        paths=tuple(copies),
+        quoting=DIALECT,
+        notes=(*table.notes, short.note()),
+        times=times,
     )
 
 
@@ -477,7 +504,9 @@ def _open_frame(source: Any) -> LogTable:
     relation = connection.table("in_memory")
     del in_memory
     lazy: Any = nw.from_native(relation)
-    return LogTable("the table", tuple(relation.columns), lazy, (), connection)
+    return LogTable(
+        "the table", tuple(relation.columns), lazy, (), connection, close=connection.close
+    )
 
 
 def connect(**settings: Any) -> duckdb.DuckDBPyConnection:

@@ -31,7 +31,6 @@ from evenhand.fairness.welfare import (
 if TYPE_CHECKING:
     from jaxtyping import Float
 
-MOST_WORK = 3e10  # kinds of stakeholders times points squared, for one Newton step
 MOST_LOT_COLUMNS = 20_000  # lots of a size at a point times those who could take them
 SECONDS_FOR_LOTS, SECONDS_FOR_SEARCH = 60.0, 5.0
 KNOWN = (

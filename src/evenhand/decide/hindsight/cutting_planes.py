@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from jaxtyping import Float
 
 MOST_ROUNDS = 60
+MOST_CELLS = 150_000  # points times those who could take something
 TOLERANCE = 1e-7
 STUCK = 1e-6  # a bound that falls by less, of itself, need not be followed with broken lots
 SECONDS = 300.0
@@ -88,7 +89,9 @@ def _program(
     merged = None
     if lots is None and not grouped:
         merged = merge_alike(division, not isinstance(welfare, Rawls))
-    model = LinearModel(division if merged is None else merged.division)
+    kinds = division if merged is None else merged.division
+    kinds.require_work(int(kinds.eligible.sum()), MOST_CELLS)
+    model = LinearModel(kinds)
     if lots is not None:
         model.keep_whole(lots)
     part = linear_welfare(model, welfare)

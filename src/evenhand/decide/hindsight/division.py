@@ -12,14 +12,12 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from evenhand.errors import BadLog
+from evenhand.errors import BadLog, BadParameter, argument
 from evenhand.fairness.aggregation import Aggregation
 from evenhand.fairness.standing import Standing
 
 if TYPE_CHECKING:
     from jaxtyping import Bool, Float, Int
-
-ROOM = 1e-9  # of all supply: what nobody could take because of rounding is not missing
 
 
 @dataclass(frozen=True, eq=False)
@@ -71,6 +69,16 @@ class Division:
             raise BadLog(
                 f"at {self.label(int(point))} {self.supply[point]:g} was given out and nobody "
                 "could have taken it: fix the dates of the roster or the requests."
+            )
+
+    def require_work(self, work: float, most: float) -> None:
+        """Refuse what would take too long or too much memory."""
+        if work > most:
+            raise BadParameter(
+                f"the best there was of {len(self.names):,} kinds of stakeholders at "
+                f"{len(self.supply):,} points of time would take too long for this score: look "
+                f"less often with {argument('every')}, judge groups with {argument('by')}, or take "
+                "a shorter part of the log."
             )
 
     @property
@@ -139,6 +147,23 @@ class Division:
         """Every point's supply shared alike among those who could take it, whatever they asked."""
         takers = np.maximum(self.eligible.sum(axis=1), 1)
         return self.eligible * (self.supply / takers)[:, None]
+
+    def within_requests(
+        self, allocation: Float[np.ndarray, "point stakeholder"]
+    ) -> Float[np.ndarray, "point stakeholder"]:
+        """The same without what somebody has beyond its requests, by rounding: others have it."""
+        if self.asked is None:
+            return allocation
+        found, had = np.zeros_like(allocation), np.zeros(len(self.names))
+        for point, given in enumerate(allocation):
+            most = np.where(self.eligible[point], np.maximum(self.asked[point] - had, 0.0), 0.0)
+            kept = np.minimum(given, most)
+            room, short = most - kept, max(self.supply[point] - kept.sum(), 0.0)
+            if room.sum() > 0:
+                kept = kept + room * min(1.0, short / room.sum())
+            found[point] = kept
+            had = had + kept
+        return found
 
     def misses(self, allocation: Float[np.ndarray, "point stakeholder"]) -> float:
         """By how much an allocation breaks what is held fixed, as a share of all supply."""

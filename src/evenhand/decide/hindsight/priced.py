@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from jaxtyping import Float
 
 MOST_STEPS = 120
+MOST_WORK = 2e9  # kinds of stakeholders times points squared: a Newton step of some 10 s
 TOLERANCE = 1e-7  # relative gap at which it is done
 PATIENCE = 8  # steps without any gain
 
@@ -58,6 +59,7 @@ def solve_priced(
     over_time = over_time[over_time > 0]
     merged = merge_alike(division, sizes_matter=not isinstance(welfare, Rawls))
     kinds = merged.division
+    kinds.require_work(len(kinds.names) * len(kinds.supply) ** 2, MOST_WORK)
     model, constant = _model(kinds, welfare, over_time)
     method = InteriorPoint(kinds, model)
     best, worth, bound, waited = kinds.even(), -np.inf, np.inf, 0
@@ -75,7 +77,7 @@ def solve_priced(
             best, worth, waited = method.allocation(), found, 0
         if bound - worth <= tolerance * max(abs(bound), 1e-9) or waited >= PATIENCE:
             break
-    return Optimum(merged.spread(best), bound)
+    return Optimum(merged.spread(kinds.within_requests(best)), bound)
 
 
 def _model(

@@ -117,6 +117,7 @@ def read_next(path: Any, options: AuditOptions, supply: Supply) -> Supply:
         time=options.time,
         amount=options.amount,
         time_format=options.time_format,
+        time_unit=options.time_unit,
         encoding=options.encoding,
     )
     with opened(path, options.encoding, None, None) as table:

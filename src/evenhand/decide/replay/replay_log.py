@@ -130,6 +130,8 @@ def replay_with(
 
 def _best(log: Any, options: AuditOptions, supply: Supply, notes: Notes) -> BestThereWas | None:
     """The best there was, of a supply that can be divided: no rule can do better."""
+    if not supply.amounts().any():
+        return None  # nothing was given out that could have been given otherwise
     size = len(supply.names) * len(supply.moments)
     if size > LARGEST_FOR_BEST:
         notes.add(
@@ -138,7 +140,9 @@ def _best(log: Any, options: AuditOptions, supply: Supply, notes: Notes) -> Best
         )
         return None
     try:
-        return best_with(log, options)
+        how = (options.encoding, options.table, options.engine, options.layout)
+        with opened(log, *how) as table:
+            return best_with(table, options)
     except EvenhandError as error:
         notes.add(f"The best there was is not known: {error}")
         return None
@@ -148,7 +152,7 @@ def read_for_replay(log: Any, options: AuditOptions) -> tuple[Prepared, Notes, s
     """The log with its rows kept apart, notes on it, and what it is called."""
     _require_amounts(options)
     notes = Notes()
-    with opened(log, options.encoding, options.table, options.engine) as table:
+    with opened(log, options.encoding, options.table, options.engine, options.layout) as table:
         return prepare(table, options, True, notes, lots=True), notes, table.label
 
 

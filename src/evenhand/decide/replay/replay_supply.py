@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+import itertools
 from array import array
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from itertools import islice
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -76,7 +76,7 @@ def decide_supply(supply: Supply, rule: Rule, ties: TieBreak | None = None) -> D
         if rule.divides:
             left_over[slot] = divide(state, sum(amounts), whole, taken)
         else:
-            ones = islice(known, len(amounts))
+            ones = itertools.islice(known, len(amounts))
             planned = [members.place[who] if who >= 0 else -1 for who in ones]
             left_over[slot] = give_lots(state, amounts, taken, planned)
         taken.end(slot)
@@ -123,8 +123,8 @@ def _lots_by_slot(supply: Supply) -> Iterator[tuple[int, list[float]]]:
     kept = order[lots.amount[order] > 0]
     slot = np.repeat(lots.slot[kept], lots.copies[kept])
     amount = np.repeat(lots.amount[kept], lots.copies[kept])
-    starts = np.flatnonzero(np.diff(slot, prepend=-1))
-    for start, stop in zip(starts, [*starts[1:], len(slot)], strict=True):
+    starts = np.flatnonzero(np.diff(slot, prepend=-1)).tolist()
+    for start, stop in itertools.pairwise([*starts, len(slot)]):
         yield int(slot[start]), amount[start:stop].tolist()
 
 

@@ -96,6 +96,8 @@ def _sooner(before: Decisions, after: Decisions, moments: np.ndarray, size: int)
         if not len(had) or not len(gets):
             continue
         shared = min(had[-1], gets[-1])
+        if shared <= 0.0:
+            continue
         found[who] = (_waited(had, at, shared) - _waited(gets, then, shared)) / shared
     return found
 

@@ -30,6 +30,8 @@ class RuleState:
     def __init__(self, rule: Rule, ties: TieBreak | None = None, by_request: bool = False) -> None:
         self.rule, self.ties = rule, ties or InOrder()
         self.by_request = by_request
+        # Most rules have nothing that others being chosen could outdate: that need not be asked.
+        self._outdates = type(rule).caught_up is not Rule.caught_up
         self.time, self.turn = 0.0, 0
         self.front = 0.0  # the index of whoever was chosen last
         self.memory: list[Remembered] = []
@@ -115,7 +117,7 @@ class RuleState:
             able = [place for place in self._caught_up(among) if self._fits(place, amount)]
             return min(able, key=self.heap.entry, default=None)  # type: ignore[arg-type]
         if not self.by_request:
-            return self._front(self.heap.first)
+            return self._front(self.heap.first) if self._outdates else self.heap.first()
         return self._front(lambda: self.heap.first_where(lambda place: self._fits(place, amount)))
 
     def order(self, among: Iterable[int] | None = None) -> list[int]:

@@ -88,14 +88,14 @@ def welfare_over_time(axis: TimeAxis, title: str, from_even: bool) -> Any:
     return alt.layer(*drawn).properties(height=260)
 
 
-def spread(axis: TimeAxis, direction: Direction, measure: str | None) -> Any:
+def spread(axis: TimeAxis, direction: Direction) -> Any:
     """The largest distances above and below the mean at each assessment: `spread`."""
     import altair as alt
 
     x = _time(axis)
     rows = drawn_rows("spread")
     tooltip = [alt.Tooltip("words:N")]
-    y = alt.Y("worse:Q", title=_distance(measure), axis=short_axis())
+    y = alt.Y("worse:Q", title="distance from the mean", axis=short_axis())
     shapes = {"below": "triangle-down", "above": "triangle-up"}
     band = rows.mark_area(color="var(--range)").encode(x=x, y=y, y2="better:Q")
     worse = rows.mark_line(color="var(--below)", strokeDash=[6, 3], strokeWidth=2).encode(x=x, y=y)
@@ -204,14 +204,14 @@ def recovery() -> Any:
     ).properties(height=340)
 
 
-def story(axis: TimeAxis, measure: str | None) -> Any:
+def story(axis: TimeAxis) -> Any:
     """One stakeholder with the mean and the range: `story`; `spells` of being worse off a strip."""
     import altair as alt
 
     x = _time(axis)
     rows = drawn_rows("story")
     tooltip = [alt.Tooltip("words:N")]
-    y = alt.Y("status:Q", title=measure or "status", axis=short_axis())
+    y = alt.Y("status:Q", title="status", axis=short_axis())
     strip = {"y": alt.value(-14), "y2": alt.value(-4)}  # above the chart, where it hides nothing
     spells = (
         drawn_rows("spells")
@@ -229,12 +229,15 @@ def story(axis: TimeAxis, measure: str | None) -> Any:
     return alt.layer(band, mean, line, points, spells).properties(height=STORY)
 
 
-def deviation(axis: TimeAxis, measure: str | None) -> Any:
-    """One stakeholder's distance from the mean: the worse side hatched; `returns` to the mean."""
+def deviation(axis: TimeAxis) -> Any:
+    """One stakeholder's distance from the mean: the worse side hatched; `returns` to the mean.
+
+    Behind it is what chance alone would make of it, where that is known.
+    """
     import altair as alt
 
     x = _time(axis)
-    y = alt.Y("deviation:Q", title=_distance(measure), axis=short_axis())
+    y = alt.Y("deviation:Q", title="distance from the mean", axis=short_axis())
     tooltip = [alt.Tooltip("words:N")]
     bars = (
         drawn_rows("story")
@@ -257,11 +260,13 @@ def deviation(axis: TimeAxis, measure: str | None) -> Any:
         .mark_point(shape="triangle-up", filled=True, size=110, color="var(--ink)", opacity=1)
         .encode(x=x, y=y, tooltip=tooltip)
     )
-    return alt.layer(_mean(), bars, returns).properties(height=160)
-
-
-def _distance(measure: str | None) -> str:
-    return "distance from the mean" if measure is None else f"from the mean ({measure})"
+    chance = (
+        drawn_rows("story")
+        .transform_filter("isValid(datum.chance_low)")
+        .mark_area(color="var(--range)")
+        .encode(x=x, y=alt.Y("chance_low:Q"), y2="chance_high:Q")
+    )
+    return alt.layer(chance, _mean(), bars, returns).properties(height=160)
 
 
 def drawn_rows(name: str) -> Any:
@@ -281,7 +286,7 @@ def _time(axis: TimeAxis, field: str = "x") -> Any:
     ticks = alt.Axis(
         title=None,
         values=list(axis.ticks),
-        labelOverlap="greedy",
+        labelOverlap="parity",  # every second label is left out, or every fourth: regular steps
         labelSeparation=8,
         labelFlush=30,
         grid=False,

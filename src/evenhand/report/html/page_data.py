@@ -16,6 +16,7 @@ import numpy as np
 
 from evenhand._util.wording import format_number
 from evenhand.auditing.answer.answer import Answer
+from evenhand.auditing.chance.finding import ChanceFinding
 from evenhand.report.html.packed_numbers import packed
 from evenhand.report.html.time_axis import positions
 
@@ -33,6 +34,10 @@ def compact_answer(answer: Answer) -> dict[str, Any]:
         if over[name] is not None:
             over[name] = [over[name][k] for k in kept]
     over["unfairness"] = {"names": list(table.names), **_matrix(table.unfairness[kept].T)}
+    found = answer.chance
+    if isinstance(found, ChanceFinding) and found.band is not None:
+        ends = {"low": found.band.low, "high": found.band.high}
+        whole["chance"]["band"] |= {name: _matrix(end[kept].T) for name, end in ends.items()}
     whole["axis"] = _axis(answer, over)
     terms = answer.terms
     whole["terms"] = {**vars(terms.direction), "units": terms.units}

@@ -50,8 +50,8 @@ def page(
     policy = "; ".join(
         (
             "default-src 'none'",
-            "script-src " + (" ".join(map(_digest, programs)) or "'none'"),
-            f"style-src {_digest(style)}",
+            "script-src " + (" ".join(map(digest, programs)) or "'none'"),
+            f"style-src {digest(style)}",
             "base-uri 'none'",
             "form-action 'none'",
         )
@@ -77,7 +77,7 @@ def page(
         element("main", None, (_section(part) for part in parts)),
         _embedded("data", data),
         _embedded("charts", dict(charts or {})),
-        (_raw("script", program) for program in programs),
+        (inline("script", program) for program in programs),
     )
     meta = (
         element("meta", {"charset": "utf-8"}),
@@ -85,7 +85,7 @@ def page(
         element("meta", {"name": "viewport", "content": "width=device-width, initial-scale=1"}),
         element("meta", {"name": "color-scheme", "content": "light dark"}),
         element("title", None, title),
-        _raw("style", style),
+        inline("style", style),
     )
     whole = element("html", {"lang": "en"}, element("head", None, meta), body)
     return f"<!doctype html>\n{whole}\n".encode("utf-8", "xmlcharrefreplace")
@@ -119,14 +119,14 @@ def _embedded(name: str, value: Any) -> Markup:
     return element("script", {"type": "application/json", "id": name}, as_json(value))
 
 
-def _raw(tag: str, text: str) -> Markup:
-    """A script or a style of this package; it must not contain its own closing tag."""
+def inline(tag: str, text: str) -> Markup:
+    """A script or a style of this package in a page; it must not contain its own closing tag."""
     if f"</{tag}" in text.lower() or "<!--" in text:
         raise ValueError(f"a {tag} of this package contains its own closing tag")
     return joined((Markup(f"<{tag}>"), Markup(text), Markup(f"</{tag}>\n")))
 
 
-def _digest(text: str) -> str:
+def digest(text: str) -> str:
     """The name of a script or a style in a content security policy."""
     digest = hashlib.sha256(text.encode("utf-8")).digest()
     return f"'sha256-{base64.b64encode(digest).decode()}'"

@@ -26,6 +26,9 @@ from evenhand.serve.api.problems import (
 )
 from evenhand.serve.api.reference import describe, reference_page, root_page
 from evenhand.serve.api.tokens import Role
+from evenhand.serve.pages.door import PageDoor
+from evenhand.serve.pages.page_routes import page_routes
+from evenhand.serve.pages.sessions import Sessions
 from evenhand.serve.pools.service import DecisionService
 from evenhand.serve.store.decision_store import DecisionStore
 
@@ -77,7 +80,9 @@ def make_application(
     app.openapi = lambda: describe(app)
     for routes in (decision_routes, pool_routes, log_routes, token_routes):
         app.include_router(routes.router)
-    gate = Gate(app, lambda: service.tokens, limits, log=log, hang_up=service.hang_up)
+    door = PageDoor(Sessions())
+    app.router.routes.extend(page_routes(door))
+    gate = Gate(app, lambda: service.tokens, limits, log=log, hang_up=service.hang_up, door=door)
     _add_own(app, service, gate)
     return gate
 

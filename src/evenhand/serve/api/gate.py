@@ -6,7 +6,7 @@ import sys
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Protocol
 
 import orjson
 from starlette.exceptions import HTTPException
@@ -49,6 +49,16 @@ class GateLimits:
     upload: int = 64 << 20
 
 
+class Door(Protocol):
+    """Where people come in, who do not send a token with every request."""
+
+    def leads_to(self, path: str) -> bool:
+        """Whether a path is behind it: then whoever is not known is told there what to do."""
+
+    def visitor(self, scope: Any, tokens: Sequence[StoredToken]) -> StoredToken | None:
+        """Who asks, if that is known."""
+
+
 @dataclass(eq=False)
 class Gate:
     """An ASGI application in front of another.
@@ -60,6 +70,7 @@ class Gate:
         metrics: Where it is counted.
         log: Where a line of JSON about each request is written; it holds no secret.
         hang_up: Called when the service is told to stop.
+        door: Where people come in, if there is a page for them.
     """
 
     inner: Any
@@ -68,6 +79,7 @@ class Gate:
     metrics: ServiceMetrics = field(default_factory=ServiceMetrics)
     log: Callable[[dict[str, Any]], None] | None = None
     hang_up: Callable[[], None] = lambda: None  # ends what would not end by itself
+    door: Door | None = None
 
     def __post_init__(self) -> None:
         self._rate = RateLimit(self.limits.per_second)
@@ -83,11 +95,14 @@ class Gate:
     def refusal(self, scope: Any) -> Response | None:
         """Why a request is not let in, if it is not; whoever asks is noted in the scope."""
         secret = _bearer(scope)
-        token = None if secret is None else find_token(self.tokens(), secret)
+        if secret is not None:
+            token = find_token(self.tokens(), secret)
+        else:
+            token = self.door.visitor(scope, self.tokens()) if self.door is not None else None
         scope["evenhand.token"] = token
         if token is not None:
             return self._too_often(self._rate.wait(token.name))
-        if scope["path"] in OPEN:
+        if scope["path"] in OPEN or (self.door is not None and self.door.leads_to(scope["path"])):
             return None
         address = (scope.get("client") or ("",))[0]
         often = self._too_often(self._guesses.wait(address))

@@ -82,6 +82,8 @@ const Audit = {};
     log.entries = rows.map((row) => Object.fromEntries(columns.map((name, k) => [name, row[k]])));
     log.names = log.over_time.unfairness.names;
     log.series = unpacked(log.over_time.unfairness);
+    const band = log.chance && log.chance.band;
+    log.byChance = band ? { low: unpacked(band.low), high: unpacked(band.high) } : null;
     log.place = new Map(log.names.map((name, k) => [name, k]));
     log.seriesOf = (name) => log.series[log.place.get(name)];
     const steps = log.over_time.times.length;
@@ -308,6 +310,9 @@ const Audit = {};
     const half = gaps.length ? Math.min(...gaps) * 0.5 : 0.5;
     const reach = (from, until, share) => ({ x: x[from] - half * share, until: x[until] + half * share });
     const domain = [x[0] - half * 0.7, x[x.length - 1] + half * 0.7];
+    const own = log.place.get(one.name);
+    const chance = (k) => (log.byChance && log.byChance.low[own][k] !== null
+      ? { chance_low: log.shown(log.byChance.low[own][k]), chance_high: log.shown(log.byChance.high[own][k]) } : {});
     const rows = [];
     for (const k of drawn) {
       if (series[k] === null) continue;
@@ -316,7 +321,7 @@ const Audit = {};
       const status = log.shown(mean + series[k]);
       rows.push({ x: x[k], from, until, mean: log.shown(mean), status, low: log.shown(mean + log.low[k]),
         high: log.shown(mean + log.high[k]), deviation: log.shown(series[k]),
-        side: below(log, series[k]) ? "worse" : "better",
+        side: below(log, series[k]) ? "worse" : "better", ...chance(k),
         words: `${over.times[k]}\nstatus ${number(status)}, mean ${number(log.shown(mean))}\n`
           + `${number(log.shown(series[k]), true)} (${side(series[k])})` });
     }
@@ -454,10 +459,14 @@ const Audit = {};
 
   /* ---- downloads ---- */
   function asJson(log) {
-    const { entries, names, series, place, seriesOf, low, high, noise, shown: _, story, axis, terms, ...kept } = log;
+    const { entries, names, series, place, seriesOf, low, high, noise, shown: _, story, axis, terms, byChance, ...kept } = log;
     const over = log.over_time;
     const byName = (values) => Object.fromEntries(names.map((name, k) => [name, values[k]]));
     const unfinished = over.unfinished && { ...over.unfinished, unfairness: byName(over.unfinished.unfairness) };
+    if (byChance) {
+      const band = { ...log.chance.band, low: byName(byChance.low), high: byName(byChance.high) };
+      kept.chance = { ...log.chance, band };
+    }
     return { ...kept, stakeholders: entries, over_time: { ...over, unfairness: byName(series), unfinished } };
   }
   function cell(value) {

@@ -14,6 +14,7 @@ from evenhand.report.html import charts
 from evenhand.report.html.element import Child, Markup, element, joined, name_of
 from evenhand.report.html.page_data import compact_answer
 from evenhand.report.html.sections import over_time, questions, stakeholders
+from evenhand.report.html.sections.by_chance import by_chance
 from evenhand.report.html.sections.how_to_read import how_to_read
 from evenhand.report.html.sections.provenance import how_made
 from evenhand.report.html.sections.stakeholder_story import stakeholder_story
@@ -100,7 +101,11 @@ def _sections(found: Answer | LogComparison, answers: Sequence[Answer]) -> list[
     ]
     for log, answer in enumerate(answers):
         own = [
-            PageSection("", "Verdict on this log", element("p", None, answer.verdict)),
+            PageSection(
+                "",
+                "Verdict on this log",
+                joined((element("p", None, answer.verdict), by_chance(answer))),
+            ),
             PageSection("", "Fairness over time", over_time.spread(answer, log)),
             *_stakeholder_sections(answer, log),
             PageSection("", QUESTIONS, questions.question_table(answer.questions)),
@@ -141,15 +146,14 @@ def audit_charts(answers: Sequence[Answer], logs: Sequence[dict[str, Any]]) -> d
         [x for log in logs for x in log["axis"]["x"]],
     )
     first = answers[0]
-    direction, measure = first.terms.direction, first.presentation.measure
     even = over_time.against_even(answers)
     welfare = f"{'compared with even' if even else 'welfare'} ({welfare_name(first.scheme)})"
     drawn = {
         "welfare": charts.welfare_over_time(axis, welfare, even),
-        "spread": charts.spread(axis, direction, measure),
+        "spread": charts.spread(axis, first.terms.direction),
         "heatmap": charts.heatmap(),
         "recovery": charts.recovery(),
-        "story": charts.story(axis, measure),
-        "deviation": charts.deviation(axis, measure),
+        "story": charts.story(axis),
+        "deviation": charts.deviation(axis),
     }
     return {name: charts.as_spec(chart) for name, chart in drawn.items()}

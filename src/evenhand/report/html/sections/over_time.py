@@ -22,7 +22,7 @@ from evenhand.report.html.element import (
     table,
     told_apart,
 )
-from evenhand.report.html.sections.stakeholders import tied_names
+from evenhand.report.html.sections.stakeholders import in_measure, tied_names
 
 SHOWN = 12  # assessments in the table; a longer table is folded
 PRINTED = 60  # up to this many are unfolded in print
@@ -121,7 +121,8 @@ def spread(answer: Answer, log: int) -> Markup:
             (plots.glyph("▼", colours["below"]), "furthest below the mean"),
         )
     )
-    caption = "The largest distances above and below the mean at each assessment."
+    measure = in_measure(answer.presentation.measure)
+    caption = f"The largest distances above and below the mean at each assessment{measure}."
     alternative = (
         "Chart of the largest distances above and below the mean at each assessment. Furthest "
         f"{direction.worse} at any assessment: {direction.signed(answer.overall.worst_unfairness)}."

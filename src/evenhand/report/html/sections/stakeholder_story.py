@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from evenhand.auditing.answer.answer import Answer
-from evenhand.auditing.answer.direction import Direction
 from evenhand.report.html import plots
 from evenhand.report.html.element import Markup, element, joined
-from evenhand.report.html.sections.stakeholders import tied_names
+from evenhand.report.html.sections.by_chance import BY_CHANCE, has_band
+from evenhand.report.html.sections.stakeholders import in_measure, tied_names
 
 
 def stakeholder_story(answer: Answer, log: int) -> Markup:
@@ -50,7 +50,7 @@ def stakeholder_story(answer: Answer, log: int) -> Markup:
         search,
         element("h3", {"class": "who", "tabindex": "-1"}, "…"),
         element("div", {"class": "words", "aria-live": "polite"}),
-        _plots(answer.terms.direction) if answer.over_time.times else None,
+        _plots(answer) if answer.over_time.times else None,
     )
     without = element(
         "p",
@@ -64,7 +64,8 @@ def stakeholder_story(answer: Answer, log: int) -> Markup:
     return joined((element("noscript", None, without), shown))
 
 
-def _plots(direction: Direction) -> Markup:
+def _plots(answer: Answer) -> Markup:
+    direction, measure = answer.terms.direction, in_measure(answer.presentation.measure)
     worse, better = f"{direction.worse} the mean", f"{direction.better} the mean"
     legend = plots.legend(
         (
@@ -79,6 +80,7 @@ def _plots(direction: Direction) -> Markup:
             (plots.swatch("url(#below2)"), worse),
             (plots.swatch("var(--above)"), better),
             (plots.glyph("▲"), f"compensated: again at or {better}"),
+            *(((plots.swatch("var(--range)"), BY_CHANCE),) if has_band(answer) else ()),
         )
     )
     words = "The sentences above describe it."
@@ -89,7 +91,7 @@ def _plots(direction: Direction) -> Markup:
                 "story",
                 None,
                 f"Line chart of its status, the mean and the range. {words}",
-                "Its status at each assessment, the mean, and the range of all stakeholders.",
+                f"Its status at each assessment, the mean, and the range of all{measure}.",
                 legend,
             ),
             plots.plot(
@@ -97,7 +99,7 @@ def _plots(direction: Direction) -> Markup:
                 "deviation",
                 None,
                 f"Chart of its distance from the mean. {words}",
-                "Its distance from the mean at each assessment.",
+                f"Its distance from the mean at each assessment{measure}.",
                 marks,
             ),
         )

@@ -108,7 +108,7 @@ def _table(answer: Answer, log: int) -> Markup:
     )
     title = (
         f"Stakeholders, treated worst first. At the end and overall: distance from {terms.mean}"
-        f"{_in(answer.presentation.measure)}; "
+        f"{in_measure(answer.presentation.measure)}; "
         f"{worse} 0 is unfair to it. {worse.capitalize()}: the share of its assessments {worse} "
         "the mean. Rank 1 is the most favoured."
     )
@@ -136,7 +136,8 @@ def _table(answer: Answer, log: int) -> Markup:
     )
 
 
-def _in(measure: str | None) -> str:
+def in_measure(measure: str | None) -> str:
+    """What numbers are counted in, at the end of a sentence that names them."""
     return "" if measure is None else f", in {measure}"
 
 

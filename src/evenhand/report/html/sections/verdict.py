@@ -16,6 +16,7 @@ from evenhand.report.html.element import (
     name_of,
     told_apart,
 )
+from evenhand.report.html.sections.by_chance import by_chance
 from evenhand.report.html.sections.lead import lead
 from evenhand.report.html.sections.stakeholders import tied_names
 
@@ -41,13 +42,14 @@ def verdict(found: Answer | LogComparison) -> Markup:
                 for ask in asks
             ),
             None if several else tiles(answers[0]),
-            element("p", None, element("b", None, "The verdict. "), found.verdict),
+            by_chance(found) if isinstance(found, Answer) else None,
             element(
                 "div",
                 {"class": "pair"},
                 _listed("What it means", _means(answers)),
                 _listed("What it does not mean", _means_not(found, answers)),
             ),
+            element("p", {"class": "soft"}, "In the words of the audit: ", found.verdict),
         )
     )
 

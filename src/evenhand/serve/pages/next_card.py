@@ -1,0 +1,169 @@
+"""Who is next and why, with the button that takes the decision."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from evenhand.report.html.element import Child, Markup, element, figure_of, joined, name_of
+from evenhand.serve.api.models import MOST
+from evenhand.serve.api.tokens import Role
+from evenhand.serve.pages.forms import button, count_in, field, folded, hidden, number_in, once
+from evenhand.serve.pages.page_frame import Complaint
+from evenhand.serve.pages.visit import Visit
+from evenhand.serve.pools.live_pool import LivePool
+
+MOST_SHOWN = 50  # people of one proposal
+
+
+@dataclass(frozen=True)
+class LotsAsked:
+    """What is to be given: so many lots of an amount, nobody two of them."""
+
+    amount: float = 1.0
+    count: int = 1
+
+    @staticmethod
+    def read(fields: Mapping[str, str]) -> LotsAsked:
+        return LotsAsked(
+            number_in(fields, "amount", "the amount", 1.0),
+            count_in(fields, "count", "the number of people", MOST),
+        )
+
+    def fields(self) -> Markup:
+        return hidden(amount=f"{self.amount:g}", count=str(self.count))
+
+
+def next_card(
+    visit: Visit, pool: LivePool, answer: Mapping[str, Any], lots: LotsAsked, wrong: Complaint
+) -> Markup:
+    """The card; `answer` is that of the API."""
+    shares = answer["shares"]
+    if not shares:
+        return _nobody(visit, pool, wrong)
+    parts: list[Child] = [
+        element("h2", {"id": "next-title"}, "Next" if len(shares) == 1 else "Next are"),
+        _who(pool, shares, lots),
+        _runner_up(pool, answer["runner_up"]),
+        wrong.at("take"),
+    ]
+    if visit.may(Role.DECIDER):
+        words: list[Child] = ["Give ", figure_of(lots.amount), " to ", _short_names(shares)]
+        parts.append(
+            visit.form(
+                f"/pools/{pool.name}/take",
+                hidden(turn=answer["turn"]),
+                once(),
+                lots.fields(),
+                button(words, "strong", id="take"),
+            )
+        )
+    parts.append(_other_lots(pool, lots))
+    return element(
+        "section",
+        {"class": "card", "id": "next", "aria-labelledby": "next-title", "data-live": True},
+        parts,
+    )
+
+
+def _who(pool: LivePool, shares: list[Mapping[str, Any]], lots: LotsAsked) -> Markup:
+    if len(shares) == 1:
+        one = shares[0]
+        return joined(
+            (
+                element("p", {"class": "who"}, person_link(pool, one["name"])),
+                element("p", {"class": "because"}, f"because it {one['reason']}. ", _rule(pool)),
+            )
+        )
+    rows = (
+        element(
+            "li",
+            None,
+            person_link(pool, one["name"]),
+            " ",
+            figure_of(one["amount"]),
+            element("span", {"class": "remark"}, f"it {one['reason']}"),
+        )
+        for one in shares[:MOST_SHOWN]
+    )
+    more = len(shares) - MOST_SHOWN
+    rest = element("p", None, f"and {more:,} more") if more > 0 else None
+    return joined(
+        (element("ol", {"class": "several"}, rows), rest, element("p", None, _rule(pool)))
+    )
+
+
+def _rule(pool: LivePool) -> Markup:
+    return element(
+        "span", {"class": "soft"}, f"The rule: next is {pool.allocator.rule.describe()}."
+    )
+
+
+def _runner_up(pool: LivePool, one: Mapping[str, Any] | None) -> Markup | None:
+    if one is None:
+        return None
+    after = (" would be next otherwise: it ", one["reason"], ".")
+    return element("p", {"class": "soft"}, person_link(pool, one["name"]), after)
+
+
+def _nobody(visit: Visit, pool: LivePool, wrong: Complaint) -> Markup:
+    if not any(pool.allocator.state.there):
+        words = "Nobody is in this pool yet: let somebody join on the page Standing."
+    elif pool.allocator.state.by_request:
+        words = "Nobody has asked for more than they received: enter what somebody asks for."
+    else:
+        words = "Everybody is paused: let somebody resume on the page Standing."
+    return element(
+        "section",
+        {"class": "card", "id": "next", "aria-labelledby": "next-title", "data-live": True},
+        element("h2", {"id": "next-title"}, "Nobody is next"),
+        element("p", None, words),
+        wrong.at("take"),
+    )
+
+
+def _other_lots(pool: LivePool, lots: LotsAsked) -> Markup:
+    divides = pool.allocator.rule.divides
+    several = (
+        None
+        if divides
+        else field(
+            "To how many people", "count", str(lots.count), type="number", min=1, max=MOST, step=1
+        )
+    )
+    form = element(
+        "form",
+        {"method": "get", "action": f"/pools/{pool.name}", "class": "row"},
+        field(
+            "Amount to share" if divides else "Amount for each",
+            *("amount", f"{lots.amount:g}"),
+            type="number",
+            min="0",
+            step="any",
+        ),
+        several,
+        button("Ask"),
+    )
+    return folded("Another amount, or several people", form, is_open=lots != LotsAsked())
+
+
+def person_link(pool: LivePool, name: str) -> Markup:
+    """A name that leads to the page of that person."""
+    place = pool.allocator.place_of(name)
+    return element(
+        "a", {"href": f"/pools/{pool.name}/people/{place}", "class": "person"}, short_name(name)
+    )
+
+
+def short_name(name: str) -> Markup:
+    """A name inside a link or a button, where nothing can be folded out."""
+    if not name.strip():
+        return name_of(name)
+    return element("bdi", {"class": "name"}, name if len(name) <= 60 else f"{name[:59]}…")
+
+
+def _short_names(shares: list[Mapping[str, Any]]) -> Markup:
+    if len(shares) > 1:
+        return joined((f"these {len(shares):,}",))
+    return short_name(shares[0]["name"])

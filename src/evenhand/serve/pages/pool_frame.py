@@ -1,0 +1,45 @@
+"""The frame of the pages of one pool, and of those of no pool."""
+
+from __future__ import annotations
+
+from evenhand.report.html.element import Markup, element
+from evenhand.serve.pages.forms import button
+from evenhand.serve.pages.page_frame import PageFrame
+from evenhand.serve.pages.visit import Visit
+
+TABS = (
+    ("Who is next", ""),
+    ("Log", "/log"),
+)
+
+
+def frame(visit: Visit, title: str) -> PageFrame:
+    """The frame of a page that is about no pool."""
+    return PageFrame(title, signed_in=_signed_in(visit))
+
+
+def pool_frame(visit: Visit, pool: str, tab: str | None, title: str | None = None) -> PageFrame:
+    """The frame of a page of a pool.
+
+    Args:
+        visit: Who looks.
+        pool: The name of the pool.
+        tab: Which of the tabs it is; None of a page below them.
+        title: The title, if not the tab's.
+    """
+    home = f"/pools/{pool}"
+    tabs = tuple((name, None if name == tab else home + path) for name, path in TABS)
+    written = visit.service.room(pool).written
+    return PageFrame(
+        f"{title or tab}: {pool}",
+        trail=((pool, home),),
+        tabs=tabs,
+        signed_in=_signed_in(visit),
+        stream=f"{home}/stream?cursor={written}",
+    )
+
+
+def _signed_in(visit: Visit) -> Markup:
+    who = element("bdi", None, visit.token.name)
+    words = element("span", {"class": "soft"}, who, f" ({visit.token.role})")
+    return visit.form("/sign-out", words, " ", button("Sign out", "quiet"))

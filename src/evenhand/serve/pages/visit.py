@@ -1,0 +1,131 @@
+"""A visit of somebody who is signed in: what they may do, what they sent, and what the API says."""
+
+from __future__ import annotations
+
+import hmac
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from typing import Any
+from urllib.parse import parse_qs, urlsplit
+
+import orjson
+from starlette.requests import Request
+from starlette.responses import RedirectResponse, Response
+
+from evenhand.errors import BadParameter, EvenhandError, StaleTurn
+from evenhand.report.html.element import Markup, element
+from evenhand.serve.api.context import NotAllowed, service_of
+from evenhand.serve.api.problems import problem_of
+from evenhand.serve.api.tokens import Role
+from evenhand.serve.pages.page_frame import Complaint
+from evenhand.serve.pools.live_pool import LivePool
+from evenhand.serve.pools.service import DecisionService
+from evenhand.serve.store.decision_store import StoredToken
+
+SESSION_OVER = "this form is of a session that is over: reload the page, and send it again."
+MARK = "mark"  # the field by which a form is known to be of this session
+
+
+@dataclass(frozen=True)
+class Visit:
+    """Somebody at the page.
+
+    Args:
+        request: What was asked.
+        token: Who asks.
+        mark: What every form carries (see `Sessions.form_mark`).
+    """
+
+    request: Request
+    token: StoredToken
+    mark: str
+
+    @property
+    def service(self) -> DecisionService:
+        return service_of(self.request)
+
+    def may(self, role: Role) -> bool:
+        return Role.read(self.token.role) >= role
+
+    def live(self, pool: str) -> LivePool:
+        return self.service.room(pool).pool
+
+    def asked(self, name: str, otherwise: str = "") -> str:
+        """A parameter of the address."""
+        return self.request.query_params.get(name, otherwise)
+
+    def form(self, action: str, *content: Any, upload: bool = False) -> Markup:
+        """A form that changes something, which only a page of this session can send."""
+        kind = "multipart/form-data" if upload else None
+        hidden = element("input", {"type": "hidden", "name": MARK, "value": self.mark})
+        attributes = {"method": "post", "action": action, "enctype": kind}
+        return element("form", attributes, hidden, content)
+
+    async def sent(self) -> dict[str, str]:
+        """The fields of a form, once it is known to come from a page of this session."""
+        require_own_site(self.request)
+        fields = await fields_of(self.request)
+        self.require_mark(fields.get(MARK, ""))
+        return fields
+
+    def require_mark(self, mark: str) -> None:
+        if not hmac.compare_digest(mark.encode(), self.mark.encode()):
+            raise NotAllowed(SESSION_OVER)
+
+    def as_sent(self, path: str, body: bytes, key: str | None) -> Request:
+        """The request that a program would make of the API for the same."""
+        headers = [] if not key else [(b"idempotency-key", key.encode())]
+
+        async def receive() -> dict[str, Any]:
+            return {"type": "http.request", "body": body, "more_body": False}
+
+        scope = {**self.request.scope, "path": path, "headers": headers}
+        return Request(scope, receive)
+
+
+def require_own_site(request: Request) -> None:
+    """Refuse what a page of another site, or of another port, sends."""
+    site = request.headers.get("sec-fetch-site")
+    origin = request.headers.get("origin")
+    if site is not None:
+        is_own = site in ("same-origin", "none")
+    else:
+        is_own = origin is None or urlsplit(origin).netloc == request.headers.get("host")
+    if not is_own:
+        raise NotAllowed("this form comes from another site: send it from the page itself.")
+
+
+async def fields_of(request: Request) -> dict[str, str]:
+    """The fields of a form without files; of two with one name, the last."""
+    try:
+        text = (await request.body()).decode()
+        found = parse_qs(text, keep_blank_values=True, max_num_fields=1000)
+    except ValueError:
+        raise BadParameter("the form cannot be read: send it from the page itself.") from None
+    return {name: values[-1] for name, values in found.items()}
+
+
+async def said(response: Awaitable[Response]) -> Any:
+    """What a route of the API answers."""
+    return orjson.loads((await response).body)
+
+
+def see(address: str) -> Response:
+    """Go to a page, after something was done."""
+    return RedirectResponse(address, 303)
+
+
+def complaint(form: str, error: EvenhandError, typed: dict[str, str]) -> Complaint:
+    """What could not be done, to be shown at its form."""
+    sentence = str(error)
+    if isinstance(error, StaleTurn):
+        sentence = "something else happened in the meantime: this is who is next now."
+    typed = {name: value for name, value in typed.items() if name not in (MARK, "key", "turn")}
+    return Complaint(form, _capital(sentence), typed, problem_of(error).status_code)
+
+
+def _capital(sentence: str) -> str:
+    return sentence[:1].upper() + sentence[1:]
+
+
+Handler = Callable[..., Awaitable[Response]]
