@@ -8,11 +8,8 @@ import pytest
 
 from serving import client_of, new_store
 
-pytestmark = [
-    pytest.mark.system,
-    # What the fuzzer itself deprecates is not ours to mend.
-    pytest.mark.filterwarnings("ignore"),
-]
+# What the fuzzer itself deprecates is not ours to fix.
+pytestmark = [pytest.mark.system, pytest.mark.filterwarnings("ignore")]
 schemathesis = pytest.importorskip("schemathesis")
 EXAMPLES = int(os.environ.get("EVENHAND_FUZZ_EXAMPLES", "60"))
 

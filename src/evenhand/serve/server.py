@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import ipaddress
 import signal
 import socket
@@ -82,6 +83,9 @@ def run_server(gate: Gate, bound: socket.socket, started: Callable[[str], None])
         async def startup(self, sockets: list[socket.socket] | None = None) -> None:
             await super().startup(sockets)
             if self.started:
+                # What is loaded stays: to look through it for garbage again and again takes long.
+                gc.collect()
+                gc.freeze()
                 started(address_of(bound))
 
         def handle_exit(self, sig: int, frame: Any) -> None:

@@ -24,7 +24,7 @@ from evenhand.serve.api.problems import (
     unforeseen,
     validation_error,
 )
-from evenhand.serve.api.reference import describe, reference_page, root_page
+from evenhand.serve.api.reference import describe, reference_page
 from evenhand.serve.api.tokens import Role
 from evenhand.serve.pages.door import PageDoor
 from evenhand.serve.pages.page_routes import page_routes
@@ -99,11 +99,6 @@ def _add_own(app: FastAPI, service: DecisionService, gate: Gate) -> None:
         """Whether the service answers and can read its store; nothing of the store is shown."""
         await service.check()
         return as_json({"status": "ok"})
-
-    @app.get("/", include_in_schema=False)
-    async def root() -> Response:
-        page, policy = root_page()
-        return HTMLResponse(page, headers={"content-security-policy": policy})
 
     @app.get("/docs", include_in_schema=False)
     async def reference() -> Response:

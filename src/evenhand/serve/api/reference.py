@@ -59,16 +59,6 @@ def reference_page(described: dict[str, Any]) -> tuple[bytes, str]:
     return _page("evenhand serve: what can be asked", parts)
 
 
-def root_page() -> tuple[bytes, str]:
-    """Where to go from the address alone."""
-    parts = [
-        element("h1", None, "evenhand serve"),
-        element("p", None, "Who is next, and why."),
-        element("p", None, element("a", {"href": "/docs"}, "What can be asked")),
-    ]
-    return _page("evenhand serve", parts)
-
-
 def _page(title: str, parts: list[Markup]) -> tuple[bytes, str]:
     digest = base64.b64encode(hashlib.sha256(STYLE.encode()).digest()).decode()
     head = (

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import gc
 import hashlib
 import time
 from collections.abc import Awaitable, Callable, Sequence
@@ -86,9 +85,6 @@ class DecisionService:
         await self.refresh_tokens()
         await asyncio.to_thread(self.store.begin_serving)
         self._begin(self._follow())
-        # What is loaded stays: to look through it for garbage again and again takes long.
-        gc.collect()
-        gc.freeze()
 
     async def stop(self) -> None:
         """Write what is queued, keep the states, and end."""
