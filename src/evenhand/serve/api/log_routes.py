@@ -215,13 +215,16 @@ async def _entries_as_they_come(request: Request, pool: str, after: int) -> Asyn
     room = service.room(pool)
     yield b": listening\n\n"
     silent = 0.0
-    while not service.stopping and not await request.is_disconnected():
+    while not await request.is_disconnected():
+        stopping = service.stopping  # which must not keep anybody from what happened before
         found = await asyncio.to_thread(service.store.entries, pool, after, 500)
         for entry in found:
             after, silent = entry.number, 0.0
             data = orjson.dumps(entry_view(entry)).decode()
             yield f"id: {entry.number}\nevent: {entry.kind}\ndata: {data}\n\n".encode()
         if not found:
+            if stopping:
+                return
             # Not longer at once: the service may be told to stop at any moment.
             await room.news(after, LOOK_EVERY)
             silent += LOOK_EVERY
