@@ -18,7 +18,7 @@ from evenhand.auditing.options import AuditOptions
 from evenhand.errors import BadParameter
 from evenhand.serve.api.context import PROBLEMS, as_json, require_role, service_of
 from evenhand.serve.api.decision_routes import AmountAsked
-from evenhand.serve.api.models import ForecastShown, ImportShown, Name, OverTimeShown
+from evenhand.serve.api.models import AlarmsShown, ForecastShown, ImportShown, Name, OverTimeShown
 from evenhand.serve.api.tokens import Role
 from evenhand.serve.pools.changes import DecisionTaken
 from evenhand.serve.pools.exports import (
@@ -81,6 +81,18 @@ async def audit(request: Request, pool: str, asked: Judged) -> Response:
     """What `evenhand audit` says of this pool: of its exported log, with its roster."""
     answer = await _audited(request, pool, asked)
     return as_json(await asyncio.to_thread(answer.to_json))
+
+
+@router.get("/alarms", response_model=AlarmsShown)
+async def alarms(
+    request: Request, pool: str, alpha: Annotated[float, Query(gt=0, lt=1)] = 0.05
+) -> Response:
+    """Who is behind by more than a fair lottery explains, watched from the first decision on.
+
+    `alpha` is the probability of ever raising a false alarm, however long it is watched.
+    """
+    answer = await _audited(request, pool, {"alarm": alpha})
+    return as_json({"pool": pool, **answer.alarm.to_json()})
 
 
 @router.get("/audit.html", response_class=HTMLResponse)
