@@ -803,6 +803,8 @@ def _print_chance(answer: Answer) -> None:
     words = text.chance(answer)
     if words:
         print(f"\nCould it be chance? {visible(words)}")
+    if answer.gap_parts is not None and answer.gap_parts.sentence():
+        print(f"\nThe gap in three parts: {answer.gap_parts.sentence()}")
     if answer.alarm is not None:
         print(f"\nWatched all along: {visible(answer.alarm.sentence())}")
 
