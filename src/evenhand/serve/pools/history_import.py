@@ -11,7 +11,7 @@ from evenhand._util.moments import as_numbers
 from evenhand.auditing.notes import Notes
 from evenhand.auditing.options import AuditOptions
 from evenhand.auditing.reading.prepare import Prepared, prepare
-from evenhand.auditing.sources.open_source import opened
+from evenhand.auditing.sources.open_log import opened_log
 from evenhand.decide.allocation_events import Departed, Joined
 from evenhand.errors import BadLog, BadParameter
 from evenhand.serve.pools.changes import Change, DecisionTaken, Happened
@@ -46,7 +46,7 @@ def import_history(
             f"something has happened in the pool {pool.name!r} already: import into a new pool."
         )
     notes = Notes()
-    with opened(log, options.encoding, options.table, options.engine) as table:
+    with opened_log(log, options) as table:
         prepared = prepare(table, options, True, notes, lots=True)
     if prepared.history.plain_numbers == pool.definition.dates:
         kinds = ("dates", "plain numbers")
