@@ -11,7 +11,7 @@ from evenhand._util.moments import as_numbers
 from evenhand.auditing.notes import Notes
 from evenhand.auditing.options import AuditOptions
 from evenhand.auditing.reading.prepare import Prepared, prepare
-from evenhand.auditing.sources.open_source import opened
+from evenhand.auditing.sources.open_log import opened_log
 from evenhand.decide.allocation_events import Departed, Joined
 from evenhand.errors import BadLog, BadParameter
 from evenhand.serve.pools.changes import Change, DecisionTaken, Happened
@@ -71,7 +71,7 @@ def read_history(log: Any, options: AuditOptions, notes: Notes) -> Prepared:
         options: Which columns hold what, as of an audit.
         notes: Where it is noted what is odd, but not an error.
     """
-    with opened(log, options.encoding, options.table, options.engine, options.layout) as table:
+    with opened_log(log, options) as table:
         for note in table.notes:
             notes.add(note)
         prepared = prepare(table, options, True, notes, lots=True)
