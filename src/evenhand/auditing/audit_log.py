@@ -20,7 +20,7 @@ from evenhand.auditing.options import AuditOptions, with_keywords
 from evenhand.auditing.reading.display_names import fitted, read_display_names
 from evenhand.auditing.reading.hidden_amounts import HIGHEST, LOWEST
 from evenhand.auditing.reading.prepare import Prepared, prepare
-from evenhand.auditing.sources.open_source import opened
+from evenhand.auditing.sources.open_log import opened_log
 from evenhand.errors import BadParameter, argument
 
 
@@ -164,7 +164,7 @@ def audit_with(log: Any, options: AuditOptions) -> Answer:
     question = question_of(options)  # refused before anything is opened, if it makes no sense
     exact = question.needs_every_time_point or options.alarm is not None
     shown = read_display_names(options.display_names, options.stakeholder, options.encoding)
-    with opened(log, options.encoding, options.table, options.engine, options.layout) as table:
+    with opened_log(log, options) as table:
         if options.run is not None:
             alone = replace(options, chance=False)
             found = over_runs(split_runs(table, options.run), audit_with, alone)

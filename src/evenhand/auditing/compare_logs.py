@@ -18,7 +18,7 @@ from evenhand.auditing.answer.summary import Called, Quantity, Sentence, how_eve
 from evenhand.auditing.audit_log import audit_with
 from evenhand.auditing.judging.sensitivity import EVEN
 from evenhand.auditing.options import AuditOptions, with_keywords
-from evenhand.auditing.sources.open_source import opened
+from evenhand.auditing.sources.open_log import opened_log
 from evenhand.errors import BadParameter, argument
 
 
@@ -115,7 +115,7 @@ def compare_periods_with(log: Any, options: AuditOptions) -> LogComparison:
     cut, options = options.before, replace(options, before=None)
     if cut is None:
         raise BadParameter(f"say with {argument('before')} when the second period begins.")
-    with opened(log, options.encoding, options.table, options.engine, options.layout) as table:
+    with opened_log(log, options) as table:
         earlier = audit_with(table, replace(options, until=_just_before(cut)))
         later = audit_with(table, replace(options, since=cut))
     one = replace(earlier, label=f"{earlier.label} before {cut}")
@@ -158,7 +158,7 @@ def _only_in(answer: Answer, other: Answer) -> tuple[str, ...]:
 
 def _audited(log: Any, options: AuditOptions) -> Answer:
     """A log of one history has no column of runs, and is judged as it is."""
-    with opened(log, options.encoding, options.table, options.engine, options.layout) as table:
+    with opened_log(log, options) as table:
         if options.run not in table.columns:
             options = replace(options, run=None)
         return audit_with(table, options)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import ipaddress
 import signal
 import socket
@@ -82,7 +83,10 @@ def run_server(gate: Gate, bound: socket.socket, started: Callable[[str], None])
         async def startup(self, sockets: list[socket.socket] | None = None) -> None:
             await super().startup(sockets)
             if self.started:
-                started(_address(bound))
+                # What is loaded stays: to look through it for garbage again and again takes long.
+                gc.collect()
+                gc.freeze()
+                started(address_of(bound))
 
         def handle_exit(self, sig: int, frame: Any) -> None:
             gate.hang_up()  # a stream would never end by itself
@@ -110,6 +114,7 @@ def _run(server: Any, bound: socket.socket) -> None:
         raise CannotConnect("the service could not start: the lines above say why.")
 
 
-def _address(bound: socket.socket) -> str:
+def address_of(bound: socket.socket) -> str:
+    """The address of a socket as a browser takes it."""
     host, port = bound.getsockname()[:2]
     return f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"

@@ -389,3 +389,12 @@ def test_a_roster_has_dates_as_the_log_has(refuses, tmp_path, dates, words):
     rows = [("A", "", ""), ("B", *dates)]
     roster = write(tmp_path / "roster.csv", rows, ("country", "from", "until"))
     refuses((words,), path, *OPTIONS, "--roster", roster)
+
+
+@pytest.mark.parametrize("more", [(), ("--best",), ("--stock",), ("--newcomers", "zero")])
+def test_a_roster_whose_dates_leave_no_row(refuses, tmp_path, more):
+    path = write(tmp_path / "log.csv", ROWS)
+    rows = [("A", "2031-01-01", ""), ("B", "", "1999-12-31")]
+    roster = write(tmp_path / "roster.csv", rows, ("country", "from", "until"))
+    words = ("every row of the log", "by the roster's dates", "fix from and until")
+    refuses(words, path, *OPTIONS, "--roster", roster, *more)

@@ -81,3 +81,14 @@ def test_a_rate_has_nothing_to_share_out():
     log = pd.DataFrame({"t": [1, 2], "to": ["A", "B"], "n": [1, 1], "of": [2, 3]})
     with pytest.raises(errors.BadParameter, match="nothing is shared out"):
         best_there_was(log, stakeholder="to", time="t", amount="n", out_of="of")
+
+
+@pytest.mark.parametrize("welfare", ["log_nash", "rawls", "gini", "utilitarian", "nash"])
+@pytest.mark.parametrize("lots", [False, True])
+def test_where_nothing_was_given_out_that_is_the_best(welfare, lots):
+    log = pd.DataFrame({"t": [1, 2, 3], "to": ["A", "B", "A"], "n": 0})
+    found = best_there_was(
+        log, lots=lots, stakeholder="to", time="t", amount="n", welfare=welfare, at_end=True
+    )
+    assert (found.score, found.bound, found.actual) == (0.0, 0.0, 0.0)
+    assert "no other way to share would have scored higher" in found.sentence()

@@ -501,6 +501,52 @@ UNWRITABLE = [
 WRITABLE_FOLDERS = ("folder", "missing/x/y")  # where a verb that makes folders starts
 
 
+POOL_FILE = b"""
+[reviews]
+rule = {name = "half_life", half_life = "7d"}
+ties = {name = "draw", seed = 1}
+stakeholders = ["A", {name = "B", entitlement = 0.5}]
+audit = {every = "month"}
+"""
+POOL_EXTREMES = [
+    *("", "\0", "[a]\nrule = 7", "[a]\nstakeholders = [[]]", "[a.b.c]", "a = 1", "[a]\ndates = 3"),
+    *(f"[a]\nrule = 'deadline:{'9' * 5000}'", "[a]\nrule = 'half_life:-1d'", "[a]\naudit = []"),
+    *(
+        f"[{'a' * 70}]",
+        "[a]\nby_request = 'x'",
+        f"[a]\nrule = {'{ name = ' * 3000}",
+        "[a]\nties = 1",
+    ),
+    *("[a]\nstakeholders = [{name = 'A', entitlement = 1e999}]", "[a]\naudit = {every = []}"),
+]
+pool_files = st.one_of(
+    damages.map(lambda damage: damaged(POOL_FILE, damage)),
+    st.sampled_from(POOL_EXTREMES).map(str.encode),
+).map(Plain)
+
+
+@st.composite
+def services(draw: st.DrawFn) -> Trial:
+    """A service that never starts: its store cannot be opened, whatever else is said."""
+    files: Files = {}
+    more: list[str] = []
+    if draw(st.booleans()):
+        more += _file("--pools", "pools.toml", POOL_FILE, pool_files, ODD_PATHS)(draw, files, "any")
+    for option, odd in (
+        ("--rate-limit", ODD_FLOATS),
+        ("--port", ODD_WHOLES),
+        ("--host", ODD_TEXTS),
+    ):
+        if rarely(draw, 4):
+            more += [option, draw(st.sampled_from(odd))]
+    instead = [[], [], ["--verify"], ["--backup", "copy.db"], ["--new-token", "a:b:c"], ["--json"]]
+    more += draw(st.sampled_from(instead))
+    if "--port" not in more:
+        more += ["--port", "0"]
+    store = ["--store", draw(st.sampled_from(UNWRITABLE))]
+    return Trial("serve", ("serve", *store, *more), files, **_terminal(draw))
+
+
 @st.composite
 def loads(draw: st.DrawFn) -> Trial:
     """What Python can load and the command line cannot: plans."""
@@ -530,7 +576,7 @@ def typos(draw: st.DrawFn) -> Trial:
 
 # How often each is tried, in a hundred: those that compile are the dear ones.
 SHARES = {
-    "audit": (26, audits()),
+    "audit": (22, audits()),
     "replay": (6, replays()),
     "monitor": (30, monitors()),
     "plan": (6, plans()),
@@ -538,6 +584,7 @@ SHARES = {
     "compare": (3, comparisons()),
     "evaluate": (8, evaluations()),
     "other": (4, others()),
+    "serve": (4, services()),
     "load": (5, loads()),
     "typo": (6, typos()),
 }

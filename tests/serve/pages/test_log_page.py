@@ -36,6 +36,6 @@ def test_what_happened_in_words(tmp_path):
         words = text_of(ann.open(LOG))
         assert "4 entries" not in words
         assert "5 entries, 1 decision." in words
-        assert "Ann 1 Why?" in words
+        assert "1 to Ann Why?" in words
         assert "Cem joined" in words
         assert "the pool was made" in words

@@ -121,8 +121,13 @@ def test_files_that_are_not_stores_are_refused(tmp_path):
         SqliteStore(tmp_path / "none.db", create=False)
     with pytest.raises(CannotWrite, match="a folder"):
         SqliteStore(tmp_path)
-    with pytest.raises(BadStore, match="folder that exists"):
-        SqliteStore(tmp_path / "no" / "such.db")
+    for name in (tmp_path / "no" / "such.db", "x" * 300):
+        with pytest.raises(BadStore, match="folder that exists"):
+            SqliteStore(name)
+    with pytest.raises(BadStore, match="no store"):
+        SqliteStore("x" * 300, create=False)
+    with pytest.raises(BadStore, match="name of a file"):
+        SqliteStore("nul\0byte")
 
 
 def test_a_writer_that_waits_for_another_in_vain_says_so(tmp_path, monkeypatch):

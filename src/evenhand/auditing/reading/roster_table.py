@@ -20,7 +20,7 @@ from evenhand.auditing.reading.roster import Roster
 from evenhand.auditing.reading.values import Typed, Writing, misplaced, read_times
 from evenhand.auditing.sources.engines import fetch
 from evenhand.auditing.sources.open_source import LogTable, open_table
-from evenhand.errors import BadRoster, GroupsDoNotFit, argument
+from evenhand.errors import BadLog, BadRoster, GroupsDoNotFit, argument
 from evenhand.fairness.groups import Groups
 
 if TYPE_CHECKING:
@@ -178,6 +178,11 @@ def apply_roster(history: History, roster: Roster, notes: Notes, levels: bool = 
         return here
 
     left = history.only_cells(inside)
+    if not len(left.slots):
+        raise BadLog(
+            "every row of the log is of somebody who had not come yet or had left, by the roster's "
+            "dates: nothing is left to judge, so fix from and until of the roster."
+        )
     if outside and not levels:
         notes.add(
             f"At {pluralise(outside, 'time')} a stakeholder received something before coming or "

@@ -48,6 +48,8 @@ def best_division(division: Division, aggregation: Aggregation) -> Optimum:
     over_time = require_concave(division, aggregation)
     assert isinstance(aggregation, TimepointFirst)
     welfare = aggregation.welfare
+    if not division.supply.any():
+        return _nothing_to_divide(division, aggregation)
     if over_time is not None and is_priced(welfare) and not division.joins:
         found = solve_priced(division, welfare, over_time)
     else:
@@ -71,6 +73,8 @@ def best_in_lots(
     over_time = require_concave(division, aggregation)
     assert isinstance(aggregation, TimepointFirst)
     divisible = best_division(division, aggregation)
+    if not division.supply.any():
+        return divisible
 
     shape, bound = division.eligible.shape, divisible.bound
 
@@ -91,6 +95,12 @@ def best_in_lots(
         bound = min(bound, ceiling)
         best = max(best, exact.allocation, key=value)
     return Optimum(best, bound)
+
+
+def _nothing_to_divide(division: Division, aggregation: Aggregation) -> Optimum:
+    """Where nothing was given out there is one allocation, which is the best."""
+    nothing = np.zeros(division.eligible.shape)
+    return Optimum(nothing, division.score(nothing, aggregation))
 
 
 def _from_logarithm(bound: float, over_time: Float[np.ndarray, " assessment"] | None) -> float:

@@ -12,7 +12,7 @@ from evenhand.auditing.judging.questions import question_of
 from evenhand.auditing.notes import Notes
 from evenhand.auditing.options import AuditOptions
 from evenhand.auditing.reading.prepare import prepare
-from evenhand.auditing.sources.open_source import opened
+from evenhand.auditing.sources.open_log import opened_log
 from evenhand.decide.hindsight.best_division import best_division, best_in_lots
 from evenhand.decide.hindsight.from_log import Hindsight, read_hindsight
 from evenhand.errors import BadParameter, argument
@@ -74,7 +74,7 @@ def look_back(
             f"has several: choose one with {argument('where')}, or leave {argument('best')} out."
         )
     question_of(options)  # refused before anything is opened, if it makes no sense
-    with opened(log, options.encoding, options.table, options.engine) as table:
+    with opened_log(log, options) as table:
         prepared = prepare(table, options, True, Notes(), lots)
     case = Case.of(prepared, options)
     judged, scheme = _judged(case, options)

@@ -16,7 +16,7 @@ from evenhand.auditing.judging.supply import Supply
 from evenhand.auditing.notes import Notes
 from evenhand.auditing.options import FALLBACK_NOTE, AuditOptions, with_keywords
 from evenhand.auditing.reading.prepare import Prepared, prepare
-from evenhand.auditing.sources.open_source import opened
+from evenhand.auditing.sources.open_log import opened_log
 from evenhand.decide.hindsight.best_of_log import best_with
 from evenhand.decide.replay.corrections import set_off
 from evenhand.decide.replay.longest_waits import longest_waits
@@ -140,9 +140,7 @@ def _best(log: Any, options: AuditOptions, supply: Supply, notes: Notes) -> Best
         )
         return None
     try:
-        how = (options.encoding, options.table, options.engine, options.layout)
-        with opened(log, *how) as table:
-            return best_with(table, options)
+        return best_with(log, options)
     except EvenhandError as error:
         notes.add(f"The best there was is not known: {error}")
         return None
@@ -152,7 +150,7 @@ def read_for_replay(log: Any, options: AuditOptions) -> tuple[Prepared, Notes, s
     """The log with its rows kept apart, notes on it, and what it is called."""
     _require_amounts(options)
     notes = Notes()
-    with opened(log, options.encoding, options.table, options.engine, options.layout) as table:
+    with opened_log(log, options) as table:
         return prepare(table, options, True, notes, lots=True), notes, table.label
 
 

@@ -10,7 +10,7 @@ from fastapi import FastAPI
 from fastapi.exceptions import RequestValidationError
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
-from starlette.responses import PlainTextResponse, Response
+from starlette.responses import HTMLResponse, PlainTextResponse, Response
 
 from evenhand import __version__
 from evenhand.errors import EvenhandError
@@ -24,7 +24,7 @@ from evenhand.serve.api.problems import (
     unforeseen,
     validation_error,
 )
-from evenhand.serve.api.reference import describe
+from evenhand.serve.api.reference import describe, reference_page
 from evenhand.serve.api.tokens import Role
 from evenhand.serve.pages.door import PageDoor
 from evenhand.serve.pages.page_routes import page_routes
@@ -99,6 +99,11 @@ def _add_own(app: FastAPI, service: DecisionService, gate: Gate) -> None:
         """Whether the service answers and can read its store; nothing of the store is shown."""
         await service.check()
         return as_json({"status": "ok"})
+
+    @app.get("/docs", include_in_schema=False)
+    async def reference() -> Response:
+        page, policy = reference_page(describe(app))
+        return HTMLResponse(page, headers={"content-security-policy": policy})
 
     @app.get("/metrics", tags=["Service"], response_class=PlainTextResponse)
     async def metrics(request: Request) -> Response:

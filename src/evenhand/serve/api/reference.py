@@ -2,14 +2,25 @@
 
 from __future__ import annotations
 
+import base64
+import hashlib
 from typing import Any
 
 from fastapi import FastAPI
 from fastapi.openapi.utils import get_openapi
 
+from evenhand.report.html.element import Markup, element
 from evenhand.serve.api.models import ProblemShown
 
-OPEN_TO_ALL = ("/health",)
+OPEN_TO_ALL = ("/health", "/", "/docs")
+STYLE = """
+body { font: 16px/1.5 system-ui, sans-serif; margin: 0 auto; max-width: 60rem; padding: 1rem; }
+h2 { font-size: 1rem; margin: 2rem 0 0; overflow-wrap: anywhere; }
+p { margin: .3rem 0; }
+table { border-collapse: collapse; width: 100%; }
+th, td { border-top: 1px solid #8886; padding: .2rem .5rem .2rem 0; text-align: left;
+  vertical-align: top; overflow-wrap: anywhere; }
+"""
 
 
 def describe(app: FastAPI) -> dict[str, Any]:
@@ -33,3 +44,72 @@ def describe(app: FastAPI) -> dict[str, Any]:
                     operation["security"] = [{"token": []}]
         app.openapi_schema = found
     return app.openapi_schema
+
+
+def reference_page(described: dict[str, Any]) -> tuple[bytes, str]:
+    """The description as a page, and its content policy: no scripts, and its own style alone."""
+    parts = [
+        element("h1", None, described["info"]["title"]),
+        element("p", None, described["info"]["description"].replace("`", "")),
+        element("p", None, element("a", {"href": "/openapi.json"}, "The same for programs")),
+    ]
+    for path, methods in described["paths"].items():
+        for method, operation in methods.items():
+            parts.append(_operation(path, method, operation, described["components"]["schemas"]))
+    return _page("evenhand serve: what can be asked", parts)
+
+
+def _page(title: str, parts: list[Markup]) -> tuple[bytes, str]:
+    digest = base64.b64encode(hashlib.sha256(STYLE.encode()).digest()).decode()
+    head = (
+        element("meta", {"charset": "utf-8"}),
+        element("meta", {"name": "viewport", "content": "width=device-width, initial-scale=1"}),
+        element("meta", {"name": "color-scheme", "content": "light dark"}),
+        element("title", None, title),
+        element("style", None, Markup(STYLE)),
+    )
+    body = element("body", None, element("main", None, parts))
+    whole = element("html", {"lang": "en"}, element("head", None, head), body)
+    policy = f"default-src 'none'; style-src 'sha256-{digest}'; frame-ancestors 'none'; "
+    return f"<!doctype html>\n{whole}\n".encode(), policy + "base-uri 'none'; form-action 'none'"
+
+
+def _operation(path: str, method: str, operation: dict[str, Any], schemas: Any) -> Markup:
+    rows = [
+        _row(one["name"], one["schema"], one.get("description", ""), one.get("required", False))
+        for one in operation.get("parameters", ())
+    ]
+    content = operation.get("requestBody", {}).get("content", {})
+    for kind, media in content.items():
+        name = media["schema"].get("$ref", "").rpartition("/")[2]
+        sent = schemas.get(name, {})
+        needed = sent.get("required", ())
+        for field, schema in sent.get("properties", {}).items():
+            rows.append(_row(field, schema, schema.get("description", ""), field in needed))
+        if not sent:
+            rows.append(_row("the body", {"type": kind}, "", True))
+    table = element("table", None, rows) if rows else None
+    return element(
+        "section",
+        None,
+        element("h2", None, element("code", None, f"{method.upper()} {path}")),
+        [element("p", None, text) for text in operation.get("description", "").split("\n\n")],
+        table,
+    )
+
+
+def _row(name: str, schema: Any, words: str, needed: bool) -> Markup:
+    kinds = [one.get("type") for one in schema.get("anyOf", [schema])]
+    kind = " or ".join(kind for kind in kinds if kind and kind != "null")
+    told = "needed" if needed else ""
+    if not needed and schema.get("default") is not None:
+        told = f"default {schema['default']}"
+    values = schema.get("enum")
+    if values:
+        words = f"{words} One of {', '.join(map(str, values))}.".strip()
+    return element(
+        "tr",
+        None,
+        element("th", {"scope": "row"}, element("code", None, name)),
+        *(element("td", None, cell) for cell in (kind, told, words)),
+    )

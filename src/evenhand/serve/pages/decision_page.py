@@ -30,8 +30,7 @@ async def decision_page(
     if no_other.sentence:
         wrong = no_other
     content = (
-        element("h1", None, f"Why decision {number}?"),
-        element("p", {"class": "who"}, shares_shown(taken["shares"])),
+        element("h1", None, f"Why decision {number}: ", shares_shown(taken["shares"]), "?"),
         _undone(taken),
         _why_shown(taken, why),
         labelled_list(_facts(taken)),
@@ -83,15 +82,16 @@ def _why_shown(taken: Mapping[str, Any], why: Any) -> Markup:
 
 def _facts(taken: Mapping[str, Any]) -> list[tuple[Any, Any]]:
     facts: list[tuple[Any, Any]] = [
-        ("When", moment_shown(taken["at"])),
         ("Noted", joined((moment_shown(taken["recorded"]), " UTC"))),
         ("By", element("bdi", None, taken["actor"])),
     ]
+    if str(taken["at"])[:16] != taken["recorded"][:16]:  # it was for another moment
+        facts.insert(0, ("When", moment_shown(taken["at"])))
     if len(taken["shares"]) == 1 and taken["shares"][0]["reason"]:
-        facts.insert(0, ("What the rule knew", f"it {taken['shares'][0]['reason']}"))
+        facts.insert(0, ("What the rule knew", taken["shares"][0]["reason"]))
     if taken["runner_up"] is not None:
         one = taken["runner_up"]
-        facts.append(("Next otherwise", joined((name_of(one["name"]), f": it {one['reason']}"))))
+        facts.append(("Next otherwise", joined((name_of(one["name"]), f": {one['reason']}"))))
     if taken["by_rule"] and taken["reason"]:
         facts.append(("Remark", element("q", {"dir": "auto"}, taken["reason"])))
     return facts

@@ -11,18 +11,20 @@ MOST_NAMED = 5  # people of one decision that a line names
 
 
 def moment_shown(at: Any) -> Markup:
-    """A moment as people read it, to the second; the markup has it in full."""
+    """A moment as people read it, to the second, or a day; the markup has it in full."""
     if not isinstance(at, str):
         return Markup("–") if at is None else figure_of(float(at))
     exact = at if at.endswith("Z") else f"{at}Z"
-    return element("time", {"datetime": exact}, at[:19].replace("T", " "))
+    shown = at[:10] if at[10:19] == "T00:00:00" else at[:19].replace("T", " ")
+    return element("time", {"datetime": exact}, shown)
 
 
 def shares_shown(shares: Sequence[Mapping[str, Any]]) -> Markup:
-    """Who is given how much: "Ann 1, Ben 2 and 3 more"."""
+    """Who is given how much: "1 to Ann, 2 to Ben and 3 more"."""
     parts: list[Child] = []
     for number, share in enumerate(shares[:MOST_NAMED]):
-        parts += [", " if number else None, name_of(share["name"]), " ", figure_of(share["amount"])]
+        amount = figure_of(share["amount"])
+        parts += [", " if number else None, amount, " to ", name_of(share["name"])]
     if len(shares) > MOST_NAMED:
         parts.append(f" and {len(shares) - MOST_NAMED:,} more")
     return joined(parts)

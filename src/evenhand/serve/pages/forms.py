@@ -74,7 +74,7 @@ def somebody(
     if len(there) > MOST_OPTIONS:
         value = typed.get("name", "")
         return field(label, "name", value, "The name, exactly as it is.", **attributes)
-    options = [("", first), *((str(k), names[k]) for k in there)]
+    options = [("", first), *((str(k), _short(names[k])) for k in there)]
     return choice(label, "place", options, typed.get("place", ""), **attributes)
 
 

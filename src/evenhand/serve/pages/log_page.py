@@ -33,9 +33,10 @@ async def log_page(visit: Visit, pool: str) -> Response:
         f"{pluralise(head, 'entry', 'entries')}, {pluralise(live.decisions, 'decision')}. "
         "Nothing is ever deleted: what was undone stays, marked. Times are in UTC."
     )
+    files = element("a", {"href": f"/pools/{pool}/judged"}, "Export as CSV or Parquet")
     return pool_frame(visit, pool, "Log").around(
         element("h1", None, "Log"),
-        element("p", {"class": "soft"}, words),
+        element("p", {"class": "soft"}, words, " ", files),
         element("ul", {"class": "log", "id": "log", "data-live": last == head}, rows),
         element(
             "p",

@@ -45,7 +45,7 @@ def next_card(
     parts: list[Child] = [
         element("h2", {"id": "next-title"}, "Next" if len(shares) == 1 else "Next are"),
         _who(pool, shares, lots),
-        _runner_up(pool, answer["runner_up"]),
+        _runner_up(pool, answer),
         wrong.at("take"),
     ]
     if visit.may(Role.DECIDER):
@@ -69,11 +69,13 @@ def next_card(
 
 def _who(pool: LivePool, shares: list[Mapping[str, Any]], lots: LotsAsked) -> Markup:
     if len(shares) == 1:
-        one = shares[0]
+        reason = shares[0]["reason"]
         return joined(
             (
-                element("p", {"class": "who"}, person_link(pool, one["name"])),
-                element("p", {"class": "because"}, f"because it {one['reason']}. ", _rule(pool)),
+                element("p", {"class": "who"}, person_link(pool, shares[0]["name"])),
+                element(
+                    "p", {"class": "because"}, reason[:1].upper(), reason[1:], ". ", _rule(pool)
+                ),
             )
         )
     rows = (
@@ -83,7 +85,7 @@ def _who(pool: LivePool, shares: list[Mapping[str, Any]], lots: LotsAsked) -> Ma
             person_link(pool, one["name"]),
             " ",
             figure_of(one["amount"]),
-            element("span", {"class": "remark"}, f"it {one['reason']}"),
+            element("span", {"class": "remark"}, one["reason"]),
         )
         for one in shares[:MOST_SHOWN]
     )
@@ -100,11 +102,18 @@ def _rule(pool: LivePool) -> Markup:
     )
 
 
-def _runner_up(pool: LivePool, one: Mapping[str, Any] | None) -> Markup | None:
+def _runner_up(pool: LivePool, answer: Mapping[str, Any]) -> Markup | None:
+    one, shares = answer["runner_up"], answer["shares"]
     if one is None:
         return None
-    after = (" would be next otherwise: it ", one["reason"], ".")
+    after = f" would be next otherwise: {one['reason']}."
+    if len(shares) == 1 and _level(pool, one["name"]) == _level(pool, shares[0]["name"]):
+        after += f" They are level; ties are broken {pool.allocator.state.ties.describe()}."
     return element("p", {"class": "soft"}, person_link(pool, one["name"]), after)
+
+
+def _level(pool: LivePool, name: str) -> float:
+    return pool.allocator.standing(name)[0].level
 
 
 def _nobody(visit: Visit, pool: LivePool, wrong: Complaint) -> Markup:

@@ -11,30 +11,48 @@ from starlette.routing import Route
 
 from evenhand.errors import EvenhandError, as_sentence
 from evenhand.report.html.element import element
-from evenhand.serve.api.context import NotAllowed, require_role
-from evenhand.serve.api.problems import TITLES, problem_of
+from evenhand.serve.api.context import require_role
+from evenhand.serve.api.problems import TITLES
 from evenhand.serve.api.tokens import Role
+from evenhand.serve.pages import judged_page
 from evenhand.serve.pages.decision_page import decision_page, undo
 from evenhand.serve.pages.door import PageDoor, cookie_of
+from evenhand.serve.pages.happen_form import happen
+from evenhand.serve.pages.import_page import ImportPages
 from evenhand.serve.pages.log_page import log_page
+from evenhand.serve.pages.new_pool_page import make_pool, new_pool_page
+from evenhand.serve.pages.person_page import person_page
 from evenhand.serve.pages.pool_frame import frame
 from evenhand.serve.pages.pool_list import pool_list
 from evenhand.serve.pages.pool_page import pool_page, take, take_otherwise
 from evenhand.serve.pages.sign_in import SignIn, ask_to_sign_in, sign_out
-from evenhand.serve.pages.visit import Handler, Visit
+from evenhand.serve.pages.standing_page import standing_page
+from evenhand.serve.pages.upload_shelf import UploadShelf
+from evenhand.serve.pages.visit import Handler, Visit, see, status_of
 
 POOL = "/pools/{pool}"
 # What is looked at, and what is done; each with the role that it needs.
 LOOKS: tuple[tuple[str, Role, Handler], ...] = (
     ("/", Role.READER, pool_list),
+    ("/new", Role.OWNER, new_pool_page),
     (POOL, Role.READER, pool_page),
+    (f"{POOL}/standing", Role.READER, standing_page),
     (f"{POOL}/log", Role.READER, log_page),
+    (f"{POOL}/people/{{place:int}}", Role.READER, person_page),
+    (f"{POOL}/judged", Role.READER, judged_page.judged_page),
+    (f"{POOL}/audit", Role.READER, judged_page.audit),
+    (f"{POOL}/export.csv", Role.READER, judged_page.export_csv),
+    (f"{POOL}/export.parquet", Role.READER, judged_page.export_parquet),
+    (f"{POOL}/roster.csv", Role.READER, judged_page.roster_csv),
+    (f"{POOL}/stream", Role.READER, judged_page.stream),
     (f"{POOL}/decisions/{{number:int}}", Role.READER, decision_page),
 )
 DOES: tuple[tuple[str, Role, Handler], ...] = (
     ("/sign-out", Role.READER, sign_out),
+    ("/new", Role.OWNER, make_pool),
     (f"{POOL}/take", Role.DECIDER, take),
     (f"{POOL}/otherwise", Role.DECIDER, take_otherwise),
+    (f"{POOL}/happen", Role.DECIDER, happen),
     (f"{POOL}/decisions/{{number:int}}/undo", Role.DECIDER, undo),
 )
 
@@ -67,7 +85,7 @@ class _Endpoint:
 
 def _cannot(visit: Visit, error: EvenhandError) -> Response:
     """The page that says why there is no other."""
-    status = 403 if isinstance(error, NotAllowed) else problem_of(error).status_code
+    status = status_of(error)
     sentence = as_sentence(str(error))
     return frame(visit, TITLES[status]).around(
         element("h1", None, TITLES[status]),
@@ -83,16 +101,25 @@ async def _no_icon(request: Request) -> Response:
 
 def page_routes(door: PageDoor) -> list[Route]:
     """All routes of the page."""
-    looks = [_route(path, "GET", _Endpoint(door, role, handler)) for path, role, handler in LOOKS]
-    does = [_route(path, "POST", _Endpoint(door, role, handler)) for path, role, handler in DOES]
-    own = [_route("/favicon.ico", "GET", _no_icon)]
+    imports = ImportPages(UploadShelf())
+    steps: tuple[tuple[str, Role, Handler], ...] = (
+        ("/new/import", Role.OWNER, imports.upload),
+        ("/new/columns", Role.OWNER, imports.carry_out),
+    )
     sign_in = SignIn(door.sessions)
-    return [
-        *looks,
-        *does,
-        *own,
-        *(_route("/sign-in", method, sign_in) for method in ("GET", "POST")),
-    ]
+    found = [_route("/favicon.ico", "GET", _no_icon)]
+    found += [_route("/sign-in", method, sign_in) for method in ("GET", "POST")]
+    found += [_route(path, "GET", _Endpoint(door, role, look)) for path, role, look in LOOKS]
+    for path, role, does in (*DOES, *steps):
+        found.append(_route(path, "POST", _Endpoint(door, role, does)))
+        if path not in [looked for looked, _, _ in LOOKS]:
+            found.append(_route(path, "GET", _page_of_form))
+    return found
+
+
+async def _page_of_form(request: Request) -> Response:
+    """Where a form only is sent to there is nothing to see: go to its page."""
+    return see(request.url.path.rpartition("/")[0] or "/")
 
 
 def _route(path: str, method: str, endpoint: Callable[[Request], Awaitable[Response]]) -> Route:

@@ -9,7 +9,9 @@ from evenhand.serve.pages.visit import Visit
 
 TABS = (
     ("Who is next", ""),
+    ("Standing", "/standing"),
     ("Log", "/log"),
+    ("Audit", "/judged"),
 )
 
 
@@ -40,6 +42,7 @@ def pool_frame(visit: Visit, pool: str, tab: str | None, title: str | None = Non
 
 
 def _signed_in(visit: Visit) -> Markup:
-    who = element("bdi", None, visit.token.name)
-    words = element("span", {"class": "soft"}, who, f" ({visit.token.role})")
+    name, role = visit.token.name, visit.token.role
+    as_what = None if name == role else f" ({role})"
+    words = element("span", {"class": "soft"}, element("bdi", None, name), as_what)
     return visit.form("/sign-out", words, " ", button("Sign out", "quiet"))

@@ -25,6 +25,7 @@ from evenhand.serve.pages.forms import (
     somebody_in,
 )
 from evenhand.serve.pages.next_card import LotsAsked, next_card, person_link
+from evenhand.serve.pages.noted import noted
 from evenhand.serve.pages.page_frame import NOTHING_WRONG, Complaint
 from evenhand.serve.pages.pool_frame import pool_frame
 from evenhand.serve.pages.visit import Visit, complaint, said, see
@@ -49,7 +50,7 @@ async def pool_page(visit: Visit, pool: str, wrong: Complaint = NOTHING_WRONG) -
     )
     content = (
         element("h1", None, "Who is next in ", element("span", {"class": "nowrap"}, pool)),
-        await _done(visit, pool),
+        await noted(visit, pool),
         next_card(visit, live, answer, lots, wrong),
         _otherwise(visit, live, answer["turn"], wrong) if visit.may(Role.DECIDER) else None,
         await _what_if(visit, live),
@@ -57,22 +58,6 @@ async def pool_page(visit: Visit, pool: str, wrong: Complaint = NOTHING_WRONG) -
         await _latest(visit, live),
     )
     return pool_frame(visit, pool, "Who is next").around(content, status=wrong.status)
-
-
-async def _done(visit: Visit, pool: str) -> Markup | None:
-    """What was just done, as the log has it."""
-    number = visit.asked("done")
-    if not (number.isascii() and number.isdigit() and 0 < len(number) < 16):
-        return None
-    found = await said(pool_routes.events(visit.request, pool, int(number) - 1, 1))
-    if not found["entries"]:
-        return None
-    entry = found["entries"][0]
-    decided = entry["body"]["event"] == "decide"
-    why = element("a", {"href": f"/pools/{pool}/decisions/{number}"}, "Why?") if decided else None
-    return element(
-        "p", {"class": "done", "role": "status"}, "Noted: ", entry_shown(entry), ". ", why
-    )
 
 
 def _otherwise(visit: Visit, live: LivePool, turn: str, wrong: Complaint) -> Markup:
@@ -156,7 +141,7 @@ async def _without(visit: Visit, live: LivePool, away: list[str]) -> Markup:
         {"class": "result", "role": "status"},
         opening,
         element("strong", None, person_link(live, one["name"])),
-        f" would be next: it {one['reason']}.",
+        f" would be next: {one['reason']}.",
     )
 
 
@@ -167,7 +152,7 @@ async def _ranking(visit: Visit, live: LivePool) -> Markup:
             "li",
             None,
             person_link(live, one["name"]),
-            element("span", {"class": "remark"}, f"it {one['reason']}"),
+            element("span", {"class": "remark"}, one["reason"]),
         )
         for one in found["stakeholders"]
         if one["rank"] is not None

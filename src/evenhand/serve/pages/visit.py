@@ -121,7 +121,12 @@ def complaint(form: str, error: EvenhandError, typed: dict[str, str]) -> Complai
     if isinstance(error, StaleTurn):
         sentence = "something else happened in the meantime: this is who is next now."
     typed = {name: value for name, value in typed.items() if name not in (MARK, "key", "turn")}
-    return Complaint(form, _capital(sentence), typed, problem_of(error).status_code)
+    return Complaint(form, _capital(sentence), typed, status_of(error))
+
+
+def status_of(error: EvenhandError) -> int:
+    """The status of a page on which something could not be done."""
+    return 403 if isinstance(error, NotAllowed) else problem_of(error).status_code
 
 
 def _capital(sentence: str) -> str:

@@ -11,7 +11,7 @@ from evenhand._util.moments import as_numbers
 from evenhand.auditing.notes import Notes
 from evenhand.auditing.options import AuditOptions
 from evenhand.auditing.reading.prepare import Prepared, prepare
-from evenhand.auditing.sources.open_source import opened
+from evenhand.auditing.sources.open_log import opened_log
 from evenhand.decide.allocation_events import Departed, Joined
 from evenhand.errors import BadLog, BadParameter
 from evenhand.serve.pools.changes import Change, DecisionTaken, Happened
@@ -45,9 +45,7 @@ def import_history(
         raise BadParameter(
             f"something has happened in the pool {pool.name!r} already: import into a new pool."
         )
-    notes = Notes()
-    with opened(log, options.encoding, options.table, options.engine) as table:
-        prepared = prepare(table, options, True, notes, lots=True)
+    prepared = read_history(log, options, Notes())
     if prepared.history.plain_numbers == pool.definition.dates:
         kinds = ("dates", "plain numbers")
         raise BadParameter(
@@ -65,15 +63,31 @@ def import_history(
     return pool.decisions
 
 
-def _changes(prepared: Prepared, moment: Callable[[Moment], Moment]) -> Iterator[Change]:
-    """What happened, in order of time: at one time people join first and leave last."""
-    history, lots = prepared.history, prepared.lots
-    assert lots is not None
-    if (lots.amount < 0).any():
+def read_history(log: Any, options: AuditOptions, notes: Notes) -> Prepared:
+    """What is to be imported; refused if it cannot be.
+
+    Args:
+        log: A path, an address, or any table that an audit reads.
+        options: Which columns hold what, as of an audit.
+        notes: Where it is noted what is odd, but not an error.
+    """
+    with opened_log(log, options) as table:
+        for note in table.notes:
+            notes.add(note)
+        prepared = prepare(table, options, True, notes, lots=True)
+    assert prepared.lots is not None
+    if (prepared.lots.amount < 0).any():
         raise BadLog(
             "the log has amounts below 0, which take something back: leave out what was taken back "
             "before it is imported."
         )
+    return prepared
+
+
+def _changes(prepared: Prepared, moment: Callable[[Moment], Moment]) -> Iterator[Change]:
+    """What happened, in order of time: at one time people join first and leave last."""
+    history, lots = prepared.history, prepared.lots
+    assert lots is not None
     moments, shown = as_numbers(history.slots), [_shown(at) for at in history.slots]
     comes, goes = _bounds(prepared)
     joining = sorted(range(len(history.names)), key=lambda k: (comes[k], k))

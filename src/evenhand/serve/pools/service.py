@@ -83,6 +83,7 @@ class DecisionService:
         self._writer = GroupCommit(self.store, asyncio.get_running_loop())
         await self._load_new()
         await self.refresh_tokens()
+        await asyncio.to_thread(self.store.begin_serving)
         self._begin(self._follow())
 
     async def stop(self) -> None:
@@ -318,6 +319,7 @@ class DecisionService:
             await asyncio.sleep(FOLLOW_EVERY)
             with contextlib.suppress(EvenhandError):  # those who ask are told
                 await self.refresh()
+                await asyncio.to_thread(self.store.tidy)
 
     async def _load_new(self) -> None:
         for name in await asyncio.to_thread(self.store.pools):

@@ -75,6 +75,12 @@ class DecisionStore(ABC):
     def close(self) -> None:
         """Let go of the database."""
 
+    def begin_serving(self) -> None:
+        """From now on `tidy` is called every now and then."""
+
+    def tidy(self) -> None:
+        """Do what has to be done now and then, beside those who write."""
+
     def migrate(self) -> None:
         """Bring the tables up to date; refused if a newer evenhand made them."""
         found = self.version()

@@ -15,6 +15,7 @@ from evenhand.errors import BadStore, StoreConflict, StoreUnavailable
 from evenhand.serve.store.decision_store import DecisionStore
 
 WAIT = 10.0  # seconds for another process that is writing
+TIDIED_FROM, TOO_LARGE = 4 << 20, 256 << 20  # bytes of the write-ahead log
 MARK = 0x65766E68  # "evnh": which program a file of SQLite belongs to
 
 
@@ -27,7 +28,7 @@ class SqliteStore(DecisionStore):
     def __init__(self, path: str | os.PathLike[str], create: bool = True) -> None:
         self.path = Path(path)
         require_regular(self.path)
-        if not create and not self.path.exists():
+        if not create and not os.path.exists(path):
             raise BadStore(f"there is no store {str(self.path)!r}: check the name and the folder.")
         self._writing = threading.Lock()
         self._own = threading.local()
@@ -36,12 +37,11 @@ class SqliteStore(DecisionStore):
             self._writer = self._connect()
             self._require_own()
             self._writer.execute("PRAGMA journal_mode = WAL")
-        except sqlite3.Error as error:
+        except (sqlite3.Error, ValueError) as error:
             self.close()
+            if isinstance(error, BadStore):
+                raise
             raise BadStore(_why_not(self.path, error)) from None
-        except BadStore:
-            self.close()
-            raise
 
     def _connect(self) -> sqlite3.Connection:
         connection = sqlite3.connect(
@@ -110,6 +110,17 @@ class SqliteStore(DecisionStore):
     def set_version(self, cursor: Any, version: int) -> None:
         cursor.execute(f"PRAGMA user_version = {version}")
 
+    def begin_serving(self) -> None:
+        """Let nobody who writes wait until the write-ahead log is moved into the file."""
+        self._writer.execute("PRAGMA wal_autocheckpoint = 0")
+
+    def tidy(self) -> None:
+        """Move what is in the write-ahead log into the file, while others write on."""
+        log = f"{self.path}-wal"
+        size = os.path.getsize(log) if os.path.exists(log) else 0
+        if size > TIDIED_FROM:
+            self.query(f"PRAGMA wal_checkpoint({'RESTART' if size > TOO_LARGE else 'PASSIVE'})")
+
     def back_up(self, path: str | os.PathLike[str]) -> None:
         """Copy the store to another file while it is in use, as of one moment."""
         target = sqlite3.connect(path)
@@ -126,8 +137,10 @@ class SqliteStore(DecisionStore):
         self._open.clear()
 
 
-def _why_not(path: Path, error: sqlite3.Error) -> str:
+def _why_not(path: Path, error: Exception) -> str:
     words = str(error)
+    if "null" in words:
+        return f"{str(path)!r} cannot be the name of a file: check the name."
     if "not a database" in words:
         return f"{path} is not a file of SQLite: name a new file, or a store that evenhand made."
     if "unable to open" in words:

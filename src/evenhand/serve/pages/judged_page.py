@@ -1,0 +1,89 @@
+"""The audit of a pool, and its log as files."""
+
+from __future__ import annotations
+
+from starlette.responses import Response
+
+from evenhand.report.html.element import Markup, element
+from evenhand.serve.api import log_routes
+from evenhand.serve.pages.forms import button, choice
+from evenhand.serve.pages.pool_frame import pool_frame
+from evenhand.serve.pages.visit import Visit
+
+PERIODS = ("day", "week", "month", "quarter", "year")
+FILES = (
+    ("export.csv", "Decisions as CSV", "what `evenhand audit` and every spreadsheet reads"),
+    ("export.parquet", "Decisions as Parquet", "for dataframes and databases"),
+    ("roster.csv", "People as CSV", "who was there from when until when"),
+)
+
+
+async def judged_page(visit: Visit, pool: str) -> Response:
+    """The page."""
+    dates = visit.live(pool).definition.dates
+    own = visit.live(pool).definition.audit
+    first = "As the pool says" if own else "After every decision"
+    looks = [("", first), *((p, f"At the end of every {p}") for p in PERIODS if dates)]
+    looks.append(("end", "Once, at the end"))
+    form = element(
+        "form",
+        {"method": "get", "action": f"/pools/{pool}/audit", "class": "row"},
+        choice("When to look", "every", looks),
+        button("Open the audit", "strong"),
+    )
+    files = (
+        element(
+            "li",
+            None,
+            element("a", {"href": f"/pools/{pool}/{file}"}, words),
+            element("span", {"class": "remark"}, _code(use)),
+        )
+        for file, words, use in FILES
+    )
+    return pool_frame(visit, pool, "Audit").around(
+        element("h1", None, "Was it fair all along?"),
+        element(
+            "p",
+            None,
+            "The audit judges every decision so far: who was worse off, when, and whether they "
+            "recovered. It is a page that can be saved and sent.",
+        ),
+        form,
+        element("h2", None, "The log as a file"),
+        element("ul", {"class": "files"}, files),
+        element("p", {"class": "soft"}, "What was undone is not in these files; the log keeps it."),
+    )
+
+
+def _code(words: str) -> list[str | Markup]:
+    """Words of which some are in backquotes."""
+    parts = words.split("`")
+    return [element("code", None, part) if k % 2 else part for k, part in enumerate(parts)]
+
+
+async def audit(visit: Visit, pool: str) -> Response:
+    """The audit's own page."""
+    every = visit.asked("every")
+    asked: dict[str, object] = {"every": every} if every else {}
+    if every == "end":
+        asked = {"at_end": True}
+    return await log_routes.audit_page(visit.request, pool, asked)
+
+
+async def export_csv(visit: Visit, pool: str) -> Response:
+    return await log_routes.export(visit.request, pool)
+
+
+async def export_parquet(visit: Visit, pool: str) -> Response:
+    return await log_routes.export_parquet(visit.request, pool)
+
+
+async def roster_csv(visit: Visit, pool: str) -> Response:
+    return await log_routes.roster(visit.request, pool)
+
+
+async def stream(visit: Visit, pool: str) -> Response:
+    """What happens, as it happens."""
+    cursor = visit.asked("cursor")
+    is_number = cursor.isascii() and cursor.isdigit() and 0 < len(cursor) < 16
+    return await log_routes.stream(visit.request, pool, int(cursor) if is_number else None)

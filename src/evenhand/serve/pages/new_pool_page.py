@@ -1,0 +1,128 @@
+"""A new pool: from a log that exists already, or from names."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import pydantic
+from starlette.responses import Response
+
+from evenhand.decide.rules.named_rule import rule_of
+from evenhand.errors import BadParameter, EvenhandError
+from evenhand.report.html.element import Markup, element
+from evenhand.serve.api import pool_routes
+from evenhand.serve.api.models import PoolSent
+from evenhand.serve.pages.forms import button, choice, field, text_area
+from evenhand.serve.pages.page_frame import NOTHING_WRONG, Complaint
+from evenhand.serve.pages.pool_frame import frame
+from evenhand.serve.pages.visit import Visit, complaint, said, see
+
+RULES = (
+    *("least_served", "half_life:7d", "half_life:30d", "longest_wait", "round_robin"),
+    *("lottery", "weighted_lottery", "first_come", "even_out", "proportional"),
+)
+POOL_NAME = "[A-Za-z0-9][A-Za-z0-9_.\\-]{0,63}"
+
+
+async def new_pool_page(visit: Visit, wrong: Complaint = NOTHING_WRONG) -> Response:
+    """The page with both ways."""
+    upload = visit.form(
+        "/new/import",
+        wrong.at("upload"),
+        field(
+            *("CSV file", "log", ""),
+            "A row for each time that somebody received something: who, when, and how much if "
+            "that differs. Columns may have any names and come in any order.",
+            type="file",
+            accept=".csv,.tsv,.txt,text/csv",
+            required=True,
+        ),
+        button("Go on", "strong"),
+        upload=True,
+    )
+    names = visit.form(
+        "/new",
+        wrong.at("names"),
+        name_field(wrong.typed_at("names", "pool")),
+        rule_field(wrong.typed_at("names", "rule", RULES[0])),
+        text_area(
+            *("People, one name per line", "people", wrong.typed_at("names", "people")),
+            rows=6,
+            required=True,
+            dir="auto",
+        ),
+        button("Make the pool", "strong"),
+    )
+    return frame(visit, "Make a pool").around(
+        element("h1", None, "Make a pool"),
+        _part("From a log that you have", "Its history counts from the first day.", upload),
+        _part("From names alone", "Everybody starts level.", names),
+        status=wrong.status,
+    )
+
+
+def _part(title: str, words: str, form: Markup) -> Markup:
+    anchor = title.split()[1]
+    return element(
+        "section",
+        {"class": "card", "aria-labelledby": f"{anchor}-title"},
+        element("h2", {"id": f"{anchor}-title"}, title),
+        element("p", None, words),
+        form,
+    )
+
+
+def name_field(value: str) -> Markup:
+    """What the pool is called."""
+    words = "Letters, digits, dots, dashes and underscores, such as reviews or on-call."
+    given = {"required": True, "pattern": POOL_NAME, "maxlength": 64, "autocomplete": "off"}
+    return field("Name of the pool", "pool", value, words, **given)
+
+
+def rule_field(chosen: str) -> Markup:
+    """By which rule it is decided."""
+    options = [(name, _capital(rule_of(name).describe())) for name in RULES]
+    return choice("Who is next", "rule", options, chosen)
+
+
+def _capital(words: str) -> str:
+    return words[:1].upper() + words[1:]
+
+
+async def make_pool(visit: Visit) -> Response:
+    """Make a pool of names."""
+    fields = await visit.sent()
+    try:
+        sent = _pool_sent(fields)
+        await said(pool_routes.make_pool(visit.request, sent))
+    except EvenhandError as error:
+        return await new_pool_page(visit, complaint("names", error, fields))
+    return see(f"/pools/{sent.name}")
+
+
+def _pool_sent(fields: Mapping[str, str]) -> PoolSent:
+    names = [line.strip() for line in fields.get("people", "").splitlines()]
+    names = [name for name in names if name]
+    if not names:
+        raise BadParameter("nobody is named: type a name on each line.")
+    doubled = next((name for name in names if names.count(name) > 1), None)
+    if doubled is not None and len(names) < 10_000:
+        raise BadParameter(f"{doubled!r} stands there twice: name everybody once.")
+    rule = fields.get("rule", "")
+    if rule not in RULES:
+        raise BadParameter("no rule was chosen: choose who is next.")
+    try:
+        return PoolSent.model_validate(
+            {
+                "name": fields.get("pool", "").strip(),
+                "rule": rule,
+                "stakeholders": [{"name": name} for name in names],
+            }
+        )
+    except pydantic.ValidationError as error:
+        if error.errors()[0]["loc"][0] == "name":
+            raise BadParameter(
+                "this name does not do: use at most 64 letters, digits, dots, dashes and "
+                "underscores, and begin with a letter or a digit."
+            ) from None
+        raise BadParameter("a name has 1 to 200 visible characters: shorten it.") from None

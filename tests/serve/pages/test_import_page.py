@@ -1,0 +1,133 @@
+"""A log becomes a pool from the page: tidy and untidy files, and what cannot be read."""
+
+from __future__ import annotations
+
+import pytest
+
+from at_the_page import HOSTILE, LONG, at_the_page, text_of
+
+TIDY = "date,who,hours\n2026-01-01,Ann,2\n2026-01-02,Ben,1\n2026-01-03,Ann,1\n"
+
+
+@pytest.fixture
+def ann(tmp_path):
+    with at_the_page(tmp_path) as found:
+        yield found
+
+
+def upload(visitor, content, name="rota 1.csv", status=200):
+    fields = visitor.form(visitor.open("/new"), "/new/import")
+    data = content if isinstance(content, bytes) else content.encode()
+    answer = visitor.client.post("/new/import", data=fields, files={"log": (name, data)})
+    assert answer.status_code == status, answer.text
+    return answer.text
+
+
+def bring(visitor, page, status=201, **typed):
+    """Send the form of the columns."""
+    fields = visitor.form(page, "/new/columns") | typed
+    answer = visitor.client.post("/new/columns", data=fields)
+    assert answer.status_code == status, text_of(answer.text)
+    return answer.text
+
+
+def test_a_tidy_log(ann):
+    page = upload(ann, TIDY)
+    fields = ann.form(page, "/new/columns")
+    proposed = {name: fields[name] for name in ("stakeholder", "time", "amount", "pool")}
+    assert proposed == {"stakeholder": "who", "time": "date", "amount": "hours", "pool": "rota-1"}
+    words = text_of(bring(ann, page))
+    assert "3 decisions of 2 people were imported." in words
+    words = text_of(ann.open("/pools/rota-1"))
+    assert "Next Ben Has received 1." in words
+    assert "1 to Ann Why? 2026-01-03, noted" in words
+    assert "Noted: 1 to Ben" in text_of(ann.send("/pools/rota-1", "/pools/rota-1/take"))
+
+
+def test_each_row_counts_one_and_times_may_be_numbers(ann):
+    page = upload(ann, "step;who\n1;Ann\n2;Ann\n3;Ben\n")
+    words = text_of(bring(ann, page, time="step"))
+    assert "3 decisions of 2 people" in words
+    assert "Next Ben Has received 1." in text_of(ann.open("/pools/rota-1"))
+
+
+def test_an_untidy_log(ann):
+    lines = ["Rota;;", ";;", "Tag;Reviewer;Stunden", "03.01.2026;Zoë;1,5", "04.01.2026; Ben ;2"]
+    lines += ["05.01.2026;BEN;0,5", "06.01.2026;Zoë;", "Quelle: Team;;"]
+    content = "\r\n".join(lines).encode("cp1252")
+    page = upload(ann, content)
+    assert "read as Windows-1252" in text_of(page)
+    typed = {"time": "Tag", "amount": "Stunden"}
+    asked = bring(ann, page, 422, **typed)
+    assert "Are these the same? 'BEN' and 'Ben'" in text_of(asked)
+    assert "“Names that are almost alike”" in text_of(asked)
+    words = text_of(bring(ann, asked, alike="one"))
+    assert "3 decisions of 2 people" in words
+    assert "decimal commas" in words
+    assert "evenhand-" not in words  # no folder of ours
+    assert "Next Zoë Has received 1.5." in text_of(ann.open("/pools/rota-1"))
+
+
+def test_a_question_is_asked_once(ann):
+    page = upload(ann, "date,who\n2026-01-01,Ann\n2026-01-02,ANN\n")
+    asked = bring(ann, page, 422)
+    assert "Are these the same?" in text_of(asked)
+    assert "2 decisions of 2 people" in text_of(bring(ann, asked))
+
+
+def test_what_is_wrong_is_said_and_the_file_is_kept(ann):
+    page = upload(ann, TIDY)
+    wrong = bring(ann, page, 422, time="who")
+    words = text_of(wrong)
+    assert "“When”" in words or "'who'" in words
+    assert "evenhand-" not in words
+    wrong = bring(ann, wrong, 422, time="")
+    assert "“When” is not said: choose the column." in text_of(wrong)
+    wrong = bring(ann, wrong, 422, time="date", pool="small")
+    assert "there is a pool 'small' already" in text_of(wrong).lower()
+    wrong = bring(ann, wrong, 422, pool="")
+    assert "cannot be called" in text_of(wrong)
+    assert "3 decisions" in text_of(bring(ann, wrong, pool="good"))
+    assert "is not kept any more" in text_of(bring(ann, wrong, 422, pool="again"))
+
+
+def test_nothing_is_left_of_a_log_that_is_refused(ann):
+    page = upload(ann, TIDY.replace("Ben,1", "Ben,-1"))
+    assert "amounts below 0" in text_of(bring(ann, page, 422))
+    ann.open("/pools/rota-1", 404)
+
+
+@pytest.mark.parametrize(
+    ("content", "words"),
+    [
+        (b"", "The file is empty"),
+        (b"  \n", "The file is empty"),
+        (b"PK\x03\x04rest", "This is a workbook: save it as CSV"),
+        (b"PAR1rest", "This is a Parquet file"),
+        (b"date,who\n", "has no rows"),
+    ],
+)
+def test_files_that_are_no_log(ann, content, words):
+    assert words in text_of(upload(ann, content, status=422))
+
+
+def test_no_file(ann):
+    fields = ann.form(ann.open("/new"), "/new/import")
+    answer = ann.client.post("/new/import", data=fields)
+    assert answer.status_code == 422
+    assert "No file was chosen" in answer.text
+    assert ann.client.post("/new/import", data={"mark": "x"}).status_code in (403, 422)
+
+
+def test_a_file_is_only_for_whoever_sent_it_and_names_are_data(ann):
+    rows = [
+        f'2026-01-0{k + 1},"{name}"' for k, name in enumerate((HOSTILE.replace('"', '""'), LONG))
+    ]
+    page = upload(ann, "date,who\n" + "\n".join(rows) + "\n", name=f"{HOSTILE}.csv")
+    assert "<img" not in page
+    done = bring(ann, page, pool="odd")
+    assert "2 decisions of 2 people" in text_of(done)
+    for path in ("", "/standing", "/log", "/people/0", "/people/1", "/decisions/4"):
+        page = ann.open(f"/pools/odd{path}")
+        assert "<img" not in page
+    assert HOSTILE[:30] in text_of(ann.open("/pools/odd/people/0"))
