@@ -5,14 +5,14 @@ from __future__ import annotations
 import os
 import shlex
 import sys
-from collections.abc import Iterable
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from evenhand.cli.output import JsonOption, print_json, print_table, working
-from evenhand.errors import visible
+from evenhand.cli.audit_output import answers_of, print_answer, write_answer
+from evenhand.cli.audit_places import require_places, tables_of
+from evenhand.cli.output import JsonOption, print_json, working
 
 if TYPE_CHECKING:
     from evenhand.auditing import Answer, LogComparison
@@ -570,8 +570,8 @@ def audit_command(
     _require_one_history(looks_back, lots, several)
     if len(table or ()) > len(logs):
         raise BadParameter(f"--table is given {len(table or ())} times: once for each log.")
-    tables = _tables(logs, table or [])
-    _require_apart(logs, (roster, entitlement, requests, scheme, names), csv, out or [])
+    tables = tables_of(logs, table or [])
+    require_places(logs, (roster, entitlement, requests, scheme, names), csv, out or [])
     if all(map(is_workload, logs)) and wide is None and wait_from is None and wait_to is None:
         stakeholder, time = stakeholder or DEFAULTS["stakeholder"], time or DEFAULTS["time"]
         amount = amount or DEFAULTS["amount"]
@@ -667,13 +667,13 @@ def audit_command(
                 from evenhand.decide.hindsight.smallest_change import with_change
 
                 found = with_change(found, logs[0], options, reach, raise_worst_to)
-    for answer in _answers(found):
+    for answer in answers_of(found):
         answer.origin["command"] = shlex.join(["evenhand", *map(shown, sys.argv[1:])])
-    _write(found, csv, out or [])
+    write_answer(found, csv, out or [])
     if as_json:
         print_json(found.to_json())
     else:
-        _print(found)
+        print_answer(found)
     if found.breaches:
         raise typer.Exit(1)
 
@@ -703,117 +703,3 @@ def _reading_words(
     said["--encoding"] = None if encoding == "utf-8" else encoding
     options = [word for name, value in said.items() if value for word in (name, value)]
     return [*map(shown, logs), *options]
-
-
-def _tables(logs: list[str], given: list[str]) -> list[str | None]:
-    """The table of each log that is in a database: one for all of them, or one each."""
-    from evenhand.auditing.sources.addresses import is_address
-
-    stored = [is_address(log) for log in logs]
-    if not any(stored):
-        return [*given, None, None][: len(logs)]  # refused where the log is opened
-    rest = iter(given * sum(stored) if len(given) == 1 else given)
-    return [next(rest, None) if inside else None for inside in stored]
-
-
-def _require_apart(
-    logs: list[str], files: Iterable[Any], csv: Path | None, out: list[Path]
-) -> None:
-    """Refuse to write over what is read, and where nothing can be written."""
-    from evenhand._util.files import require_apart, require_folder, require_place
-    from evenhand.auditing.sources.addresses import FILES, is_address, read_address
-    from evenhand.auditing.sources.open_source import matching_files
-    from evenhand.report.csv_export import SHEETS
-    from evenhand.report.formats import format_of
-
-    read = [str(file) for file in files if file is not None]
-    for log in logs:
-        if is_address(log):
-            address = read_address(log)
-            read += [address.database] if address.scheme in FILES else []
-        else:
-            read += [log, *matching_files(log)]
-    folders = () if csv is None else (csv, csv / "first", csv / "second")
-    require_apart((*out, *(folder / name for folder in folders for name in SHEETS)), read)
-    for path in out:
-        require_place(path, "out")
-        format_of(path)
-    if csv is not None:
-        require_folder(csv, "csv")
-
-
-def _answers(found: Answer | LogComparison) -> tuple[Answer, ...]:
-    from evenhand.auditing.answer.answer import Answer
-
-    return (found,) if isinstance(found, Answer) else (found.first, found.second)
-
-
-def _write(found: Answer | LogComparison, csv: Path | None, out: list[Path]) -> None:
-    from evenhand._util.files import write_whole
-    from evenhand.report.csv_export import write_sheets
-
-    if csv is not None:
-        write_sheets(found, csv)
-    if out:
-        import datetime
-
-        from evenhand.report.formats import format_of
-
-        made = datetime.datetime.now(datetime.UTC)
-        for path in out:
-            write_whole(path, format_of(path).make(found, made))
-
-
-def _print(found: Answer | LogComparison) -> None:
-    from evenhand._util.wording import format_number
-    from evenhand.auditing.answer.answer import Answer
-    from evenhand.report import text
-
-    answers = _answers(found)
-    print(visible(found.verdict))
-    if isinstance(found, Answer):
-        _print_chance(found)
-    for ask in dict.fromkeys(ask for answer in answers for ask in answer.asks):
-        print(f"\nPlease check first: {visible(ask)}")
-    if not isinstance(found, Answer):
-        _table(text.side_by_side(found))
-    for answer in answers:
-        overall = answer.overall
-        many = "s" if overall.assessments != 1 else ""
-        print(
-            f"\n{visible(answer.label)}: score {format_number(overall.score)} over "
-            f"{format_number(overall.assessments)} assessment{many} ({answer.question}), "
-            f"{overall.first} to "
-            f"{overall.last}.\n{answer.scheme.describe()}"
-        )
-        if answer is not found:
-            _print_chance(answer)
-        for table in text.tables(answer):
-            _table(table)
-        _print_notes(tuple(note for note in answer.notes if note not in answer.asks))
-    if not isinstance(found, Answer):
-        _print_notes(found.notes)
-    for breach in found.breaches:
-        print(f"\nThreshold breached: {visible(breach)}.")
-
-
-def _print_chance(answer: Answer) -> None:
-    from evenhand.report import text
-
-    words = text.chance(answer)
-    if words:
-        print(f"\nCould it be chance? {visible(words)}")
-    if answer.alarm is not None:
-        print(f"\nWatched all along: {visible(answer.alarm.sentence())}")
-
-
-def _table(table: Any) -> None:
-    print()
-    print_table(table.title, table.columns, table.rows)
-
-
-def _print_notes(notes: tuple[str, ...]) -> None:
-    if notes:
-        print("\nNotes on the data")
-        for note in notes:
-            print(f"- {visible(note)}")

@@ -78,6 +78,15 @@ def test_the_audit_is_as_the_pool_says_unless_asked_otherwise(tmp_path):
         assert (bad.status_code, "rawls" in bad.json()["detail"]) == (422, True)
 
 
+def test_an_alarm_is_raised_for_whoever_is_passed_over(client):
+    for _ in range(60):
+        sent = {"shares": [{"name": "Ann"}], "reason": "a friend"}
+        client.post(f"{BASE}/decisions", json=sent)
+    found = client.get(f"{BASE}/alarms?alpha=0.05").json()
+    assert {one["name"] for one in found["raised"]} == {"Ben", "Cem"}
+    assert client.get(f"{BASE}/alarms?alpha=2").status_code == 422
+
+
 def test_exports_say_who_got_what_without_what_was_undone(client):
     import polars as pl
 

@@ -11,6 +11,7 @@ import numpy as np
 
 from evenhand._util.wording import nearest
 from evenhand.auditing.answer.best_there_was import BestThereWas
+from evenhand.auditing.answer.gap_parts import GapParts
 from evenhand.auditing.answer.group_gaps import GroupGaps
 from evenhand.auditing.answer.needed_change import NeededChange
 from evenhand.auditing.answer.presentation import Presentation
@@ -170,6 +171,11 @@ class Answer:
         return Terms.of(self.scheme.status, self.unit, self.presentation.unit)
 
     @property
+    def gap_parts(self) -> GapParts | None:
+        """What of the distance to an even log was out of reach, chance, or neither, if known."""
+        return GapParts.of(self.best, self.chance)
+
+    @property
     def as_even_as_whole_units(self) -> bool:
         """Whether it was as even as amounts allow that cannot be divided, and no more than that."""
         overall = self.overall
@@ -286,6 +292,7 @@ class Answer:
             "chance": None if self.chance is None else self.chance.to_json(),
             "alarm": None if self.alarm is None else self.alarm.to_json(),
             "best": None if self.best is None else self.best.to_json(),
+            "gap_parts": None if self.gap_parts is None else self.gap_parts.to_json(),
             "smallest_change": None if self.needed is None else self.needed.to_json(),
             "corrections_in_all": self.corrections_in_all,
             "limits": [limit.to_json() for limit in self.limits],

@@ -18,7 +18,7 @@ from evenhand.auditing.options import AuditOptions
 from evenhand.errors import BadParameter
 from evenhand.serve.api.context import PROBLEMS, as_json, require_role, service_of
 from evenhand.serve.api.decision_routes import AmountAsked
-from evenhand.serve.api.models import ForecastShown, ImportShown, Name, OverTimeShown
+from evenhand.serve.api.models import AlarmsShown, ForecastShown, ImportShown, Name, OverTimeShown
 from evenhand.serve.api.tokens import Role
 from evenhand.serve.pools.changes import DecisionTaken
 from evenhand.serve.pools.exports import (
@@ -81,6 +81,18 @@ async def audit(request: Request, pool: str, asked: Judged) -> Response:
     """What `evenhand audit` says of this pool: of its exported log, with its roster."""
     answer = await _audited(request, pool, asked)
     return as_json(await asyncio.to_thread(answer.to_json))
+
+
+@router.get("/alarms", response_model=AlarmsShown)
+async def alarms(
+    request: Request, pool: str, alpha: Annotated[float, Query(gt=0, lt=1)] = 0.05
+) -> Response:
+    """Who is behind by more than a fair lottery explains, watched from the first decision on.
+
+    `alpha` is the probability of ever raising a false alarm, however long it is watched.
+    """
+    answer = await _audited(request, pool, {"alarm": alpha})
+    return as_json({"pool": pool, **answer.alarm.to_json()})
 
 
 @router.get("/audit.html", response_class=HTMLResponse)
@@ -215,13 +227,16 @@ async def _entries_as_they_come(request: Request, pool: str, after: int) -> Asyn
     room = service.room(pool)
     yield b": listening\n\n"
     silent = 0.0
-    while not service.stopping and not await request.is_disconnected():
+    while not await request.is_disconnected():
+        stopping = service.stopping  # which must not keep anybody from what happened before
         found = await asyncio.to_thread(service.store.entries, pool, after, 500)
         for entry in found:
             after, silent = entry.number, 0.0
             data = orjson.dumps(entry_view(entry)).decode()
             yield f"id: {entry.number}\nevent: {entry.kind}\ndata: {data}\n\n".encode()
         if not found:
+            if stopping:
+                return
             # Not longer at once: the service may be told to stop at any moment.
             await room.news(after, LOOK_EVERY)
             silent += LOOK_EVERY

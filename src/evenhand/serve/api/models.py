@@ -221,6 +221,17 @@ class ForecastShown(BaseModel):
     sentence: str
 
 
+class AlarmsShown(BaseModel):
+    """Alarms as `evenhand audit --alarm` raises them."""
+
+    model_config = ConfigDict(extra="allow")
+
+    pool: str
+    alpha: float
+    evidence: float
+    raised: list[dict[str, Any]]
+
+
 class CourseShown(BaseModel):
     name: str
     received: list[float]

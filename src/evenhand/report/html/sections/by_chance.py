@@ -1,4 +1,4 @@
-"""Could it be chance? What stands in the verdict, and behind the curves."""
+"""Could it be chance, and could it have been fairer? In the verdict, and behind the curves."""
 
 from __future__ import annotations
 
@@ -17,6 +17,10 @@ def by_chance(answer: Answer) -> Markup:
     parts = []
     if words:
         parts.append(element("p", None, element("b", None, "Could it be chance? "), words))
+    if answer.best is not None:
+        could = element("b", None, "Could it have been fairer? ")
+        three = "" if answer.gap_parts is None else f" {answer.gap_parts.sentence()}"
+        parts.append(element("p", None, could, answer.best.sentence(), three.rstrip()))
     if answer.alarm is not None:
         watched = answer.alarm.sentence()
         parts.append(element("p", None, element("b", None, "Watched all along: "), watched))

@@ -1,0 +1,80 @@
+"""The law of the service: its state is that of an allocator that is told the exported events.
+
+And the audit of the exported log adds up to it.
+"""
+
+from __future__ import annotations
+
+import io
+import itertools
+
+import pandas as pd
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from evenhand.decide.allocation_events import AllocationEvent
+from evenhand.decide.allocator import Allocator
+from serving import THREE, client_of, new_store
+
+RULES = ("least_served", "round_robin", "lottery:3", "longest_wait")
+
+
+@pytest.fixture(scope="module")
+def service(tmp_path_factory):
+    store = new_store(tmp_path_factory.mktemp("store"), durable=False)
+    with client_of(store) as client:
+        yield client, itertools.count()
+    store.close()
+
+
+def folded(rule, entries):
+    """An allocator of its own, told what the log says, without what was undone."""
+    allocator = Allocator(rule)
+    undone = {one["body"]["number"] for one in entries if one["body"]["event"] == "undo"}
+    for one in entries:
+        body = one["body"]
+        if body["event"] == "decide" and one["number"] not in undone:
+            for name, amount in body["shares"]:
+                share = {"event": "give", "name": name, "amount": amount, "at": body["at"]}
+                share |= {"among": body["among"]} if "among" in body else {}
+                allocator.apply(AllocationEvent.from_json(share))
+        elif body["event"] not in ("create", "decide", "undo"):
+            allocator.apply(AllocationEvent.from_json(body))
+    return allocator
+
+
+steps = st.lists(
+    st.tuples(st.sampled_from(["take", "other", "pause", "resume", "join", "undo"]),
+              st.integers(0, 5)), min_size=1, max_size=10,
+)  # fmt: skip
+
+
+@settings(max_examples=12)  # each is a dozen requests
+@given(rule=st.sampled_from(RULES), happened=steps)
+def test_the_state_is_the_fold_of_what_is_exported(service, rule, happened):
+    client, number = service
+    base = f"/v1/pools/p{next(number)}"
+    sent = {"name": base[10:], "rule": rule, "dates": False, "stakeholders": THREE}
+    client.post("/v1/pools", json=sent)
+    for kind, k in happened:
+        name = THREE[k % 3]["name"]
+        if kind == "take":
+            client.post(f"{base}/decisions", json={"amount": 1 + k, "count": 1 + k % 2})
+        elif kind == "other":
+            shares = {"shares": [{"name": name, "amount": 2}], "reason": "because"}
+            client.post(f"{base}/decisions", json=shares)
+        elif kind == "undo":
+            client.post(f"{base}/decisions/{5 + k}/undo", json={})
+        else:
+            who = f"N{k}" if kind == "join" else name
+            client.post(f"{base}/events", json={"event": kind, "name": who})
+    entries = client.get(f"{base}/events?limit=1000").json()["entries"]
+    allocator = folded(rule, entries)
+    shown = client.get(f"{base}/state").json()["stakeholders"]
+    assert [(one["name"], one["rank"], one["reason"]) for one in shown] == [
+        (one.name, one.rank, one.reason) for one in allocator.ranking()
+    ]
+    table = pd.read_csv(io.BytesIO(client.get(f"{base}/export.csv").content))
+    totals = table.groupby("stakeholder")["amount"].sum().to_dict()
+    assert totals == {one["name"]: one["received"] for one in shown if one["received"]}
