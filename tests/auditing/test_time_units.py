@@ -10,15 +10,19 @@ import pytest
 from evenhand.auditing.time_units import BY_UNIT, UNITS, likely_unit
 from evenhand.errors import BadParameter
 from logs import FIRST_A_THEN_B, MAPPED, write
-from read_alone import audit
+from read_alone import audit, rows_read
 
 SECONDS = [1612051200, 1614470400, 1617148800, 1619740800]  # the last days of four months
 TIDY = {**MAPPED, "every": "month"}
 
 
-def answer(tmp_path, times, **more):
+def log(tmp_path, times):
     rows = [(t, *rest) for t, (_, *rest) in zip(times, FIRST_A_THEN_B, strict=True)]
-    return audit(write(tmp_path / "log.csv", rows), **{**TIDY, **more})
+    return write(tmp_path / "log.csv", rows)
+
+
+def answer(tmp_path, times, **more):
+    return audit(log(tmp_path, times), **{**TIDY, **more})
 
 
 @pytest.mark.parametrize(
@@ -34,23 +38,32 @@ def answer(tmp_path, times, **more):
     ],
 )
 def test_the_magnitude_says_it_where_the_question_needs_dates(tmp_path, times, words):
+    found = rows_read(log(tmp_path, times), **TIDY)
+    assert f"were taken as {words}" in found.notes
+    days = [(day[:10], who, amount) for day, who, amount in found.rows]
+    assert days == [(day, who, float(amount)) for day, who, amount in FIRST_A_THEN_B]
+
+
+@pytest.mark.parametrize("times", [SECONDS, [20210131, 20210228, 20210331, 20210430]])
+def test_numbers_stay_numbers_where_it_does_not(tmp_path, times):
+    path = log(tmp_path, times)
+    plain = rows_read(path, **MAPPED)
+    assert [time for time, _, _ in plain.rows] == [str(time) for time in times]
+    typed = rows_read(pd.read_csv(path), **TIDY)
+    assert [time[:10] for time, _, _ in typed.rows] == [day for day, _, _ in FIRST_A_THEN_B]
+
+
+def test_the_answer_is_that_of_the_tidy_log(tmp_path):
     tidy = audit(write(tmp_path / "tidy.csv", FIRST_A_THEN_B), **TIDY)
-    found = answer(tmp_path, times)
-    assert any(f"were taken as {words}" in note for note in found.notes)
+    found = answer(tmp_path, SECONDS)
     assert found.score == tidy.score
     assert found.over_time.times == tidy.over_time.times
     assert found.overall.unfinished is None
-    plain = answer(tmp_path, times, every=None)
-    assert plain.score == tidy.score
-    assert "-" not in plain.over_time.times[0]  # plain numbers, as before
-    by_typed = audit(pd.read_csv(tmp_path / "log.csv"), **TIDY)
-    assert by_typed.over_time.times == tidy.over_time.times
 
 
 def test_years(tmp_path):
-    found = answer(tmp_path, [2018, 2019, 2020, 2021], every="year")
-    assert found.over_time.times == ("2018", "2019", "2020", "2021")
-    assert found.overall.assessments == 4
+    found = rows_read(log(tmp_path, [2018, 2019, 2020, 2021]), **MAPPED, every="year")
+    assert [time for time, _, _ in found.rows] == [f"{year}-12-31" for year in range(2018, 2022)]
 
 
 def test_small_numbers_stay_numbers_and_a_unit_that_is_named_is_taken(tmp_path):
@@ -58,9 +71,10 @@ def test_small_numbers_stay_numbers_and_a_unit_that_is_named_is_taken(tmp_path):
         answer(tmp_path, [1, 2, 3, 4])
     with pytest.raises(BadParameter, match="needs dates"):
         answer(tmp_path, SECONDS, time_unit="number")
-    found = answer(tmp_path, [86400 * k for k in range(4)], every="day", time_unit="s")
-    assert found.over_time.times[0] == "1970-01-01"
-    assert not any("taken as" in note for note in found.notes)
+    days = log(tmp_path, [86400 * k for k in range(4)])
+    found = rows_read(days, **MAPPED, every="day", time_unit="s")
+    assert found.rows[0][0] == "1970-01-01"
+    assert "taken as" not in found.notes
     with pytest.raises(BadParameter, match="`time_unit` is 'minutes': it must be one of year,"):
         answer(tmp_path, SECONDS, time_unit="minutes")
 

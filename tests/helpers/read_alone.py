@@ -1,9 +1,41 @@
-"""An audit for tests of how a log is read: whether chance could have done it is not asked."""
+"""What tests of how a log is read ask: the rows that count, or an answer without chance."""
 
 from __future__ import annotations
 
 import functools
+from typing import NamedTuple
 
 import evenhand
+from evenhand._util.moments import moment_label
+from evenhand.auditing.options import AuditOptions
+from evenhand.auditing.reading.events import read_events
+from evenhand.auditing.reading.hidden_amounts import HiddenRows, hidden_rows
+from evenhand.auditing.sources.engines import fetch
+from evenhand.auditing.sources.open_source import opened
 
 audit = functools.partial(evenhand.audit, chance=False)
+
+
+class LogRows(NamedTuple):
+    """The rows of a log as they count: (time, stakeholder, amount), in order."""
+
+    rows: list[tuple[str, str, float | None]]
+    notes: str
+    label: str
+    hidden: HiddenRows | None  # amounts that are not told
+
+
+def rows_read(log, **how) -> LogRows:
+    """What an audit is of, without judging it, which takes as long again."""
+    options = AuditOptions(**how)
+    with opened(log, options.encoding, options.table, options.engine, options.layout) as table:
+        events = read_events(table, options)
+        hidden = hidden_rows(events)
+        found = fetch(events.frame.select("at", "who", "amount"))
+    columns = zip(found["at"], found["who"], found["amount"], strict=True)
+    rows = [
+        (moment_label(at), str(who), None if amount != amount else float(amount))
+        for at, who, amount in columns
+    ]
+    notes = " ".join((*table.notes, *events.notes))
+    return LogRows(sorted(rows, key=repr), notes, table.label, hidden)

@@ -8,57 +8,60 @@ import shlex
 import pandas as pd
 import pytest
 
+from evenhand.auditing.reading.column_roles import look_at
+from evenhand.auditing.sources.open_source import opened
 from logs import FIRST_A_THEN_B, write
 
+FRAMES = [
+    (
+        {"date": ["2021-01-31", "2021-02-28"], "country": ["A", "B"], "doses": [1, 2]},
+        ["when", "who", "how much"],
+        "--stakeholder country --time date --amount doses",
+    ),
+    (
+        {
+            "id": [1, 2, 3],
+            "Council": ["X", "Y", "X"],
+            "Quarter": ["2023-Q1", "2023-Q1", "2023-Q2"],
+            "Spend": ["1.234,5", "<5", "7"],
+            "Population": [10, 20, 10],
+            "Type": ["city", "town", "city"],
+        },
+        [None, "who", "when", "how much", "size or population", "group"],
+        "--stakeholder Council --time Quarter --amount Spend --group Type --entitlement Population",
+    ),
+    (
+        {"Region": ["N", "S"], "2021": [1, 2], "2022": [3, 4], "Notes": ["", "late"]},
+        ["who", "how much at that time", "how much at that time", None],
+        "--wide time --stakeholder Region",
+    ),
+    (
+        {"day": [1, 2, 2], "user": ["a", "b", "a"], "total_hours": [1, 1, 3]},
+        ["when", "who", "how much"],
+        "--stakeholder user --time day --amount total_hours --cumulative",
+    ),
+]
 
-def proposed(run, path, *more):
-    code, out, err = run(str(path), *more, "--json")
-    assert code == 2
-    assert err.startswith("evenhand: say which column of")
-    return json.loads(out)
+
+@pytest.mark.parametrize(("frame", "roles", "options"), FRAMES)
+def test_what_columns_are_taken_for(frame, roles, options):
+    with opened(pd.DataFrame(frame)) as table:
+        found = look_at(table)
+    assert [one.role for one in found.columns] == roles
+    assert found.complete
+    assert " ".join(found.options({})) == options
 
 
-@pytest.mark.parametrize(
-    ("frame", "roles", "options"),
-    [
-        (
-            {"date": ["2021-01-31", "2021-02-28"], "country": ["A", "B"], "doses": [1, 2]},
-            ["when", "who", "how much"],
-            "--stakeholder country --time date --amount doses",
-        ),
-        (
-            {
-                "id": [1, 2, 3],
-                "Council": ["X", "Y", "X"],
-                "Quarter": ["2023-Q1", "2023-Q1", "2023-Q2"],
-                "Spend": ["1.234,5", "<5", "7"],
-                "Population": [10, 20, 10],
-                "Type": ["city", "town", "city"],
-            },
-            [None, "who", "when", "how much", "size or population", "group"],
-            "--stakeholder Council --time Quarter --amount Spend --group Type "
-            "--entitlement Population",
-        ),
-        (
-            {"Region": ["N", "S"], "2021": [1, 2], "2022": [3, 4], "Notes": ["", "late"]},
-            ["who", "how much at that time", "how much at that time", None],
-            "--wide time --stakeholder Region",
-        ),
-        (
-            {"day": [1, 2, 2], "user": ["a", "b", "a"], "total_hours": [1, 1, 3]},
-            ["when", "who", "how much"],
-            "--stakeholder user --time day --amount total_hours --cumulative",
-        ),
-    ],
-)
-def test_what_columns_are_taken_for(tmp_path, run, frame, roles, options):
-    path = tmp_path / "log.csv"
-    pd.DataFrame(frame).to_csv(path, index=False)
-    found = proposed(run, path)
-    assert [one["taken_for"] for one in found["columns"]] == roles
-    assert found["command"] == f"evenhand audit {shlex.quote(str(path))} {options}"
+def test_the_command_runs_as_it_is_printed(tmp_path, run):
+    path = tmp_path / "a log.csv"
+    pd.DataFrame(FRAMES[0][0]).to_csv(path, index=False)
+    code, out, err = run(str(path), "--json")
+    assert (code, err.startswith("evenhand: say which column of")) == (2, True)
+    found = json.loads(out)
+    assert [one["taken_for"] for one in found["columns"]] == FRAMES[0][1]
+    assert found["command"] == f"evenhand audit {shlex.quote(str(path))} {FRAMES[0][2]}"
     command = shlex.split(found["command"])[2:]
-    assert run(*command, "--at-end")[0] == 0  # it runs as it is printed
+    assert run(*command, "--at-end", "--no-chance")[0] == 0
 
 
 def test_what_is_given_is_kept_and_shown_with_values(tmp_path, run):

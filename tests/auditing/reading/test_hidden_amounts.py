@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import math
+
 import pandas as pd
 import pytest
 
-from evenhand.errors import EvenhandError
 from logs import MAPPED, OPTIONS, write
-from read_alone import audit
+from read_alone import audit, rows_read
 
 DAYS = ("2021-01-31", "2021-02-28")
 
@@ -21,14 +22,17 @@ def answer(tmp_path, missing=(), **amounts):
     return audit(write(tmp_path / "log.csv", table(**amounts)), **MAPPED, missing=missing)
 
 
-def score(tmp_path, **amounts):
-    """Of the same log with numbers in place of marks."""
-    return audit(write(tmp_path / "plain.csv", table(**amounts)), **MAPPED).score
+def score(**amounts):
+    """Of the same log with numbers in place of marks: the mean over days of Σ ln(1 + received)."""
+    nash = [
+        sum(math.log(1 + sum(pair[: k + 1])) for pair in amounts.values()) for k in range(len(DAYS))
+    ]
+    return pytest.approx(sum(nash) / len(nash), rel=1e-12)
 
 
 def test_the_verdict_is_of_what_is_known_and_says_what_the_marks_can_hide(tmp_path):
     found = answer(tmp_path, A=(10, 3), B=(5, "<5"), C=(6, 1))
-    assert found.score == score(tmp_path, A=(10, 3), B=(5, None), C=(6, 1))
+    assert found.score == score(A=(10, 3), B=(5, 0), C=(6, 1))
     assert found.untold == {
         "rows": 1,
         "marks": [{"mark": "<5", "rows": 1, "lowest": 0.0, "highest": 4.0}],
@@ -36,13 +40,13 @@ def test_the_verdict_is_of_what_is_known_and_says_what_the_marks_can_hide(tmp_pa
         "with_lowest": {
             "all_treated_worst": ["B"],
             "equal_at_end": False,
-            "score": score(tmp_path, A=(10, 3), B=(5, 0), C=(6, 1)),
+            "score": score(A=(10, 3), B=(5, 0), C=(6, 1)),
         },
         "with_highest": {
             # 10, 5, 6 and then 13, 9, 7: B is 2 and 2/3 below the mean in all, C 1 and 8/3
             "all_treated_worst": ["C"],
             "equal_at_end": False,
-            "score": score(tmp_path, A=(10, 3), B=(5, 4), C=(6, 1)),
+            "score": score(A=(10, 3), B=(5, 4), C=(6, 1)),
         },
     }
     assert "1 amount is suppressed ('<5' in 1 row) and not counted." in found.verdict
@@ -55,7 +59,7 @@ def test_the_verdict_is_of_what_is_known_and_says_what_the_marks_can_hide(tmp_pa
 
 def test_a_stakeholder_of_whom_all_is_suppressed_is_named_and_not_judged(tmp_path):
     found = answer(tmp_path, A=(10, 3), B=(5, 4), C=("*", "*"))
-    assert found.score == score(tmp_path, A=(10, 3), B=(5, 4))  # and not 0 for C
+    assert found.score == score(A=(10, 3), B=(5, 4))  # and not 0 for C
     assert "C is not judged, as all of its amounts are suppressed." in found.verdict
     hidden = found.stakeholder("C")
     assert (hidden.assessments, hidden.received) == (0, None)
@@ -63,27 +67,26 @@ def test_a_stakeholder_of_whom_all_is_suppressed_is_named_and_not_judged(tmp_pat
     assert found.untold["with_lowest"]["all_treated_worst"] == ["C"]
     assert found.untold["with_highest"]["all_treated_worst"] == ["B"]  # C then has 10 and 10
     assert any("'*=1-4'" in note for note in found.notes)
-    said = answer(tmp_path, missing="*=1-4", A=(10, 3), B=(5, 4), C=("*", "*"))
-    assert said.untold["marks"] == [{"mark": "*", "rows": 2, "lowest": 1.0, "highest": 4.0}]
-    assert not any("=1-4" in note for note in said.notes)
 
 
 def test_marks_of_ones_own_in_text_and_in_numbers(tmp_path, refuses):
     amounts = {"A": (10, 3), "B": (5, "hush")}
     path = write(tmp_path / "own.csv", table(**amounts))
     refuses(("not a number", "'hush'", "--missing"), path, *OPTIONS)
-    assert answer(tmp_path, missing="hush", **amounts).untold["rows"] == 1
+    said = rows_read(path, **MAPPED, missing="hush=1-4").hidden
+    assert (said.marks, said.unsaid) == ((("hush", 1, 1.0, 4.0),), False)
+    assert rows_read(path, **MAPPED, missing="hush").hidden.unsaid
     coded = pd.DataFrame(table(A=(10, 3), B=(5, -9)), columns=["date", "country", "doses"])
-    found = audit(coded, **MAPPED, missing="-9=0-2")
-    assert found.untold["marks"] == [{"mark": "-9.0", "rows": 1, "lowest": 0.0, "highest": 2.0}]
-    assert found.score == score(tmp_path, A=(10, 3), B=(5, None))
+    found = rows_read(coded, **MAPPED, missing="-9=0-2")
+    assert found.hidden.marks == (("-9.0", 1, 0.0, 2.0),)
+    assert found.rows == sorted(table(A=(10, 3), B=(5, None)))
 
 
 def test_a_mark_is_not_an_empty_amount_and_an_empty_amount_is_not_a_mark(tmp_path):
-    found = answer(tmp_path, A=(10, "*"), B=(5, None))
-    assert found.untold["rows"] == 1
-    assert any("1 row has an empty amount" in note for note in found.notes)
-    assert answer(tmp_path, A=(10, 3), B=(5, None)).untold is None
+    both = write(tmp_path / "both.csv", table(A=(10, "*"), B=(5, None)))
+    assert rows_read(both, **MAPPED).hidden.marks == (("*", 1, 0.0, 10.0),)
+    empty = write(tmp_path / "empty.csv", table(A=(10, 3), B=(5, None)))
+    assert rows_read(empty, **MAPPED).hidden is None
 
 
 def test_running_totals_that_are_suppressed_stay_as_they_were(tmp_path):
@@ -92,16 +95,3 @@ def test_running_totals_that_are_suppressed_stay_as_they_were(tmp_path):
     assert found.stakeholder("B").final == 5
     assert found.untold["with_lowest"] is None
     assert "the one before stands" in found.verdict
-
-
-@pytest.mark.parametrize(
-    "how", [{"by": "group", "group": "team"}, {"entitlement": {"A": 1, "B": 2}}]
-)
-def test_with_groups_and_sizes(tmp_path, how):
-    rows = [(*row, "t" + row[1]) for row in table(A=(10, 3), B=("c", "c"))]
-    path = write(tmp_path / "log.csv", rows, columns=("date", "country", "doses", "team"))
-    found = audit(path, **MAPPED, **how)
-    assert "not judged" in found.verdict
-    assert found.overall.unequal_assessments == 0  # A alone
-    with pytest.raises(EvenhandError):
-        audit(path, **MAPPED, **how, only=["C"])

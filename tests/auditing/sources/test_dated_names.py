@@ -6,8 +6,8 @@ import pandas as pd
 import pytest
 
 from evenhand.auditing.sources.dated_names import time_in_name
-from logs import FIRST_A_THEN_B, MAPPED, write
-from read_alone import audit
+from logs import FIRST_A_THEN_B, write
+from read_alone import audit, rows_read
 
 
 @pytest.mark.parametrize(
@@ -43,12 +43,12 @@ def test_the_numbers_are_those_of_one_file(tmp_path, kind):
         else:
             getattr(part, f"to_{kind}")(path, index=False)
     files = str(tmp_path / f"*.{kind}")
-    asked = {"stakeholder": "country", "amount": "doses", "every": "month", "time_from_name": True}
-    found = audit(files, **asked)
-    tidy = audit(frame, **MAPPED, every="month")
-    assert (found.score, found.over_time.times) == (tidy.score, tidy.over_time.times)
-    later = audit(files, **asked, time="when", where="\"when\" > '2021-02-28'")
-    assert later.overall.assessments == 2
+    asked = {"stakeholder": "country", "amount": "doses", "time_from_name": True}
+    assert rows_read(files, **asked).rows == sorted(rows)
+    if kind == "csv":
+        later = audit(files, **asked, time="when", where="\"when\" > '2021-02-28'")
+        assert later.overall.assessments == 2
+        assert later.stakeholder("A").final == 5
 
 
 def test_a_name_without_a_date_and_a_column_that_is_there(tmp_path, refuses):
