@@ -78,7 +78,9 @@ class Block:
 
     @property
     def elsewhere(self) -> bool:
-        """Whether a command works on a server or a cluster that a page can only speak of."""
+        """Whether a command is or needs a server or a cluster that a page can only speak of."""
+        if "serve" in self.verbs:
+            return True
         return any(sign in self.text for sign in ("://", "--engine spark", "--ray"))
 
     @property
