@@ -152,7 +152,8 @@ def _announce(address: str, token: tuple[str, str, str] | None, name: str, as_js
         made = None if token is None else dict(zip(("name", "role", "secret"), token, strict=True))
         print_json({"address": address, "store": shown(name), "token": made})
     else:
-        print(f"evenhand serves {shown(name)} at {address} ({address}/docs shows what to ask).")
+        print(f"evenhand serves {shown(name)} at {address}: open it in a browser.")
+        print(f"For programs, {address}/docs shows what to ask.")
         if token is None:
             print("Use a token that you have; --new-token NAME makes another.")
         else:

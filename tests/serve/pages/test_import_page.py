@@ -42,6 +42,9 @@ def test_a_tidy_log(ann):
     assert "Next Ben Has received 1." in words
     assert "1 to Ann Why? 2026-01-03, noted" in words
     assert "Noted: 1 to Ben" in text_of(ann.send("/pools/rota-1", "/pools/rota-1/take"))
+    words = text_of(ann.open("/pools/rota-1/decisions/6"))  # the last of the log
+    assert "This is from a log that was imported." in words
+    assert "Ann is second of 2: it has received 2. Ben is next: it has received 1." in words
 
 
 def test_each_row_counts_one_and_times_may_be_numbers(ann):

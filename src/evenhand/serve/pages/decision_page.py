@@ -66,6 +66,13 @@ def _undone(taken: Mapping[str, Any]) -> Markup | None:
 def _why_shown(taken: Mapping[str, Any], why: Any) -> Markup:
     if isinstance(why, str):
         return element("p", {"class": "because"}, why[:1].upper(), why[1:])
+    if not taken["shares"][0]["reason"]:  # nobody asked the rule
+        return joined(
+            (
+                element("p", {"class": "because"}, "This is from a log that was imported."),
+                element("p", None, "By the rule it would have been so: ", why["sentence"]),
+            )
+        )
     if taken["by_rule"]:
         return element("p", {"class": "because"}, why["sentence"], " ", why["what_would_differ"])
     rule = shares_shown(taken["proposed"]) if taken["proposed"] else "nobody"

@@ -61,7 +61,8 @@ def text_area(label: str, name: str, value: str, help: Child = None, **attribute
 
 def button(words: Child, kind: str = "", **attributes: Any) -> Markup:
     """What sends a form."""
-    own = {"type": "submit", "class": kind or None, **_plain(attributes)}
+    own = {"type": "submit", "id": attributes.get("id"), "class": kind or None}
+    own |= _plain(attributes)
     return element("button", own, words)
 
 
