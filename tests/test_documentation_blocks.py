@@ -49,7 +49,9 @@ def test_what_a_page_shows_is_what_happens(page, folder):
             if block.file:
                 (folder / block.file).write_text(block.text)
         else:
-            assert block.language in ("text", "diff"), f"a block of {block.language!r} is not run"
+            assert block.language in ("text", "diff", "sh"), (
+                f"a block of {block.language!r} is not run"
+            )
 
 
 def test_make_targets_and_extras_that_pages_name_exist():

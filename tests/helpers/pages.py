@@ -5,6 +5,7 @@ On a page, in order and in one folder:
 - a `python` block runs, and prints exactly the `text` block after it (without one, nothing);
   a block that needs an extra, or has `<!-- slow -->` before it, is run by `make test-system`;
 - a `console` block runs, and prints exactly the `text` block after it, if there is one;
+- a `sh` block speaks to a running service: tests/serve/test_server.py runs it;
 - a `csv`, `jsonl` or `toml` block is written to the file that the paragraph before it names.
 
 In an output `…` matches anything. Blocks with a command that learns are slow: they are parsed by
@@ -38,8 +39,8 @@ PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").g
 EXTRAS = ("mo_gymnasium", "stable_baselines3")  # Python that needs them is run by test-system
 NEEDS_EXTRAS = {"interop.md"}  # so is the Python of these pages
 EACH_ALONE = {"README.md"}  # every block can be copied by itself
-SLOW = {"demo", "train", "evaluate", "compare", "reproduce"}
-HOURS = {"reproduce"}
+SLOW = {"demo", "train", "evaluate", "compare", "reproduce", "serve"}
+HOURS = {"reproduce", "serve"}  # or for ever
 FILES = ("csv", "jsonl", "toml")
 
 _FENCE = re.compile(r"^```([^\n]*)\n(.*?)^```$", re.S | re.M)

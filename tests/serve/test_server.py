@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+import os
+import shutil
 import signal
+import subprocess
 
 import pytest
 
+import pages
 from evenhand.errors import BadParameter, CannotConnect
 from evenhand.serve.server import Listening
-from serving import Process, small_service
+from places import ROOT
+from serving import Process
 
 
 @pytest.mark.parametrize("host", ["127.0.0.1", "127.8.8.8", "::1", "localhost"])
@@ -32,10 +37,22 @@ def test_a_port_that_is_taken_or_none():
         Listening(port=70_000)
 
 
-def test_ctrl_c_stops_it_cleanly(tmp_path):
-    with small_service(tmp_path):
-        pass
+def test_the_documented_commands_work_and_ctrl_c_stops_it_cleanly(tmp_path):
+    """Five minutes with curl, as docs/serve.md has them."""
     service = Process(tmp_path / "decisions.db")
+    if shutil.which("curl"):
+        (tmp_path / "shifts.csv").write_text("name,date\nAnn,2026-01-01\nBen,2026-01-02\n")
+        said = [
+            one.text for one in pages.blocks(ROOT / "docs" / "serve.md") if one.language == "sh"
+        ]
+        known = {"SERVICE": service.address, "TOKEN": service.secret, "PATH": os.environ["PATH"]}
+        script = "set -e\n" + "\n".join(said)
+        done = subprocess.run(
+            ["bash", "-c", script], cwd=tmp_path, env=known, capture_output=True, text=True
+        )
+        assert done.returncode == 0, done.stderr
+        assert '"reason":"wrote the parser"' in done.stdout
+        assert '"decisions":2,"stakeholders":2' in done.stdout
     service.process.send_signal(signal.SIGINT)
     assert service.process.wait() == 0
     service.process.stdout.close()

@@ -46,7 +46,8 @@ def replay_command(
         typer.Option(
             help="A rule (may be repeated): least_served, even_out, proportional, half_life:7d, "
             "virtual_time, longest_wait, deadline:10, round_robin, lottery, weighted_lottery, "
-            "first_come. Default: the usual ones.",
+            "first_come; or the file of a policy (evenhand train --out) or a plan (evenhand plan "
+            "--save). Default: the usual ones.",
             rich_help_panel=RULES_PANEL,
         ),
     ] = None,

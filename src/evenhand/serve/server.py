@@ -84,8 +84,8 @@ def run_server(gate: Gate, bound: socket.socket, started: Callable[[str], None])
             await super().startup(sockets)
             if self.started:
                 # What is loaded stays: to look through it for garbage again and again takes long.
-                gc.collect()
                 gc.freeze()
+                gc.enable()
                 started(address_of(bound))
 
         def handle_exit(self, sig: int, frame: Any) -> None:
@@ -106,9 +106,11 @@ def run_server(gate: Gate, bound: socket.socket, started: Callable[[str], None])
 
 
 def _run(server: Any, bound: socket.socket) -> None:
+    gc.disable()  # until everything is loaded
     try:
         server.run([bound])
     finally:
+        gc.enable()
         bound.close()
     if not server.started:
         raise CannotConnect("the service could not start: the lines above say why.")

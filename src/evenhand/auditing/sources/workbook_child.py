@@ -12,10 +12,17 @@ import decimal
 import json
 import re
 import sys
+import zipfile
 from collections.abc import Callable, Sequence
 from typing import Any
+from xml.etree import ElementTree
 
 COMMA_NUMBER = re.compile(r"\s*[^\w]*\d[\d.' \u00a0\u202f]*,\d+.*")
+ERROR_CELL = re.compile(  # in the XML of a sheet, with its place and what it shows
+    rb'<(?:\w+:)?c\b(?=[^>]*\bt="e")[^>]*\br="([A-Z]{1,3})([0-9]{1,7})"[^>]*(?<!/)>'
+    rb"(?:(?!</(?:\w+:)?c>).)*?<(?:\w+:)?v>([^<]*)<",
+    re.S,
+)
 THREE_DIGITS = re.compile(r"-?[0-9]{1,3}\.[0-9]{3}")
 
 
@@ -59,15 +66,16 @@ def _read(asked: dict[str, Any]) -> dict[str, Any]:
     found = []
     for number, name in enumerate(chosen):
         path = f"{asked['folder']}/{number}.csv"
-        rows = workbook.get_sheet_by_name(name)
-        width, height = _written(rows, path)
+        errors = _error_cells(asked["path"], name)
+        width, height = _written(workbook.get_sheet_by_name(name), errors, path)
         found.append({"name": name, "path": path, "rows": height, "columns": width})
     return {"sheets": found, "names": names}
 
 
-def _written(sheet: Any, path: str) -> tuple[int, int]:
+def _written(sheet: Any, errors: Sequence[tuple[int, int, str]], path: str) -> tuple[int, int]:
     """A sheet as CSV, every row where it stands; its width and height."""
     rows = sheet.to_python(skip_empty_area=False)
+    _put_errors(rows, errors)
     _fill_merged(rows, getattr(sheet, "merged_cell_ranges", None) or [])
     number = _number_in(rows)
     with open(path, "w", newline="", encoding="utf-8", errors="replace") as file:
@@ -75,6 +83,48 @@ def _written(sheet: Any, path: str) -> tuple[int, int]:
         for row in rows:
             writer.writerow([_text(cell, number) for cell in row])
     return max(map(len, rows), default=0), len(rows)
+
+
+def _error_cells(path: str, name: str) -> list[tuple[int, int, str]]:
+    """The errors on a sheet of a packed workbook, as (row, column, such as #N/A)."""
+    try:
+        with zipfile.ZipFile(path) as packed:
+            book = ElementTree.fromstring(packed.read("xl/workbook.xml"))
+            links = ElementTree.fromstring(packed.read("xl/_rels/workbook.xml.rels"))
+            sheet = next(one for one in book.iter() if one.get("name") == name and _link(one))
+            target = next(one.get("Target", "") for one in links if one.get("Id") == _link(sheet))
+            part = target[1:] if target.startswith("/") else f"xl/{target}"
+            found = ERROR_CELL.findall(packed.read(part))
+    except (zipfile.BadZipFile, KeyError, StopIteration, ElementTree.ParseError):
+        return []  # not a workbook of this kind
+    return [(int(row) - 1, _column(letters), text.decode()) for letters, row, text in found]
+
+
+def _link(sheet: ElementTree.Element) -> str | None:
+    return next((text for key, text in sheet.attrib.items() if key.endswith("}id")), None)
+
+
+def _column(letters: bytes) -> int:
+    """The place of a column from 0: A is 0, Z 25, AA 26."""
+    place = 0
+    for letter in letters:
+        place = 26 * place + letter - ord("A") + 1
+    return place - 1
+
+
+def _put_errors(rows: list[list[Any]], errors: Sequence[tuple[int, int, str]]) -> None:
+    """Errors among numbers, which the reader leaves empty: a number that is not known.
+
+    Among names and dates they stay empty, so that #N/A is nobody's name.
+    """
+    numbers = (
+        {k for row in rows for k, cell in enumerate(row) if isinstance(cell, float | int)}
+        if errors
+        else set()
+    )
+    for row, column, text in errors:
+        if column in numbers and row < len(rows) and rows[row][column] == "":
+            rows[row][column] = text
 
 
 def _fill_merged(rows: list[list[Any]], ranges: Sequence[Any]) -> None:
