@@ -16,6 +16,7 @@ from evenhand.auditing.reading.counting import count
 from evenhand.auditing.reading.events import read_events
 from evenhand.auditing.reading.lots import Lots
 from evenhand.auditing.sources.open_source import opened
+from evenhand.decide.replay.eligible_takers import require_takers
 from evenhand.decide.replay.replay_supply import (
     Decisions,
     Taken,
@@ -139,7 +140,9 @@ def read_next(path: Any, options: AuditOptions, supply: Supply) -> Supply:
         raise BadLog(f"{label} ({argument('next')}) has an amount below 0: give what will come.")
     ones = np.ones(len(coming.slot), dtype=np.int64)
     lots = Lots(np.array(coming.slot), 0 * ones, np.array(coming.amount, dtype=float), ones)
-    return replace(supply, moments=coming.slots, lots=lots)
+    found = replace(supply, moments=coming.slots, lots=lots)
+    require_takers(found)
+    return found
 
 
 def _for_anybody(table: Any, options: AuditOptions) -> Any:
