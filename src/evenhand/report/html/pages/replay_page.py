@@ -79,7 +79,7 @@ def _next(plan: NextPlan) -> PageSection:
     if plan.left_over:
         left = figure_of(plan.left_over)
         said.append(element("p", None, left, " is left over: nobody wants it."))
-    body = joined((said, table(caption, ("when", "to", "amount", "why"), rows)))
+    body = joined((said, table(caption, ("when", "to", "amount", "why"), rows, "words")))
     return PageSection("next", "What to give whom next", body)
 
 
