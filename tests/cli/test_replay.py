@@ -104,5 +104,32 @@ def test_the_log_itself_is_not_written_over(log):
     assert log.read_text() == LOG
 
 
-def test_what_is_missing_is_asked_for_with_what_there_is(log):
-    refused(evenhand("replay", str(log)), "--stakeholder", "'day', 'to', 'doses'")
+def test_what_is_missing_is_asked_for_with_a_look_at_the_file(log):
+    """The same look as that of `evenhand audit`, with the command to run."""
+    done = evenhand("replay", str(log))
+    assert done.returncode == 2
+    assert done.stderr.startswith("evenhand: say which column")
+    for word in ("--stakeholder", "'day', 'to', 'doses'"):
+        assert word in done.stderr
+    command = f"evenhand replay {log} --stakeholder to --time day --amount doses"
+    assert f"Nothing was judged yet. If these are right, run:\n  {command}\n" in done.stdout
+    audited = evenhand("audit", str(log)).stdout
+    assert done.stdout == audited.replace("evenhand audit", "evenhand replay")
+    found = json.loads(evenhand("replay", str(log), "--time", "day", "--json").stdout)
+    assert found["command"] == command
+
+
+def test_a_wide_table_and_files_with_their_dates_in_their_names(log, tmp_path):
+    options = ("--rule", "least_served", "--json")
+    tidy = json.loads(replay(log, *options).stdout)["rules"][0]["score"]
+    wide = tmp_path / "wide.csv"
+    days = ("2021-01-01", "2021-01-08", "2021-01-15", "2021-01-22")
+    wide.write_text(f"to,{','.join(days)}\nA,20,20,0,0\nB,0,0,20,20\n")
+    named = ("--stakeholder", "to", "--wide", "time")
+    done = evenhand("replay", str(wide), *named, *options)
+    assert json.loads(done.stdout)["rules"][0]["score"] == tidy, done.stderr
+    for day, name in zip(days, "AABB", strict=True):
+        (tmp_path / f"sent-{day}.csv").write_text(f"to,doses\n{name},20\n")
+    named = ("--stakeholder", "to", "--amount", "doses", "--time-from-name")
+    done = evenhand("replay", str(tmp_path / "sent-*.csv"), *named, *options)
+    assert json.loads(done.stdout)["rules"][0]["score"] == tidy, done.stderr

@@ -542,10 +542,8 @@ def audit_command(
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     from evenhand.auditing.audit_log import audit_with
     from evenhand.auditing.compare_logs import compare_periods_with, compare_with
-    from evenhand.auditing.layout import FileLayout
     from evenhand.auditing.options import AuditOptions
     from evenhand.auditing.sources.addresses import shown
-    from evenhand.auditing.sources.open_source import opened
     from evenhand.auditing.workload_columns import default_columns
     from evenhand.cli.first_look import refuse_unnamed
     from evenhand.errors import BadParameter
@@ -581,10 +579,8 @@ def audit_command(
     if no_name or not timed:
         given = {"stakeholder": stakeholder, "time": time, "amount": amount}
         given["entitlement"], given["group"] = entitlement, next(iter(group or ()), None)
-        words = _reading_words(logs, encoding, sheet, header_row, tables[0])
-        layout = FileLayout(sheet=sheet, header_row=header_row)
-        with opened(logs[0], encoding, tables[0], engine, layout) as log:
-            refuse_unnamed(log, words, given, no_name, as_json)
+        how = {"encoding": encoding, "sheet": sheet, "header_row": header_row, "engine": engine}
+        refuse_unnamed("audit", logs, {**how, "table": tables[0]}, given, no_name, as_json)
     options = AuditOptions(
         stakeholder=stakeholder or "",
         time=time or "",
@@ -692,15 +688,3 @@ def _require_one_history(looks_back: dict[str, bool], lots: bool, several: bool)
         raise BadParameter(
             f"{given[0]} looks back at one history: give one log without --before, or leave it out."
         )
-
-
-def _reading_words(
-    logs: list[str], encoding: str, sheet: str | None, header_row: str | None, table: str | None
-) -> list[str]:
-    """How the log was named, for the command that is proposed."""
-    from evenhand.auditing.sources.addresses import shown
-
-    said = {"--sheet": sheet, "--header-row": header_row, "--table": table}
-    said["--encoding"] = None if encoding == "utf-8" else encoding
-    options = [word for name, value in said.items() if value for word in (name, value)]
-    return [*map(shown, logs), *options]

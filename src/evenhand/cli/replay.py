@@ -24,7 +24,7 @@ RULES_PANEL = "Who is next"
 READING = (
     *("stakeholder", "time", "amount", "cumulative", "asked", "requests", "group", "entitlement"),
     *("requests_stakeholder", "requests_time", "requests_table", "time_unit", "decimal"),
-    *("missing", "sheet", "header_row", "merge_names"),
+    *("missing", "sheet", "header_row", "wide", "time_from_name", "merge_names"),
     *("time_format", "encoding", "table", "engine", "roster", "newcomers", "only", "exclude"),
     *("where", "by", "since", "until", "each_event", "every", "after_each", "when", "at_end"),
     *("welfare", "temporal", "scheme", "lower_is_better", "unweighted", "judge_requests"),
@@ -46,7 +46,8 @@ def replay_command(
         typer.Option(
             help="A rule (may be repeated): least_served, even_out, proportional, half_life:7d, "
             "virtual_time, longest_wait, deadline:10, round_robin, lottery, weighted_lottery, "
-            "first_come. Default: the usual ones.",
+            "first_come; or the file of a policy (evenhand train --out) or a plan (evenhand plan "
+            "--save). Default: the usual ones.",
             rich_help_panel=RULES_PANEL,
         ),
     ] = None,
@@ -92,7 +93,7 @@ def replay_command(
     from evenhand.decide.replay.replay_log import replay_with
     from evenhand.decide.replay.replayed_file import write_replayed
 
-    options = _options(log, reading)
+    options = _options(log, reading, as_json)
     asked = _asked(rule, seed, coming)
     pages, logs = _places(log, {**reading, "next": coming}, out or [], rule or [])
     with working(f"replaying {shown(log)}", hidden=as_json):
@@ -107,27 +108,27 @@ def replay_command(
         _print(answer)
 
 
-def _options(log: str, reading: dict[str, Any]) -> AuditOptions:
+def _options(log: str, reading: dict[str, Any], as_json: bool) -> AuditOptions:
     """The options as the library takes them; what is missing is asked for with what there is."""
-    from evenhand.auditing.layout import FileLayout
     from evenhand.auditing.options import AuditOptions
-    from evenhand.auditing.sources.open_source import opened
-    from evenhand.cli.first_look import which_columns
+    from evenhand.cli.first_look import refuse_unnamed
     from evenhand.errors import BadParameter
 
     tables = reading["table"] or [None]
     if len(tables) > 1:
         raise BadParameter(f"--table is given {len(tables)} times: once is enough for one log.")
-    if reading["stakeholder"] is None or reading["time"] is None:
-        layout = FileLayout(sheet=reading["sheet"], header_row=reading["header_row"])
-        with opened(log, reading["encoding"], tables[0], reading["engine"], layout) as found:
-            raise BadParameter(
-                which_columns(found.label, found.columns, reading["stakeholder"] is None)
-            )
-    group = reading["group"]
+    group, wide = reading["group"], reading["wide"]
+    no_name = reading["stakeholder"] is None and wide != "stakeholder"
+    timed = reading["time"] is not None or reading["time_from_name"] or wide == "time"
+    if no_name or not timed:
+        given = {name: reading[name] for name in ("stakeholder", "time", "amount", "entitlement")}
+        given["group"] = next(iter(group or ()), None)
+        refuse_unnamed("replay", [log], {**reading, "table": tables[0]}, given, no_name, as_json)
     return AuditOptions(
         **{
             **reading,
+            "stakeholder": reading["stakeholder"] or "",
+            "time": reading["time"] or "",
             "table": tables[0],
             "group": group[0] if group and len(group) == 1 else group or None,
             "missing": reading["missing"] or (),

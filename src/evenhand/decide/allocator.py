@@ -24,7 +24,6 @@ from evenhand.decide.allocation_events import (
 )
 from evenhand.decide.rules.named_rule import rule_of
 from evenhand.decide.rules.rule import Rule
-from evenhand.decide.rules.rule_state import RuleState
 from evenhand.decide.rules.ties import TieBreak
 from evenhand.errors import BadParameter, UnknownStakeholder, argument
 
@@ -102,7 +101,7 @@ class Allocator:
             )
         self.dates = dates
         wanted = self.rule.needs_requests if by_request is None else by_request
-        self.state = RuleState(self.rule.fitted(not dates), ties, wanted)
+        self.state = self.rule.fitted(not dates).new_state(ties, wanted)
         self.names: list[str] = []
         self._place: dict[str, int] = {}
 

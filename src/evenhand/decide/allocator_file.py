@@ -7,9 +7,9 @@ from collections.abc import Mapping
 from typing import Any
 
 from evenhand.decide.allocator import Allocator
-from evenhand.decide.rules.named_rule import rule_of, rule_to_table
+from evenhand.decide.rules.named_rule import RULES, rule_of, rule_to_table
 from evenhand.decide.rules.ties import TIES
-from evenhand.errors import BadFile
+from evenhand.errors import BadFile, BadParameter
 from evenhand.fairness.scheme_file import from_table, to_table
 
 FORMAT = "evenhand allocator 1"
@@ -19,6 +19,11 @@ INFINITE = {math.inf: "inf", -math.inf: "-inf"}  # which JSON has no numbers for
 def to_snapshot(allocator: Allocator) -> dict[str, Any]:
     """The state of an allocator as JSON."""
     state = allocator.state
+    if RULES.name_of(allocator.rule) is None:
+        raise BadParameter(
+            f"a snapshot names its rule, and {type(allocator.rule).__name__} has no name that a "
+            "file could have: keep the events instead, and apply them again."
+        )
     return {
         "format": FORMAT,
         "rule": rule_to_table(allocator.rule),

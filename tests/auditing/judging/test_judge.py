@@ -33,11 +33,11 @@ from evenhand import (
     Window,
     Worst,
 )
-from evenhand.auditing import audit
 from evenhand.auditing.judging.questions import EveryPeriod, every
 from evenhand.fairness.unfairness import overall_unfairness, unfair_to, unfairness
 from evenhand.monitor import Monitor
 from evenhand.monitor.batch import Batch, text_as_number
+from logs import audit_alone as audit
 
 NAMES = ("A", "B", "C")
 START = datetime.date(2020, 12, 20)

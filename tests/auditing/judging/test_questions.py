@@ -11,7 +11,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from evenhand import AfterEach, Always, Every, FairnessScheme, Final, Rawls, TimepointFirst
-from evenhand.auditing import audit
 from evenhand.auditing.judging import sensitivity
 from evenhand.auditing.judging.calendar import PERIODS
 from evenhand.auditing.judging.judge import Case
@@ -31,6 +30,7 @@ from evenhand.auditing.options import SchemeOptions
 from evenhand.auditing.reading.history import History
 from evenhand.errors import BadParameter
 from evenhand.fairness.whole_number import MOST_STEPS
+from logs import audit_alone as audit
 
 COLUMNS = {"stakeholder": "who", "time": "at", "amount": "much"}
 

@@ -15,7 +15,6 @@ from typer.testing import CliRunner
 
 from evenhand import Rawls, anytime
 from evenhand._util.wording import join_tied
-from evenhand.auditing import audit
 from evenhand.auditing.judging.ranking import Ranking, rounding
 from evenhand.cli.app import app
 from evenhand.monitor import Monitor
@@ -23,6 +22,7 @@ from evenhand.monitor.batch import Batch
 from evenhand.report import report
 from evenhand.report.text import tables
 from logs import MAPPED, OPTIONS, write
+from logs import audit_alone as audit
 from places import VACCINATIONS
 
 # The means are 40/3, 50/3, 80/3 and 110/3. South: −40/3 −20/3 −50/3 −80/3, East: −40/3 −50/3 −80/3

@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from evenhand.auditing import audit
+from logs import audit_alone as audit
 
 MAPPED = {"stakeholder": "who", "time": "date", "amount": "doses"}
 LOG = pd.DataFrame({"date": [1, 2], "who": list("AB"), "doses": [4.0, 2.0]})

@@ -18,7 +18,6 @@ from evenhand import (
     Utilitarian,
     anytime,
 )
-from evenhand.auditing import audit
 from evenhand.auditing.judging import sensitivity
 from evenhand.auditing.judging.judge import Case
 from evenhand.auditing.judging.questions import AtEnd
@@ -36,6 +35,7 @@ from evenhand.errors import NegativeStatus
 from evenhand.fairness.filters import Always
 from evenhand.fairness.standing import Standing
 from evenhand.fairness.stream import Block
+from logs import audit_alone as audit
 
 BILLION = 1e9
 

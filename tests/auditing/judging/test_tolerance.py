@@ -6,8 +6,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from evenhand import audit
 from evenhand import errors as e
+from logs import audit_alone as audit
 
 LOG = pd.DataFrame(
     {

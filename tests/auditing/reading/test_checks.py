@@ -9,9 +9,9 @@ import pandas as pd
 import pytest
 
 from evenhand._util.files import write_whole
-from evenhand.auditing import audit
 from evenhand.errors import CannotWrite
 from logs import FIRST_A_THEN_B, MAPPED, OPTIONS, write
+from logs import audit_alone as audit
 
 ROWS = [("2021-01-01", "A", 1), ("2021-01-02", "B", 2), ("2021-01-03", "A", 3)]
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pandas as pd
 import pytest
 
-from evenhand.auditing import audit
 from evenhand.errors import BadRoster
+from logs import audit_alone as audit
 
 MAPPED = {"stakeholder": "who", "time": "date", "amount": "doses", "welfare": "rawls"}
 LOG = pd.DataFrame({"date": [1, 2, 3], "who": ["E1", "E2", "E2"], "doses": [9.0, 1.0, -0.5]})

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pandas as pd
 import pytest
 
-from evenhand.auditing import audit
+from logs import audit_alone as audit
 
 LOG = {"stakeholder": "who", "time": "at", "amount": "much", "entitlement": "people"}
 

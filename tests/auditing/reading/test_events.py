@@ -13,10 +13,10 @@ import polars as pl
 import pytest
 from typer.testing import CliRunner
 
-from evenhand.auditing import audit
 from evenhand.cli.app import app
 from evenhand.errors import BadLog, BadParameter
 from logs import FIRST_A_THEN_B, MAPPED, OPTIONS, write
+from logs import audit_alone as audit
 
 ROWS = [
     (datetime.date(2021, 1, 5), "A", 1.5),

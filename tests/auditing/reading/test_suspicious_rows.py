@@ -5,7 +5,7 @@ from __future__ import annotations
 import pandas as pd
 import pytest
 
-from evenhand import audit
+from logs import audit_alone as audit
 
 MAPPED = {"stakeholder": "who", "time": "day"}
 

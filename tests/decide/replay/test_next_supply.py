@@ -50,7 +50,21 @@ def test_entitlements_count():
 
 def test_a_rule_by_lots():
     found = plan([(4, 15), (4, 2), (5, 20)], "least_served")
-    assert given(found) == [("4", "B", 17.0), ("5", "B", 20.0)]  # a time point's rows are one
+    # A row is a lot, the largest of a time first: B has 10, 25 and 27 before each, and A 40.
+    assert given(found) == [("4", "B", 15.0), ("4", "B", 2.0), ("5", "B", 20.0)]
+    assert [one.reason for one in found.shares] == [
+        *("has received 10", "has received 25", "has received 27")
+    ]
+
+
+def test_rows_of_one_time_go_to_different_stakeholders():
+    """40 and 10: the 31 bring B to 41, so that of the two of 5 A gets the first, and B the next."""
+    found = plan([(4, 5), (4, 31), (4, 5)], "least_served")
+    assert given(found) == [("4", "B", 31.0), ("4", "A", 5.0), ("4", "B", 5.0)]
+
+
+def test_rows_of_one_time_are_shared_together_by_a_rule_that_divides():
+    assert given(plan([(4, 15), (4, 2), (5, 0)])) == [("4", "B", 17.0)]
 
 
 def test_corrections_of_the_log_count():

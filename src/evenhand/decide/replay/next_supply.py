@@ -14,8 +14,9 @@ from evenhand.auditing.notes import Notes
 from evenhand.auditing.options import AuditOptions
 from evenhand.auditing.reading.counting import count
 from evenhand.auditing.reading.events import read_events
-from evenhand.auditing.reading.lots import Lots
+from evenhand.auditing.reading.lots import read_lots
 from evenhand.auditing.sources.open_source import opened
+from evenhand.decide.replay.eligible_takers import require_takers
 from evenhand.decide.replay.replay_supply import (
     Decisions,
     Taken,
@@ -124,6 +125,7 @@ def read_next(path: Any, options: AuditOptions, supply: Supply) -> Supply:
         label = table.label
         events = read_events(_for_anybody(table, options), alone)
         coming = count(events, Notes(), True, ())
+        lots = read_lots(events, coming, None)
     if coming.plain_numbers != (supply.moments.dtype.kind != "M"):
         raise BadLog(
             f"the times of {label} ({argument('next')}) are not of the kind that the log's are: "
@@ -135,11 +137,11 @@ def read_next(path: Any, options: AuditOptions, supply: Supply) -> Supply:
             f"{label} ({argument('next')}) begins at {moment_label(coming.slots[0])}, and the log "
             f"goes on until {moment_label(last)}: a supply to come lies after it."
         )
-    if (coming.amount < 0).any():
+    if (lots.amount < 0).any():
         raise BadLog(f"{label} ({argument('next')}) has an amount below 0: give what will come.")
-    ones = np.ones(len(coming.slot), dtype=np.int64)
-    lots = Lots(np.array(coming.slot), 0 * ones, np.array(coming.amount, dtype=float), ones)
-    return replace(supply, moments=coming.slots, lots=lots)
+    found = replace(supply, moments=coming.slots, lots=lots)
+    require_takers(found)
+    return found
 
 
 def _for_anybody(table: Any, options: AuditOptions) -> Any:
@@ -176,7 +178,8 @@ def plan_next(
     for slot, moment in enumerate(moments):
         members.until(moment)
         here = coming.lots.slot == slot
-        given, left = _given(members, coming.lots.amount[here], whole)
+        lots = np.repeat(coming.lots.amount[here], coming.lots.copies[here])
+        given, left = _given(members, lots[lots > 0], whole)
         left_over += left
         shares += [
             NextShare(labels[slot], supply.names[members.who[place]], amount, reason)
@@ -220,19 +223,24 @@ def _follow(members: Members, supply: Supply, logged: Decisions) -> None:
 def _given(
     members: Members, amounts: np.ndarray, whole: bool
 ) -> tuple[list[tuple[int, float, str]], float]:
-    """What is given at one moment, with the reasons as they stood before it; and what is left."""
+    """What is given at one moment, with the reasons as they stood before each lot; what is left.
+
+    A row is a lot, the largest first; a rule that divides shares all of them together.
+    """
     state, rule = members.state, members.state.rule
-    reasons = [
-        rule.says(memory, entitled, state.instant)
-        for memory, entitled in zip(state.memory, state.entitlement, strict=True)
-    ]
-    taken = Taken(members)
-    if rule.divides:
-        left = divide(state, float(amounts.sum()), whole, taken)
-    else:
-        left = give_lots(state, sorted(amounts.tolist(), reverse=True), taken)
-    parts = zip(taken.place.tolist(), taken.amount.tolist(), strict=True)
-    return [(place, amount, reasons[place]) for place, amount in parts], left
+    lots = sorted(amounts.tolist(), reverse=True)
+    if rule.divides and lots:
+        lots = [sum(lots)]
+    found: list[tuple[int, float, str]] = []
+    left = 0.0
+    for lot in lots:
+        memory, instant, taken = list(state.memory), state.instant, Taken(members)
+        left += divide(state, lot, whole, taken) if rule.divides else give_lots(state, [lot], taken)
+        found += [
+            (place, amount, rule.says(memory[place], state.entitlement[place], instant))
+            for place, amount in zip(taken.place.tolist(), taken.amount.tolist(), strict=True)
+        ]
+    return found, left
 
 
 def _levels(members: Members) -> Float[np.ndarray, " there"]:

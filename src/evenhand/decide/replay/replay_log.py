@@ -18,6 +18,7 @@ from evenhand.auditing.options import FALLBACK_NOTE, AuditOptions, with_keywords
 from evenhand.auditing.reading.prepare import Prepared, prepare
 from evenhand.auditing.sources.open_log import opened_log
 from evenhand.decide.hindsight.best_of_log import best_with
+from evenhand.decide.policies.policy_rule_file import rule_or_policy
 from evenhand.decide.replay.corrections import set_off
 from evenhand.decide.replay.longest_waits import longest_waits
 from evenhand.decide.replay.next_supply import plan_next, read_next
@@ -25,7 +26,7 @@ from evenhand.decide.replay.replay_answer import AS_LOGGED, Outcome, ReplayAnswe
 from evenhand.decide.replay.replay_supply import Decisions, decide_supply
 from evenhand.decide.replay.time_gained import gains
 from evenhand.decide.rules.least_served import BEGIN_AT
-from evenhand.decide.rules.named_rule import rule_of, rule_to_name
+from evenhand.decide.rules.named_rule import rule_to_name
 from evenhand.decide.rules.rule import Rule
 from evenhand.decide.rules.ties import InOrder, TieBreak
 from evenhand.errors import BadParameter, EvenhandError, argument
@@ -54,7 +55,7 @@ class ReplayOptions:
             usual = PLANNING
         found = []
         for one in self.rules or usual:
-            rule = rule_of(one)
+            rule = rule_or_policy(one)
             if self.seed is not None and isinstance(one, str) and ":" not in one:
                 rule = rule.with_seed(self.seed)
             if options.newcomers is not None and options.newcomers in BEGIN_AT:
@@ -88,6 +89,11 @@ def replay_with(
     """
     wanted = asked or ReplayOptions()
     rules = wanted.chosen(options)
+    if wanted.coming is not None and not rules[0][1].plans_next:
+        raise BadParameter(
+            f"{argument('next')} brings all level, which {rules[0][0]} does not rank by: name "
+            "another rule, such as even_out, or leave it out."
+        )
     question = question_of(options)
     prepared, notes, label = read_for_replay(log, options)
     replayed = _Replay(prepared, set_off(Supply.of(prepared), notes), options, question)

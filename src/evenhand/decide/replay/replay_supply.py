@@ -48,7 +48,8 @@ def state_for(rule: Rule, supply: Supply, ties: TieBreak | None = None) -> RuleS
             f"{rule.describe()} needs requests: say with {argument('asked')} or "
             f"{argument('requests')} who asked for how much, or choose another rule."
         )
-    return RuleState(rule.fitted(supply.moments.dtype.kind != "M"), ties, by_request)
+    rule.require_supply(len(supply.names), np.repeat(supply.lots.amount, supply.lots.copies))
+    return rule.fitted(supply.moments.dtype.kind != "M").new_state(ties, by_request)
 
 
 def decide_supply(supply: Supply, rule: Rule, ties: TieBreak | None = None) -> Decisions:

@@ -66,7 +66,7 @@ class Members:
 
     def add(self, who: int) -> None:
         """Somebody joins."""
-        self.place[who] = self.state.add(self.entitled[who])
+        self.place[who] = self.state.add(self.entitled[who], who)
         self.who.append(who)
         for amount in self._early.pop(who, ()):
             self.state.ask(self.place[who], amount)

@@ -17,6 +17,9 @@ if TYPE_CHECKING:
     import numpy as np
     from jaxtyping import Bool, Float
 
+    from evenhand.decide.rules.rule_state import RuleState
+    from evenhand.decide.rules.ties import TieBreak
+
 # What is remembered of one stakeholder (numbers), or of all (arrays with one entry for each).
 Remembered: TypeAlias = tuple[Any, ...]
 
@@ -69,6 +72,7 @@ class Rule(ABC):
     takes_back: ClassVar[bool] = False  # an amount may be below 0: a correction
     draws: ClassVar[bool] = False  # the index is a draw, and depends on nothing remembered
     in_environments: ClassVar[bool] = False  # only what is received changes what is remembered
+    plans_next: ClassVar[bool] = True  # a supply to come can be planned by it
     parameter: ClassVar[str | None] = None  # what may stand after a colon, as in half_life:7d
 
     def fitted(self, plain_numbers: bool) -> Rule:
@@ -82,6 +86,16 @@ class Rule(ABC):
     def with_seed(self, seed: int) -> Rule:
         """The same rule with other draws, if it draws."""
         return self
+
+    def new_state(self, ties: TieBreak | None = None, by_request: bool = False) -> RuleState:
+        """The rule at work, before anybody has joined."""
+        from evenhand.decide.rules.rule_state import RuleState  # which knows rules
+
+        return RuleState(self, ties, by_request)
+
+    def require_supply(self, stakeholders: int, amounts: Float[np.ndarray, " lot"]) -> None:
+        """Refuse stakeholders and lots that the rule cannot decide on. Most can on any."""
+        return
 
     @abstractmethod
     def begin(self, entrant: Entrant) -> Remembered:

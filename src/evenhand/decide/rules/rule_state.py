@@ -52,8 +52,14 @@ class RuleState:
 
     # Who is there.
 
-    def add(self, entitlement: float = 1.0) -> int:
-        """Somebody joins: the number that it has from now on."""
+    def add(self, entitlement: float = 1.0, number: int | None = None) -> int:
+        """Somebody joins: the place that it has from now on.
+
+        Args:
+            entitlement: What it is entitled to.
+            number: Which of all stakeholders it is, for a rule that knows them apart; in the order
+                of joining by default.
+        """
         place = len(self.memory)
         start = self.rule.begin(Entrant(place, entitlement, self.instant, self))
         if self.by_request:  # which is eligible once it asks

@@ -84,6 +84,4 @@ async def roster_csv(visit: Visit, pool: str) -> Response:
 
 async def stream(visit: Visit, pool: str) -> Response:
     """What happens, as it happens."""
-    cursor = visit.asked("cursor")
-    is_number = cursor.isascii() and cursor.isdigit() and 0 < len(cursor) < 16
-    return await log_routes.stream(visit.request, pool, int(cursor) if is_number else None)
+    return await log_routes.stream(visit.request, pool, visit.asked_number("cursor"))

@@ -18,9 +18,8 @@ async def log_page(visit: Visit, pool: str) -> Response:
     """The page; `before` in the address says from which entry on it goes back."""
     live = visit.live(pool)
     head = visit.service.room(pool).written
-    asked = visit.asked("before")
-    is_number = asked.isascii() and asked.isdigit() and 0 < len(asked) < 16
-    last = min(head, int(asked) - 1) if is_number else head
+    before = visit.asked_number("before")
+    last = head if before is None else min(head, before - 1)
     after = max(0, last - AT_ONCE)
     found = await said(pool_routes.events(visit.request, pool, after, max(1, last - after)))
     rows = [

@@ -10,10 +10,10 @@ from evenhand.serve.pages.visit import Visit, said
 
 async def noted(visit: Visit, pool: str) -> Markup | None:
     """What was just done, as the log has it."""
-    number = visit.asked("done")
-    if not (number.isascii() and number.isdigit() and 0 < len(number) < 16 and int(number)):
+    number = visit.asked_number("done")
+    if not number:
         return None
-    found = await said(pool_routes.events(visit.request, pool, int(number) - 1, 1))
+    found = await said(pool_routes.events(visit.request, pool, number - 1, 1))
     if not found["entries"]:
         return None
     entry = found["entries"][0]

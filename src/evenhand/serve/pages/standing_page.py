@@ -28,9 +28,7 @@ DRAWN = 12  # lines of the chart
 async def standing_page(visit: Visit, pool: str, wrong: Complaint = NOTHING_WRONG) -> Response:
     """The page; `from` in the address says where the list begins."""
     live = visit.live(pool)
-    asked = visit.asked("from")
-    is_number = asked.isascii() and asked.isdigit() and 0 < len(asked) < 8
-    begin = int(asked) if is_number else 0
+    begin = min(visit.asked_number("from") or 0, live.allocator.state.there.count(1))
     state = await said(pool_routes.state(visit.request, pool, begin, AT_ONCE))
     people = live.allocator.state.there.count(1)
     content = (

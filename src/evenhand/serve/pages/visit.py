@@ -54,6 +54,12 @@ class Visit:
         """A parameter of the address."""
         return self.request.query_params.get(name, otherwise)
 
+    def asked_number(self, name: str) -> int | None:
+        """The same if it is a whole number; anything else is as if it were not there."""
+        text = self.asked(name)
+        is_number = text.isascii() and text.isdigit() and len(text) < 16
+        return int(text) if is_number else None
+
     def form(self, action: str, *content: Any, upload: bool = False) -> Markup:
         """A form that changes something, which only a page of this session can send."""
         kind = "multipart/form-data" if upload else None

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from evenhand.decide.replay.next_supply import NextPlan
 from evenhand.decide.replay.replay_answer import Outcome, ReplayAnswer
 from evenhand.decide.rules.spans import span_in_words
 from evenhand.report.html.element import (
@@ -30,6 +31,7 @@ def replay_page(answer: ReplayAnswer) -> bytes:
     parts = [
         PageSection("verdict", "The verdict", _verdict(answer)),
         PageSection("rules", "The log and each rule", _rules(answer)),
+        *([] if answer.plan is None else [_next(answer.plan)]),
         *(_changed(answer, k, one) for k, one in enumerate(answer.outcomes)),
         PageSection("notes", "Data notes", _sentences(answer.notes)),
     ]
@@ -61,6 +63,24 @@ def _rules(answer: ReplayAnswer) -> Markup:
         if one.rule is not None
     ]
     return joined((table(caption, answer.columns(), answer.rows()), element("ul", None, meaning)))
+
+
+def _next(plan: NextPlan) -> PageSection:
+    """What to give whom of a supply to come, and why."""
+    more = len(plan.shares) - SHOWN
+    caption = f"Next is {plan.rule.describe()}."
+    if more > 0:
+        caption += f" {more:,} more are in the JSON output."
+    rows = (
+        (one.time, name_of(one.name), figure_of(one.amount), f"it {one.reason}")
+        for one in plan.shares[:SHOWN]
+    )
+    said = [element("p", {"class": "lead"}, plan.verdict)]
+    if plan.left_over:
+        left = figure_of(plan.left_over)
+        said.append(element("p", None, left, " is left over: nobody wants it."))
+    body = joined((said, table(caption, ("when", "to", "amount", "why"), rows, "words")))
+    return PageSection("next", "What to give whom next", body)
 
 
 def _changed(answer: ReplayAnswer, place: int, one: Outcome) -> PageSection:

@@ -1,0 +1,89 @@
+"""Policies and plans by the names of their files, as `evenhand replay --rule` takes them."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+
+import jax
+import pytest
+
+from evenhand.decide.policies.policy_rule_file import is_policy_file, policy_rule, rule_or_policy
+from evenhand.decide.rules.least_served import LeastServed
+from evenhand.envs import Doughnuts
+from evenhand.errors import BadFile, EvenhandError
+from evenhand.experiments.recipes.deep_recipes import deep_learner
+from evenhand.learn.policies.policy_files import save_policies
+from evenhand.planning.plan_file import save_plan
+from evenhand.planning.planner import plan
+from evenhand.problem.problem import Problem
+
+SHOP = Doughnuts(2, 4, 0.5)
+
+
+@pytest.fixture(scope="module")
+def files(tmp_path_factory):
+    """A plan, and policies of two seeds."""
+    folder = tmp_path_factory.mktemp("policies")
+    save_plan(plan(Problem(SHOP, SHOP.default_scheme())), folder / "fair.plan")
+    agent = deep_learner(SHOP, "fairqcm", "best")
+    learners = jax.jit(jax.vmap(agent.start))(jax.random.split(jax.random.key(0), 2))
+    save_policies(folder / "fair.policy", agent, learners.weights, {})
+    return folder
+
+
+def test_a_plan_is_replayed_by_its_file(files, tmp_path, monkeypatch, capsys):
+    """Two who are always there: the plan takes turns, as least served does."""
+    from evenhand import cli
+
+    log = tmp_path / "log.csv"
+    log.write_text("t,to\n0,A\n1,A\n2,B\n3,B\n")
+    rules = ("--rule", "least_served", "--rule", str(files / "fair.plan"))
+    columns = ("--stakeholder", "to", "--time", "t", "--json")
+    monkeypatch.setattr(sys, "argv", ["evenhand", "replay", str(log), *columns, *rules])
+    with pytest.raises(SystemExit) as stop:
+        cli.main()
+    assert not stop.value.code
+    found = json.loads(capsys.readouterr().out)["rules"]
+    assert found[1]["rule"] == str(files / "fair.plan")
+    assert found[0]["score"] == found[1]["score"]
+    assert "by the plan fair.plan, which remembers all that each" in found[1]["describe"]
+
+
+def test_which_names_are_files(files, monkeypatch):
+    monkeypatch.chdir(files)
+    assert is_policy_file("fair.plan")
+    assert is_policy_file("nowhere.policy")
+    assert not is_policy_file("least_served")
+    assert not is_policy_file("half-life:1.5d")
+    assert isinstance(rule_or_policy("least_served"), LeastServed)
+    assert (
+        rule_or_policy("fair.policy")
+        .describe()
+        .endswith(
+            "by the policy fair.policy, which remembers all that each stakeholder has received"
+        )
+    )
+    with pytest.raises(EvenhandError, match="least_served"):
+        rule_or_policy("least_srved")
+
+
+def test_files_that_hold_no_policy_are_refused(files, tmp_path):
+    with pytest.raises(BadFile, match=r"nowhere\.policy"):
+        policy_rule(tmp_path / "nowhere.policy")
+    other = tmp_path / "other.policy"
+    other.write_text("not a policy")
+    with pytest.raises(BadFile, match="is not a policy that evenhand wrote"):
+        policy_rule(other)
+
+
+def test_a_replay_by_rules_alone_does_without_jax(tmp_path):
+    log = tmp_path / "log.csv"
+    log.write_text("t,to\n0,A\n1,A\n2,B\n")
+    program = (
+        "import sys; from evenhand.decide.replay.replay_log import replay\n"
+        f"found = replay({str(log)!r}, stakeholder='to', time='t')\n"
+        "assert found.outcomes and 'jax' not in sys.modules"
+    )
+    subprocess.run([sys.executable, "-c", program], check=True)
