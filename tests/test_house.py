@@ -45,6 +45,7 @@ AUDITING = [
     "time_units",
     "time_texts",
     "layout",
+    "workload_columns",
     "combinations",
     "options",
     "sources",

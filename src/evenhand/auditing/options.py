@@ -16,6 +16,7 @@ from evenhand.auditing.hidden_marks import HiddenMark, read_marks
 from evenhand.auditing.layout import STAKEHOLDER as WHO
 from evenhand.auditing.layout import TIME, FileLayout
 from evenhand.auditing.time_units import require_unit
+from evenhand.auditing.workload_columns import default_columns
 from evenhand.errors import BadParameter, MissingPartParameter, argument
 from evenhand.fairness.aggregation import TimepointFirst
 from evenhand.fairness.filters import Always, Filter
@@ -502,7 +503,7 @@ def with_keywords(function: Any, options: Any) -> Any:
 
     @functools.wraps(function)
     def called(*logs: Any, **keywords: Any) -> Any:
-        return function(*logs, options(**keywords))
+        return function(*logs, options(**{**keywords, **default_columns(logs, keywords)}))
 
     *logs, _ = inspect.signature(function).parameters.values()
     keywords = inspect.signature(options).parameters.values()

@@ -544,7 +544,7 @@ def audit_command(
     from evenhand.auditing.compare_logs import compare_periods_with, compare_with
     from evenhand.auditing.options import AuditOptions
     from evenhand.auditing.sources.addresses import shown
-    from evenhand.auditing.sources.workload_files import DEFAULTS, is_workload
+    from evenhand.auditing.workload_columns import default_columns
     from evenhand.cli.first_look import refuse_unnamed
     from evenhand.errors import BadParameter
 
@@ -570,9 +570,10 @@ def audit_command(
         raise BadParameter(f"--table is given {len(table or ())} times: once for each log.")
     tables = tables_of(logs, table or [])
     require_places(logs, (roster, entitlement, requests, scheme, names), csv, out or [])
-    if all(map(is_workload, logs)) and wide is None and wait_from is None and wait_to is None:
-        stakeholder, time = stakeholder or DEFAULTS["stakeholder"], time or DEFAULTS["time"]
-        amount = amount or DEFAULTS["amount"]
+    columns = {"stakeholder": stakeholder, "time": time, "amount": amount}
+    otherwise = {"wide": wide, "wait_from": wait_from, "wait_to": wait_to}
+    columns |= default_columns(logs, columns | otherwise)
+    stakeholder, time, amount = columns["stakeholder"], columns["time"], columns["amount"]
     no_name = stakeholder is None and wide != "stakeholder"
     timed = time_from_name or wide == "time" or (time, wait_from, wait_to) != (None, None, None)
     if no_name or not timed:

@@ -10,7 +10,7 @@ import pytest
 
 from evenhand.auditing.reading.column_roles import look_at
 from evenhand.auditing.sources.open_source import opened
-from logs import FIRST_A_THEN_B, write
+from logs import FIRST_A_THEN_B, OPTIONS, write
 
 FRAMES = [
     (
@@ -40,6 +40,11 @@ FRAMES = [
         ["when", "who", "how much"],
         "--stakeholder user --time day --amount total_hours --cumulative",
     ),
+    (
+        {"date": ["2021-01-31", "2021-02-28"], "Aland": [1, 2], "Bland": ["3", "*"]},
+        ["when", "how much of that stakeholder", "how much of that stakeholder"],
+        "--wide stakeholder --time date",
+    ),
 ]
 
 
@@ -62,6 +67,34 @@ def test_the_command_runs_as_it_is_printed(tmp_path, run):
     assert found["command"] == f"evenhand audit {shlex.quote(str(path))} {FRAMES[0][2]}"
     command = shlex.split(found["command"])[2:]
     assert run(*command, "--at-end", "--no-chance")[0] == 0
+
+
+@pytest.mark.parametrize(
+    "columns", [("date", "Aland"), ("date", "Aland", "population"), ("step", "Aland", "Bland")]
+)
+def test_numbers_that_may_be_something_else_are_not_taken_for_stakeholders(columns):
+    frame = pd.DataFrame({name: [1, 2] for name in columns} | {columns[0]: ["x", "y"]})
+    if columns[0] == "date":
+        frame["date"] = ["2021-01-31", "2021-02-28"]
+    with opened(frame) as table:
+        assert look_at(table).wide is None
+
+
+def test_a_column_for_each_stakeholder_is_noticed(tmp_path, refuses):
+    path = write(tmp_path / "log.csv", [("2021-01-31", 1, 2)], columns=("date", "A", "B"))
+    words = ("no column 'country' (--stakeholder)", "('A' and 'B')", "--wide stakeholder")
+    refuses(words, path, *OPTIONS)
+
+
+def test_dates_in_the_names_of_files_are_noticed(tmp_path, run):
+    for day, who, doses in FIRST_A_THEN_B:
+        write(tmp_path / f"{day}.csv", [(who, doses)], columns=("country", "doses"))
+    code, out, _ = run(str(tmp_path / "*.csv"), "--json")
+    assert code == 2
+    command = shlex.split(json.loads(out)["command"])
+    assert command[3:] == ["--time-from-name", "--stakeholder", "country", "--amount", "doses"]
+    with opened(str(tmp_path / "2021-01-31.csv")) as table:
+        assert not look_at(table).time_from_name  # one file is one moment
 
 
 def test_what_is_given_is_kept_and_shown_with_values(tmp_path, run):

@@ -23,9 +23,10 @@ NAMED = {"stakeholder": "user", "time": "start", "amount": "processor_seconds"}
 def test_what_each_user_was_given(tmp_path, run):
     log = tmp_path / "log.swf"
     log.write_text(HEADER + JOBS)
-    found = audit(str(log), **NAMED, every="day")
+    found = audit(str(log), every="day")  # with no column named
     assert {one.name: one.final for one in found.by_stakeholder} == {"3": 400, "5": 700}
     assert found.over_time.times == ("2001-09-09", "2001-09-10")  # 10⁹ s is 01:46:40 on the 9th
+    assert audit([log], time="submit").over_time.times[0] == "2001-09-09 01:46:40"
     code, out, _ = run(str(log), "--every", "day", "--no-chance", "--json")  # with no column named
     assert (code, json.loads(out)["score"]) == (0, found.score)
     packed = tmp_path / "log.swf.gz"

@@ -88,7 +88,7 @@ EXTRAS = (
     "CREATE VIEW seen AS SELECT who, day, error('no') AS much FROM log",
     "CREATE VIEW seen AS SELECT who, CAST(who AS INTEGER) AS day, 1 AS much FROM log",
     "CREATE VIEW seen AS SELECT content AS who, 1 AS day, 1 AS much FROM read_text('secret.txt')",
-    "CREATE VIEW seen AS SELECT * FROM read_csv('secret.csv')",
+    "CREATE VIEW seen AS SELECT * FROM read_csv('.secret.csv')",
     "CREATE VIEW seen AS SELECT file AS who, 1 AS day, 1 AS much FROM glob('*')",
     "CREATE MACRO sum(x) AS 1; CREATE MACRO trim(x) AS 'A'; CREATE MACRO lower(x) AS error('no');"
     " CREATE VIEW seen AS SELECT * FROM log",

@@ -61,7 +61,7 @@ class Trial:
     def lay_out(self, folder: Path) -> None:
         """Make the files that the command names."""
         (folder / "secret.txt").write_text(SECRET)
-        (folder / "secret.csv").write_text(f"who,day,much\n{SECRET},1,1\n")
+        (folder / ".secret.csv").write_text(f"who,day,much\n{SECRET},1,1\n")
         said = " ".join(self.arguments)
         for name, make in SPECIAL.items():
             if name in said:

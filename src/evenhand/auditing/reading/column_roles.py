@@ -15,6 +15,7 @@ import narwhals as nw
 from evenhand.auditing.hidden_marks import common_mark
 from evenhand.auditing.layout import STAKEHOLDER, TIME
 from evenhand.auditing.reading.number_texts import STYLES, WrittenNumber
+from evenhand.auditing.sources.dated_names import time_in_name
 from evenhand.auditing.sources.engines import fetch
 from evenhand.auditing.sources.open_source import LogTable
 from evenhand.auditing.sources.wide_tables import is_time, time_columns
@@ -55,7 +56,8 @@ class Look:
     """What a log seems to be."""
 
     columns: tuple[ColumnRole, ...]
-    wide: bool = False  # a column for each time
+    wide: str | None = None  # each column is a time, or a stakeholder
+    time_from_name: bool = False  # the names of the files say when
 
     def named(self, role: str) -> str | None:
         return next((one.name for one in self.columns if one.role == role), None)
@@ -65,9 +67,11 @@ class Look:
         found = {OPTION[role]: self.named(role) for role in OPTION}
         found |= {name: value for name, value in given.items() if value is not None}
         words: list[str] = []
-        if self.wide:
-            found = {**found, TIME: given.get(TIME), "amount": given.get("amount")}
-            words = ["--wide", TIME]
+        if self.wide is not None:
+            found = {**found, self.wide: given.get(self.wide), "amount": given.get("amount")}
+            words = ["--wide", self.wide]
+        if self.time_from_name:
+            words.append("--time-from-name")
         for name, value in found.items():
             if value is not None:
                 words += [f"--{name}", value]
@@ -79,7 +83,8 @@ class Look:
     @property
     def complete(self) -> bool:
         """Whether it is known who received and when."""
-        return self.named(WHO) is not None and (self.wide or self.named(WHEN) is not None)
+        who = self.wide == STAKEHOLDER or self.named(WHO) is not None
+        return who and (self.wide == TIME or self.time_from_name or self.named(WHEN) is not None)
 
 
 def look_at(table: LogTable) -> Look:
@@ -104,11 +109,34 @@ def look_at(table: LogTable) -> Look:
         for name in table.columns
     ]
     if is_wide:
-        columns = [
-            replace(one, role="how much at that time") if one.name in wide else one
-            for one in columns
-        ]
-    return Look(tuple(columns), is_wide)
+        return _spread(columns, wide, TIME, "how much at that time")
+    by_name = _stakeholder_columns(roles, kinds)
+    if by_name:
+        return _spread(columns, by_name, STAKEHOLDER, "how much of that stakeholder")
+    return Look(tuple(columns), time_from_name=WHEN not in roles.values() and _dated(table))
+
+
+def _spread(columns: Sequence[ColumnRole], spread: Sequence[str], wide: str, role: str) -> Look:
+    """A wide table, some of whose columns are each a time or a stakeholder."""
+    found = [replace(one, role=role) if one.name in spread else one for one in columns]
+    return Look(tuple(found), wide)
+
+
+def _stakeholder_columns(roles: Mapping[str, str], kinds: Mapping[str, str]) -> list[str]:
+    """The columns that are each a stakeholder, where nothing else makes sense.
+
+    That is: it is known when and nowhere who, and no column of numbers is called like an amount.
+    """
+    said = {role for role in roles.values() if role != HOW_MUCH}
+    numbers = [name for name, kind in kinds.items() if kind == "number" and roles.get(name) != WHEN]
+    named = any(_says(role, name) for name in numbers for role in WORDS)
+    return numbers if said == {WHEN} and len(numbers) > 1 and not named else []
+
+
+def _dated(table: LogTable) -> bool:
+    """Whether the names of several files say when each is of."""
+    times = {time_in_name(path) for path in table.sources}
+    return len(times) > 1 and None not in times
 
 
 def _first_values(table: LogTable) -> dict[str, list[str]]:

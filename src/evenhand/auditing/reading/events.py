@@ -16,8 +16,10 @@ import numpy as np
 from evenhand._util.moments import moment_label
 from evenhand._util.wording import join_names, nearest, pluralise
 from evenhand.auditing.hidden_marks import HiddenMark
+from evenhand.auditing.layout import STAKEHOLDER as WHO
 from evenhand.auditing.options import AuditOptions
 from evenhand.auditing.reading import conditions
+from evenhand.auditing.reading.column_roles import WHEN, look_at
 from evenhand.auditing.reading.name_spellings import merge_names
 from evenhand.auditing.reading.values import (
     LEAST,
@@ -128,6 +130,15 @@ def require_column(table: LogTable, name: str, given: str) -> None:
             f"a time ({join_names([repr(one) for one in times], 3)}): read it as a wide table with "
             f"{argument('wide', 'time')}."
         )
+    if given in ("stakeholder", "amount") and table.connection is not None:
+        look = look_at(table)
+        if look.wide == WHO:
+            numbers = [repr(one.name) for one in look.columns if one.role not in (None, WHEN)]
+            raise BadParameter(
+                f"{table.label} has no column {name!r} ({argument(given)}), but columns that may "
+                f"each be a stakeholder ({join_names(numbers, 3)}): read it as a wide table with "
+                f"{argument('wide', WHO)}."
+            )
     raise MissingColumn(
         [name],
         table.label,

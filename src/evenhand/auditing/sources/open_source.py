@@ -35,7 +35,8 @@ from evenhand.auditing.sources.header_rows import table_of
 from evenhand.auditing.sources.temporary_copies import DIALECT, new_folder, tidy_copy
 from evenhand.auditing.sources.wide_tables import tidy
 from evenhand.auditing.sources.workbooks import WORKBOOK, read_workbook
-from evenhand.auditing.sources.workload_files import WORKLOAD, read_workload
+from evenhand.auditing.sources.workload_files import read_workload
+from evenhand.auditing.workload_columns import WORKLOAD
 from evenhand.errors import BadFile, BadLog, BadParameter, DoubledColumn, argument
 
 if TYPE_CHECKING:

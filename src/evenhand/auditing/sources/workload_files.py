@@ -14,21 +14,14 @@ from collections.abc import Callable, Iterator
 from evenhand.auditing.sources.gzip_files import open_unpacked
 from evenhand.errors import BadFile
 
-WORKLOAD = (".swf", ".swf.gz")
 FIELDS = (
     *("job", "submit", "wait", "run", "processors", "cpu_time", "memory", "processors_requested"),
     *("time_requested", "memory_requested", "status", "user", "group", "executable", "queue"),
     *("partition", "preceding_job", "think_time"),
 )
 MADE = ("start", "end", "processor_seconds")  # columns more, of what a job used and when
-# What an audit looks at if nothing else is said: what each user's jobs were given, when they began.
-DEFAULTS = {"stakeholder": "user", "time": "start", "amount": "processor_seconds"}
 _REMARK = re.compile(r"\s*;\s*(\w+)\s*:\s*(.*?)\s*$")
 EPOCH = datetime.datetime(1970, 1, 1)
-
-
-def is_workload(path: str) -> bool:
-    return path.lower().endswith(WORKLOAD)
 
 
 def read_workload(path: str) -> Iterator[tuple[str, ...]]:
