@@ -188,8 +188,8 @@ def _print(answer: ReplayAnswer) -> None:
         print(f"\nPlease check first: {visible(ask)}")
     print()
     print_table(
-        f"{answer.scheme.describe()} Assessed: {answer.question}. Worst off over the whole time, and "
-        "by how much; moved: what would have gone to somebody else by the end.",
+        f"{answer.scheme.describe()} Assessed: {answer.question}. Worst off over the whole time, "
+        "and by how much; moved: what would have gone to somebody else by the end.",
         answer.columns(),
         answer.rows(),
     )
