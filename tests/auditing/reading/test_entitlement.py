@@ -31,3 +31,18 @@ def test_an_empty_cell_says_nothing_of_the_entitlement():
     answer = audit(pd.DataFrame(rows, columns=["at", "who", "much", "people"]), **LOG, at_end=True)
     assert answer.stakeholder("A").final == 4
     assert not any("changes over time" in note for note in answer.notes)
+
+
+@pytest.mark.parametrize("later", [2, 4])  # the same at all times, or changing
+def test_whoever_has_only_empty_amounts_is_entitled_as_its_rows_say(later):
+    log = pd.DataFrame(
+        {
+            "day": [1, 1, 2, 2],
+            "who": ["A", "B", "A", "B"],
+            "got": [4.0, None, 4.0, None],
+            "size": [2, 6, later, 6],
+        }
+    )
+    answer = audit(log, stakeholder="who", time="day", amount="got", entitlement="size")
+    assert answer.stakeholder("B").received == 0
+    assert answer.stakeholder("B").final_unfairness == pytest.approx(-8 / (later + 6))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from typing import Any
 
 import narwhals as nw
@@ -27,8 +27,8 @@ def of_column(history: History) -> dict[str, float]:
     return {history.names[who]: float(value) for who, value in latest.items()}
 
 
-def of_rows(events: LogEvents, names: tuple[str, ...]) -> dict[str, float]:
-    """The numbers of those who have no event, as all of their amounts are suppressed."""
+def of_rows(events: LogEvents, names: Collection[str]) -> dict[str, float]:
+    """The numbers of those who have no event, as all of their amounts are empty or suppressed."""
     if not names:
         return {}
     rows = events.frame.filter(nw.col("who").is_in(list(names)))
@@ -37,11 +37,14 @@ def of_rows(events: LogEvents, names: tuple[str, ...]) -> dict[str, float]:
     return {name: value for name, value in known if value == value}
 
 
-def over_time(whole: History, history: History, roster: Roster | None) -> dict[str, TimedAmounts]:
+def over_time(
+    whole: History, history: History, roster: Roster | None, shares: np.ndarray
+) -> dict[str, TimedAmounts]:
     """The entitlements as they change, if any does; each counts as of each moment.
 
-    Where somebody's never changes it holds for the whole log. What is said of the whole log counts,
-    also before the part of its history that is judged.
+    Where somebody's never changes it holds for the whole log, and so does that of somebody who has
+    no event (in `shares`). What is said of the whole log counts, also before the part of its
+    history that is judged.
     """
     ledger = whole.ledger("entitled")
     known = ~np.isnan(ledger.amount)
@@ -57,12 +60,13 @@ def over_time(whole: History, history: History, roster: Roster | None) -> dict[s
     np.minimum.at(begins, who, at)
     _refuse_unknown(whole, history, roster, begins, changes=low < high)
     # Those that never change are known from before the first moment.
-    always = np.flatnonzero(low == high)
+    silent = low > high  # no event says it
+    always = np.flatnonzero((low == high) | silent)
     return {
         "entitled": TimedAmounts(
             np.concatenate((np.full(len(always), -np.inf), at)),
             np.concatenate((always, who)),
-            np.concatenate((low[always], amount)),
+            np.concatenate((np.where(silent, shares, low)[always], amount)),
             size,
         )
     }

@@ -116,7 +116,7 @@ def prepare(
     group_of: dict[str, str] = {}
     if options.group is not None:
         group_of = read_groups(events, {} if roster is None else roster.groups)
-    shares = _shares(events, whole, () if hidden is None else hidden.unknown)
+    shares = _shares(events, whole)
     beside = _beside(events, whole, history, roster, shares)
     if options.has_requests:
         beside["asked"] = asked_over_time(history, requests, until, notes)
@@ -146,7 +146,7 @@ def _beside(
         return {}
     found: dict[str, Known] = {}
     if events.has("entitled"):
-        found |= entitling.over_time(whole, history, roster)
+        found |= entitling.over_time(whole, history, roster, shares)
     own = read_beside(events.options.status())
     if not found and own is not None and own.part == "entitled":
         found["entitled"] = lambda: Unchanging(shares)
@@ -185,14 +185,13 @@ def _refuse_too_large(history: History, label: str) -> None:
         )
 
 
-def _shares(
-    events: LogEvents, history: History, unknown: tuple[str, ...]
-) -> Float[np.ndarray, " stakeholder"] | None:
+def _shares(events: LogEvents, history: History) -> Float[np.ndarray, " stakeholder"] | None:
     options = events.options
     if options.entitlement is None:
         return None
     if events.has("entitled"):
-        given = entitling.of_rows(events, unknown) | entitling.of_column(history)
+        given = entitling.of_column(history)
+        given |= entitling.of_rows(events, [name for name in history.names if name not in given])
     else:
         given = entitling.of_table(options.entitlement, options.stakeholder, options.encoding)
     if options.merge_names:
