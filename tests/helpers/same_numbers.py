@@ -155,7 +155,8 @@ def _numbers(answer: Any) -> dict[str, Any]:
     plain = answer.to_json()
     about_rows = ("copy of", "copies of", "of another row", "earlier than the row above")
     plain["notes"] = [n for n in plain["notes"] if not any(words in n for words in about_rows)]
-    return {name: value for name, value in plain.items() if name not in ("log", "origin", "presentation")}
+    other = ("log", "origin", "presentation")
+    return {name: value for name, value in plain.items() if name not in other}
 
 
 def _alike(found: Any, expected: Any, where: str) -> None:

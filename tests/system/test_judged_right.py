@@ -14,7 +14,8 @@ import postgres_server
 import same_numbers as same
 from evenhand.auditing import audit, compare_periods
 
-pytestmark = pytest.mark.system
+# What other tests of this process have loaded warns where Spark starts its processes.
+pytestmark = [pytest.mark.system, pytest.mark.filterwarnings("default")]
 
 
 def made(name, types):

@@ -137,9 +137,9 @@ def test_files_and_columns_that_are_not_there(spark, refuses, tmp_path):
     log = tmp_path / "log.csv"
     log.write_text("at,who,doses\n2021-02-28,A,1\nsoon,A,many\n")
     refuses(("no column 'dose' (--amount)", "'doses'?"), str(log), *asked, "--amount", "dose")
-    refuses(("not a number at 1 rows ('many' is one)",), str(log), *asked)
+    refuses(("not a number at 1 row ('many' is one)",), str(log), *asked)
     log.write_text("at,who,doses,kind\n2021-02-28,A,1,x\n2021-02-29,A,2,y\n")
-    refuses(("not a date or time at 1 rows ('2021-02-29' is one)",), str(log), *asked)
+    refuses(("not a date or time at 1 row ('2021-02-29' is one)",), str(log), *asked)
     refuses(("--time-format is not for Spark",), str(log), *asked, "--time-format", "%Y")
     refuses(("'kind'", "not a date or time at 2 rows"), str(log), *asked, "--time", "kind")
     log.write_text("at,who,doses\n2021-02-28,A,1\n2021-02-29\n")

@@ -10,6 +10,8 @@ from types import FrameType
 from evenhand.cli.streams import require_unicode, say, standard_streams
 from evenhand.errors import EvenhandError
 
+STOPPED = 130  # the exit code of what was stopped by Ctrl-C
+
 
 def main() -> None:
     """Run a command: exit code 0 for done, 1 for a breached threshold, 2 for bad input.
@@ -35,10 +37,13 @@ def main() -> None:
         sys.stderr.close()
         sys.exit(0)
     except BaseException as error:
-        # Of an interrupted import of compiled code nothing is left but that it failed.
-        if _interrupted(error) or (pressed and isinstance(error, Exception)):
+        # Of an interrupted import of compiled code nothing is left but that it failed, and of an
+        # interrupted wait in another library's thread nothing but its exit code.
+        left_with = error.code if isinstance(error, SystemExit) else None
+        failed = pressed and isinstance(error, Exception)
+        if _interrupted(error) or failed or left_with == STOPPED:
             print("evenhand: stopped. What was saved before is kept.", file=sys.stderr)
-            sys.exit(130)
+            sys.exit(STOPPED)
         if isinstance(error, SystemExit):
             raise
         say(sentence_about(error))

@@ -68,3 +68,9 @@ def test_if_all_is_chance_anybody_is_named_as_often_as_is_said():
         people = name_people(tuple("ABCDEFGH"), behind[0], behind[1:])
         named += any(one.named for one in people)
     assert named / 400 <= LEVEL + 3 * np.sqrt(LEVEL * (1 - LEVEL) / 400)
+
+
+def test_huge_amounts_have_a_spread_too():
+    values = np.array([[1e200, 3e200], [3e200, 3e200]])
+    spread = Spread.of(values[:1], values[1:])
+    assert spread.deviation == pytest.approx([1e200, 0.0])

@@ -51,7 +51,8 @@ class Spread:
     ) -> Spread:
         """From drawn histories and the log, which must count as one of them to be exact."""
         values = np.concatenate((log, drawn))
-        return cls(values.mean(axis=0), values.std(axis=0))
+        size = float(np.abs(values).max()) or 1.0  # squares of huge amounts would not be numbers
+        return cls(values.mean(axis=0), (values / size).std(axis=0) * size)
 
     def behind(self, overall: Float[np.ndarray, "*draw status"]) -> np.ndarray:
         """How many standard deviations each is behind; 0 for whom nothing is left to chance."""
