@@ -24,7 +24,7 @@ _MISSING = object()
 def parse_json(text: str | bytes, path: str | os.PathLike[str], kind: str) -> Any:
     """The value of a JSON text; nested without sense, or with one key twice, it is refused."""
     try:
-        value = json.loads(text, object_pairs_hook=_without_repeats, parse_int=_whole)
+        value = json.loads(text, object_pairs_hook=_without_repeats)
     except _KeyTwice as error:
         raise BadFile(
             f"{path} has the key {shortened(error.args[0])} twice, so that it does not say which "
@@ -39,14 +39,6 @@ def parse_json(text: str | bytes, path: str | os.PathLike[str], kind: str) -> An
         ) from None
     if _nesting(value) > MAX_NESTING:
         raise _too_deep(path, kind)
-    return value
-
-
-def _whole(digits: str) -> int:
-    """A whole number as files hold it, of at most 64 bits: larger ones could not be saved again."""
-    value = int(digits)
-    if not -(1 << 63) <= value < 1 << 64:
-        raise ValueError
     return value
 
 

@@ -77,7 +77,7 @@ def _reader_state(saved: SavedRecord) -> dict[str, Any]:
     counts, ids = saved.table("counts"), saved.items("ids")
     names = [name for name in vars(Counts()) if name != "first_bad"]
     counts.require_only(names)
-    if len(ids) > REMEMBERED_IDS or any(isinstance(one, list | dict) for one in ids):
+    if len(ids) > REMEMBERED_IDS or not all(map(_can_be_id, ids)):
         raise BadFile(f"'reader.ids' must be at most {REMEMBERED_IDS:,} numbers and texts.")
     plain = saved.value("plain_numbers")
     return {
@@ -177,3 +177,10 @@ def _array_like(template: np.ndarray | np.generic, value: Any, where: str) -> np
 
 def _unlike(where: str, needed: str) -> BadFile:
     return BadFile(f"{where!r} must be {needed}; start with a new file.")
+
+
+def _can_be_id(one: Any) -> bool:
+    """Whether a line of JSON can have it as its id, and a file can hold it."""
+    if isinstance(one, int):
+        return -(1 << 63) <= one < 1 << 64
+    return not isinstance(one, list | dict)

@@ -112,3 +112,9 @@ def test_a_file_of_which_nothing_can_be_said(tmp_path, run):
     code, out, err = run(path)
     assert (code, "run:" in out) == (2, False)
     assert "(--stakeholder)" in err
+
+
+def test_a_column_whose_name_no_engine_gives_back(tmp_path, refuses):
+    path = tmp_path / "odd.csv"
+    path.write_bytes(b"\x00\x01\n1\n")
+    refuses(("no column 'who'",), str(path), "--stakeholder", "who", "--time", "day")

@@ -142,12 +142,12 @@ def _dated(table: LogTable) -> bool:
 def _first_values(table: LogTable) -> dict[str, list[str]]:
     some = table.frame.head(LOOKED_AT)
     found = fetch(some.select(*(nw.col(name).cast(nw.String) for name in table.columns)))
-    return {
-        name: [
-            str(value).strip() for value in found[name] if value is not None and str(value).strip()
-        ]
-        for name in table.columns
-    }
+
+    def texts(name: str) -> list[str]:
+        values = found.get(name, ())  # a name with a NUL does not come back as it was
+        return [str(value).strip() for value in values if value is not None and str(value).strip()]
+
+    return {name: texts(name) for name in table.columns}
 
 
 def _shown(text: str) -> str:
