@@ -13,7 +13,7 @@ import orjson
 
 from evenhand._util.files import read_file, write_whole
 from evenhand._util.saved_record import SavedRecord, parse_json, reading_saved, shortened
-from evenhand.errors import BadFile
+from evenhand.errors import BadFile, CannotWrite
 from evenhand.fairness.scheme_file import to_toml
 from evenhand.monitor.json_reader import REMEMBERED_IDS, Counts, Reader
 from evenhand.monitor.monitor import Monitor
@@ -31,7 +31,14 @@ def save_state(monitor: Monitor, reader: Reader, path: str | os.PathLike[str]) -
         "monitor": _flat(monitor.snapshot()),
         "reader": reader.snapshot(),
     }
-    write_whole(path, orjson.dumps(state))
+    try:
+        content = orjson.dumps(state)
+    except TypeError:  # from a file that somebody changed: nothing that is counted gets so large
+        raise CannotWrite(
+            f"{path} cannot be written, as a whole number in it has more than 64 bits: begin with "
+            "a new state."
+        ) from None
+    write_whole(path, content)
 
 
 def load_state(monitor: Monitor, reader: Reader, path: str | os.PathLike[str]) -> bool:

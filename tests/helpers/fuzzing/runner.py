@@ -231,7 +231,8 @@ def judged(trial: Trial, code: int, folder: Path) -> Outcome:
         return Outcome("traceback", err, err.strip().rpartition("\n")[2])
     if "Warning" in err or "Exception ignored" in err:
         return Outcome("not a sentence", err)
-    if SECRET.encode() in out or SECRET in err:
+    named_all = any("*" in part for part in trial.arguments)  # a pattern names every file
+    if not named_all and (SECRET.encode() in out or SECRET in err):
         return Outcome("bad answer", "it tells what stands in a file that nobody named")
     if code == 2:
         return _refusal(trial, err)
