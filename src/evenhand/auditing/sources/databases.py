@@ -134,8 +134,7 @@ def _find_in_postgres(connection: Any, address: Address, table: str | None) -> L
 
 def _connect_to_postgres(address: Address) -> Any:
     _ibis()
-    import psycopg
-
+    psycopg = _psycopg()
     said = {
         "host": address.host,
         "port": address.port,
@@ -232,10 +231,24 @@ def _ibis() -> Any:
 
         return ibis
     except ImportError:
-        raise MissingExtra(
-            "auditing a database needs Ibis, which is not installed: pip install 'evenhand[sql]' "
-            "brings it."
-        ) from None
+        raise _missing("a database", "Ibis") from None
+
+
+def _psycopg() -> Any:
+    """Ibis can be there without it: each of its databases has a driver of its own."""
+    try:
+        import psycopg
+
+        return psycopg
+    except ImportError:
+        raise _missing("a Postgres database", "psycopg") from None
+
+
+def _missing(what: str, package: str) -> MissingExtra:
+    return MissingExtra(
+        f"auditing {what} needs {package}, which is not installed: pip install 'evenhand[sql]' "
+        "brings it."
+    )
 
 
 _KINDS: dict[
