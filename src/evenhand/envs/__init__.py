@@ -8,6 +8,7 @@ from evenhand.envs.doughnuts import Doughnuts
 from evenhand.envs.environment import Environment, Outcomes, OutcomesNotFinite, State
 from evenhand.envs.episodes import Rollout, as_policy, as_process, rollout, rollouts, to_trace
 from evenhand.envs.fair_taxi import FairTaxi
+from evenhand.envs.fish_wood import FishWood
 from evenhand.envs.hard_coded import (
     METHODS,
     Act,
@@ -32,6 +33,7 @@ __all__ = [
     "Doughnuts",
     "Environment",
     "FairTaxi",
+    "FishWood",
     "GaussianLending",
     "GreedyForBank",
     "LearningNumbers",
