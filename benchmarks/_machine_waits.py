@@ -37,7 +37,9 @@ def late_wakes(count: int = 1000, pause: float = 0.002) -> list[float]:
     return late
 
 
-def disk_waits(folder: Path, count: int = 500, size: int = 8240, pause: float = 0.002) -> list[float]:
+def disk_waits(
+    folder: Path, count: int = 500, size: int = 8240, pause: float = 0.002
+) -> list[float]:
     """How many seconds a file takes to be on disk after a few pages were added to it."""
     path, took = folder / "waits", []
     handle = os.open(path, os.O_RDWR | os.O_CREAT | os.O_TRUNC)

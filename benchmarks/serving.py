@@ -27,9 +27,9 @@ from benchmarks._machine_waits import (
 from evenhand.serve.api.tokens import Role, make_token
 from evenhand.serve.pools.changes import DecisionTaken
 from evenhand.serve.pools.definition import PoolDefinition
-from evenhand.serve.pools.fold import save_pool
 from evenhand.serve.pools.live_pool import LivePool
 from evenhand.serve.pools.pool_file import first_entries
+from evenhand.serve.pools.pool_snapshot import PoolSnapshot
 from evenhand.serve.store.decision_store import Append, DecisionStore
 from evenhand.serve.store.open_store import open_store
 
@@ -58,7 +58,7 @@ def make_large(store: DecisionStore, decisions: int = 0) -> None:
             entries.append(pool.record(taken, "benchmark", k))
         store.append([Append(entries)])
         done += len(entries)
-    save_pool(store, pool)
+    PoolSnapshot.of(pool).save(store)
 
 
 class Service:
@@ -66,7 +66,7 @@ class Service:
 
     def __init__(self, path: Path, before: tuple[str, ...] = ()) -> None:
         command = [sys.executable, "-m", "evenhand", "serve", "--store", str(path), "--port", "0"]
-        self._log = tempfile.TemporaryFile()
+        self._log = tempfile.TemporaryFile()  # noqa: SIM115 (closed when it is stopped)
         begun = time.perf_counter()
         self.process = subprocess.Popen(
             [*before, *command, "--json", "--rate-limit", "1e6"],
@@ -182,7 +182,9 @@ def start(folder: Path) -> None:
         make_large(store, HISTORY)
         store.close()
         size = path.stat().st_size / 1e9
-        print(f"{HISTORY:,} decisions written in {time.perf_counter() - begun:.0f} s, {size:.2f} GB")
+        print(
+            f"{HISTORY:,} decisions written in {time.perf_counter() - begun:.0f} s, {size:.2f} GB"
+        )
     for _ in range(3):
         service = Service(path)
         used = service.used()

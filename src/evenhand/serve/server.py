@@ -14,8 +14,8 @@ from typing import Any
 from evenhand.errors import BadParameter, CannotConnect, argument
 from evenhand.serve.api.gate import Gate
 
-# Seconds that a thread may go on while another waits for its turn: an audit or an import beside them
-# must not delay those who decide.
+# Seconds that a thread may go on while another waits for its turn: an audit or an import beside
+# them must not delay those who decide.
 SWITCH_AFTER = 0.0005
 STOP_WITHIN = 10  # seconds for requests that are being answered when it is told to stop
 

@@ -16,7 +16,9 @@ from evenhand.serve.store.decision_store import DecisionStore
 
 WAIT = 10.0  # seconds for another process that is writing
 TIDIED_FROM, TOO_LARGE = 4 << 20, 256 << 20  # bytes of the write-ahead log
-TIDIED_AFTER = 4096  # rows written; each time the disk is kept busy, and those who write wait for it
+TIDIED_AFTER = (
+    4096  # rows written; each time the disk is kept busy, and those who write wait for it
+)
 MARK = 0x65766E68  # "evnh": which program a file of SQLite belongs to
 
 
@@ -121,7 +123,7 @@ class SqliteStore(DecisionStore):
         log, rows = f"{self.path}-wal", self._writer.total_changes
         size = os.path.getsize(log) if os.path.exists(log) else 0
         before, large = self._tidied
-        # The file is written again from its beginning and never shrinks: its size alone says little.
+        # The file is written again from its beginning and never shrinks: size alone says little.
         if size > TIDIED_FROM and (rows - before >= TIDIED_AFTER or size - large >= TIDIED_FROM):
             self.query(f"PRAGMA wal_checkpoint({'RESTART' if size > TOO_LARGE else 'PASSIVE'})")
             self._tidied = rows, size
