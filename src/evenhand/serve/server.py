@@ -106,7 +106,12 @@ def run_server(gate: Gate, bound: socket.socket, started: Callable[[str], None])
         timeout_graceful_shutdown=STOP_WITHIN,
         timeout_keep_alive=30,
     )
-    _run(Announced(config), bound)
+    server = Announced(config)
+    _run(server, bound)
+    if gate.failure is not None:
+        raise gate.failure
+    if not server.started:
+        raise CannotConnect("the service could not start: the lines above say why.")
 
 
 def _run(server: Any, bound: socket.socket) -> None:
@@ -115,12 +120,12 @@ def _run(server: Any, bound: socket.socket) -> None:
     sys.setswitchinterval(SWITCH_AFTER)
     try:
         server.run([bound])
+    except SystemExit:  # it could not start
+        pass
     finally:
         gc.enable()
         sys.setswitchinterval(usual)
         bound.close()
-    if not server.started:
-        raise CannotConnect("the service could not start: the lines above say why.")
 
 
 def address_of(bound: socket.socket) -> str:

@@ -58,7 +58,11 @@ def make_application(
 
     @contextlib.asynccontextmanager
     async def lifespan(_: FastAPI) -> AsyncIterator[None]:
-        await service.start()
+        try:
+            await service.start()
+        except EvenhandError as error:
+            gate.failure = error
+            raise
         try:
             yield
         finally:
