@@ -9,6 +9,7 @@ from evenhand.envs.crates import Crates
 from evenhand.envs.doughnuts import Doughnuts
 from evenhand.envs.environment import Environment, Outcomes, OutcomesNotFinite, State
 from evenhand.envs.episodes import Rollout, as_policy, as_process, rollout, rollouts, to_trace
+from evenhand.envs.fair_taxi import FairTaxi
 from evenhand.envs.hard_coded import (
     METHODS,
     Act,
@@ -37,6 +38,7 @@ __all__ = [
     "Crates",
     "Doughnuts",
     "Environment",
+    "FairTaxi",
     "GaussianLending",
     "GreedyForBank",
     "Jobs",
