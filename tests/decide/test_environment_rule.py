@@ -16,7 +16,6 @@ from evenhand.decide.rules.longest_wait import LongestWait
 from evenhand.decide.rules.rule_state import RuleState
 from evenhand.envs import Crates, Doughnuts, Lending, Shifts
 from evenhand.envs.environment import State
-from evenhand.envs.shifts import Rota
 from evenhand.errors import BadParameter
 from evenhand.fairness.trace import Step
 from evenhand.planning.evaluation import evaluate
@@ -78,15 +77,14 @@ def test_what_does_not_fit_is_refused_with_what_does():
 
 
 def test_a_rule_serves_those_whom_the_environment_says_may_be():
-    """At step 0 only the first of three is on shift."""
+    """At first only the first of three is on shift, at step 6 only the second."""
     env = Shifts()
     policy = rule_for(env, "longest_wait")
-    memory = policy.memory().init(3)
-    chosen = [
-        int(policy(jax.random.key(0), State(Rota(jnp.asarray(t)), jnp.ones(3, bool)), memory))
-        for t in (0, 6, 14)
-    ]
-    assert chosen == [0, 1, 2]
+    state = State(env.start(), jnp.ones(3, bool))
+    assert int(policy(jax.random.key(0), state, policy.memory().init(3))) == 0
+    later = state.world._replace(begins_in=jnp.asarray([0, 0, 2]), left=jnp.asarray([0, 6, 7]))
+    state = state._replace(world=later)
+    assert int(policy(jax.random.key(0), state, policy.memory().init(3))) == 1
 
 
 def test_a_rule_goes_by_what_each_is_entitled_to():

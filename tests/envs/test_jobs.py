@@ -18,7 +18,8 @@ RUNS, STANDS = jnp.asarray(True), jnp.asarray(False)
 
 
 def at(time, *work):
-    return Workshop(jnp.asarray(work), jnp.asarray(time))
+    left = [period - time % period for period in (3, 4, 6)]
+    return Workshop(jnp.asarray(work), jnp.asarray(left), jnp.asarray(time))
 
 
 def after(env, world, noise, action):

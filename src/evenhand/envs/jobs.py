@@ -29,9 +29,10 @@ LONGEST = 1_000_000  # steps of a period
 
 
 class Workshop(NamedTuple):
-    """The work done on each user's present job, and the step, which says when it is due."""
+    """The work done on each user's present job, how many steps it has until it is due, the step."""
 
     work: Int[Array, " user"]
+    left: Int[Array, " user"]
     time: Int[Array, ""]
 
 
@@ -88,7 +89,8 @@ class Jobs(Environment[Workshop, jax.Array]):
 
     def start(self) -> Workshop:
         none = jnp.zeros(self.num_stakeholders, dtype=jnp.int32)
-        return Workshop(none, jnp.zeros((), dtype=jnp.int32))
+        left = jnp.asarray(self.periods, dtype=jnp.int32)
+        return Workshop(none, left, jnp.zeros((), dtype=jnp.int32))
 
     def draw(self, key: PRNGKeyArray) -> jax.Array:
         """Whether the machine runs."""
@@ -104,9 +106,12 @@ class Jobs(Environment[Workshop, jax.Array]):
 
     def outcomes(self, world: Workshop, noise: jax.Array, action: Any) -> Outcomes[Workshop]:
         """One outcome: chance lies in the machine alone."""
-        due = (world.time + 1) % jnp.asarray(self.periods) == 0
+        due = world.left == 1
         work = jnp.where(due, 0, self._worked(State(world, noise), action))
-        after = Workshop(work.astype(world.work.dtype), world.time + 1)
+        left = jnp.where(due, jnp.asarray(self.periods), world.left - 1)
+        after = Workshop(
+            work.astype(world.work.dtype), left.astype(world.left.dtype), world.time + 1
+        )
         return Outcomes(jnp.ones(1), jax.tree.map(lambda leaf: leaf[None], after))
 
     def rewards(
@@ -121,15 +126,10 @@ class Jobs(Environment[Workshop, jax.Array]):
         """Whose job can still be worked on: the machine runs, and it is not done."""
         return state.noise & (state.world.work < jnp.asarray(self.work))
 
-    def steps_left(self, world: Workshop) -> Int[Array, " stakeholder"]:
-        """How many steps each job has until it is due, this one included."""
-        periods = jnp.asarray(self.periods)
-        return periods - world.time % periods
-
     def observation(self, state: State[Workshop, jax.Array]) -> Float[Array, " feature"]:
         """The share of each job that is left, of its time that is left, and if the machine runs."""
         work = 1.0 - state.world.work / jnp.asarray(self.work)
-        time = self.steps_left(state.world) / jnp.asarray(self.periods)
+        time = state.world.left / jnp.asarray(self.periods)
         return jnp.concatenate((work, time, state.noise[None]))
 
     def feature_layout(self) -> FeatureLayout:

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
-import numpy as np
 
 from evenhand.envs.environment import (
     Environment,
@@ -30,9 +29,15 @@ if TYPE_CHECKING:
 
 
 class Rota(NamedTuple):
-    """All that endures is the step number, which says who is on shift."""
+    """In how many steps each begins, how many steps each has left from then on, and the step."""
 
+    begins_in: Int[Array, " stakeholder"]
+    left: Int[Array, " stakeholder"]
     time: Int[Array, ""]
+
+    @property
+    def on_shift(self) -> Bool[Array, " stakeholder"]:
+        return (self.begins_in == 0) & (self.left > 0)
 
 
 @ENVIRONMENTS.register("shifts")
@@ -83,7 +88,8 @@ class Shifts(Environment[Rota, jax.Array]):
         return self.num_stakeholders
 
     def start(self) -> Rota:
-        return Rota(jnp.zeros((), dtype=jnp.int32))
+        begins, leaves = jnp.asarray(self.shifts, dtype=jnp.int32).T
+        return Rota(begins, leaves - begins, jnp.zeros((), dtype=jnp.int32))
 
     def draw(self, key: PRNGKeyArray) -> jax.Array:
         """Who would be there if on shift."""
@@ -94,11 +100,13 @@ class Shifts(Environment[Rota, jax.Array]):
         return subsets(self.presence)  # type: ignore[arg-type]  # a tuple once built
 
     def present(self, state: State[Rota, jax.Array]) -> Bool[Array, " stakeholder"]:
-        return state.noise & self._on_shift(state.world.time)
+        return state.noise & state.world.on_shift
 
     def outcomes(self, world: Rota, noise: jax.Array, action: Any) -> Outcomes[Rota]:
         """One outcome: chance lies in the presence alone."""
-        return Outcomes(jnp.ones(1), Rota(world.time[None] + 1))
+        begins_in = jnp.maximum(world.begins_in - 1, 0)
+        after = Rota(begins_in, world.left - world.on_shift, world.time + 1)
+        return Outcomes(jnp.ones(1), jax.tree.map(lambda leaf: leaf[None], after))
 
     def rewards(
         self, state: State[Rota, jax.Array], action: Any, world: Rota
@@ -109,9 +117,7 @@ class Shifts(Environment[Rota, jax.Array]):
 
     def observation(self, state: State[Rota, jax.Array]) -> Float[Array, " feature"]:
         """Who is there, and how much of its shift each has left, relative to the horizon."""
-        begins, leaves = np.asarray(self.shifts).T
-        left = jnp.maximum(leaves - jnp.maximum(state.world.time, begins), 0) / self.horizon
-        return jnp.concatenate((self.present(state), left))
+        return jnp.concatenate((self.present(state), state.world.left / self.horizon))
 
     def feature_layout(self) -> FeatureLayout:
         return FeatureLayout.in_blocks(self.num_stakeholders, features=2)
@@ -128,7 +134,3 @@ class Shifts(Environment[Rota, jax.Array]):
     def default_scheme(self) -> FairnessScheme:
         """What whoever has least has, at every step: nobody is left behind for having left."""
         return anytime(Rawls(), Total())
-
-    def _on_shift(self, time: Any) -> Bool[Array, " stakeholder"]:
-        begins, leaves = np.asarray(self.shifts).T
-        return (begins <= time) & (time < leaves)
