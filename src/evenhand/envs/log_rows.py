@@ -100,7 +100,7 @@ class LogRows:
             "slots": len(slots) != len(lots) or not np.isin(steps, (0, 1)).all() or steps[0] != 1,
             "phases": number != slots[-1] + 1
             or not all(0 <= phase < self.num_phases for phase in self.phases),
-            "assessed": len(self.assessed) != number or not any(self.assessed),
+            "assessed": len(self.assessed) != number,
             "blocks": not len(starts)
             or starts[0] != 0
             or not (np.diff(starts) > 0).all()

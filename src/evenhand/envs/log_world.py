@@ -22,13 +22,15 @@ import numpy as np
 
 from evenhand._util.arrays import Array
 from evenhand.envs.environment import Environment, Outcomes, State, require_count
-from evenhand.envs.log_rows import LogRows, LogTables
+from evenhand.envs.log_rows import LogRows
 from evenhand.fairness.filters import FILTERS, Filter
 from evenhand.fairness.labels import Labels, by_value
 from evenhand.fairness.scheme import FairnessScheme
 from evenhand.fairness.scheme_file import from_toml
+from evenhand.fairness.status import Returns
 from evenhand.fairness.trace import Step
 from evenhand.memory.attribute import Attribute
+from evenhand.memory.feature_layout import FeatureLayout
 from evenhand.memory.memory import Full, Memory, OfStatus
 from evenhand.problem.environment_like import ENVIRONMENTS
 
@@ -161,9 +163,7 @@ class LogWorld(LogRows, Environment[Position, Any]):
             after = self._moved(state, now, after)
         return Outcomes(jnp.ones(1), jax.tree.map(lambda leaf: leaf[None], after))
 
-    def _moved(
-        self, state: State[Position, Any], now: Situation, after: Position
-    ) -> Position:
+    def _moved(self, state: State[Position, Any], now: Situation, after: Position) -> Position:
         """The position behind a lot, or before what is left of it."""
         world, table = state.world, self.tables
         row = self._row(state)
@@ -229,13 +229,18 @@ class LogWorld(LogRows, Environment[Position, Any]):
         parts = [Attribute(now.eligible, whole=True)]
         if self.by_request:
             parts.append(Attribute(jnp.log1p(now.wanted / table.mean_lot), 0.0, 10.0))
-        # What concerns all is given another shape than what each stakeholder has a number of.
         if table.lots_differ:
-            parts.append(Attribute((now.amount / table.mean_lot)[None, None]))
+            parts.append(Attribute((now.amount / table.mean_lot)[None], shared=True))
         if self.num_phases > 1:
             phase = jnp.arange(self.num_phases) == now.phase
-            parts.append(Attribute(phase[None], whole=True))
+            parts.append(Attribute(phase, whole=True, shared=True))
         return tuple(parts)
+
+    def feature_layout(self) -> FeatureLayout:
+        phases = self.num_phases if self.num_phases > 1 else 0
+        return FeatureLayout.in_blocks(
+            self.num_stakeholders, 1 + self.by_request, self.tables.lots_differ + phases
+        )
 
     def bounds(self) -> tuple[float, float]:
         return 0.0, np.inf
@@ -261,6 +266,6 @@ class LogWorld(LogRows, Environment[Position, Any]):
     def planning_memory(self) -> Memory | None:
         """All that each has received, or what a status of that carries."""
         status = self._scheme.status
-        known = OfStatus(status).init(self.num_stakeholders)
-        plain = isinstance(known, np.ndarray) and known.shape == Full().init(self.num_stakeholders).shape
-        return OfStatus(status) if plain and status.is_sum else None
+        if status == Returns():
+            return Full()
+        return OfStatus(status) if status.is_sum else None

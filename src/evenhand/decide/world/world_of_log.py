@@ -7,17 +7,14 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from evenhand._util.moments import as_numbers
 from evenhand.auditing.judging.questions import Question, question_of
 from evenhand.auditing.judging.supply import Supply
-from evenhand.auditing.notes import Notes
 from evenhand.auditing.options import AuditOptions
 from evenhand.auditing.reading.prepare import Prepared
 from evenhand.decide.replay.corrections import set_off
 from evenhand.decide.replay.replay_log import judged_as_logged, read_for_replay
-from evenhand.decide.replay.replay_supply import lots_in_order
-from evenhand.decide.world.time_blocks import TimeBlocks, blocks_of
-from evenhand.envs.log_rows import require_learnable
+from evenhand.decide.world.supply_rows import rows_of_supply
+from evenhand.decide.world.time_blocks import blocks_of
 from evenhand.envs.log_world import LogWorld, TimePointEnds
 from evenhand.errors import BadLog, BadParameter, argument
 from evenhand.fairness.aggregation import TimepointFirst
@@ -74,25 +71,17 @@ def world_of_log(
     for sentence in blocks.sentences():
         notes.add(sentence)
     assessed = _assessed(question, prepared)
-    if not assessed.any() and not question.filter().assesses_end:
+    if not assessed[blocks.kept].any() and not question.filter().assesses_end:
         raise BadLog(
             f"before {argument('until')} nothing is assessed ({question.name}): use more of the "
             f"log, or assess it more often ({argument('every')})."
         )
-    rows = _rows(supply, blocks, assessed)
-    lots, slots = rows["lots"], rows["slots"]
-    every_row = bool(assessed[blocks.kept].all()) and len(slots) == len(rows["phases"])
-    always = every_row and "asked" not in supply.beside
+    rows = rows_of_supply(supply, blocks, assessed)
+    one_each = len(rows["lots"]) == len(rows["phases"])
+    always = all(rows["assessed"]) and one_each and "asked" not in supply.beside
     world = LogWorld(
-        names=supply.names,
         **rows,
-        **_requests(supply, blocks),
-        stays=_stays(supply, blocks),
-        origin=blocks.origin,
-        block=blocks.length,
-        num_phases=blocks.num_phases,
-        plain_numbers=blocks.plain_numbers,
-        horizon=len(lots) if horizon is None else horizon,
+        horizon=len(rows["lots"]) if horizon is None else horizon,
         scheme=to_toml(_learned(scheme, question.filter(), always)),
     )
     return WorldOfLog(world, scheme, label, tuple(notes.sentences))
@@ -134,51 +123,3 @@ def _assessed(question: Question, prepared: Prepared) -> Bool[np.ndarray, " time
     _, fires = filter_.scan(filter_.init(), Trace(given[:, None], actions=marks))
     last = np.append(np.diff(step) > 0, True)
     return last & fires[step]
-
-
-def _rows(
-    supply: Supply, blocks: TimeBlocks, assessed: Bool[np.ndarray, " time"]
-) -> dict[str, Any]:
-    """The lots of the time points that are kept; where there are none, one of 0."""
-    slot, amount = lots_in_order(supply)
-    none = np.setdiff1d(np.arange(len(supply.moments)), slot)
-    require_learnable(len(supply.names), len(slot) + len(none), len(supply.moments))
-    slot = np.concatenate((slot, none))
-    amount = np.concatenate((amount, np.zeros(len(none))))
-    order = np.argsort(slot, kind="stable")
-    order = order[blocks.kept[slot[order]]]
-    place = np.cumsum(blocks.kept) - 1
-    slots = place[slot[order]]
-    return {
-        "lots": tuple(amount[order].tolist()),
-        "slots": tuple(slots.tolist()),
-        "phases": tuple(blocks.phase.tolist()),
-        "assessed": tuple(assessed[blocks.kept].tolist()),
-        "blocks": tuple(np.flatnonzero(np.diff(blocks.block[slots], prepend=-1)).tolist()),
-    }
-
-
-def _requests(supply: Supply, blocks: TimeBlocks) -> dict[str, Any]:
-    """Who asked for how much by which of the time points that are kept."""
-    if "asked" not in supply.beside:
-        return {}
-    asked = supply.beside["asked"]
-    kept = as_numbers(supply.moments[blocks.kept])
-    slot = np.searchsorted(kept, asked.at, side="left")
-    here = (slot < len(kept)) & (asked.amount > 0)
-    found = zip(
-        slot[here].tolist(), asked.who[here].tolist(), asked.amount[here].tolist(), strict=True
-    )
-    return {"by_request": True, "requests": tuple(found)}
-
-
-def _stays(supply: Supply, blocks: TimeBlocks) -> tuple[tuple[int, int], ...]:
-    """The first and last time point at which each is there, if anybody comes or goes."""
-    present = supply.present()[blocks.kept]
-    if present.all():
-        return ()
-    last = len(present) - 1
-    return tuple(
-        (int(np.argmax(here)), last - int(np.argmax(here[::-1]))) if here.any() else (1, 0)
-        for here in present.T
-    )
