@@ -47,11 +47,12 @@ def in_the_world(policy):
     """Whom the policy serves in the one block of its world, of those who may be served."""
     problem, world = policy.problem, policy.problem.environment
     augmented, found = problem.initial(jax.random.key(0)), []
+    look = jax.jit(lambda now: (policy.values((), now), world.present(now.state)))
+    go_on = jax.jit(problem.step)
     for _ in range(world.horizon):
-        values = np.asarray(policy.values((), augmented))
-        there = np.asarray(world.present(augmented.state))
+        values, there = map(np.asarray, look(augmented))
         action = int(np.argmax(np.where(there, values, -np.inf)))
-        augmented, step, _ = problem.step(jax.random.key(0), augmented, action)
+        augmented, step, _ = go_on(jax.random.key(0), augmented, action)
         if there.any():
             found.append((action, float(np.sum(step.rewards))))
     return found
@@ -92,7 +93,7 @@ def test_somebody_it_does_not_know_is_refused_by_name():
     other = log.replace({"to": {"C": "D"}})
     with pytest.raises(BadParameter, match="learned for 3 stakeholders, and 'D' is not one of"):
         replayed(policy, other)
-    desk = Allocator(PolicyRule(LearnedChoices(policy), "fair.policy"))
+    desk = Allocator(PolicyRule(LearnedChoices(policy), "fair.policy"), dates=True)
     desk.join("C", at="2024-03-01")
     with pytest.raises(BadParameter, match="'D' is not one of them"):
         desk.join("D", at="2024-03-01")
