@@ -30,6 +30,7 @@ from evenhand.fairness.temporal import Total
 from evenhand.fairness.trace import Override, Step
 from evenhand.fairness.welfare import LogNash
 from evenhand.memory.attribute import Attribute
+from evenhand.memory.feature_layout import FeatureLayout
 from evenhand.memory.memory import Memory
 
 if TYPE_CHECKING:
@@ -96,6 +97,13 @@ class Environment(ABC, Generic[World, Noise]):
     @abstractmethod
     def start(self) -> World:
         """The world before the first decision."""
+
+    def starts(self) -> tuple[World, Float[Array, " start"]] | None:
+        """Every world that an episode may begin in (leading axis), with its probability.
+
+        None, the default, where there is one: `start`. Which of several it is, is seen.
+        """
+        return None
 
     @abstractmethod
     def draw(self, key: PRNGKeyArray) -> Noise:
@@ -183,14 +191,31 @@ class Environment(ABC, Generic[World, Noise]):
 
     def attributes(self, state: State[World, Noise]) -> tuple[Attribute, ...]:
         """The observation in its parts, for those who code it: see `learn.encoders`."""
-        return (Attribute(self.observation(state)),)
+        observation, layout = self.observation(state), self.feature_layout()
+        if layout is None:
+            return (Attribute(observation),)
+        layout.require_fit(self.num_stakeholders, observation.shape[0])
+        return layout.attributes(observation, self.bounds())
+
+    def feature_layout(self) -> FeatureLayout | None:
+        """Which numbers of the observation belong to whom, so that a network can tell.
+
+        None: an observation of one number per stakeholder is theirs, any other is of the whole.
+        """
+        return None
 
     def achieved(self, world: World) -> Bool[Array, ""]:
         """Whether an episode that ends in this world reached what is asked besides fairness."""
         return jnp.ones((), dtype=bool)
 
     def initial(self, key: PRNGKeyArray) -> State[World, Noise]:
-        return State(self.start(), self.draw(key))
+        several = self.starts()
+        if several is None:
+            return State(self.start(), self.draw(key))
+        start_key, noise_key = jax.random.split(key)
+        worlds, chance = several
+        chosen = jax.random.choice(start_key, chance.shape[0], p=chance)
+        return State(jax.tree.map(lambda leaf: leaf[chosen], worlds), self.draw(noise_key))
 
     def answer(self, key: PRNGKeyArray, world: World, noise: Noise, action: Any) -> World:
         """One of the outcomes, drawn with its probability."""
