@@ -10,12 +10,15 @@ import numpy as np
 
 from evenhand._util.wording import format_number, pluralise
 from evenhand.auditing.answer.best_there_was import BestThereWas
-from evenhand.auditing.judging.judge import Case, Judged, judge
+from evenhand.auditing.judging.case import Case
+from evenhand.auditing.judging.judge import Judged, judge
 from evenhand.auditing.judging.questions import Question, question_of
 from evenhand.auditing.judging.supply import Supply
+from evenhand.auditing.keyword_options import with_keywords
 from evenhand.auditing.notes import Notes
-from evenhand.auditing.options import FALLBACK_NOTE, AuditOptions, with_keywords
+from evenhand.auditing.options import AuditOptions
 from evenhand.auditing.reading.prepare import Prepared, prepare
+from evenhand.auditing.scheme_options import FALLBACK_NOTE
 from evenhand.auditing.sources.open_log import opened_log
 from evenhand.decide.hindsight.best_of_log import best_with
 from evenhand.decide.policies.policy_rule_file import rule_or_policy
