@@ -21,6 +21,7 @@ from evenhand.envs.hard_coded import (
 )
 from evenhand.envs.jobs import Jobs
 from evenhand.envs.lending import GaussianLending, Lending
+from evenhand.envs.log_world import LogWorld
 from evenhand.envs.mdp_environment import MDPEnvironment
 from evenhand.envs.recipe import BestRecipe, LearningNumbers, PaperRecipe, Recipe
 from evenhand.envs.shifts import Shifts
@@ -44,6 +45,7 @@ __all__ = [
     "Jobs",
     "LearningNumbers",
     "Lending",
+    "LogWorld",
     "LongestWaitFirst",
     "MDPEnvironment",
     "Outcomes",
