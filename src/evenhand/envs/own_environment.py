@@ -132,7 +132,8 @@ def _shapes(name: str, method: str, function: Any, *arguments: Any) -> Any:
 
 def _require_same(name: str, method: str, before: Any, after: Any) -> None:
     """A world must keep its form from step to step, or it cannot be compiled."""
-    if jax.tree.structure(before) != jax.tree.structure(after):
+    old_form: Any = jax.tree.structure(before)
+    if old_form != jax.tree.structure(after):
         raise BadParameter(f"{name}.{method} gives a world of another form than start does.")
     for old, new in zip(jax.tree.leaves(before), jax.tree.leaves(after), strict=True):
         if (old.shape, old.dtype) != (new.shape, new.dtype):

@@ -33,8 +33,8 @@ LONGEST_LOOK = 256  # steps of an episode that are looked at
 class MemoryTrial(NamedTuple):
     """How a memory fared along random play."""
 
-    claimed: Float[np.ndarray, "episode time"]  # the reward by the status that it claims to know
-    looks_back: Bool[np.ndarray, "episode time"]  # whether from another memory it is another
+    claimed: Any  # [episode, time]: the reward by the status that it claims to know
+    looks_back: Any  # [episode, time]: whether from another memory it is another
     observed: tuple[np.ndarray, ...]  # the values of its attributes, before each decision
 
 
