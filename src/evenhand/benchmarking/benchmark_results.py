@@ -126,7 +126,7 @@ def read_results(path: str | os.PathLike[str]) -> BenchmarkResults:
             pairs,
             methods,
             runs,
-            [one.values for one in record.tables("skipped")],
+            tuple(one.values for one in record.tables("skipped")),
             record.text("search"),
         )
     _require_whole(results, path)

@@ -159,16 +159,17 @@ def _world_of_table(table: Mapping[str, Any]) -> PackageWorld:
         made = from_table(_tuples(dict(table)), ENVIRONMENTS, "environment")
     except EvenhandError as error:
         known = ", ".join((*SIZES, "mo/fishwood-v0"))
+        asked = table["name"] if set(table) == {"name"} else dict(table)
         raise BadParameter(
-            f"there is no world {shortened(dict(table))}: {error} The benchmark has {known}, and "
+            f"there is no world {shortened(asked)}: {error} The benchmark has {known}, and "
             "every environment that `evenhand list` shows."
         ) from None
-    return PackageWorld(_label(table), made)
+    return PackageWorld(_label(table, made), made)
 
 
-def _label(table: Mapping[str, Any]) -> str:
+def _label(table: Mapping[str, Any], made: Environment) -> str:
     for label, known in SIZES.items():
-        if _tuples(dict(known)) == _tuples(dict(table)):
+        if from_table(dict(known), ENVIRONMENTS, "environment") == made:
             return label
     given = [f"{name}={_compact(value)}" for name, value in table.items() if name != "name"]
     return f"{table['name']}({','.join(given)})" if given else str(table["name"])

@@ -123,10 +123,14 @@ class CellTask:
         return run
 
     def do(self, progress: Callable[[int, int, float], None]) -> CellRun:
-        """Run it on one core, and write the file."""
+        """The same on one core."""
         from evenhand.experiments.running.cpu_affinity import keep_to_one_core
 
         keep_to_one_core()
+        return self.work(progress)
+
+    def work(self, progress: Callable[[int, int, float], None]) -> CellRun:
+        """Run it wherever this process is, and write the file."""
         run = run_cell(self.spec, progress)
         self.path.parent.mkdir(parents=True, exist_ok=True)
         write_whole(self.path, json.dumps(run.to_json()).encode())

@@ -217,3 +217,21 @@ def _steps_to(facts: PairFacts, run: BenchmarkRun, steps: int) -> float:
     if not stays[-1]:
         return np.inf
     return float((int(stays.argmax()) + 1) * steps // len(run.curve))
+
+
+def loss_sentences(board: Leaderboard) -> list[str]:
+    """Where ours is behind a peer that learns, in words; or that it is not."""
+    if OURS not in board.methods or not board.contested:
+        return []
+    if not board.losses:
+        return [f"{OURS} is ahead of every peer that learns on all {board.contested} pairs."]
+    behind = len(board.losses)
+    first = f"{OURS} is behind a peer that learns on {behind} of {board.contested} pairs:"
+    return [first, *(f"  {_loss_words(board, loss)}" for loss in board.losses)]
+
+
+def _loss_words(board: Leaderboard, loss: Loss) -> str:
+    known = board.results.pairs[loss.pair].optimum is not None
+    ours, theirs = (f"{x:.1%}" if known else f"{x:,.4g}" for x in (loss.ours, loss.theirs))
+    sure = "the intervals are apart" if loss.certain else "the intervals overlap"
+    return f"{loss.pair}: {loss.peer} {theirs}, {OURS} {ours} ({sure})."

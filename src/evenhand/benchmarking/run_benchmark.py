@@ -16,7 +16,6 @@ from typing import Any
 import numpy as np
 
 from evenhand._util.files import require_folder
-from evenhand.benchmarking import built_in_methods
 from evenhand.benchmarking.benchmark_method import BENCHMARK_METHODS, SEARCHED, Contestant
 from evenhand.benchmarking.benchmark_results import BenchmarkResults, BenchmarkRun, PairFacts
 from evenhand.benchmarking.benchmark_world import BenchmarkPair
@@ -24,7 +23,7 @@ from evenhand.benchmarking.cells import CellRun, CellSpec, CellTask
 from evenhand.benchmarking.reference_values import ReferenceValues, saved_reference
 from evenhand.errors import BadParameter
 from evenhand.experiments.running.local_processes import LocalProcesses
-from evenhand.experiments.running.tasks import Executor, Task, TaskProgress, run_tasks
+from evenhand.experiments.running.tasks import Executor, TaskProgress, run_tasks
 
 SEARCH_SEEDS = (1_000_000, 1_000_001)  # apart from those that count
 EVALUATIONS = 20  # of a run, at even distances
@@ -39,11 +38,11 @@ class InThisProcess:
     def open(self) -> None:
         pass
 
-    def run(self, tasks: Sequence[Task], on_progress: TaskProgress, stop: threading.Event) -> None:
+    def run(self, tasks: Sequence[Any], on_progress: TaskProgress, stop: threading.Event) -> None:
         for k, task in enumerate(tasks):
             if stop.is_set():
                 return
-            task.do(lambda *now, k=k: on_progress(k, *now))
+            task.work(lambda *now, k=k: on_progress(k, *now))
 
 
 @dataclass(frozen=True)
@@ -87,7 +86,7 @@ def run_benchmark(
     evaluations: int = EVALUATIONS,
     episodes: int = 100,
     final_episodes: int = 1000,
-    search: bool = True,
+    search: int = SEARCHED,
     out: str | Path | None = None,
     executor: Executor | None = None,
     progress: Progress | None = None,
@@ -103,15 +102,15 @@ def run_benchmark(
         evaluations: How many times a run is evaluated, at even distances.
         episodes: That an evaluation is the mean of.
         final_episodes: That the last evaluation, which counts, is the mean of.
-        search: Whether settings are searched: at most four of each method on the first scheme of
+        search: How many settings of each method are tried, at most four: on the first scheme of
             each world, with two seeds of their own and all steps; the best mean score is taken.
-            Otherwise the first setting of each method is taken.
+            With 1 the first setting of each method is taken.
         out: A folder in which everything is kept as it is done, and from which it goes on.
         executor: Where the work is done; by default, processes on all cores of this machine.
         progress: Called with what was done last, how many cells are done, and of how many.
     """
     names = [_name_of(method) for method in methods]
-    _require(pairs, names, seeds, steps, evaluations)
+    _require(pairs, names, seeds, steps, evaluations, search)
     for name in names:  # what is wrong is found here, not in another process
         BENCHMARK_METHODS.get(name)
     if executor is None:
@@ -139,11 +138,11 @@ def _run(
     pairs: Sequence[BenchmarkPair],
     methods: Sequence[str],
     budget: _Budget,
-    search: bool,
+    search: int,
     executor: Executor,
     progress: Progress,
 ) -> BenchmarkResults:
-    searched = _searched(pairs, methods, budget) if search else {}
+    searched = _searched(pairs, methods, budget, search)
     together = _Together(progress, sum(map(len, searched.values())) + len(pairs) * len(methods))
     references: dict[str, ReferenceValues] = {}
 
@@ -186,14 +185,14 @@ def _kind(method: str) -> type[Contestant]:
 
 
 def _searched(
-    pairs: Sequence[BenchmarkPair], methods: Sequence[str], budget: _Budget
+    pairs: Sequence[BenchmarkPair], methods: Sequence[str], budget: _Budget, search: int
 ) -> dict[tuple[str, str], list[CellTask]]:
     """The cells of the search, by world and method: on the first scheme of each world."""
     first = {pair.world.label: pair for pair in reversed(pairs)}
     found = {}
     for label, pair in first.items():
         for method in methods:
-            settings = _kind(method).settings_for(pair)[:SEARCHED]
+            settings = _kind(method).settings_for(pair)[:search]
             if len(settings) > 1:
                 found[label, method] = [
                     budget.task(pair, method, setting, SEARCH_SEEDS) for setting in settings
@@ -236,7 +235,7 @@ def _collected(
     budget: _Budget,
     tasks: Sequence[CellTask],
     references: dict[str, ReferenceValues],
-    search: bool,
+    search: int,
 ) -> BenchmarkResults:
     by_name = {pair.name: pair for pair in pairs}
     runs, skipped = [], []
@@ -258,7 +257,7 @@ def _collected(
         for pair in pairs
     }
     how = (
-        f"at most {SEARCHED} settings of each method, {len(SEARCH_SEEDS)} seeds each, on the first "
+        f"at most {search} settings of each method, {len(SEARCH_SEEDS)} seeds each, on the first "
         "scheme of each world"
     )
     lines = {
@@ -269,7 +268,7 @@ def _collected(
         for name in methods
     }
     return BenchmarkResults(
-        budget.steps, facts, lines, runs, skipped, how if search else "no search"
+        budget.steps, facts, lines, runs, skipped, how if search > 1 else "no search"
     )
 
 
@@ -316,12 +315,21 @@ def _only_here(methods: Sequence[str]) -> bool:
 
 
 def _require(
-    pairs: Sequence[BenchmarkPair], methods: Sequence[str], seeds: int, steps: int, evaluations: int
+    pairs: Sequence[BenchmarkPair],
+    methods: Sequence[str],
+    seeds: int,
+    steps: int,
+    evaluations: int,
+    search: int,
 ) -> None:
     if not pairs or not methods:
         raise BadParameter("there is nothing to run: name at least one world, scheme and method.")
     if len({pair.name for pair in pairs}) < len(pairs) or len(set(methods)) < len(methods):
         raise BadParameter("a world, a scheme or a method is named twice: name each once.")
+    if not 1 <= search <= SEARCHED:
+        raise BadParameter(
+            f"search is {search}: it must be a number of settings from 1 to {SEARCHED}."
+        )
     for name, value in (("seeds", seeds), ("evaluations", evaluations)):
         if value < 1:
             raise BadParameter(f"{name} is {value}: it must be at least 1.")
@@ -330,6 +338,3 @@ def _require(
             f"steps is {steps}: at least {evaluations * 5} are needed for {evaluations} "
             "evaluations."
         )
-
-
-METHOD_NAMES = tuple(built_in_methods.BENCHMARK_METHODS.classes)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from functools import cached_property
+from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import jax
@@ -13,6 +13,7 @@ import numpy as np
 from evenhand.benchmarking.benchmark_world import BenchmarkPair
 from evenhand.fairness.trace import Trace
 from evenhand.learn.host import HostWorld
+from evenhand.problem.problem import Problem
 from evenhand.process.process import Transition
 
 if TYPE_CHECKING:
@@ -51,44 +52,48 @@ class CompiledStage(Stage):
         self.key = jax.random.key(seed)
 
     def begin(self) -> None:
-        self.key, key = jax.random.split(self.key)
-        self.augmented, observations = self._first(jax.random.split(key, self.episodes))
+        self.key, self.augmented, observations = _first(self.problem, self.key, self.episodes)
         self.observations = np.asarray(observations, dtype=np.float32)
         self.scores = np.zeros(self.episodes)
         self.time = 0
 
     def step(self, actions: Int[np.ndarray, " episode"]) -> StageStep:
-        self.key, key = jax.random.split(self.key)
-        self.augmented, (rewards, pay, observations, statuses) = self._next(
-            jax.random.split(key, self.episodes), self.augmented, jnp.asarray(actions)
+        self.key, self.augmented, told = _next(
+            self.problem, self.key, self.augmented, np.asarray(actions, dtype=np.int32)
         )
+        rewards, pay, observations, self.statuses = jax.device_get(told)
         self.observations = np.asarray(observations, dtype=np.float32)
-        self.scores = self.scores + self.problem.discount**self.time * np.asarray(pay)
-        self.statuses = np.asarray(statuses)
+        self.scores = self.scores + self.problem.discount**self.time * pay
         self.time += 1
         over = np.full(self.episodes, self.time >= self.problem.environment.horizon)
         return StageStep(np.asarray(rewards, dtype=float), over)
 
-    def _look(self, state: Any) -> Any:
-        parts = self.problem.environment.attributes(state)
-        return jnp.concatenate([jnp.zeros(0), *(jnp.ravel(part.values) for part in parts)])
 
-    @cached_property
-    def _first(self) -> Any:
-        def first(key: Any) -> Any:
-            augmented = self.problem.initial(key)
-            return augmented, self._look(augmented.state)
+@partial(jax.jit, static_argnames=("problem", "episodes"))
+def _first(problem: Problem, key: Any, episodes: int) -> Any:
+    # Not a closure of the stage: stages of one problem share what was compiled.
+    def first(key: Any) -> Any:
+        augmented = problem.initial(key)
+        return augmented, _look(problem, augmented.state)
 
-        return jax.jit(jax.vmap(first))
+    key, fresh = jax.random.split(key)
+    return key, *jax.vmap(first)(jax.random.split(fresh, episodes))
 
-    @cached_property
-    def _next(self) -> Any:
-        def following(key: Any, augmented: Any, action: Any) -> Any:
-            after, step, pay = self.problem.step(key, augmented, action)
-            status = self.problem.scheme.status.value(after.scheme_state.status)
-            return after, (step.rewards, pay, self._look(after.state), status)
 
-        return jax.jit(jax.vmap(following))
+@partial(jax.jit, static_argnames="problem")
+def _next(problem: Problem, key: Any, augmented: Any, actions: Any) -> Any:
+    def following(key: Any, augmented: Any, action: Any) -> Any:
+        after, step, pay = problem.step(key, augmented, action)
+        status = problem.scheme.status.value(after.scheme_state.status)
+        return after, (step.rewards, pay, _look(problem, after.state), status)
+
+    key, fresh = jax.random.split(key)
+    return key, *jax.vmap(following)(jax.random.split(fresh, actions.shape[0]), augmented, actions)
+
+
+def _look(problem: Problem, state: Any) -> Any:
+    parts = problem.environment.attributes(state)
+    return jnp.concatenate([jnp.zeros(0), *(jnp.ravel(part.values) for part in parts)])
 
 
 class HostStage(Stage):
