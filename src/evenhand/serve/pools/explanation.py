@@ -97,6 +97,8 @@ def _amount_less(pool: LivePool, own: RankedStakeholder, first: str) -> str:
     if entries[0] is None or entries[1] is None:
         return ""
     less = (entries[0][0] - entries[1][0]) * allocator.state.entitlement[place]
+    if less > allocator.state.received[place]:  # which began ahead of others
+        return ""
     if less <= 0:
         return f" (they stand level, and ties are broken {allocator.state.ties.describe()})"
     most = "at least" if entries[0][1:] < entries[1][1:] else "more than"
