@@ -82,8 +82,7 @@ def _what_would_differ(
         then = f": then {ahead[1]} would be next" if len(ahead) > 1 else ""
         return f"{own.name} would not be next if it were away, or had just been served{then}."
     others = join_names(ahead) if own.rank <= len(ahead) + 1 else f"the {own.rank - 1:,} before it"
-    were = "was" if own.rank == 2 else "were"
-    words = f"{own.name} would be next if {others} {were} away{_amount_less(pool, own, ahead[0])}."
+    words = f"{own.name} would be next if {others} were away{_amount_less(pool, own, ahead[0])}."
     return f"{words} {_waits(pool, turns)}"
 
 
