@@ -33,7 +33,7 @@ AT_ONCE = 100  # episodes side by side, so that all evaluations are compiled onc
 ON_HOST = 5  # so many times fewer episodes in an evaluation on the host, where each step is a call
 
 
-class Judged(NamedTuple):
+class JudgedEpisode(NamedTuple):
     """The score of an episode by the pair's scheme, and the status at its end."""
 
     score: Float[Array, ""]
@@ -43,7 +43,9 @@ class Judged(NamedTuple):
 Decide = Callable[[Any, Any, AugmentedState], tuple[Any, Any]]  # key, carry, state
 
 
-def judged_episode(own: Problem, judge: Problem, decide: Decide, carry: Any, key: Any) -> Judged:
+def judged_episode(
+    own: Problem, judge: Problem, decide: Decide, carry: Any, key: Any
+) -> JudgedEpisode:
     """One episode, in which a policy sees its own problem and the judge scores what happens."""
     first, acting, stepping = jax.random.split(key, 3)
     environment: Any = own.environment
@@ -66,7 +68,7 @@ def judged_episode(own: Problem, judge: Problem, decide: Decide, carry: Any, key
 
     start = (seen, scored, carry)
     (_, scored, _), pay = jax.lax.scan(decision, start, (jnp.arange(horizon), *keys))
-    return Judged(jnp.sum(pay), judge.scheme.status.value(scored.scheme_state.status))
+    return JudgedEpisode(jnp.sum(pay), judge.scheme.status.value(scored.scheme_state.status))
 
 
 @partial(jax.jit, static_argnames=("own", "judge", "encoder", "network", "episodes"))
@@ -78,8 +80,8 @@ def _judged(
     weights: Any,
     keys: Any,
     episodes: int,
-) -> Judged:
-    def one(weights: Any, key: Any) -> Judged:
+) -> JudgedEpisode:
+    def one(weights: Any, key: Any) -> JudgedEpisode:
         policy = Greedy(own, encoder, network, weights)
         decide = lambda _, carry, seen: policy.decide(carry, seen)  # noqa: E731
         play = partial(judged_episode, own, judge, decide, policy.start())
@@ -91,7 +93,7 @@ def _judged(
 
 
 @partial(jax.jit, static_argnames=("own", "judge", "act", "episodes"))
-def judged_policy(own: Problem, judge: Problem, act: Any, key: Any, episodes: int) -> Judged:
+def judged_policy(own: Problem, judge: Problem, act: Any, key: Any, episodes: int) -> JudgedEpisode:
     """The means over episodes of a policy act(key, state, memory) that does not learn."""
     decide = lambda key, carry, seen: (carry, act(key, seen.state, seen.memory))  # noqa: E731
     play = partial(judged_episode, own, judge, decide, ())
@@ -100,7 +102,7 @@ def judged_policy(own: Problem, judge: Problem, act: Any, key: Any, episodes: in
     )
 
 
-def in_rounds(play: Callable[[int], Judged], episodes: int) -> tuple[np.ndarray, np.ndarray]:
+def in_rounds(play: Callable[[int], JudgedEpisode], episodes: int) -> tuple[np.ndarray, np.ndarray]:
     """The means over rounds of equal size, which are compiled once."""
     rounds = [jax.device_get(play(number)) for number in range(max(1, episodes // AT_ONCE))]
     return tuple(np.mean([one[k] for one in rounds], axis=0) for k in range(2))
@@ -121,7 +123,9 @@ def run_agent(
     for checkpoint in range(trial.checkpoints):
         learners = agent.train_steps(learners, trial.every)
 
-        def play(number: int, learners: Any = learners, checkpoint: int = checkpoint) -> Judged:
+        def play(
+            number: int, learners: Any = learners, checkpoint: int = checkpoint
+        ) -> JudgedEpisode:
             at = EVALUATION + 1000 * checkpoint + number
             fresh = jax.vmap(lambda key: jax.random.fold_in(key, at))(keys)
             how = agent.problem, judge, agent.encoder, agent.network

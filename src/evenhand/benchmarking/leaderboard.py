@@ -41,7 +41,7 @@ class PairRow(NamedTuple):
     seconds: float
 
 
-class Loss(NamedTuple):
+class LostPair(NamedTuple):
     """A pair on which a peer that learns is ahead of ours."""
 
     pair: str
@@ -51,7 +51,7 @@ class Loss(NamedTuple):
     certain: bool  # whether the intervals are apart
 
 
-class Standing(NamedTuple):
+class MethodStanding(NamedTuple):
     """A method on all pairs with a known optimum together."""
 
     method: str
@@ -94,7 +94,7 @@ class Leaderboard:
         return table
 
     @cached_property
-    def losses(self) -> list[Loss]:
+    def losses(self) -> list[LostPair]:
         """Where a peer that learns is ahead of ours, the worst first."""
         found = []
         for pair, rows in self.rows.items():
@@ -106,7 +106,7 @@ class Leaderboard:
             if best.score.value > ours.score.value:
                 mine, theirs = (row.share or row.score for row in (ours, best))
                 apart = theirs.low > mine.high
-                found.append(Loss(pair, best.method, mine.value, theirs.value, apart))
+                found.append(LostPair(pair, best.method, mine.value, theirs.value, apart))
         return sorted(found, key=lambda loss: loss.ours - loss.theirs)
 
     @property
@@ -129,7 +129,7 @@ class Leaderboard:
         return [pair for pair in self.known if self.results.of(pair, method)]
 
     @cached_property
-    def standings(self) -> list[Standing]:
+    def standings(self) -> list[MethodStanding]:
         """All methods on all pairs with a known optimum, the best first."""
         found = []
         mine = set(self._ran_on(OURS)) if OURS in self.methods else set()
@@ -143,7 +143,7 @@ class Leaderboard:
             if method != OURS and common:
                 groups = self.shares(OURS, common), self.shares(method, common)
                 better = stratified_interval(groups, improvement_chance)
-            found.append(Standing(method, self.learns(method), len(pairs), share, better))
+            found.append(MethodStanding(method, self.learns(method), len(pairs), share, better))
         return sorted(found, key=lambda one: (-one.pairs, -one.share.value))
 
     def profile(self, method: str) -> Float[np.ndarray, " level"]:
@@ -230,7 +230,7 @@ def loss_sentences(board: Leaderboard) -> list[str]:
     return [first, *(f"  {_loss_words(board, loss)}" for loss in board.losses)]
 
 
-def _loss_words(board: Leaderboard, loss: Loss) -> str:
+def _loss_words(board: Leaderboard, loss: LostPair) -> str:
     known = board.results.pairs[loss.pair].optimum is not None
     ours, theirs = (f"{x:.1%}" if known else f"{x:,.4g}" for x in (loss.ours, loss.theirs))
     sure = "the intervals are apart" if loss.certain else "the intervals overlap"
