@@ -90,6 +90,8 @@ class LogWorld(LogRows, Environment[Position, Any]):
     The others are those of `LogRows`.
     """
 
+    goes_on = True  # as the log does
+
     scheme: str
     horizon: int = 100
 

@@ -29,6 +29,10 @@ if TYPE_CHECKING:
     from jaxtyping import Bool
 
 
+# How long to learn: so many episodes, but not for ever.
+EPISODES, LEAST_STEPS, MOST_STEPS = 100, 20_000, 100_000
+
+
 @dataclass(frozen=True, eq=False)
 class WorldOfLog:
     """An environment made from a log, and what there is to say of how."""
@@ -37,6 +41,11 @@ class WorldOfLog:
     scheme: FairnessScheme  # as the audit and the replay have it
     label: str
     notes: tuple[str, ...]
+
+    @property
+    def default_steps(self) -> int:
+        """How many steps to learn for where nobody says it."""
+        return max(LEAST_STEPS, min(MOST_STEPS, EPISODES * self.world.horizon))
 
     def describe(self) -> str:
         """What is learned in, in a sentence."""
