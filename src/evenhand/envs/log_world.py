@@ -90,6 +90,7 @@ class LogWorld(LogRows, Environment[Position, Any]):
     The others are those of `LogRows`.
     """
 
+    serves_by_number = True
     goes_on = True  # as the log does
 
     scheme: str

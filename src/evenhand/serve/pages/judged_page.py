@@ -6,6 +6,7 @@ from starlette.responses import Response
 
 from evenhand.report.html.element import Markup, element
 from evenhand.serve.api import log_routes
+from evenhand.serve.pages.alarm_section import alarm_section
 from evenhand.serve.pages.forms import button, choice
 from evenhand.serve.pages.pool_frame import pool_frame
 from evenhand.serve.pages.visit import Visit
@@ -15,6 +16,7 @@ FILES = (
     ("export.csv", "Decisions as CSV", "what `evenhand audit` and every spreadsheet reads"),
     ("export.parquet", "Decisions as Parquet", "for dataframes and databases"),
     ("roster.csv", "People as CSV", "who was there from when until when"),
+    ("requests.csv", "Requests as CSV", "who asked for how much and when"),
 )
 
 
@@ -49,6 +51,7 @@ async def judged_page(visit: Visit, pool: str) -> Response:
             "recovered. It is a page that can be saved and sent.",
         ),
         form,
+        await alarm_section(visit, pool),
         element("h2", None, "The log as a file"),
         element("ul", {"class": "files"}, files),
         element("p", {"class": "soft"}, "What was undone is not in these files; the log keeps it."),
@@ -80,6 +83,10 @@ async def export_parquet(visit: Visit, pool: str) -> Response:
 
 async def roster_csv(visit: Visit, pool: str) -> Response:
     return await log_routes.roster(visit.request, pool)
+
+
+async def requests_csv(visit: Visit, pool: str) -> Response:
+    return await log_routes.requests(visit.request, pool)
 
 
 async def stream(visit: Visit, pool: str) -> Response:
