@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from evenhand.errors import BadParameter
+from evenhand.errors import BadParameter, visible
 
 if TYPE_CHECKING:
     from evenhand.auditing.options import AuditOptions
@@ -21,6 +21,7 @@ READING = (
     *("where", "by", "since", "until", "each_event", "every", "after_each", "when", "at_end"),
     *("welfare", "temporal", "scheme", "lower_is_better", "unweighted", "judge_requests"),
 )
+SCORED_EPISODES = 1000  # that the score of a rule is the mean of
 # Of a log that is learned from; its scheme is that of the learner.
 LEARNING = tuple(name for name in READING if name != "scheme")
 
@@ -87,6 +88,41 @@ def learned_world(
     return world_of_log(log, read_options("train", log, reading, as_json), block, horizon)
 
 
+def world_summary(made: WorldOfLog) -> dict[str, Any]:
+    """What a world was made of, and what the rule scores there that needs no learning."""
+    from evenhand.decide.environment_rule import rule_for
+    from evenhand.experiments.running.reference_scores import sampled
+    from evenhand.problem.problem import Problem
+
+    world = made.world
+    rule = rule_for(world, "least_served")
+    assert rule is not None
+    problem = Problem(world, world.default_scheme(), rule.memory())
+    score = float(sampled(problem, rule, episodes=SCORED_EPISODES).score)
+    return {
+        "log": made.label,
+        "describe": made.describe(),
+        "notes": list(made.notes),
+        "blocks": len(world.blocks),
+        "horizon": world.horizon,
+        "scheme": world.default_scheme().describe(),
+        "least_served": score,
+    }
+
+
+def print_world(about: Mapping[str, Any], out: Path | None) -> None:
+    """The same for people."""
+    print(f"\nLearned from {visible(about['describe'])}")
+    print(f"In that world least_served scores {about['least_served']:,.3f}.")
+    for note in about["notes"]:
+        print(f"- {visible(note)}")
+    if out is not None:
+        print(
+            f"Judge it on what came later: `evenhand replay {visible(about['log'])} … --since DATE "
+            f"--rule {out}`."
+        )
+
+
 def refuse_reading(name: str, reading: Mapping[str, Any]) -> None:
     """Refuse options that say how a log is read, where there is none.
 
@@ -94,7 +130,7 @@ def refuse_reading(name: str, reading: Mapping[str, Any]) -> None:
         name: The environment that was named.
         reading: The options of `LEARNING`, by name.
     """
-    quiet = (None, False, "utf-8", "stakeholder", [], ())
+    quiet: tuple[Any, ...] = (None, False, "utf-8", "stakeholder", [], ())
     for option in (one for one, value in reading.items() if value not in quiet):
         raise BadParameter(
             f"--{option.replace('_', '-')} says how a log is read, and {name} is an environment: "

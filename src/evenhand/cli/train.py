@@ -32,10 +32,19 @@ from evenhand.cli.learning_options import (
     variants,
     world,
 )
-from evenhand.cli.log_options import LEARNING, is_log, learned_world, refuse_reading
+from evenhand.cli.log_options import (
+    LEARNING,
+    is_log,
+    learned_world,
+    print_world,
+    refuse_reading,
+    world_summary,
+)
 from evenhand.cli.output import JsonOption, print_json, print_table
 
 if TYPE_CHECKING:
+    from evenhand.decide.world.world_of_log import WorldOfLog
+    from evenhand.envs import Environment
     from evenhand.experiments.running.reference_scores import Yardstick
     from evenhand.experiments.running.run_spec import RunSpec
     from evenhand.experiments.running.runs import Run
@@ -92,10 +101,12 @@ def train_command(
 
     if out is not None:
         require_place(out, "out")
-    made = None
+    made: WorldOfLog | None = None
+    env: Environment
+    networks = True
     if is_log(environment):
         made = learned_world(environment, {**reading, "scheme": scheme}, as_json, block, horizon)
-        env, networks, scheme = made.world, True, None
+        env, scheme = made.world, None
         steps = made.default_steps if steps is None and episodes is None else steps
     else:
         refuse_reading(environment, {**reading, "block": block})
@@ -116,11 +127,14 @@ def train_command(
     against = yardstick(env, spec.scheme)
     if out is not None and networks and run.finished:
         save_trained(out, run, against)
+    about = None if made is None else world_summary(made)
     if as_json:
         took = round(time.perf_counter() - started, 3)
-        print_json({**summary(run, against), "wall_seconds": took})
+        print_json({**summary(run, against), "world": about, "wall_seconds": took})
     else:
         _print(run, against, out)
+        if about is not None:
+            print_world(about, out)
     if not run.finished:
         raise typer.Exit(130)
 

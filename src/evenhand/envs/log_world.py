@@ -27,7 +27,7 @@ from evenhand.fairness.filters import FILTERS, Filter
 from evenhand.fairness.labels import Labels, by_value
 from evenhand.fairness.scheme import FairnessScheme
 from evenhand.fairness.scheme_file import from_toml
-from evenhand.fairness.status import Returns
+from evenhand.fairness.status import PerEntitlement, Returns
 from evenhand.fairness.trace import Step
 from evenhand.memory.attribute import Attribute
 from evenhand.memory.feature_layout import FeatureLayout
@@ -259,6 +259,13 @@ class LogWorld(LogRows, Environment[Position, Any]):
         labels = by_value(own)
         entitled = self._scheme.status.exchangeable(len(self.names))
         return by_value(zip(labels, entitled, strict=True))
+
+    @property
+    def entitlements(self) -> tuple[float, ...]:
+        status = self._scheme.status
+        if isinstance(status, PerEntitlement) and status.per_stakeholder:
+            return status.entitlements
+        return super().entitlements
 
     def table_size(self) -> None:
         return None
