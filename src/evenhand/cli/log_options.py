@@ -72,7 +72,12 @@ def is_log(name: str) -> bool:
 
 
 def learned_world(
-    log: str, reading: dict[str, Any], as_json: bool, block: str | None, horizon: int | None
+    log: str,
+    reading: dict[str, Any],
+    as_json: bool,
+    block: str | None,
+    horizon: int | None,
+    **others: Any,
 ) -> WorldOfLog:
     """The environment that a log makes.
 
@@ -82,7 +87,14 @@ def learned_world(
         as_json: Whether a program reads the output.
         block: How long a block is.
         horizon: How many decisions an episode has.
+        **others: Options of other environments, which a log has no use for.
     """
+    for option, value in others.items():
+        if value is not None:
+            raise BadParameter(
+                f"--{option} is for an environment, and this is a log, which says that: leave it "
+                "out."
+            )
     from evenhand.decide.world.world_of_log import world_of_log
 
     return world_of_log(log, read_options("train", log, reading, as_json), block, horizon)

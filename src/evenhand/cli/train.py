@@ -41,6 +41,7 @@ from evenhand.cli.log_options import (
     world_summary,
 )
 from evenhand.cli.output import JsonOption, print_json, print_table
+from evenhand.errors import BadParameter
 
 if TYPE_CHECKING:
     from evenhand.decide.world.world_of_log import WorldOfLog
@@ -105,7 +106,11 @@ def train_command(
     env: Environment
     networks = True
     if is_log(environment):
-        made = learned_world(environment, {**reading, "scheme": scheme}, as_json, block, horizon)
+        if deep is False:
+            raise BadParameter("a world from a log is learned with networks: leave --tabular out.")
+        reading = {**reading, "scheme": scheme}
+        unused = {"stakeholders": stakeholders, "presence": presence}
+        made = learned_world(environment, reading, as_json, block, horizon, **unused)
         env, scheme = made.world, None
         steps = made.default_steps if steps is None and episodes is None else steps
     else:
