@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import fields, is_dataclass
 from typing import TYPE_CHECKING, Any
 
-from evenhand.errors import BadParameter, EvenhandError
+from evenhand.errors import BadParameter, EvenhandError, argument
 
 if TYPE_CHECKING:
     from evenhand.envs.environment import Environment
@@ -21,6 +21,9 @@ def resized(
         num_stakeholders: How many there are to be; None: as many as there are.
         horizon: How many decisions there are to be; None: as many as there are.
     """
+    for name, value in (("num_stakeholders", num_stakeholders), ("horizon", horizon)):
+        if value is not None and (isinstance(value, bool) or int(value) != value or value < 1):
+            raise BadParameter(f"{argument(name)} is {value!r}: it must be a whole number from 1.")
     size = environment.num_stakeholders
     number = size if num_stakeholders is None else num_stakeholders
     kind = type(environment)

@@ -165,13 +165,9 @@ class EquivariantMLP(Network):
         return carry, x @ weights.out.weight[0] + weights.out.bias
 
     def require_alike(self, num_stakeholders: int) -> None:
-        fixed = self.groups is not None or len(set(self.kinds)) > 1
-        known = (
-            max((*(i for part in self.groups.members for i in part), -1)) + 1
-            if self.groups
-            else len(self.kinds)
-        )
-        if fixed and known != num_stakeholders:
+        members = () if self.groups is None else self.groups.members
+        known = sum(map(len, members)) or len(self.kinds)
+        if (members or len(set(self.kinds)) > 1) and known != num_stakeholders:
             raise BadParameter(
                 f"this policy knows {known} stakeholders by their kind or group, and of "
                 f"{num_stakeholders} it does not know who is which: learn for this number."

@@ -14,6 +14,7 @@ from evenhand._util.saved_record import shortened
 from evenhand.errors import BadParameter, TooLarge
 from evenhand.learn.deep.encoders import Encoder
 from evenhand.learn.deep.networks import Network
+from evenhand.learn.policies.other_numbers import problem_for, weights_for
 from evenhand.problem.problem import AgentView, AugmentedState, Problem
 
 if TYPE_CHECKING:
@@ -46,8 +47,6 @@ class Greedy:
         Args:
             problem: Like the one that it was learned in, for more, fewer or other stakeholders.
         """
-        from evenhand.learn.policies.other_numbers import weights_for
-
         weights = weights_for(self.network, self.encoder, self.weights, self.problem, problem)
         return replace(self, problem=problem, weights=weights)
 
@@ -58,8 +57,6 @@ class Greedy:
             num_stakeholders: How many there are to be.
             horizon: How many decisions an episode is to have; as many as it had by default.
         """
-        from evenhand.learn.policies.other_numbers import problem_for
-
         return self.for_problem(problem_for(self.problem, num_stakeholders, horizon))
 
     def start(self) -> Any:

@@ -58,7 +58,11 @@ def problem_for(
             "others: build the problem, and give it to for_problem."
         )
     memory = _with_horizon(problem.memory, environment.horizon, other.horizon)
-    return replace(problem, environment=other, scheme=scheme, memory=memory)
+    built = replace(problem, environment=other, scheme=scheme, memory=memory)
+    # What has one number each of five, such as entitlements, says so when it begins.
+    built.pay.init(other.num_stakeholders)
+    built.memory.init(other.num_stakeholders)
+    return built
 
 
 def _with_horizon(memory: Memory, old: int, new: int) -> Memory:
