@@ -312,9 +312,12 @@ class Allocator:
 
     def _require_later(self, at: At) -> None:
         if self._number(at) < self.state.time:
+            last: Any = self.state.time
+            if self.dates:
+                last = str(np.int64(last).astype("datetime64[us]")).removesuffix(".000000")
             raise BadParameter(
-                f"{argument('at')} is {at}, before what has happened already: events come in order "
-                "of time."
+                f"{argument('at')} is {at}, before what happened last ({last}): events come in "
+                "order of time."
             )
 
     def _require_amount(self, amount: Any, name: str = "amount") -> None:

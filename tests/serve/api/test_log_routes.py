@@ -277,3 +277,23 @@ def test_requests_count_where_only_those_who_ask_are_eligible(tmp_path):
     # Met: Ann 1 of 4, Ben 1 of 1, Cem 3 of 3; in all 5 of 8.
     ann = next(one for one in live["stakeholders"] if one["name"] == "Ann")
     assert ann["final_unfairness"] == pytest.approx(1 / 4 - 5 / 8)
+
+
+def test_a_forecast_of_a_pool_that_is_decided_ahead_begins_at_its_end(tmp_path):
+    """The next turn cannot come before those that are taken already."""
+    with small_service(tmp_path, dates=True) as client:
+        for day in ("2190-01-01", "2190-01-08"):
+            assert client.post(f"{BASE}/decisions", json={"at": day}).status_code == 201
+        found = client.get(f"{BASE}/forecast?name=Cem&per_day=1").json()
+        assert (found["turns_until"], found["expected"]) == (0, "2190-01-09T00:00:00Z")
+        assert client.get(f"{BASE}/forecast?name=Cem").json()["expected"] > "2190-01-08"
+
+
+def test_a_part_of_the_log_is_judged(tmp_path):
+    with small_service(tmp_path) as client:
+        for _ in range(6):
+            client.post(f"{BASE}/decisions", json={})
+        whole = client.get(f"{BASE}/audit").json()
+        part = client.get(f"{BASE}/audit?since=3").json()
+        assert whole["overall"] != part["overall"]
+        assert "'since'" in client.get(f"{BASE}/audit?since=soon").json()["detail"]

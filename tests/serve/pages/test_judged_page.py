@@ -35,7 +35,7 @@ def test_alarms_are_shown(tmp_path):
             typed = {"place": "0", "reason": "a friend"}  # Ann, whoever is next
             ann.send(HOME, f"{HOME}/otherwise", **typed)
             if number == 2:
-                assert "No. No alarm" in text_of(ann.open(f"{HOME}/judged"))
+                assert "Nobody: at no time point" in text_of(ann.open(f"{HOME}/judged"))
         page = text_of(ann.open(f"{HOME}/judged"))
         assert "Ben is behind by more than a fair lottery explains." in page
         assert "Cem is behind" in page

@@ -81,6 +81,8 @@ def _asked(
     tolerance: Annotated[str | None, Query(max_length=20)] = None,
     max_unfairness: Annotated[str | None, Query(max_length=20)] = None,
     min_score: Annotated[float | None, Query(allow_inf_nan=False)] = None,
+    since: Annotated[str | None, Query(max_length=40, description="Judge from here on.")] = None,
+    until: Annotated[str | None, Query(max_length=40, description="Judge up to here.")] = None,
 ) -> dict[str, Any]:
     given = dict(locals())
     return {name: value for name, value in given.items() if value is not None}

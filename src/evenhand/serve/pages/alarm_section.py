@@ -42,7 +42,8 @@ async def _found(visit: Visit, live: LivePool) -> Any:
         return element("p", {"class": "soft"}, sentence[:1].upper() + sentence[1:])
     raised = [_alarm(live, one) for one in found["raised"]]
     if not raised:
-        content: Any = element("p", {"class": "done"}, "No. ", found["sentence"])
+        words = found["sentence"].replace("No alarm: ", "Nobody: ")
+        content: Any = element("p", {"class": "done"}, words)
     else:
         content = element("ul", {"class": "alarms"}, raised)
     about = (
