@@ -29,6 +29,7 @@ from evenhand.envs import (
     WaitingList,
 )
 from evenhand.envs.fair_taxi import FairTaxi
+from evenhand.envs.fish_wood import FishWood
 from evenhand.errors import EvenhandError
 from evenhand.learn.deep.agent import DecisionRecord
 from evenhand.learn.deep.dqn import DQN
@@ -51,6 +52,7 @@ WORLDS = {
     "triage": Triage((0.6, 0.5), 0.5, (1.0, 0.4), 5),
     "jobs": Jobs(horizon=5),
     "taxi": FairTaxi(),
+    "fish_wood": FishWood(horizon=5),
 }
 STEPS = 4
 SAYS_HOW = re.compile(

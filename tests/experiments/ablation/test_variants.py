@@ -21,7 +21,7 @@ def problem_of(env):
     ("variant", "parts"),
     [
         ("nothing imagined", {"proposal"}),
-        ("no shaping", {"shaping", "scale"}),
+        ("no shaping", {"shaping", "scale", "baseline"}),
         ("no equal treatment", {"network"}),
     ],
 )

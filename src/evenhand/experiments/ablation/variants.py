@@ -6,8 +6,7 @@ from collections.abc import Callable, Mapping
 
 from evenhand.learn.deep.dqn import DQN
 from evenhand.learn.deep.networks import MLP
-from evenhand.learn.default_recipe import WIDTHS, default_learner, value_size
-from evenhand.learn.determining_memory import find_memory
+from evenhand.learn.default_recipe import WIDTHS, default_learner
 from evenhand.learn.proposals import NoProposal
 from evenhand.problem.problem import Problem
 
@@ -26,11 +25,7 @@ def nothing_imagined(problem: Problem, steps: int) -> DQN:
 
 def no_shaping(problem: Problem, steps: int) -> DQN:
     """A step is rewarded by all the welfare there is, and scaled by how large that is."""
-    plain = default(problem, steps)
-    ends = plain.horizon_terminates
-    play = find_memory(problem, clock=ends).play
-    size = value_size(plain.problem, play, ends, plain.discount, shaping=False)
-    return default_learner(problem, steps=steps, shaping=False, scale=1.0 / size)
+    return default_learner(problem, steps=steps, shaping=False)
 
 
 def no_equal_treatment(problem: Problem, steps: int) -> DQN:
