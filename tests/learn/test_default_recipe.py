@@ -10,7 +10,7 @@ from evenhand.envs import Doughnuts, Lending, Vaccines
 from evenhand.errors import BadParameter, NegativeStatus
 from evenhand.fairness.filters import AfterEach
 from evenhand.fairness.scheme import anytime, bounded, periodic
-from evenhand.fairness.temporal import Total
+from evenhand.fairness.temporal import Discounted, Total
 from evenhand.fairness.welfare import LogNash, NegativeVariance, Rawls
 from evenhand.learn.deep.networks import MLP, EquivariantMLP
 from evenhand.learn.default_recipe import default_learner, default_network, default_tables
@@ -50,6 +50,16 @@ def test_a_long_horizon_is_discounted_and_has_no_clock():
     assert agent.problem.memory == Full()
     assert agent.discount < 1.0
     assert not agent.horizon_terminates
+
+
+def test_the_discount_falls_with_the_horizon_and_with_shaping():
+    def discount(horizon, scheme):
+        return default_learner(Problem(Doughnuts(2, horizon, 0.8), scheme), steps=200).discount
+
+    shaped, bare = anytime(Rawls(), Total()), bounded(AfterEach(2), Rawls(), Total())
+    assert [discount(20, shaped), discount(40, shaped)] == [1.0, 0.9]
+    assert [discount(20, bare), discount(40, bare)] == [1.0, 0.99]
+    assert discount(40, anytime(Rawls(), Discounted(0.7))) == 0.7
 
 
 def test_the_unit_of_amounts_makes_no_difference():

@@ -4,7 +4,7 @@ No environment is looked up by its type. What is derived, and from what:
 
 - the memory: the smallest known that determines the reward, and a clock where the horizon ends
 - the scale of rewards, statuses and observations: random play
-- the discount: 1 with a clock where the horizon is short enough to learn to the end, else less
+- the discount: 1 where the horizon is short, else less, and least where shaping helps
 - exploration, warm-up, the fall of the learning rate: shares of the steps that there are
 - the network: it treats alike whom environment, scheme and memory treat alike
 - shaping: wherever the scheme allows it
@@ -36,8 +36,9 @@ from evenhand.problem.problem import Problem
 if TYPE_CHECKING:
     from jaxtyping import Float
 
-LONGEST_EPISODE = 256  # decisions: a longer horizon cuts episodes off, and the future is
-FAR_SIGHT = 0.99  # discounted by this much
+LONGEST_EPISODE = 256  # decisions: a longer horizon cuts episodes off rather than ends them
+FEW_STEPS = 20  # an episode of at most so many is learned to its end, undiscounted
+SHORT_VIEW, FAR_VIEW = 0.9, 0.99  # the discount of longer ones: with shaping, and without
 WIDTHS = (64, 64)
 FEWEST_STEPS = 100
 MOST_IMAGINED = 32  # memories at a step
@@ -65,8 +66,7 @@ def default_learner(
     ends = problem.environment.horizon <= LONGEST_EPISODE
     found = find_memory(problem, clock=ends, keep=keep_memory)
     seen, play = found.problem, found.play
-    discount = seen.discount if ends or seen.discount < 1.0 else FAR_SIGHT
-    discount = settings.get("discount", discount)
+    discount = settings.get("discount", default_discount(seen, ends))
     shaping = may_shape(seen, ends, discount)
     rewards = learned_rewards(seen, play, ends, discount, shaping)
     baseline = rewards.mean(axis=0) if ends else np.zeros(0)
@@ -119,6 +119,17 @@ def default_tables(
         horizon_terminates=True,
         shaping=shaping,
     )
+
+
+def default_discount(problem: Problem, ends: bool) -> float:
+    """1 where there are few steps to learn to the end; less where there are many.
+
+    With shaping a step is paid for what it changes for good, so that a short view is enough, and
+    is learned with far smaller errors.
+    """
+    if problem.discount < 1.0 or (ends and problem.environment.horizon <= FEW_STEPS):
+        return problem.discount
+    return SHORT_VIEW if may_shape(problem, ends, SHORT_VIEW) else FAR_VIEW
 
 
 def default_network(problem: Problem) -> Network:
