@@ -14,7 +14,7 @@ from evenhand.fairness.temporal import Discounted, Total
 from evenhand.fairness.welfare import LogNash, NegativeVariance, Rawls
 from evenhand.learn.deep.networks import MLP, EquivariantMLP
 from evenhand.learn.default_recipe import default_learner, default_network, default_tables
-from evenhand.learn.proposals import Everything, NoProposal
+from evenhand.learn.proposals import Everything
 from evenhand.learn.schedules import ExplorationBySteps
 from evenhand.learn.seeds import seed_keys, start_learners
 from evenhand.memory.memory import Clock, Full, Product
@@ -64,7 +64,7 @@ def test_the_discount_falls_with_the_horizon_and_with_shaping():
 
 def test_the_unit_of_amounts_makes_no_difference():
     """Minus the variance grows as the square of the unit: features and rewards stay as they are."""
-    plain, grams = learner(SHOP, proposal=NoProposal()), learner(Grams(2, 4, (0.9, 0.5)))
+    plain, grams = learner(SHOP), learner(Grams(2, 4, (0.9, 0.5)))
     np.testing.assert_allclose(plain.scale, grams.scale * 80.0**2, rtol=1e-4)
     state = plain.problem.initial(jax.random.key(3))
     heavy = grams.problem.initial(jax.random.key(3))
@@ -104,7 +104,7 @@ def test_it_learns_a_small_problem_to_its_optimum():
 
     shop = Doughnuts(2, 4, (1.0, 0.4))
     problem = Problem(shop, shop.default_scheme())
-    agent = default_learner(problem, steps=2000, proposal=NoProposal())
+    agent = default_learner(problem, steps=2000)
     learners = agent.train_steps(start_learners(agent, seed_keys([0])), 2000)
     best = plan(problem).value
     assert float(agent.evaluate(learners, 1000).score[0]) > 0.985 * best

@@ -24,13 +24,12 @@ from evenhand.learn.deep.encoders import observed
 from evenhand.learn.deep.networks import MLP, EquivariantMLP, Network
 from evenhand.learn.deep.standardised import Standardised
 from evenhand.learn.deep.targets import Huber, PolyakUpdate
-from evenhand.learn.determining_memory import FoundMemory, find_memory
-from evenhand.learn.proposals import Above, Around, Everything, NoProposal, Proposal
+from evenhand.learn.determining_memory import find_memory
+from evenhand.learn.proposals import Everything, NoProposal, Proposal
 from evenhand.learn.random_play import RandomPlay, typical
 from evenhand.learn.schedules import ExplorationBySteps, Watkins
 from evenhand.learn.shaping import may_shape, shaped_pay
 from evenhand.learn.tabular.q_learning import Tabular
-from evenhand.memory.memory import Full, GroupDifference, Memory, Product
 from evenhand.problem.problem import Problem
 
 if TYPE_CHECKING:
@@ -41,7 +40,6 @@ FEW_STEPS = 20  # an episode of at most so many is learned to its end, undiscoun
 SHORT_VIEW, FAR_VIEW = 0.9, 0.99  # the discount of longer ones: with shaping, and without
 WIDTHS = (64, 64)
 FEWEST_STEPS = 100
-MOST_IMAGINED = 32  # memories at a step
 
 
 def default_learner(
@@ -59,7 +57,8 @@ def default_learner(
         steps: How many decisions it will take: exploration and learning rate fall by them.
         keep_memory: Whether to see the problem's own memory; by default the smallest known that
             determines the reward is found and used in its place.
-        proposal: What to imagine; by default few memories near the real one, or none.
+        proposal: What to imagine, such as `Replayed(4)`. By default nothing: what was measured so
+            far does not show that networks gain by it here, and each imagined memory costs.
         **settings: Any field of `DQN`, in place of what is derived.
     """
     _require_steps(steps)
@@ -73,7 +72,7 @@ def default_learner(
     baseline = rewards.mean(axis=0) if ends else np.zeros(0)
     chosen: dict[str, Any] = {
         "problem": seen,
-        "proposal": imagined_by_default(found) if proposal is None else proposal,
+        "proposal": NoProposal() if proposal is None else proposal,
         "encoder": measured_encoder(seen, play),
         "network": default_network(seen),
         "discount": discount,
@@ -82,7 +81,7 @@ def default_learner(
         "baseline": tuple(baseline.tolist()),
         "scale": 1.0 / value_size(rewards - baseline if ends else rewards, discount),
         "learning_rate": 1e-3,
-        "halved_after": max(1, steps // 4),
+        "halved_after": max(1, steps // 10),
         "batch": 128,
         "capacity": 50_000,
         "warm_up": min(1000, max(1, steps // 20)),
@@ -187,25 +186,6 @@ def value_size(rewards: Float[np.ndarray, "episode time"], discount: float) -> f
         ahead[:, time] = total
     size = float(ahead.std())
     return size if size > 0 and np.isfinite(size) else 1.0
-
-
-def imagined_by_default(found: FoundMemory) -> Proposal:
-    """Few memories near the real one, where they have a meaning and a reward; else none."""
-    play, memory = found.play, _claiming(found.problem.memory)
-    amounts = play.received[~play.over]
-    whole = play.unit == 1.0 and bool((amounts == np.round(amounts)).all())
-    if not (found.determines and found.looks_back and whole):
-        return NoProposal()
-    if isinstance(memory, GroupDifference) and len(memory.groups.names) == 2:
-        return Around(5)
-    if isinstance(memory, Full) and 2**found.problem.environment.num_stakeholders <= MOST_IMAGINED:
-        return Above(2)
-    return NoProposal()
-
-
-def _claiming(memory: Memory) -> Memory:
-    """The part of a memory that claims a status."""
-    return memory.parts[0] if isinstance(memory, Product) else memory
 
 
 def _require_steps(steps: int) -> None:

@@ -13,18 +13,16 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
-import jax
 import numpy as np
 
 from evenhand._util.bootstrap import bootstrap_interval
 from evenhand._util.files import write_whole
 from evenhand.envs import Doughnuts, Environment, Lending, Vaccines, WaitingList
 from evenhand.experiments.running.blocks import train_in_blocks
+from evenhand.experiments.running.compare_methods import untrained_scores
 from evenhand.experiments.running.reference_scores import Yardstick, yardstick
 from evenhand.experiments.running.run_spec import RunSpec
-from evenhand.experiments.running.runs import FINAL_EPISODES
 from evenhand.experiments.running.tasks import Executor
-from evenhand.learn.seeds import seed_keys, start_learners
 
 EVALUATIONS = 10  # of each run
 NEAR = 0.99
@@ -128,15 +126,8 @@ def default_table(
         )
         path = place / f"{name.replace(', ', '-').replace(' ', '-')}.run"
         run = train_in_blocks(spec, path, executor=executor)
-        against = yardstick(world.environment)
-        found.append(TrialResult(name, steps, run.scores[-1], _untrained(spec), against))
+        against, before = yardstick(world.environment), untrained_scores(spec)
+        found.append(TrialResult(name, steps, run.scores[-1], before["score"], against))
     answer = [one.to_json() for one in found]
     write_whole(place / "results.json", json.dumps(answer, indent=2).encode())
     return found
-
-
-def _untrained(spec: RunSpec) -> np.ndarray:
-    """What the networks of the seeds score before they have learned anything."""
-    agent = spec.build()
-    learners = start_learners(agent, seed_keys(spec.seeds))
-    return np.asarray(jax.device_get(agent.evaluate(learners, FINAL_EPISODES)).score, dtype=float)
