@@ -75,6 +75,10 @@ def train_command(
     out: Annotated[
         Path | None, typer.Option(help="Write the policy to this file; it resumes there.")
     ] = None,
+    start: Annotated[
+        Path | None,
+        typer.Option(help="Begin with the policies of this file, to go on from them (deep)."),
+    ] = None,
     track: Annotated[
         list[str] | None,
         typer.Option(
@@ -126,6 +130,7 @@ def train_command(
         every=total // checkpoints,
         recipe=recipe,
         deep=networks,
+        start=None if start is None else str(start.resolve()),
         **variants(memory, proposal, scheme),
     )
     run = _trained(spec, out, as_json, track or ())
