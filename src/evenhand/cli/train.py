@@ -190,7 +190,8 @@ def _print(run: Run, against: Yardstick, out: Path | None) -> None:
     how = f"means of {episodes:,} greedy episodes"
     how = how if run.spec.deep else "exact values of the greedy policy"
     known = f"The exact optimum is {best:,.3f}; acting" if best is not None else "Acting"
-    print(f"\n{known} at random scores {against.random:,.3f}. Scores are {how}.")
+    rules = "".join(f", the rule {name} {score:,.3f}" for name, score in against.rules)
+    print(f"\n{known} at random scores {against.random:,.3f}{rules}. Scores are {how}.")
     if not run.finished:
         print("Stopped before the end." + (" Run it again to continue." if out else ""))
     elif out is not None:

@@ -137,6 +137,7 @@ def summary(run: Run, against: Yardstick) -> dict[str, Any]:
         "final_scores": scores.tolist(),
         "optimum": best,
         "random": against.random,
+        "rules": dict(against.rules),
         "regret": None if best is None else (best - scores).tolist(),
         "final": {name: rows[-1].tolist() for name, rows in run.measures.items()},
         "curve": {
