@@ -6,7 +6,7 @@ import jax
 import numpy as np
 import pytest
 
-from evenhand.envs import Doughnuts, Lending, Vaccines
+from evenhand.envs import Doughnuts, Lending, Vaccines, WaitingList
 from evenhand.errors import BadParameter, NegativeStatus
 from evenhand.fairness.filters import AfterEach
 from evenhand.fairness.scheme import anytime, bounded, periodic
@@ -14,7 +14,7 @@ from evenhand.fairness.temporal import Discounted, Total
 from evenhand.fairness.welfare import LogNash, NegativeVariance, Rawls
 from evenhand.learn.deep.networks import MLP, EquivariantMLP
 from evenhand.learn.default_recipe import default_learner, default_network, default_tables
-from evenhand.learn.proposals import Everything
+from evenhand.learn.proposals import Everything, NoProposal, Replayed
 from evenhand.learn.schedules import ExplorationBySteps
 from evenhand.learn.seeds import seed_keys, start_learners
 from evenhand.memory.memory import Clock, Full, Product
@@ -43,6 +43,13 @@ def test_exploration_warm_up_and_memory_come_from_steps_and_horizon():
     assert agent.warm_up == 150
     assert agent.problem.memory == Product((Full(), Clock(5)))
     assert (agent.discount, agent.horizon_terminates, agent.shaping) == (1.0, True, True)
+    assert agent.proposal == Replayed(4)
+
+
+def test_where_the_reward_is_read_off_the_state_nothing_is_imagined():
+    clinic = WaitingList(arrivals=(0.5, 0.5), urgencies=1.0, capacity=2, horizon=4)
+    agent = default_learner(Problem(clinic, clinic.default_scheme()), steps=200)
+    assert agent.proposal == NoProposal()
 
 
 def test_a_long_horizon_is_discounted_and_has_no_clock():

@@ -21,12 +21,16 @@ if TYPE_CHECKING:
     from evenhand.experiments.running.tasks import Executor
 
 
+PARTS = "parts"
+
+
 def reproduce_command(
     figure: Annotated[
         str,
         typer.Argument(
             help="Which figure: tabular, doughnuts, lending, lending-gaussian, doughnuts-ablation "
-            "or lending-ablation; all of the paper; or recipe, the default recipe on every world."
+            "or lending-ablation; all of the paper; recipe, the default recipe on every world; or "
+            "parts, what each part of it is worth."
         ),
     ],
     seeds: Annotated[
@@ -61,13 +65,19 @@ def reproduce_command(
         reproduce_figure,
     )
 
-    if figure not in (*FIGURES, "all", "recipe"):
+    if figure not in (*FIGURES, "all", "recipe", PARTS):
         raise UnknownName(
-            f"there is no figure {figure!r}: there are {', '.join(FIGURES)}, all and recipe."
+            f"there is no figure {figure!r}: there are {', '.join(FIGURES)}, recipe, {PARTS} and "
+            "all."
         )
     require_folder(out, "out")
     number = seeds or (QUICK_SEEDS if quick else 10)
     folder = out / "quick" if quick else out
+    if figure == PARTS:
+        from evenhand.cli.reproduce_parts import reproduce_parts
+
+        reproduce_parts(folder / PARTS, number, quick, as_json)
+        return
     names = ALL if figure == "all" else (figure,)
     spread = executor(ray)
     if figure == "recipe":

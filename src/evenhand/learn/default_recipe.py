@@ -24,8 +24,8 @@ from evenhand.learn.deep.encoders import observed
 from evenhand.learn.deep.networks import MLP, EquivariantMLP, Network
 from evenhand.learn.deep.standardised import Standardised
 from evenhand.learn.deep.targets import Huber, PolyakUpdate
-from evenhand.learn.determining_memory import find_memory
-from evenhand.learn.proposals import Everything, NoProposal, Proposal
+from evenhand.learn.determining_memory import FoundMemory, find_memory
+from evenhand.learn.proposals import Everything, NoProposal, Proposal, Replayed
 from evenhand.learn.random_play import RandomPlay, typical
 from evenhand.learn.schedules import ExplorationBySteps, Watkins
 from evenhand.learn.shaping import may_shape, shaped_pay
@@ -40,6 +40,7 @@ FEW_STEPS = 20  # an episode of at most so many is learned to its end, undiscoun
 SHORT_VIEW, FAR_VIEW = 0.9, 0.99  # the discount of longer ones: with shaping, and without
 WIDTHS = (64, 64)
 FEWEST_STEPS = 100
+IMAGINED = 4  # memories beside the real one, where any are
 
 
 def default_learner(
@@ -57,8 +58,8 @@ def default_learner(
         steps: How many decisions it will take: exploration and learning rate fall by them.
         keep_memory: Whether to see the problem's own memory; by default the smallest known that
             determines the reward is found and used in its place.
-        proposal: What to imagine, such as `Replayed(4)`. By default nothing: what was measured so
-            far does not show that networks gain by it here, and each imagined memory costs.
+        proposal: What to imagine; by default four memories that could be, where the memory
+            determines the reward and its past matters.
         **settings: Any field of `DQN`, in place of what is derived.
     """
     _require_steps(steps)
@@ -67,12 +68,12 @@ def default_learner(
     found = find_memory(problem, clock=ends, keep=keep_memory)
     seen, play = found.problem, found.play
     discount = settings.get("discount", default_discount(seen, ends))
-    shaping = may_shape(seen, ends, discount)
+    shaping = settings.get("shaping", may_shape(seen, ends, discount))
     rewards = learned_rewards(seen, play, ends, discount, shaping)
     baseline = rewards.mean(axis=0) if ends else np.zeros(0)
     chosen: dict[str, Any] = {
         "problem": seen,
-        "proposal": NoProposal() if proposal is None else proposal,
+        "proposal": imagined_by_default(found) if proposal is None else proposal,
         "encoder": measured_encoder(seen, play),
         "network": default_network(seen),
         "discount": discount,
@@ -130,6 +131,11 @@ def default_discount(problem: Problem, ends: bool) -> float:
     if problem.discount < 1.0 or (ends and problem.environment.horizon <= FEW_STEPS):
         return problem.discount
     return SHORT_VIEW if may_shape(problem, ends, SHORT_VIEW) else FAR_VIEW
+
+
+def imagined_by_default(found: FoundMemory) -> Proposal:
+    """Few memories that could be, where they have a reward and their past matters; else none."""
+    return Replayed(IMAGINED) if found.determines and found.looks_back else NoProposal()
 
 
 def default_network(problem: Problem) -> Network:
