@@ -77,6 +77,8 @@ class Environment(ABC, Generic[World, Noise]):
     # Whether action i serves stakeholder i if noise[i] says that they are present, so that turn
     # taking (of those present, the one who has received least) is a policy to compare with.
     takes_turns: ClassVar[bool] = False
+    # Whether decisions go on after the horizon, which then cuts an episode off and does not end it.
+    goes_on: ClassVar[bool] = False
     # Whether action i is for stakeholder i, if `present` says that they may be served: then a rule
     # that says who is next (see `decide.rules`) is a policy to compare with.
     serves_by_number: ClassVar[bool] = False

@@ -62,7 +62,8 @@ def default_learner(
         **settings: Any field of `DQN`, in place of what is derived.
     """
     _require_steps(steps)
-    ends = problem.environment.horizon <= LONGEST_EPISODE
+    goes_on = getattr(problem.environment, "goes_on", False)
+    ends = problem.environment.horizon <= LONGEST_EPISODE and not goes_on
     found = find_memory(problem, clock=ends, keep=keep_memory)
     seen, play = found.problem, found.play
     discount = seen.discount if ends or seen.discount < 1.0 else FAR_SIGHT

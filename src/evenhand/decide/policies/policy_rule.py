@@ -36,6 +36,7 @@ class PolicyRule(Rule):
     """
 
     plans_next = False
+    learned = True
 
     choices: PolicyChoices
     name: str
@@ -46,6 +47,9 @@ class PolicyRule(Rule):
     def fitted(self, plain_numbers: bool) -> Rule:
         self.choices.setting.require_times(plain_numbers, self.name)
         return self
+
+    def learned_from(self, moments: np.ndarray) -> bool:
+        return self.choices.setting.learned_from(moments)
 
     def number_of(self, name: str) -> int | None:
         return self.choices.setting.number_of(name)
