@@ -13,7 +13,7 @@ import typer
 from evenhand.cli.compare import print_comparison, write_chart
 from evenhand.cli.environment_options import at_most
 from evenhand.cli.learning_options import Ray, executor
-from evenhand.cli.output import JsonOption, print_json, print_table
+from evenhand.cli.output import JsonOption, print_json, print_table, progress_bar
 from evenhand.errors import UnknownName
 
 if TYPE_CHECKING:
@@ -25,7 +25,8 @@ def reproduce_command(
         str,
         typer.Argument(
             help="Which figure: tabular, doughnuts, lending, lending-gaussian, doughnuts-ablation "
-            "or lending-ablation; or all of the paper."
+            "or lending-ablation; all of the paper; or a table of ours: many (stakeholders) or "
+            "proposals (which imagined memories pay)."
         ),
     ],
     seeds: Annotated[
@@ -59,10 +60,15 @@ def reproduce_command(
         Remaining,
         reproduce_figure,
     )
+    from evenhand.experiments.scaling.tables import TABLES
 
-    if figure not in (*FIGURES, "all"):
-        raise UnknownName(f"there is no figure {figure!r}: there are {', '.join(FIGURES)} and all.")
+    if figure not in (*FIGURES, *TABLES, "all"):
+        known = ", ".join((*FIGURES, *TABLES))
+        raise UnknownName(f"there is no figure {figure!r}: there are {known} and all.")
     require_folder(out, "out")
+    if figure in TABLES:
+        _table(figure, out / "quick" if quick else out, seeds, quick, as_json)
+        return
     number = seeds or (QUICK_SEEDS if quick else 10)
     folder = out / "quick" if quick else out
     names = ALL if figure == "all" else (figure,)
@@ -89,6 +95,21 @@ def reproduce_command(
         print_comparison(one, f"{name}, {number} seeds of {one.spec.steps:,} steps")
         print()
     print(f"The chart is in {folder / figure / 'chart.html'}.")
+
+
+def _table(name: str, out: Path, seeds: int | None, quick: bool, as_json: bool) -> None:
+    """A table that is no figure of the paper."""
+    from evenhand.experiments.scaling.tables import TABLES
+
+    asked = TABLES[name]
+    number = seeds or asked.seeds
+    with progress_bar(asked.title, hidden=as_json) as progress:
+        rows, columns, words = asked.make(out / name, number, quick, progress)
+    if as_json:
+        print_json({"rows": rows})
+        return
+    print_table(f"{asked.title}, {number} seeds", columns, words)
+    print(f"\nThe numbers are in {out / name}.")
 
 
 def _show_all(found: Reproduction, folder: Path, as_json: bool) -> None:
