@@ -146,12 +146,12 @@ class PolicyState(RuleState):
         return min(able, key=self.heap.entry, default=None)  # type: ignore[arg-type]
 
     def order(self, among: Iterable[int] | None = None) -> list[int]:
-        self._weigh(self._able(0.0, among))
+        self._weigh_if_going_on(self._able(0.0, among))
         return super().order(among)
 
     def ranked(self, among: Iterable[int] | None = None) -> Standings:
         able = self._able(0.0, among)
-        self._weigh(able)
+        self._weigh_if_going_on(able)
         return Standings(self.heap, able)
 
     def give(self, place: int, amount: float, among: Iterable[int] | None = None) -> None:
@@ -183,6 +183,12 @@ class PolicyState(RuleState):
         eligible[[self._numbers[place] for place in places]] = True
         wanted[self._numbers] = [self.room(place) for place in range(len(self._numbers))]
         return RealDecision(eligible, wanted, amount, self.time)
+
+    def _weigh_if_going_on(self, able: list[int]) -> None:
+        """After the last decision everybody can still be asked where they stand: as they did."""
+        horizon = self.rule.choices.horizon
+        if horizon is None or self.course.decided < horizon:
+            self._weigh(able)
 
     def _weigh(self, able: list[int]) -> None:
         """Set what it is worth to choose each."""
