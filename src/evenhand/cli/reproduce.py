@@ -18,6 +18,10 @@ from evenhand.errors import UnknownName
 
 if TYPE_CHECKING:
     from evenhand.experiments.paper.reproduction import Remaining, Reproduction
+    from evenhand.experiments.running.tasks import Executor
+
+
+PARTS = "parts"
 
 
 def reproduce_command(
@@ -25,8 +29,9 @@ def reproduce_command(
         str,
         typer.Argument(
             help="Which figure: tabular, doughnuts, lending, lending-gaussian, doughnuts-ablation "
-            "or lending-ablation; all of the paper; or a table of ours: many (stakeholders) or "
-            "proposals (which imagined memories pay)."
+            "or lending-ablation; all of the paper; or a table of ours: recipe (the default on "
+            "every world), parts (what each part of it is worth), many (stakeholders) or proposals "
+            "(which imagined memories pay)."
         ),
     ],
     seeds: Annotated[
@@ -62,8 +67,8 @@ def reproduce_command(
     )
     from evenhand.experiments.scaling.tables import TABLES
 
-    if figure not in (*FIGURES, *TABLES, "all"):
-        known = ", ".join((*FIGURES, *TABLES))
+    if figure not in (*FIGURES, *TABLES, "all", "recipe", PARTS):
+        known = ", ".join((*FIGURES, *TABLES, "recipe", PARTS))
         raise UnknownName(f"there is no figure {figure!r}: there are {known} and all.")
     require_folder(out, "out")
     if figure in TABLES:
@@ -71,8 +76,16 @@ def reproduce_command(
         return
     number = seeds or (QUICK_SEEDS if quick else 10)
     folder = out / "quick" if quick else out
+    if figure == PARTS:
+        from evenhand.cli.reproduce_parts import reproduce_parts
+
+        reproduce_parts(folder / PARTS, number, quick, as_json)
+        return
     names = ALL if figure == "all" else (figure,)
     spread = executor(ray)
+    if figure == "recipe":
+        _default_recipe(folder, number, quick, spread, as_json)
+        return
     with _bar(Remaining(names, number, quick), as_json) as (on_progress, on_stage):
         if figure == "all":
             from evenhand.experiments.paper.reproduction import reproduce_all
@@ -110,6 +123,34 @@ def _table(name: str, out: Path, seeds: int | None, quick: bool, as_json: bool) 
         return
     print_table(f"{asked.title}, {number} seeds", columns, words)
     print(f"\nThe numbers are in {out / name}.")
+
+
+def _default_recipe(
+    folder: Path, seeds: int, quick: bool, spread: Executor | None, as_json: bool
+) -> None:
+    """How near the default recipe comes to the optimum of every world."""
+    from evenhand.experiments.paper.default_table import default_table
+
+    with progress_bar("learning", hidden=as_json) as progress:
+        found = [one.to_json() for one in default_table(folder, seeds, quick, progress, spread)]
+    if as_json:
+        print_json(found)
+        return
+    rows = [
+        (
+            one["world"],
+            f"{one['steps']:,}",
+            f"{one['optimum']:,.2f}",
+            f"{one['share_of_the_way']:.1%}",
+            f"{one['least_share']:.1%}",
+            f"{one['near']} of {one['seeds']}",
+            f"{one['untrained_share']:.1%}",
+        )
+        for one in found
+    ]
+    columns = ("", "steps", "optimum", "of the way", "least", "seeds at 99%", "untrained")
+    print_table(f"The default recipe, {seeds} seeds", columns, rows)
+    print(f"\nThe numbers are in {folder / 'recipe' / 'results.json'}.")
 
 
 def _show_all(found: Reproduction, folder: Path, as_json: bool) -> None:
