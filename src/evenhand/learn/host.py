@@ -6,7 +6,7 @@ the next action; the environment answers in between.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -71,6 +71,13 @@ class HostWorld:
     def attributes(self, state: Any) -> tuple[Attribute, ...]:
         return (Attribute(state),)
 
+    def unpack(self, told: Float[Array, " number"]) -> Any:
+        """Rewards, override, state, first state of the next episode, is over, terminated."""
+        n, size = self.num_stakeholders, self.size
+        rewards, state, first, rest = jnp.split(told, [n, n + size, n + 2 * size])
+        override = Override(rest[0] > 0, rest[1]) if self.may_override else None
+        return rewards, override, state, first, rest[2] > 0, rest[3] > 0
+
     def seen(self, state: Any) -> Float[np.ndarray, " feature"]:
         """The observation of a state of the process; one of another length is refused."""
         vector = np.asarray(self.observe(state), dtype=np.float32).ravel()
@@ -82,13 +89,58 @@ class HostWorld:
         return vector
 
 
+class Walk:
+    """A process that is stepped, one episode after the other."""
+
+    def __init__(self, world: HostWorld, process: Process, rng: np.random.Generator) -> None:
+        self.world, self.process, self.rng = world, process, rng
+        self._begin()
+
+    def _begin(self) -> None:
+        self.state, self.decided = self.process.initial(self.rng), 0
+        self.shown = self.world.seen(self.state)
+
+    def step(self, action: int) -> Float[np.ndarray, " number"]:
+        """Take an action; what happened as one vector: see `HostWorld.unpack`."""
+        world = self.world
+        answer = self.process.step(self.state, action, self.rng)
+        rewards = np.asarray(answer.rewards, dtype=np.float32)
+        if rewards.shape != (world.num_stakeholders,):
+            raise UnequalLengths(
+                f"the environment gave rewards of shape {rewards.shape} to "
+                f"{world.num_stakeholders} stakeholders: one each is needed."
+            )
+        self.state, self.decided = answer.next_state, self.decided + 1
+        is_over = answer.terminated or answer.truncated or self.decided == world.horizon
+        override = override_in(world, answer)
+        instead = (0.0, 0.0) if override is None else (override.applies, override.value)
+        after = world.seen(self.state)
+        if is_over:
+            self._begin()
+        else:
+            self.shown = after
+        flags = float(is_over), float(answer.terminated)
+        return np.concatenate((rewards, after, self.shown, instead, flags), dtype=np.float32)
+
+
 @dataclass(eq=False)
 class HostLoop:
-    """One agent in one environment on the host, which it walks about in and learns from."""
+    """One agent in an environment on the host, which it walks about in and learns from.
+
+    Args:
+        agent: What learns. Its problem's environment is a `HostWorld`.
+        rng: Randomness of the environment.
+        seed: Of the agent.
+        beside: More processes like the world's. A learner of its own learns in each of them, side
+            by side with the first and with the seeds that follow.
+        learn_every: After how many decisions the updates of that many follow.
+    """
 
     agent: DeepAgent
     rng: np.random.Generator
     seed: int = 0
+    beside: tuple[Process, ...] = ()
+    learn_every: int = 1
 
     def __post_init__(self) -> None:
         world = self.agent.problem.environment
@@ -97,126 +149,121 @@ class HostLoop:
         self.world = world
         if getattr(self.agent, "imagines", False):
             self._require_memory_pays()
-        key, weights_key = jax.random.split(jax.random.key(self.seed))
-        self._state = world.process.initial(self.rng)
-        self._decided = 0
-        start = jax.jit(self.agent.begin)(key, weights_key, self._first(self._state))
-        self.learners: AgentState = jax.tree.map(lambda leaf: jnp.asarray(leaf)[None], start)
-        self._carry, self._action = self._choose(self.learners)
+        self.steps = 0
+        self._walks = [Walk(world, world.process, self.rng)]
+        for k, process in enumerate(self.beside, start=1):
+            self._walks.append(Walk(world, process, np.random.default_rng(self.seed + k)))
+        keys = [jax.random.split(jax.random.key(self.seed + k)) for k in range(len(self._walks))]
+        template = self.agent.problem.initial(jax.random.key(0))
+        firsts = [template._replace(state=jnp.asarray(walk.shown)) for walk in self._walks]
+        begin = jax.jit(self.agent.begin)
+        starts = [begin(*pair, first) for pair, first in zip(keys, firsts, strict=True)]
+        self.learners: AgentState = jax.tree.map(lambda *leaves: jnp.stack(leaves), *starts)
+        self._carry, self._actions = self._choose(self.learners)
 
     def train_steps(self, steps: int) -> None:
-        """That many decisions, learning after each."""
+        """That many decisions of each learner, learning as it goes."""
+        problem = self.agent.problem
         for _ in range(steps):
-            answer = self._answer(int(self._action))
-            cut = self._decided == self.world.horizon
-            is_over = answer.terminated or answer.truncated or cut
-            after = answer.next_state
-            if is_over:
-                self._state = self.world.process.initial(self.rng)
-                self._decided = 0
-            first = self.world.seen(self._state) if is_over else self._blank
-            self.learners, self._carry, self._action, paid = self._advance(
-                self.learners,
-                self._carry,
-                self._action,
-                (np.asarray(answer.rewards, dtype=np.float32), _override(self.world, answer)),
-                (self.world.seen(after), first),
-                (bool(is_over), bool(answer.terminated)),
+            actions = np.asarray(self._actions)
+            told = np.stack([w.step(int(a)) for w, a in zip(self._walks, actions, strict=True)])
+            self.steps += 1
+            due = self.steps % self.learn_every == 0
+            advance = self._learning if due else self._storing
+            self.learners, self._carry, self._actions, paid = advance(
+                self.learners, self._carry, self._actions, told
             )
-            reward, status = jax.device_get(paid)
-            require_reward(self.agent.problem, reward, status, " after a decision")
+            rewards = np.asarray(paid[0])
+            for k in np.flatnonzero(~np.isfinite(rewards)):
+                status = np.asarray(paid[1][k])
+                require_reward(problem, rewards[k], status, " after a decision")
         require_finite_values(self.learners.weights)
-
-    def _answer(self, action: int) -> Transition:
-        answer = self.world.process.step(self._state, action, self.rng)
-        rewards = np.shape(answer.rewards)
-        if rewards != (self.world.num_stakeholders,):
-            raise UnequalLengths(
-                f"the environment gave rewards of shape {rewards} to "
-                f"{self.world.num_stakeholders} stakeholders: one each is needed."
-            )
-        self._state = answer.next_state
-        self._decided += 1
-        return answer
 
     @property
     def weights(self) -> Any:
-        """What greedy decisions go by now."""
+        """What greedy decisions of the first learner go by now."""
         acting = self.agent.acting(self.learners)
         return jax.tree.map(lambda leaf: leaf[0], acting)
 
     def episode(self, rng: np.random.Generator, process: Process | None = None) -> float:
-        """The score of one greedy episode, without learning from it.
+        """The score of one greedy episode of the first learner, without learning from it.
 
         It is played in `process`, where given: an environment that holds its own state cannot play
         it in the midst of the episode that is being learned from.
         """
-        problem, weights = self.agent.problem, self.weights
         process = self.world.process if process is None else process
-        state = process.initial(rng)
-        augmented, carry = self._first(state), self.agent.network.start()
-        score = 0.0
-        for time in range(self.world.horizon):
-            carry, action = self._greedy(weights, carry, augmented)
-            answer = process.step(state, int(action), rng)
-            state = answer.next_state
-            is_over = answer.terminated or answer.truncated or time == self.world.horizon - 1
-            paid = np.asarray(answer.rewards, dtype=np.float32), _override(self.world, answer)
-            augmented, pay = self._follow(augmented, action, paid, self.world.seen(state), is_over)
-            status = problem.scheme.status.value(augmented.scheme_state.status)
-            require_reward(problem, float(pay), status, f" after decision {time + 1}")
-            score += problem.discount**time * float(pay)
-            if is_over:
-                break
-        return score
+        return float(self.play(jax.tree.map(lambda leaf: leaf[None], self.weights), [process], [rng])[0])
 
-    def _first(self, state: Any) -> AugmentedState:
-        template = self.agent.problem.initial(jax.random.key(0))
-        return template._replace(state=jnp.asarray(self.world.seen(state)))
+    def play(
+        self, weights: Any, processes: Sequence[Process], rngs: Sequence[np.random.Generator]
+    ) -> Float[np.ndarray, " process"]:
+        """The scores of greedy episodes side by side, one in each process.
 
-    @cached_property
-    def _blank(self) -> Float[np.ndarray, " feature"]:
-        return np.zeros(self.world.size, dtype=np.float32)
+        `weights` have a leading axis: those that decide in each of the processes.
+        """
+        problem, world = self.agent.problem, self.world
+        walks = [Walk(world, *pair) for pair in zip(processes, rngs, strict=True)]
+        template = problem.initial(jax.random.key(0))
+        firsts = [template._replace(state=walk.shown) for walk in walks]
+        augmented = jax.tree.map(lambda *leaves: np.stack(leaves), *firsts)
+        carry = jax.tree.map(
+            lambda leaf: np.broadcast_to(leaf, (len(walks), *np.shape(leaf))), self.agent.network.start()
+        )
+        scores, going, time = np.zeros(len(walks)), np.ones(len(walks), dtype=bool), 0
+        carry, actions = self._greedy(weights, carry, augmented)
+        while going.any():
+            told = np.stack([walk.step(int(a)) for walk, a in zip(walks, np.asarray(actions), strict=True)])
+            carry, actions, augmented, pay, status = self._follow(weights, carry, augmented, actions, told)
+            pay = np.asarray(pay)
+            for k in np.flatnonzero(going & ~np.isfinite(pay)):
+                require_reward(problem, pay[k], np.asarray(status[k]), f" after decision {time + 1}")
+            scores += np.where(going, problem.discount**time * pay, 0.0)
+            time += 1
+            going &= told[:, -2] == 0
+        return scores
 
     @cached_property
     def _choose(self) -> Any:
-        def choose(learners: AgentState) -> tuple[Any, Any]:
-            learner = jax.tree.map(lambda leaf: leaf[0], learners)
+        def choose(learner: AgentState) -> tuple[Any, Any]:
             # The key that the next step will split, so that no randomness is used twice.
             key = jax.random.fold_in(learner.key, 1)
             return self.agent.choose(learner, learner.augmented, key)
 
-        return jax.jit(choose)
+        return jax.jit(jax.vmap(choose))
 
     @cached_property
-    def _advance(self) -> Any:
+    def _learning(self) -> Any:
+        return self._advance(self.learn_every)
+
+    @cached_property
+    def _storing(self) -> Any:
+        return self._advance(0)
+
+    def _advance(self, updates: int) -> Any:
         agent, problem = self.agent, self.agent.problem
 
-        def advance(
-            learners: AgentState, carry: Any, action: Any, paid: Any, seen: Any, ended: Any
-        ) -> tuple[AgentState, Any, Any, Any]:
-            learner = jax.tree.map(lambda leaf: leaf[0], learners)
-            (rewards, override), (state, first), (is_over, terminated) = paid, seen, ended
+        def take_in(learner: AgentState, carry: Any, action: Any, told: Any) -> Any:
+            rewards, override, state, first, is_over, terminated = self.world.unpack(told)
             step = Step(action, rewards, state, override)
             after, pay = problem.after(learner.augmented, step, state, is_over)
+            ended = is_over if agent.horizon_terminates else terminated
             happened = DecisionRecord(
-                learner.augmented,
-                learner.carry,
-                learner.time,
-                step,
-                after,
-                pay,
-                is_over,
-                terminated,
+                learner.augmented, learner.carry, learner.time, step, after, pay, is_over, ended
             )
             start = problem.initial(jax.random.key(0))._replace(state=first)
             learner = agent.take_in(learner, happened, carry, start)
-            learners = agent.learn(jax.tree.map(lambda leaf: leaf[None], learner))
-            keys = jax.random.split(learners.key[0])
-            learners = learners._replace(key=keys[None, 0])
-            learner = jax.tree.map(lambda leaf: leaf[0], learners)
-            status = problem.scheme.status.value(after.scheme_state.status)
-            return learners, *agent.choose(learner, learner.augmented, keys[1]), (pay, status)
+            return learner, (pay, problem.scheme.status.value(after.scheme_state.status))
+
+        def choose(learner: AgentState) -> Any:
+            keys = jax.random.split(learner.key)
+            learner = learner._replace(key=keys[0])
+            return learner, *agent.choose(learner, learner.augmented, keys[1])
+
+        def advance(learners: AgentState, carry: Any, action: Any, told: Any) -> Any:
+            learners, paid = jax.vmap(take_in)(learners, carry, action, told)
+            for _ in range(updates):
+                learners = agent.learn(learners)
+            return *jax.vmap(choose)(learners), paid
 
         return jax.jit(advance, donate_argnums=0)
 
@@ -227,32 +274,36 @@ class HostLoop:
             carry, values = self.agent.network.apply(weights, carry, features)
             return carry, jnp.argmax(values)
 
-        return jax.jit(greedy)
+        return jax.jit(jax.vmap(greedy))
 
     @cached_property
     def _follow(self) -> Any:
         problem = self.agent.problem
 
-        def follow(
-            augmented: AugmentedState, action: Any, paid: Any, state: Any, is_over: Any
-        ) -> Any:
-            step = Step(action, paid[0], state, paid[1])
-            return problem.after(augmented, step, state, is_over)
+        def follow(weights: Any, carry: Any, augmented: Any, action: Any, told: Any) -> Any:
+            rewards, override, state, _, is_over, _ = self.world.unpack(told)
+            step = Step(action, rewards, state, override)
+            after, pay = problem.after(augmented, step, state, is_over)
+            carry, values = self.agent.network.apply(weights, carry, self.agent.encode(after))
+            status = problem.scheme.status.value(after.scheme_state.status)
+            return carry, jnp.argmax(values), after, pay, status
 
-        return jax.jit(follow)
+        return jax.jit(jax.vmap(follow))
 
     def _require_memory_pays(self) -> None:
         """As `Problem.require_memory_pays`, along random decisions of this environment."""
         problem, rng = self.agent.problem, np.random.default_rng(self.seed)
         pays = jax.jit(lambda *at: _both_pays(problem, *at))
         state = self.world.process.initial(rng)
-        augmented, decided = self._first(state), 0
+        template = problem.initial(jax.random.key(0))
+        first = lambda: template._replace(state=jnp.asarray(self.world.seen(state)))  # noqa: E731
+        augmented, decided = first(), 0
         for time in range(CHECKED):
             action = int(rng.integers(self.world.num_actions))
             answer = self.world.process.step(state, action, rng)
             state, decided = answer.next_state, decided + 1
             is_over = answer.terminated or answer.truncated or decided == self.world.horizon
-            paid = np.asarray(answer.rewards, dtype=np.float32), _override(self.world, answer)
+            paid = np.asarray(answer.rewards, dtype=np.float32), override_in(self.world, answer)
             augmented, claimed, true = pays(
                 augmented, action, paid, self.world.seen(state), is_over
             )
@@ -262,7 +313,7 @@ class HostLoop:
             require_same_reward(problem, claimed, true, where.strip())
             if is_over:
                 state, decided = self.world.process.initial(rng), 0
-                augmented = self._first(state)
+                augmented = first()
 
 
 def _both_pays(
@@ -275,7 +326,7 @@ def _both_pays(
     return after, claimed, true
 
 
-def _override(world: HostWorld, answer: Transition) -> Override | None:
+def override_in(world: HostWorld, answer: Transition) -> Override | None:
     if not world.may_override:
         if answer.override is not None:
             raise BadParameter(
