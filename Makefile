@@ -56,7 +56,7 @@ $(VENV)/bin/python:
 
 $(VENV)/.base: pyproject.toml constraints.txt | $(VENV)/bin/python
 	@echo "Installing evenhand …"
-	@$(PIP) -e .
+	@$(PIP) -e '.[learn,serve]'
 	@touch $@
 
 $(VENV)/.dev: pyproject.toml constraints.txt | $(VENV)/bin/python

@@ -349,8 +349,11 @@ class BadRoster(EvenhandError):
     """A roster, or a table of entitlements, that does not fit the log."""
 
 
-class MissingExtra(EvenhandError):
-    """A package that something needs and that is not installed; the message names the extra."""
+class MissingExtra(EvenhandError, ImportError):
+    """A package that something needs and that is not installed; the message names the extra.
+
+    An ImportError too, for whoever tries an import and does something else without it.
+    """
 
 
 class CannotConnect(EvenhandError):

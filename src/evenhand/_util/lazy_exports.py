@@ -7,6 +7,8 @@ import sys
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
+from evenhand._util.extras import naming_the_extra
+
 
 def lazy_exports(
     package: str, home: Mapping[str, Sequence[str]]
@@ -24,7 +26,8 @@ def lazy_exports(
     def load(name: str) -> Any:
         if name not in module_of:
             raise AttributeError(f"module {package!r} has no attribute {name!r}")
-        value = getattr(importlib.import_module(f"{package}.{module_of[name]}"), name)
+        with naming_the_extra():
+            value = getattr(importlib.import_module(f"{package}.{module_of[name]}"), name)
         setattr(sys.modules[package], name, value)  # found there the next time
         return value
 

@@ -8,6 +8,7 @@ from collections.abc import Iterable, Sequence
 
 ALIKE = 1e-9  # numbers this close, relative to the larger, are written alike
 LEAST = 1e-9  # a smaller difference would need more decimals than anybody reads
+LEAST_WRITTEN_OUT = 1e-6  # below it a number is written with a power of ten
 
 
 def nearest(name: str, known: Iterable[str], least: float = 0.6) -> str | None:
@@ -60,14 +61,23 @@ def join_tied(names: Sequence[str]) -> str:
 
 
 def format_number(value: float, signed: bool = False) -> str:
-    """A number with as many digits as a reader can use."""
+    """A number with as many digits as a reader can use.
+
+    >>> format_number(1234.5), format_number(-0.25, signed=True), format_number(0.0000144)
+    ('1,234', '−0.25', '0.0000144')
+    """
     if value != value:
         return "–"
     size, sign = abs(value), "+" if signed else ""
     if size >= 1000 or value == int(value):
         text = f"{value:{sign},.0f}"
+    elif size >= 1:
+        text = f"{value:{sign}.2f}".rstrip("0").rstrip(".")
+    elif size >= LEAST_WRITTEN_OUT:
+        digits = 2 - math.floor(math.log10(size))
+        text = f"{value:{sign}.{digits}f}".rstrip("0").rstrip(".")
     else:
-        text = f"{value:{sign}.2f}".rstrip("0").rstrip(".") if size >= 1 else f"{value:{sign}.3g}"
+        text = f"{value:{sign}.3g}"
     return "0" if text in ("+0", "-0") else text.replace("-", "−")
 
 

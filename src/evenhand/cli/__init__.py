@@ -7,6 +7,7 @@ import signal
 import sys
 from types import FrameType
 
+from evenhand._util.extras import naming_the_extra
 from evenhand.cli.streams import require_unicode, say, standard_streams
 from evenhand.errors import EvenhandError
 
@@ -28,7 +29,8 @@ def main() -> None:
             require_unicode(sys.argv[1:])
             from evenhand.cli.app import app
 
-            app()
+            with naming_the_extra():
+                app()
     except EvenhandError as error:
         # One plain sentence for a user's mistake; a traceback would only hide it.
         say(str(error))

@@ -3,6 +3,7 @@
 Everything here needs jax.
 """
 
+from evenhand._util import require_jax  # noqa: F401
 from evenhand.envs.doughnuts import Doughnuts
 from evenhand.envs.environment import Environment, Outcomes, OutcomesNotFinite, State
 from evenhand.envs.episodes import Rollout, as_policy, as_process, rollout, rollouts, to_trace

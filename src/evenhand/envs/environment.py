@@ -30,6 +30,7 @@ from evenhand.fairness.temporal import Total
 from evenhand.fairness.trace import Override, Step
 from evenhand.fairness.welfare import LogNash
 from evenhand.memory.attribute import Attribute
+from evenhand.memory.feature_layout import FeatureLayout
 from evenhand.memory.memory import Memory
 
 if TYPE_CHECKING:
@@ -183,7 +184,18 @@ class Environment(ABC, Generic[World, Noise]):
 
     def attributes(self, state: State[World, Noise]) -> tuple[Attribute, ...]:
         """The observation in its parts, for those who code it: see `learn.encoders`."""
-        return (Attribute(self.observation(state)),)
+        observation, layout = self.observation(state), self.feature_layout()
+        if layout is None:
+            return (Attribute(observation),)
+        layout.require_fit(self.num_stakeholders, observation.shape[0])
+        return layout.attributes(observation, self.bounds())
+
+    def feature_layout(self) -> FeatureLayout | None:
+        """Which numbers of the observation belong to whom, so that a network can tell.
+
+        None: an observation of one number per stakeholder is theirs, any other is of the whole.
+        """
+        return None
 
     def achieved(self, world: World) -> Bool[Array, ""]:
         """Whether an episode that ends in this world reached what is asked besides fairness."""

@@ -26,6 +26,7 @@ from evenhand.fairness.scheme import FairnessScheme, anytime
 from evenhand.fairness.status import PerEntitlement
 from evenhand.fairness.temporal import Total
 from evenhand.fairness.welfare import NegativeVariance, Welfare
+from evenhand.memory.feature_layout import FeatureLayout
 from evenhand.problem.environment_like import ENVIRONMENTS
 
 if TYPE_CHECKING:
@@ -121,6 +122,10 @@ class Vaccines(Environment[Pipeline, jax.Array]):
         """The supply and what is on its way to each country, relative to the largest supply."""
         amounts = jnp.concatenate((jnp.atleast_1d(state.noise), state.world.in_transit))
         return amounts / max(*self.supplies, 1)
+
+    def feature_layout(self) -> FeatureLayout:
+        countries = range(1, 1 + self.num_stakeholders)
+        return FeatureLayout((tuple(countries),), shared=(0,))
 
     def exchangeable(self) -> Labels:
         own = zip(self.populations, self.transport_cost, self.delay, strict=True)  # type: ignore[arg-type]

@@ -24,6 +24,7 @@ from evenhand.fairness.scheme import FairnessScheme, anytime
 from evenhand.fairness.status import StateStatus
 from evenhand.fairness.temporal import Total
 from evenhand.fairness.welfare import Rawls, Welfare
+from evenhand.memory.feature_layout import FeatureLayout
 from evenhand.problem.environment_like import ENVIRONMENTS
 
 if TYPE_CHECKING:
@@ -137,6 +138,9 @@ class WaitingList(Environment[Lists, jax.Array]):
         """Minus the mean wait times the urgency of the class."""
         waits = self.negated_mean_wait(state)
         return waits * namespace(waits).asarray(self.urgencies, dtype=waits.dtype)
+
+    def feature_layout(self) -> FeatureLayout:
+        return FeatureLayout.in_blocks(self.num_stakeholders, features=2)
 
     def exchangeable(self) -> Labels:
         own = zip(self.arrivals, self.urgencies, self.capacity, strict=True)  # type: ignore[arg-type]

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from evenhand._util import require_jax
 from evenhand._util.lazy_exports import lazy_exports
 
 if TYPE_CHECKING:

@@ -20,6 +20,7 @@ from evenhand.fairness.trace import Override, Step
 from evenhand.learn.deep.agent import AgentState, DecisionRecord, DeepAgent
 from evenhand.learn.finite_values import require_finite_values
 from evenhand.memory.attribute import Attribute
+from evenhand.memory.feature_layout import FeatureLayout
 from evenhand.problem.memory_check import require_same_reward
 from evenhand.problem.problem import AugmentedState, Problem
 from evenhand.problem.reward import SchemeState
@@ -46,6 +47,11 @@ class HostWorld:
     observe: Callable[[Any], Any]
     size: int  # of the observation
     may_override: bool = False
+    layout: FeatureLayout | None = None  # which numbers of the observation belong to whom
+
+    def __post_init__(self) -> None:
+        if self.layout is not None:
+            self.layout.require_fit(self.num_stakeholders, self.size)
 
     @property
     def num_stakeholders(self) -> int:
@@ -69,7 +75,7 @@ class HostWorld:
         return jnp.ones((), dtype=bool)
 
     def attributes(self, state: Any) -> tuple[Attribute, ...]:
-        return (Attribute(state),)
+        return (Attribute(state),) if self.layout is None else self.layout.attributes(state)
 
     def unpack(self, told: Float[Array, " number"]) -> Any:
         """Rewards, override, state, first state of the next episode, is over, terminated."""

@@ -4,6 +4,7 @@ The base class to subclass is Memory. Nothing here needs jax.
 """
 
 from evenhand.memory.attribute import Attribute
+from evenhand.memory.feature_layout import FeatureLayout
 from evenhand.memory.memory import (
     MEMORIES,
     Clock,
@@ -26,6 +27,7 @@ __all__ = [
     "MEMORIES",
     "Attribute",
     "Clock",
+    "FeatureLayout",
     "Full",
     "GroupDifference",
     "GroupFull",

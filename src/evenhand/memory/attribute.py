@@ -11,7 +11,8 @@ class Attribute(NamedTuple):
     """Something observed: a number for each stakeholder, for each group, or of the whole.
 
     Numbers that are `whole` lie in least … most, both included, so that they can be coded in bits.
-    `counts` are amounts received, of which the differences matter most.
+    `counts` are amounts received, of which the differences matter most. As many numbers as there
+    are stakeholders are one each, unless they are `shared`.
     """
 
     values: Any
@@ -20,3 +21,4 @@ class Attribute(NamedTuple):
     whole: bool = False
     counts: bool = False
     groups: Groups | None = None
+    shared: bool = False

@@ -36,6 +36,7 @@ from evenhand.learn.deep.targets import PolyakUpdate
 from evenhand.learn.host import HostLoop, HostWorld
 from evenhand.learn.proposals import NoProposal, Proposal
 from evenhand.learn.schedules import Exploration
+from evenhand.memory.feature_layout import FeatureLayout
 from evenhand.memory.memory import Full, Memory
 from evenhand.problem.problem import Problem
 from evenhand.process.process import Transition
@@ -89,8 +90,13 @@ def gymnasium_world(
     *,
     num_stakeholders: int | None = None,
     horizon: int | None = None,
+    layout: FeatureLayout | None = None,
 ) -> HostWorld:
-    """A Gymnasium environment as the environment of a `Problem`, to be learned on the host."""
+    """A Gymnasium environment as the environment of a `Problem`, to be learned on the host.
+
+    `layout` says which numbers of the (flattened) observation belong to whom; where it is left
+    out, the environment's own `feature_layout` counts, if it has one.
+    """
     if not isinstance(env.action_space, spaces.Discrete):
         raise NotDiscrete(
             f"the actions are of the kind {type(env.action_space).__name__}, and the learner needs "
@@ -124,6 +130,7 @@ def gymnasium_world(
         observe,
         int(np.prod(shown.shape)),
         bool(attribute(env, "may_override", False)),
+        attribute(env, "feature_layout", None) if layout is None else layout,
     )
 
 
@@ -136,6 +143,7 @@ def gymnasium_learner(
     stakeholder_rewards: StakeholderRewards | None = None,
     num_stakeholders: int | None = None,
     horizon: int | None = None,
+    layout: FeatureLayout | None = None,
     augment_with_score: bool = False,
     seed: int = 0,
     **settings: Any,
@@ -152,12 +160,17 @@ def gymnasium_learner(
         num_stakeholders: How many there are, where the environment does not say.
         horizon: After how many decisions an episode is cut off, where the environment does not
             say.
+        layout: Which numbers of the observation belong to whom, where the environment does not say.
         augment_with_score: Whether the agent also sees the running score.
         seed: Of all randomness.
         **settings: Fields of `learn.DQN` in place of the defaults here.
     """
     world = gymnasium_world(
-        env, stakeholder_rewards, num_stakeholders=num_stakeholders, horizon=horizon
+        env,
+        stakeholder_rewards,
+        num_stakeholders=num_stakeholders,
+        horizon=horizon,
+        layout=layout,
     )
     usual: dict[str, Any] = {
         "encoder": Relative(),

@@ -67,7 +67,7 @@ class Encoder(ABC):
         for attribute in observed(problem, state, seen):
             spread = attribute if attribute.groups is None else self.spread(attribute)
             code = self.code(spread).astype(jnp.float32)
-            if jnp.shape(spread.values) == (size,):
+            if jnp.shape(spread.values) == (size,) and not spread.shared:
                 each.append(code)
             else:
                 common.append(code.ravel())

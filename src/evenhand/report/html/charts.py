@@ -166,7 +166,7 @@ def recovery() -> Any:
     room = alt.Scale(padding=14)
     x = alt.X(
         "overall:Q",
-        title="overall: below the mean ← 0 → above the mean",
+        title="overall: below ← 0 → above the mean",
         axis=short_axis(),
         scale=room,
     )

@@ -22,7 +22,7 @@ const Audit = {};
     let text;
     if (size >= 1000 || Number.isInteger(value)) text = grouped.format(size);
     else if (size >= 1) text = fixed(size, 2);
-    else if (size >= 1e-4) text = fixed(size, 2 - Math.floor(Math.log10(size)));
+    else if (size >= 1e-6) text = fixed(size, 2 - Math.floor(Math.log10(size)));
     else {
       const [digits, power] = size.toExponential(2).split("e");
       text = `${Number(digits)}e\u2212${power.slice(1).padStart(2, "0")}`;
