@@ -70,7 +70,7 @@ class Survey:
         design = np.column_stack((np.ones(len(seen)), seen))
         return tuple(np.linalg.lstsq(design, given, rcond=None)[0].tolist())
 
-    def encoder(self, problem: Problem) -> Measured:
+    def encoder(self, problem: Problem, reward: float, relative: bool) -> Measured:
         """Features in units of what was seen."""
         raw = Gains(self.unit, self.amount(problem))
         layout = raw.layout(problem)
@@ -79,7 +79,9 @@ class Survey:
         shown = np.asarray(code(stacked), dtype=np.float64)
         cut = layout.stakeholders * layout.each
         each = shown[:, :cut].reshape(-1, layout.each)
-        return Measured(raw, _moments(each), _moments(shown[:, cut:]))
+        gains = np.abs(each[:, raw.gain_column]).reshape(len(shown), -1).max(axis=1)
+        floor = 0.05 * reward * float(gains.mean()) if relative else 0.0
+        return Measured(raw, _moments(each), _moments(shown[:, cut:]), reward, floor)
 
     def scale(self, shaping: bool, discount: float, horizon: int) -> float:
         """What makes the rewards that a learner gets about as large as 1."""

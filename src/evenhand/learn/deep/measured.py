@@ -33,6 +33,7 @@ class Gains(Encoder):
 
     unit: float = 1.0
     amount: tuple[float, ...] = ()
+    gain_column = -4
 
     def code(self, attribute: Attribute) -> Float[Array, "*number feature"]:
         return Raw().code(attribute)
@@ -84,21 +85,31 @@ def _twice(values: Float[Array, " stakeholder"]) -> tuple[Array, Array]:
 
 @dataclass(frozen=True)
 class Measured(Encoder):
-    """The features of another encoder, less the mean that was seen of each, by its deviation.
+    """The features of `Gains`, less the mean that was seen of each, by its deviation.
 
     Those of stakeholders have one mean and one deviation for all, so that they stay comparable.
+    Last comes, for each, what serving it would add to the reward at once, in the learner's own
+    units; and of the whole, the unit in which values at this moment are best told apart.
     """
 
-    of: Encoder
+    of: Gains
     each: tuple[tuple[float, float], ...]  # mean and deviation of each stakeholder's features
     common: tuple[tuple[float, float], ...]
+    reward: float = 1.0  # what a gain of 1 is worth to the learner
+    floor: float = 0.0  # of the unit; 0: it is 1 always
 
     def code(self, attribute: Attribute) -> Float[Array, "*number feature"]:
         return self.of.code(attribute)
 
     def features(self, problem: Problem, state: Any, seen: AgentView) -> Features:
         raw = self.of.features(problem, state, seen)
-        return Features(_scaled(raw.each, self.each), _scaled(raw.common, self.common))
+        each, common = _scaled(raw.each, self.each), _scaled(raw.common, self.common)
+        at_once = self.reward * raw.each[:, self.of.gain_column]
+        unit = jnp.ones(())
+        if self.floor:
+            unit = jnp.maximum(jnp.max(jnp.abs(at_once)), self.floor)
+        each = jnp.concatenate((each, at_once[:, None]), axis=1)
+        return Features(each, jnp.concatenate((common, unit[None])))
 
 
 def _scaled(values: Any, by: tuple[tuple[float, float], ...]) -> Any:

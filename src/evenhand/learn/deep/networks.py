@@ -41,6 +41,10 @@ class Network(ABC):
     ) -> tuple[Carry, Float[Array, " action"]]:
         """The carry after the features, and the value of each action."""
 
+    def unit(self, weights: Weights, features: Float[Array, " feature"]) -> Float[Array, ""]:
+        """In which unit errors of the values are measured; 1, unless a network knows better."""
+        return jnp.ones(())
+
     def start(self) -> Carry:
         """The carry at the start of an episode."""
         return ()

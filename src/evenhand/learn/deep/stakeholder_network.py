@@ -53,16 +53,21 @@ class StakeholderWeights(eqx.Module):
 class StakeholderNetwork(Network):
     """Values of actions from features per stakeholder, which the layers treat alike.
 
+    The features are those of `Measured`. The value of an action begins as what it adds to the
+    reward at once; what is learned is what comes later.
+
     Args:
         hidden: Widths of the layers.
         serves: For each action the stakeholders whom it serves; nothing: no action is anybody's,
             such as an amount or a direction.
         alike: Whether stakeholders are exchangeable. By default each may differ, which is learned.
+        ahead: About how many rewards a value is the sum of.
     """
 
     hidden: tuple[int, ...] = (32, 32)
     serves: tuple[tuple[int, ...], ...] = ()
     alike: bool = False
+    ahead: float = 10.0
 
     def init(self, key: PRNGKeyArray, layout: Layout, num_actions: int) -> Weights:
         if self.serves and len(self.serves) != num_actions:
@@ -71,16 +76,17 @@ class StakeholderNetwork(Network):
                 "stakeholders that each action serves."
             )
         sizes = (layout.each + layout.common, *self.hidden)
-        keys = jax.random.split(key, len(sizes) + 2)
-        hidden = tuple(Pooled.init(k, *pair) for k, pair in zip(keys[3:], pairwise(sizes), strict=True))
+        keys = jax.random.split(key, len(sizes) + 1)
+        hidden = tuple(
+            Pooled.init(k, *pair) for k, pair in zip(keys[2:], pairwise(sizes), strict=True)
+        )
         width = sizes[-1]
-        last = Dense.init(keys[2], width, num_actions)
         return StakeholderWeights(
             hidden,
             jnp.zeros((layout.stakeholders, self.hidden[0])),
-            Dense.init(keys[0], width, 1),
+            _blank(width, 2),
             Dense.init(keys[1], 2 * width + layout.common, width),
-            Dense(jnp.zeros_like(last.weight) if self.serves else last.weight, last.bias),
+            _blank(width, 1 + num_actions),
             layout,
         )
 
@@ -88,22 +94,32 @@ class StakeholderNetwork(Network):
         self, weights: Weights, carry: Carry, features: Float[Array, " feature"]
     ) -> tuple[Carry, Float[Array, " action"]]:
         each, common = weights.layout.split(features)
-        size = each.shape[0]
-        x = jnp.concatenate((each, jnp.broadcast_to(common, (size, common.shape[0]))), axis=1)
+        size, at_once, unit = each.shape[0], each[:, -1], common[-1]
+        shown = each.at[:, -1].divide(unit), common.at[-1].set(jnp.log(unit))
+        x = jnp.concatenate((shown[0], jnp.broadcast_to(shown[1], (size, len(common)))), axis=1)
         for k, layer in enumerate(weights.hidden):
             x = layer(x)
             if k == 0 and not self.alike:
                 x = x + weights.who
             x = jax.nn.relu(x)
-        pooled = jnp.concatenate((jnp.mean(x, axis=0), jnp.max(x, axis=0), common))
-        values = weights.action(jax.nn.relu(weights.summary(pooled)))
+        pooled = jnp.concatenate((jnp.mean(x, axis=0), jnp.max(x, axis=0), shown[1]))
+        later = weights.action(jax.nn.relu(weights.summary(pooled)))
+        values = unit * (self.ahead * later[0] + later[1:])
         if not self.serves:
             return carry, values
-        served = x @ weights.serving.weight[0] + weights.serving.bias
+        more = x @ weights.serving.weight.T + weights.serving.bias
+        served = at_once * (1.0 + more[:, 0]) + unit * more[:, 1]
         return carry, values + self._serves(size) @ served
+
+    def unit(self, weights: Weights, features: Float[Array, " feature"]) -> Float[Array, ""]:
+        return features[-1]
 
     def _serves(self, size: int) -> Float[np.ndarray, "action stakeholder"]:
         matrix = np.zeros((len(self.serves), size), dtype=np.float32)
         for action, served in enumerate(self.serves):
             matrix[action, list(served)] = 1.0
         return matrix
+
+
+def _blank(inputs: int, outputs: int) -> Dense:
+    return Dense(jnp.zeros((outputs, inputs)), jnp.zeros(outputs))
