@@ -4,7 +4,7 @@ VENV   ?= .venv
 BIN    := $(VENV)/bin
 PIP    := $(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt
 
-.PHONY: demo test check docs format test-system fuzz bench mutate clean
+.PHONY: demo test check docs format test-system fuzz bench mutate release test-pythons clean
 
 demo: $(VENV)/.base
 	@$(BIN)/evenhand demo
@@ -43,6 +43,21 @@ bench: $(VENV)/.dev
 # For the night: small mistakes put into the code one at a time; how many do the tests notice?
 mutate: $(VENV)/.dev
 	$(BIN)/python -m mutation --seed 1 --sample 300 --at-least 90
+
+# dist/: the wheel, the sdist and a bill of materials; docs/licences.md. Nothing is uploaded.
+release: $(VENV)/.dev
+	rm -rf dist $(VENV)/release
+	@$(PIP) hatchling packaging
+	$(BIN)/python -m hatchling build
+	@$(PYTHON) -m venv $(VENV)/release
+	@$(VENV)/release/bin/python -m pip install --quiet --disable-pip-version-check -c constraints.txt "$$(ls dist/*.whl)[all]"
+	$(VENV)/release/bin/python -m release licences
+	$(VENV)/release/bin/python -m release materials dist
+
+# The wheel in new environments: every Python that is here, and the oldest allowed dependencies.
+test-pythons: release
+	$(BIN)/python -m release pythons dist/*.whl
+	$(BIN)/python -m release oldest dist/*.whl
 
 clean:
 	rm -rf $(VENV) build dist docs/_build .mypy_cache .pytest_cache .ruff_cache .hypothesis .jax_cache .mutation

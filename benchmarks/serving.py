@@ -1,7 +1,9 @@
 """`evenhand serve` under load: ask-and-take at a steady rate, and start with a long history.
 
 Requests come at their own times, whether or not earlier ones were answered: what is measured is
-from when a request was due until its answer. Everything is on loopback.
+from when a request was due until its answer. Everything is on loopback. Beside it stand what the
+machine itself makes everybody wait, the seconds of the processor that a request takes, and a caller
+who is alone: so that the service and the machine can be told apart.
 """
 
 from __future__ import annotations
@@ -15,20 +17,28 @@ import tempfile
 import time
 from pathlib import Path
 
+from benchmarks._machine_waits import (
+    at_the_front,
+    disk_waits,
+    late_wakes,
+    processor_seconds,
+    spread,
+)
 from evenhand.serve.api.tokens import Role, make_token
 from evenhand.serve.pools.changes import DecisionTaken
 from evenhand.serve.pools.definition import PoolDefinition
-from evenhand.serve.pools.fold import save_pool
 from evenhand.serve.pools.live_pool import LivePool
 from evenhand.serve.pools.pool_file import first_entries
+from evenhand.serve.pools.pool_snapshot import PoolSnapshot
 from evenhand.serve.store.decision_store import Append, DecisionStore
 from evenhand.serve.store.open_store import open_store
 
 PEOPLE = 100_000
 RATE, SECONDS = 200.0, 20.0
 HISTORY = int(os.environ.get("EVENHAND_HISTORY", "10_000_000"))
+KEPT = os.environ.get("EVENHAND_HISTORY_STORE")  # a store that was made before
 CONNECTIONS = 32
-HEAD = (
+TAKE = (
     "POST /v1/pools/large/decisions HTTP/1.1\r\nHost: here\r\nAuthorization: Bearer {}\r\n"
     "Content-Type: application/json\r\nContent-Length: 2\r\n\r\n{{}}"
 )
@@ -48,19 +58,20 @@ def make_large(store: DecisionStore, decisions: int = 0) -> None:
             entries.append(pool.record(taken, "benchmark", k))
         store.append([Append(entries)])
         done += len(entries)
-    save_pool(store, pool)
+    PoolSnapshot.of(pool).save(store)
 
 
 class Service:
-    """The service in a process of its own."""
+    """The service in a process of its own; its log says how long each answer took."""
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, before: tuple[str, ...] = ()) -> None:
         command = [sys.executable, "-m", "evenhand", "serve", "--store", str(path), "--port", "0"]
+        self._log = tempfile.TemporaryFile()  # noqa: SIM115 (closed when it is stopped)
         begun = time.perf_counter()
         self.process = subprocess.Popen(
-            [*command, "--json", "--rate-limit", "1e6"],
+            [*before, *command, "--json", "--rate-limit", "1e6"],
             stdout=subprocess.PIPE,
-            stderr=subprocess.DEVNULL,
+            stderr=self._log,
         )
         assert self.process.stdout is not None
         lines = iter(self.process.stdout.readline, b"}\n")
@@ -68,27 +79,53 @@ class Service:
         self.seconds = time.perf_counter() - begun
         self.port = int(said["address"].rpartition(":")[2])
 
+    def used(self) -> float:
+        return processor_seconds(self.process.pid)
+
+    def answered(self, last: int) -> list[float]:
+        """The seconds that the latest answers took inside."""
+        self._log.seek(0)
+        lines = self._log.read().splitlines()[-last:]
+        return [json.loads(line)["milliseconds"] / 1000 for line in lines]
+
     def stop(self) -> None:
         self.process.terminate()
         self.process.wait()
+        self._log.close()
 
 
-async def load(port: int, request: bytes, rate: float, seconds: float) -> list[float]:
+class Caller:
+    """One connection that asks and waits for the answer."""
+
+    @staticmethod
+    async def at(port: int) -> Caller:
+        caller = Caller()
+        caller.reader, caller.writer = await asyncio.open_connection("127.0.0.1", port)
+        return caller
+
+    reader: asyncio.StreamReader
+    writer: asyncio.StreamWriter
+
+    async def ask(self, request: bytes) -> None:
+        self.writer.write(request)
+        head = await self.reader.readuntil(b"\r\n\r\n")
+        length = int(head.lower().partition(b"content-length: ")[2].partition(b"\r\n")[0])
+        await self.reader.readexactly(length)
+        assert head.startswith((b"HTTP/1.1 201", b"HTTP/1.1 200")), head
+
+
+async def steady(port: int, request: bytes, rate: float, seconds: float) -> list[float]:
     """The times that requests took, which come at a steady rate."""
-    free: asyncio.Queue[tuple[asyncio.StreamReader, asyncio.StreamWriter]] = asyncio.Queue()
+    free: asyncio.Queue[Caller] = asyncio.Queue()
     for _ in range(CONNECTIONS):
-        free.put_nowait(await asyncio.open_connection("127.0.0.1", port))
+        free.put_nowait(await Caller.at(port))
     took: list[float] = []
     begun = time.perf_counter()
 
     async def one(due: float) -> None:
-        reader, writer = await free.get()
-        writer.write(request)
-        head = await reader.readuntil(b"\r\n\r\n")
-        length = int(head.lower().partition(b"content-length: ")[2].partition(b"\r\n")[0])
-        await reader.readexactly(length)
-        assert head.startswith((b"HTTP/1.1 201", b"HTTP/1.1 200")), head
-        free.put_nowait((reader, writer))
+        caller = await free.get()
+        await caller.ask(request)
+        free.put_nowait(caller)
         took.append(time.perf_counter() - due)
 
     tasks = []
@@ -98,54 +135,88 @@ async def load(port: int, request: bytes, rate: float, seconds: float) -> list[f
         tasks.append(asyncio.create_task(one(due)))
     await asyncio.gather(*tasks)
     while not free.empty():
-        free.get_nowait()[1].close()
+        free.get_nowait().writer.close()
     return took
 
 
-def say(what: str, took: list[float]) -> None:
-    ordered = sorted(took)
-    at = {
-        p: 1000 * ordered[min(len(ordered) - 1, int(p * len(ordered)))] for p in (0.5, 0.99, 0.999)
-    }
-    print(
-        f"{what}: {len(took):,} answered, median {at[0.5]:.1f} ms, p99 {at[0.99]:.1f} ms, "
-        f"p99.9 {at[0.999]:.1f} ms"
-    )
-
-
-def main() -> None:
-    print(f"load averages {os.getloadavg()}")
-    with tempfile.TemporaryDirectory() as folder:
-        path = Path(folder) / "decisions.db"
-        store = open_store(str(path))
-        secret = make_token(store, "benchmark", Role.OWNER)
-        make_large(store)
-        store.close()
-        service = Service(path)
-        take = HEAD.format(secret).encode()
-        ask = ASK.format(secret).encode()
-        asyncio.run(load(service.port, take, 50.0, 2.0))
-        say(
-            f"ask alone, {RATE:g} a second",
-            asyncio.run(load(service.port, ask, RATE, 5.0)),
-        )
-        for rate in (RATE, 2 * RATE, 4 * RATE):
-            took = asyncio.run(load(service.port, take, rate, SECONDS if rate == RATE else 5.0))
-            say(f"ask and take in one, {PEOPLE:,} stakeholders, {rate:g} a second", took)
-        service.stop()
-    with tempfile.TemporaryDirectory() as folder:
-        path = Path(folder) / "decisions.db"
-        store = open_store(str(path))
+async def alone(port: int, request: bytes, count: int) -> list[float]:
+    """The times that requests took of one caller, who waits a moment after each answer."""
+    caller, took = await Caller.at(port), []
+    for _ in range(count):
         begun = time.perf_counter()
+        await caller.ask(request)
+        took.append(time.perf_counter() - begun)
+        await asyncio.sleep(0.005)
+    caller.writer.close()
+    return took
+
+
+def under_load(service: Service, what: str, request: bytes, rate: float, seconds: float) -> None:
+    used = service.used()
+    took = asyncio.run(steady(service.port, request, rate, seconds))
+    each = 1000 * (service.used() - used) / len(took)
+    print(spread(f"{what}, {rate:g} a second", took), f"({each:.2f} ms of one core each)")
+    print(spread("  of which inside the service", service.answered(len(took))), flush=True)
+
+
+def load(path: Path, secret: str, before: tuple[str, ...]) -> None:
+    """Ask, and ask and take, alone and at a steady rate."""
+    service = Service(path, before)
+    take, ask = TAKE.format(secret).encode(), ASK.format(secret).encode()
+    try:
+        asyncio.run(alone(service.port, take, 100))
+        print(spread("ask and take, one caller", asyncio.run(alone(service.port, take, 1000))))
+        under_load(service, "ask", ask, RATE, 5.0)
+        for rate, seconds in ((RATE, SECONDS), (2 * RATE, 5.0), (4 * RATE, 5.0)):
+            under_load(service, "ask and take in one", take, rate, seconds)
+    finally:
+        service.stop()
+
+
+def start(folder: Path) -> None:
+    """Start with a long history."""
+    path = folder / "long.db" if KEPT is None else Path(KEPT)
+    if not path.exists():
+        begun = time.perf_counter()
+        store = open_store(str(path))
         make_large(store, HISTORY)
         store.close()
         size = path.stat().st_size / 1e9
         print(
             f"{HISTORY:,} decisions written in {time.perf_counter() - begun:.0f} s, {size:.2f} GB"
         )
+    for _ in range(3):
         service = Service(path)
-        print(f"start from a snapshot: {service.seconds:.1f} s until it answers")
+        used = service.used()
+        print(
+            f"start from a snapshot: {service.seconds:.1f} s until it answers, {used:.1f} s of the "
+            "processor",
+            flush=True,
+        )
         service.stop()
+
+
+def main() -> None:
+    front = at_the_front()
+    if front and not os.environ.get("EVENHAND_AT_THE_FRONT"):  # those who ask come first too
+        environment = {**os.environ, "EVENHAND_AT_THE_FRONT": "yes"}
+        command = [*front, sys.executable, "-m", "benchmarks", "serving"]
+        print(f"load averages {os.getloadavg()}, run by {' '.join(front)}", flush=True)
+        subprocess.run(command, check=True, env=environment)
+        return
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        print(spread("woken late by the machine", late_wakes()))
+        print(spread("a file on disk", disk_waits(folder)), flush=True)
+        path = folder / "decisions.db"
+        store = open_store(str(path))
+        secret = make_token(store, "benchmark", Role.OWNER)
+        make_large(store)
+        store.close()
+        load(path, secret, ())
+        print(spread("woken late by the machine", late_wakes()))
+        print(spread("a file on disk", disk_waits(folder)), flush=True)
+        start(folder)
 
 
 if __name__ == "__main__":

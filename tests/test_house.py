@@ -142,6 +142,9 @@ def test_version_is_said_in_one_place():
     assert 'dynamic = ["version"]' in text
     assert not re.search(r"^version *=", text, re.M)
     assert re.search(r'^path = "src/evenhand/__init__.py"$', text, re.M)
+    cited = (ROOT / "CITATION.cff").read_text()
+    assert re.search(r"^version: (.*)$", cited, re.M).group(1) == evenhand.__version__
+    assert f"## {evenhand.__version__} " in (ROOT / "CHANGELOG.md").read_text()
 
 
 @pytest.mark.parametrize("path", sorted(SYSTEM.glob("test_*.py")), ids=lambda path: path.stem)

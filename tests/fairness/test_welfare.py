@@ -19,6 +19,7 @@ from evenhand import (
     EnvyOfBest,
     Equality,
     GeneralisedGini,
+    GeometricMean,
     GiniWelfare,
     Groups,
     GroupTotals,
@@ -48,6 +49,7 @@ BY_HAND = [
     (Average(), 7 / 3),
     (Rawls(), 1.0),
     (Nash(), 8.0),
+    (GeometricMean(), 2.0),
     (LogNash(), math.log(2) + math.log(3) + math.log(5)),
     (LogNash(0.0), math.log(8)),
     # mean 7/3; mean absolute difference (1+3+2)·2/9 = 4/3, half of it off the mean
@@ -213,6 +215,7 @@ BOUNDS = [
     (Average(), 5.0),
     (Rawls(), 5.0),
     (Nash(), 125.0),
+    (GeometricMean(), 5.0),
     (LogNash(), 3 * math.log(6)),
     (LogNash(0.1), 3 * math.log(10)),
     (LogNash(0.0), None),

@@ -87,6 +87,10 @@ def welfare_of(of, u: list[float], w: list[float] | None = None) -> float:
             return min(u)
         case welfare.Nash():
             return math.prod(x**a for a, x in zip(w, _at_least_zero(u), strict=True))
+        case welfare.GeometricMean():
+            if min(u) <= 0:
+                return 0.0
+            return math.prod(x ** (a / n) for a, x in zip(w, u, strict=True))
         case welfare.LogNash(offset):
             return weighed([_log(x + offset) for x in _at_least_zero(u)])
         case welfare.GiniWelfare():

@@ -33,6 +33,14 @@ def serve_command(
             rich_help_panel=STORE,
         ),
     ] = None,
+    policies: Annotated[
+        Path | None,
+        typer.Option(
+            help="A folder of .policy and .plan files (evenhand train --out, evenhand plan "
+            "--save): a pool may name one of them as its rule.",
+            rich_help_panel=STORE,
+        ),
+    ] = None,
     new_token: Annotated[
         str | None,
         typer.Option(
@@ -93,12 +101,13 @@ def serve_command(
     elif backup is not None:
         _back_up(store, backup, as_json)
     else:
-        _serve(store, pools, new_token, (host, port, everywhere), rate_limit, as_json)
+        where = host, port, everywhere
+        _serve(store, (pools, policies), new_token, where, rate_limit, as_json)
 
 
 def _serve(
     name: str,
-    pools: Path | None,
+    files: tuple[Path | None, Path | None],
     new_token: str | None,
     where: tuple[str, int, bool],
     rate_limit: float,
@@ -111,12 +120,14 @@ def _serve(
         raise MissingExtra(f"serve needs {error.name}: pip install 'evenhand[serve]'.") from None
     from evenhand.serve.api.application import make_application
     from evenhand.serve.api.gate import GateLimits, json_lines
+    from evenhand.serve.pools.policy_folder import PolicyFolder
     from evenhand.serve.pools.pool_file import make_missing_pools, read_pool_file
     from evenhand.serve.server import Listening, run_server
     from evenhand.serve.store.open_store import open_store
 
     listening = Listening(*where)
-    wanted = [] if pools is None else read_pool_file(pools)
+    pools, folder = files[0], PolicyFolder(files[1])
+    wanted = [] if pools is None else read_pool_file(pools, folder)
     bound = listening.bind()
     try:
         opened = open_store(name)
@@ -126,7 +137,8 @@ def _serve(
     try:
         token = _token(opened, new_token)
         make_missing_pools(opened, wanted)
-        gate = make_application(opened, GateLimits(per_second=rate_limit), json_lines)
+        limits = GateLimits(per_second=rate_limit)
+        gate = make_application(opened, limits, json_lines, folder)
         run_server(gate, bound, lambda address: _announce(address, token, name, as_json))
     finally:
         bound.close()

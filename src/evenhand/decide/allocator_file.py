@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 from typing import Any
+
+import numpy as np
 
 from evenhand.decide.allocator import Allocator
 from evenhand.decide.rules.named_rule import RULES, rule_of, rule_to_table
@@ -18,35 +21,68 @@ INFINITE = {math.inf: "inf", -math.inf: "-inf"}  # which JSON has no numbers for
 
 def to_snapshot(allocator: Allocator) -> dict[str, Any]:
     """The state of an allocator as JSON."""
-    state = allocator.state
-    if RULES.name_of(allocator.rule) is None:
-        raise BadParameter(
-            f"a snapshot names its rule, and {type(allocator.rule).__name__} has no name that a "
-            "file could have: keep the events instead, and apply them again."
+    copy = AllocatorCopy.of(allocator)
+    return {**copy.head, "stakeholders": list(copy.people())}
+
+
+@dataclass(frozen=True)
+class AllocatorCopy:
+    """The state of an allocator at one moment, whatever happens to it afterwards.
+
+    To copy takes little time however many there are; what is written of it can be worked out later.
+
+    Args:
+        head: What is not about one stakeholder, as JSON has it.
+        columns: What is known of each.
+    """
+
+    head: dict[str, Any]
+    columns: tuple[Any, ...]
+
+    @staticmethod
+    def of(allocator: Allocator) -> AllocatorCopy:
+        state = allocator.state
+        if RULES.name_of(allocator.rule) is None:
+            raise BadParameter(
+                f"a snapshot names its rule, and {type(allocator.rule).__name__} has no name that "
+                "a file could have: keep the events instead, and apply them again."
+            )
+        _, ties, held = state.heap.columns()
+        head = {
+            "format": FORMAT,
+            "rule": rule_to_table(allocator.rule),
+            "ties": to_table(state.ties, TIES),
+            "by_request": state.by_request,
+            "dates": allocator.dates,
+            "time": state.time,
+            "turn": state.turn,
+            "front": _written(state.front),
+        }
+        known = (state.entitlement, state.received, state.asked, state.there, state.paused)
+        return AllocatorCopy(
+            head,
+            (allocator.names[:], *(column[:] for column in known), state.memory[:], ties, held),
         )
-    return {
-        "format": FORMAT,
-        "rule": rule_to_table(allocator.rule),
-        "ties": to_table(state.ties, TIES),
-        "by_request": state.by_request,
-        "dates": allocator.dates,
-        "time": state.time,
-        "turn": state.turn,
-        "front": _written(state.front),
-        "stakeholders": [
-            {
+
+    def people(self) -> Iterator[dict[str, Any]]:
+        """What is known of each, as JSON has it, one after the other."""
+        names, *others, ties, held = self.columns
+        held = np.append(held, np.zeros(len(names) - len(held), dtype=bool))  # the last never were
+        ties = np.append(ties, np.zeros(len(names) - len(ties)))
+        columns = (names, *others, ties.tolist(), held.tolist())
+        for name, entitlement, received, asked, there, paused, memory, tie, holds in zip(
+            *columns, strict=True
+        ):
+            yield {
                 "name": name,
-                "entitlement": state.entitlement[k],
-                "received": state.received[k],
-                "asked": state.asked[k],
-                "there": bool(state.there[k]),
-                "paused": bool(state.paused[k]),
-                "memory": _written(state.memory[k]),
-                "tie": None if (entry := state.heap.entry(k)) is None else entry[1],
+                "entitlement": entitlement,
+                "received": received,
+                "asked": asked,
+                "there": bool(there),
+                "paused": bool(paused),
+                "memory": _written(memory),
+                "tie": tie if holds else None,
             }
-            for k, name in enumerate(allocator.names)
-        ],
-    }
 
 
 def from_snapshot(table: Mapping[str, Any]) -> Allocator:

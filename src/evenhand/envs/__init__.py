@@ -7,6 +7,7 @@ from evenhand._util import require_jax  # noqa: F401
 from evenhand.envs.doughnuts import Doughnuts
 from evenhand.envs.environment import Environment, Outcomes, OutcomesNotFinite, State
 from evenhand.envs.episodes import Rollout, as_policy, as_process, rollout, rollouts, to_trace
+from evenhand.envs.fair_taxi import FairTaxi
 from evenhand.envs.hard_coded import (
     METHODS,
     Act,
@@ -30,6 +31,7 @@ __all__ = [
     "BestRecipe",
     "Doughnuts",
     "Environment",
+    "FairTaxi",
     "GaussianLending",
     "GreedyForBank",
     "LearningNumbers",

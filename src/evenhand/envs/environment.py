@@ -98,6 +98,13 @@ class Environment(ABC, Generic[World, Noise]):
     def start(self) -> World:
         """The world before the first decision."""
 
+    def starts(self) -> tuple[World, Float[Array, " start"]] | None:
+        """Every world that an episode may begin in (leading axis), with its probability.
+
+        None, the default, where there is one: `start`. Which of several it is, is seen.
+        """
+        return None
+
     @abstractmethod
     def draw(self, key: PRNGKeyArray) -> Noise:
         """Fresh noise, independent of the world and of the past."""
@@ -202,7 +209,13 @@ class Environment(ABC, Generic[World, Noise]):
         return jnp.ones((), dtype=bool)
 
     def initial(self, key: PRNGKeyArray) -> State[World, Noise]:
-        return State(self.start(), self.draw(key))
+        several = self.starts()
+        if several is None:
+            return State(self.start(), self.draw(key))
+        start_key, noise_key = jax.random.split(key)
+        worlds, chance = several
+        chosen = jax.random.choice(start_key, chance.shape[0], p=chance)
+        return State(jax.tree.map(lambda leaf: leaf[chosen], worlds), self.draw(noise_key))
 
     def answer(self, key: PRNGKeyArray, world: World, noise: Noise, action: Any) -> World:
         """One of the outcomes, drawn with its probability."""

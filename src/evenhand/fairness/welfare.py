@@ -192,6 +192,35 @@ class Nash(Welfare):
         return status_bound**size
 
 
+@WELFARES.register("geometric_mean")
+@dataclass(frozen=True)
+class GeometricMean(Welfare):
+    """Nash welfare as a mean, (Π u_i)^(1/n), and 0 where a status is 0 or below.
+
+    Fan et al. (2023) judge the returns of each stakeholder so, which may be negative.
+    """
+
+    symmetric = True
+
+    def __call__(self, values: Float[Array, "*batch n"]) -> Float[Array, "*batch"]:
+        return self.weighted(values, namespace(values).ones_like(values))
+
+    def weighted(
+        self, values: Float[Array, "*batch n"], weights: Float[Array, "*batch n"]
+    ) -> Float[Array, "*batch"]:
+        xp = namespace(values)
+        above = values > 0
+        # By logarithms: a product of many statuses may be more than a number can hold.
+        mean = xp.mean(weights * xp.log(xp.where(above, values, 1.0)), axis=-1)
+        return xp.where(xp.all(above, axis=-1), xp.exp(mean), 0.0)
+
+    def describe(self) -> str:
+        return "the geometric mean of all statuses, 0 where one is not above 0 (Nash)"
+
+    def magnitude(self, status_bound: float, size: int) -> float:
+        return status_bound
+
+
 @WELFARES.register("log_nash")
 @dataclass(frozen=True)
 class LogNash(Welfare):

@@ -73,7 +73,7 @@ def evaluate(
     try:
         if isinstance(policy, Random):
             table = tabulate(Model(problem), problem.environment.horizon, memory_limit)
-            value = float(backward(table, uniform)[0][0])
+            value = table.expected(backward(table, uniform)[0])
             return Evaluation(value, (value, value), "exact")
         if _uses_key(problem, policy):
             return _by_episodes(problem, policy, episodes, seed)
@@ -83,7 +83,7 @@ def evaluate(
         return _by_episodes(problem, policy, episodes, seed)
     decide = _decisions(table, policy)
     values = backward(table, partial(_chosen, decide))
-    value = float(values[0][0])
+    value = table.expected(values[0])
     distribution = _distribution(table, decide) if with_distribution else None
     return Evaluation(value, (value, value), "exact", 0, distribution)
 
@@ -140,7 +140,7 @@ def _distribution(table: StateTable, decide: Any) -> tuple[np.ndarray, np.ndarra
     horizon, chance = table.horizon or 0, table.model.noise[1]
     if table.model.discount != 1.0:
         raise CannotPlan("the distribution is computed for schemes without a discount.")
-    here = {(0, 0.0): 1.0}
+    here = {(k, 0.0): float(p) for k, p in enumerate(table.model.start_chance)}
     for time in range(horizon):
         states = sorted({state for state, _ in here})
         place = {state: k for k, state in enumerate(states)}

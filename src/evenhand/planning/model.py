@@ -144,10 +144,34 @@ class Model:
     def _layout(self) -> RowLayout:
         return RowLayout.of(self._start)
 
+    @property
+    def start(self) -> Float[np.ndarray, "start column"]:
+        """The rows that an episode may begin in, each once: a table begins with them."""
+        return self._starts[0]
+
+    @property
+    def start_chance(self) -> Float[np.ndarray, " start"]:
+        """The probability of each of these rows."""
+        return self._starts[1]
+
     @cached_property
-    def start(self) -> Float[np.ndarray, "1 column"]:
-        """The row of the start."""
-        return self.order(self.to_rows(jax.tree.map(lambda leaf: leaf[None], self._start)))
+    def _starts(self) -> tuple[np.ndarray, np.ndarray]:
+        one = jax.tree.map(lambda leaf: leaf[None], self._start)
+        with jax.enable_x64(True):
+            several = jax.device_get(self.environment.starts())
+        if several is None:
+            return self.order(self.to_rows(one)), np.ones(1)
+        worlds, chance = several
+        chance = np.asarray(chance, dtype=np.float64)
+        if not (abs(chance.sum() - 1.0) <= 1e-6 and chance.min() >= 0):  # or no number
+            raise BadParameter(
+                f"the probabilities of the starts sum to {chance.sum():g}: they must be at least "
+                "0 and sum to 1."
+            )
+        carried = jax.tree.map(lambda leaf: np.repeat(leaf, len(chance), axis=0), one[1])
+        rows = self.order(self.to_rows((worlds._replace(time=np.zeros_like(worlds.time)), carried)))
+        different, which = np.unique(rows, axis=0, return_inverse=True)
+        return different, np.bincount(which.ravel(), chance / chance.sum())
 
     def placed(self, augmented: AugmentedState) -> tuple[Any, Any]:
         """The worlds of augmented states, and what is carried of them."""

@@ -147,8 +147,9 @@ class _Program:
 
 def _program(restricted: Restricted, allowed: Allowed) -> _Program:
     program = _Program()
-    here, most = program.add_columns(1), np.ones(1)
-    program.add_rows(1, 1.0, 1.0, (np.zeros(1, dtype=np.int64), here, 1.0))
+    most = restricted.table.model.start_chance
+    here = program.add_columns(len(most))
+    program.add_rows(len(most), 1.0, 1.0, (np.arange(len(most)), here, 1.0))
     for step, may in enumerate(allowed):
         flows = _add_flows(program, restricted, may, step, here, most)
         _add_choices(program, restricted, may, step, flows, most)

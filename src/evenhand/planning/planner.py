@@ -50,7 +50,7 @@ class Plan:
     @property
     def value(self) -> float:
         """The best score in expectation, 𝔉ᵀ(π*)."""
-        return float(self.values[0][0])
+        return self.table.expected(self.values[0])
 
     @property
     def states(self) -> int:
@@ -61,9 +61,7 @@ class Plan:
         return max(int(here.sum()) for here in self._layers())
 
     def _layers(self) -> list[np.ndarray]:
-        here = np.zeros(self.table.num_states, dtype=bool)
-        here[0] = True
-        layers = [here]
+        layers = [self.table.first_layer()]
         for time in range(self.table.horizon or 0):
             layers.append(self.table.after(layers[-1], time))
         return layers
@@ -72,7 +70,7 @@ class Plan:
         """The exact score of acting at random: every action with the same probability."""
         if self.table.horizon is None:
             raise CannotPlan("the value of acting at random is computed for a finite horizon.")
-        return float(backward(self.table, uniform)[0][0])
+        return self.table.expected(backward(self.table, uniform)[0])
 
     def values_of(self, time: int, worlds_and_carried: Any) -> Float[np.ndarray, "row effect"]:
         """Q of every effect for many worlds and scheme states (leading axis) at a step (from 0)."""

@@ -40,7 +40,7 @@ def rule_out(restricted: Restricted, reached: float, deadline: float) -> tuple[f
             allowed[time][infos, actions] = False
             left_out += len(infos)
         if not left_out:
-            return float(values[0][0, 0]), allowed
+            return restricted.table.expected(values[0][:, 0]), allowed
 
 
 def _relaxed(restricted: Restricted, allowed: Allowed) -> list[Float[np.ndarray, "state 1"]]:
@@ -60,13 +60,13 @@ def _hopeless(
 ) -> tuple[Int[np.ndarray, " choice"], Int[np.ndarray, " choice"]]:
     """The information sets of a layer and their actions that cannot lead to `reached`."""
     infos, actions = _open(restricted, allowed[time], time)
-    best = np.zeros(len(infos))
+    best, begins = np.zeros(len(infos)), restricted.table.model.start_chance
     for begin in range(0, len(infos), BATCH):
         part = slice(begin, begin + BATCH)
         after = _forced(restricted, allowed[time], time, values, infos[part], actions[part])
         for earlier in reversed(range(time)):
             after = _step_back(restricted, allowed[earlier], earlier, after)
-        best[part] = after[0]
+        best[part] = begins @ after[: len(begins)]
     hopeless = best < reached - ROUNDING
     return infos[hopeless], actions[hopeless]
 

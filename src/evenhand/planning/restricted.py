@@ -107,7 +107,7 @@ class Restricted:
         after = np.zeros(self.table.num_states)
         for time in reversed(range(len(self.layers))):
             after = self.step_back(decisions[time], time, self.effect_values(time, after))
-        return float(after[0])
+        return self.table.expected(after)
 
     def step_back(
         self, decision: Int[np.ndarray, " info"], time: int, q: Float[np.ndarray, "effect state"]
@@ -120,7 +120,7 @@ class Restricted:
 
     def reach(self, decisions: Decisions) -> list[Float[np.ndarray, " state"]]:
         """The probability of each state of each layer under a restricted policy."""
-        reached = [np.ones(1)]
+        reached = [self.table.model.start_chance]
         for time, states in enumerate(self.layers[:-1]):
             followed = self.followed(decisions[time], time)
             weight = reached[-1][:, None] * self.chance
@@ -221,7 +221,7 @@ def _layers(
     table: StateTable, effects: Int[np.ndarray, " effect"], horizon: int
 ) -> list[Int[np.ndarray, " state"]]:
     """The states reachable at each step number, by effects that some possible noise allows."""
-    layers = [np.zeros(1, dtype=np.int64)]
+    layers = [np.arange(table.num_starts)]
     for _ in range(horizon - 1):
         cells = np.ix_(effects, np.arange(table.following.shape[1]), layers[-1])
         layers.append(np.unique(table.following[cells][table.probability[cells] > 0]))

@@ -83,10 +83,9 @@ def backward(
 
 def _require_assessed(table: StateTable, values: list[Float[np.ndarray, " state"]]) -> None:
     """Refuse a scheme under which an episode can end unassessed, with such an end as witness."""
-    if np.isfinite(values[-1][0]):
+    if np.isfinite(table.expected(values[-1])):
         return
-    here = np.zeros(table.num_states, dtype=bool)
-    here[0] = True
+    here = table.first_layer()
     for time in range((table.horizon or 1) - 1):
         here = table.after(here, time)
     ends = np.flatnonzero(here[: table.pay.shape[1]])

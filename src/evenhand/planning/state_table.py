@@ -46,6 +46,21 @@ class StateTable:
     def num_states(self) -> int:
         return len(self.rows)
 
+    @property
+    def num_starts(self) -> int:
+        """An episode begins in one of the first so many states."""
+        return len(self.model.start_chance)
+
+    def expected(self, values: Float[np.ndarray, " state"]) -> float:
+        """The mean of the values of the states that an episode begins in."""
+        return float(values[: self.num_starts] @ self.model.start_chance)
+
+    def first_layer(self) -> Bool[np.ndarray, " state"]:
+        """Which states an episode may begin in."""
+        here = np.zeros(self.num_states, dtype=bool)
+        here[: self.num_starts] = self.model.start_chance > 0
+        return here
+
     def find(self, rows: Float[np.ndarray, "row column"]) -> Int[np.ndarray, " row"]:
         """The numbers of the states with these rows, which need not be in canonical order."""
         rows = self.model.order(rows)
@@ -115,8 +130,8 @@ def _reach(
 ) -> StateTable:
     """The table of a model, layer by layer."""
     index = RowIndex(model.start.shape[1])
-    index.number(model.start)
-    within, pieces = [1], []
+    index.number_in_order(model.start)
+    within, pieces = [len(index)], []
     last = (horizon or 1) - 1
     done = 0
     depth = None if horizon is None else horizon + beyond

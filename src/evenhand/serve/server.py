@@ -6,6 +6,7 @@ import gc
 import ipaddress
 import signal
 import socket
+import sys
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
@@ -13,6 +14,9 @@ from typing import Any
 from evenhand.errors import BadParameter, CannotConnect, argument
 from evenhand.serve.api.gate import Gate
 
+# Seconds that a thread may go on while another waits for its turn: an audit or an import beside
+# them must not delay those who decide.
+SWITCH_AFTER = 0.0005
 STOP_WITHIN = 10  # seconds for requests that are being answered when it is told to stop
 
 
@@ -102,18 +106,26 @@ def run_server(gate: Gate, bound: socket.socket, started: Callable[[str], None])
         timeout_graceful_shutdown=STOP_WITHIN,
         timeout_keep_alive=30,
     )
-    _run(Announced(config), bound)
+    server = Announced(config)
+    _run(server, bound)
+    if gate.failure is not None:
+        raise gate.failure
+    if not server.started:
+        raise CannotConnect("the service could not start: the lines above say why.")
 
 
 def _run(server: Any, bound: socket.socket) -> None:
     gc.disable()  # until everything is loaded
+    usual = sys.getswitchinterval()
+    sys.setswitchinterval(SWITCH_AFTER)
     try:
         server.run([bound])
+    except SystemExit:  # it could not start
+        pass
     finally:
         gc.enable()
+        sys.setswitchinterval(usual)
         bound.close()
-    if not server.started:
-        raise CannotConnect("the service could not start: the lines above say why.")
 
 
 def address_of(bound: socket.socket) -> str:

@@ -44,6 +44,7 @@ PARTS: dict[str, dict[str, tuple[str, ...]]] = {
         "average": (),
         "rawls": (),
         "nash": (),
+        "geometric_mean": (),
         "log_nash": ("offset",),
         "generalised_gini": ("weights",),
         "gini": (),

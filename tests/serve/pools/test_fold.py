@@ -12,9 +12,10 @@ from evenhand.decide.allocation_events import Joined, Paused, Resumed
 from evenhand.errors import EvenhandError, UnknownPool
 from evenhand.serve.pools.changes import DecisionTaken, DecisionUndone, Happened, read_change
 from evenhand.serve.pools.definition import PoolDefinition
-from evenhand.serve.pools.fold import load_pool, save_pool
+from evenhand.serve.pools.fold import load_pool
 from evenhand.serve.pools.live_pool import LivePool, Wish
 from evenhand.serve.pools.pool_file import first_entries
+from evenhand.serve.pools.pool_snapshot import PoolSnapshot
 from evenhand.serve.store.decision_store import Append
 from serving import new_store
 
@@ -41,7 +42,7 @@ def happen(store, pool, kind, number):
     taken = [e.number for e in store.latest(pool.name, "decide", None, 99)]
     taken = [n for n in taken if n not in pool.undone]
     if kind == "save":
-        save_pool(store, pool)
+        PoolSnapshot.of(pool).save(store)
         return pool
     if kind == "undo":
         if not taken:
@@ -97,7 +98,7 @@ def test_a_state_of_the_past_knows_nothing_of_later_undoing(tmp_path):
     pool = LivePool.new(PoolDefinition("p", dates=False))
     store.append([Append(first_entries(pool, [("A", 1.0)], "me", 0), new_pool="p")])
     pool = happen(store, pool, "decide", 0)  # entry 3
-    save_pool(store, pool)
+    PoolSnapshot.of(pool).save(store)
     pool = happen(store, pool, "undo", 0)  # entry 4
     assert pool.allocator.state.received == [0.0]
     then = load_pool(store, "p", up_to=3)

@@ -108,7 +108,8 @@ class Algorithm1:
                 self.exploration.after(learner.epsilon[seen, noise])
             ),
             visits=learner.visits.at[row].add(1.0),
-            row=jnp.where(last == 1, 0, following[0]),
+            # The die of the outcome serves again: a new episode has nothing to do with its last.
+            row=jnp.where(last == 1, draw(model.starts, dice[2]), following[0]),
             noise=next_noise,
             time=jnp.where(last == 1, 0, learner.time + 1),
             key=learner.key,
@@ -181,7 +182,8 @@ def _evaluate(
     nothing = jnp.zeros(model.seen.shape)
     lasts = jnp.zeros(horizon, dtype=jnp.int32).at[0].set(1)
     values, _ = jax.lax.scan(back, ExactScore(nothing, nothing), lasts)
-    return ExactScore(values.score[0], values.kept[0])
+    begins = jnp.diff(model.starts, prepend=0.0)
+    return ExactScore(*(begins @ part[: begins.shape[0]] for part in values))
 
 
 def draw(cumulative: Array | np.ndarray, die: Float[Array, ""]) -> Int[Array, ""]:

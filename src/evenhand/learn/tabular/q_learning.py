@@ -122,13 +122,14 @@ class Tabular:
         """A learner that knows nothing, before its first episode."""
         model = self.model
         noise_key, key = jax.random.split(key)
+        start_key = jax.random.fold_in(noise_key, 1)
         shape = (model.num_seen, *model.effects.shape)
         return TabularState(
             q=jnp.full(shape, self.initial_value, dtype=jnp.float32),
             updates=jnp.zeros(shape, dtype=jnp.float32),
             epsilon=jnp.full(shape[:2], self.exploration.start, dtype=jnp.float32),
             visits=jnp.zeros(model.seen.shape, dtype=jnp.float32),
-            row=jnp.zeros((), dtype=jnp.int32),
+            row=draw(jnp.asarray(model.starts), jax.random.uniform(start_key)),
             noise=draw(jnp.asarray(model.noise), jax.random.uniform(noise_key)),
             time=jnp.zeros((), dtype=jnp.int32),
             key=key,

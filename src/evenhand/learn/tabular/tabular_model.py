@@ -34,6 +34,7 @@ class TabularModel(NamedTuple):
     seen: Int[np.ndarray, " row"]
     effects: Int[np.ndarray, "noise action"]
     noise: Float[np.ndarray, " noise"]  # cumulative probability
+    starts: Float[np.ndarray, " start"]  # cumulative probability of the first rows
     reachable: Bool[np.ndarray, "time row"]
     group: Int[np.ndarray, " row"]  # rows that differ in the imaginable memory alone share one
 
@@ -84,6 +85,7 @@ def build_tabular_model(
         _seen(model, table, imagines),
         model.effects,
         np.cumsum(model.noise[1]).astype(np.float32),
+        np.cumsum(model.start_chance).astype(np.float32),
         _reachable(table, horizon),
         MemoryRows(table).groups if imagines else np.zeros(table.num_states, dtype=np.int32),
     )
@@ -126,9 +128,7 @@ def _seen(model: Model, table: StateTable, imagines: bool) -> Int[np.ndarray, " 
 def _reachable(table: StateTable, horizon: int | None) -> Bool[np.ndarray, "time row"]:
     if horizon is None:
         return np.ones((1, table.num_states), dtype=bool)
-    here = np.zeros(table.num_states, dtype=bool)
-    here[0] = True
-    layers = [here]
+    layers = [table.first_layer()]
     for time in range(horizon - 1):
         layers.append(table.after(layers[-1], time))
     return np.array(layers)

@@ -29,6 +29,7 @@ from evenhand.serve.api.tokens import Role
 from evenhand.serve.pages.door import PageDoor
 from evenhand.serve.pages.page_routes import page_routes
 from evenhand.serve.pages.sessions import Sessions
+from evenhand.serve.pools.policy_folder import NO_POLICIES, PolicyFolder
 from evenhand.serve.pools.service import DecisionService
 from evenhand.serve.store.decision_store import DecisionStore
 
@@ -43,6 +44,7 @@ def make_application(
     store: DecisionStore,
     limits: GateLimits = GateLimits(),
     log: Callable[[dict[str, Any]], None] | None = None,
+    policies: PolicyFolder = NO_POLICIES,
 ) -> Gate:
     """The service on a store, as an ASGI application.
 
@@ -50,12 +52,17 @@ def make_application(
         store: Where the log is.
         limits: What is answered at most.
         log: Where a line about each request is written.
+        policies: Where the files of learned policies are, which may decide.
     """
-    service = DecisionService(store)
+    service = DecisionService(store, policies)
 
     @contextlib.asynccontextmanager
     async def lifespan(_: FastAPI) -> AsyncIterator[None]:
-        await service.start()
+        try:
+            await service.start()
+        except EvenhandError as error:
+            gate.failure = error
+            raise
         try:
             yield
         finally:

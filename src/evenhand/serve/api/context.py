@@ -11,8 +11,8 @@ from starlette.responses import Response
 
 from evenhand.errors import BadParameter, EvenhandError
 from evenhand.serve.api.tokens import Role
+from evenhand.serve.pools.asked_changes import AskedChange
 from evenhand.serve.pools.service import DecisionService
-from evenhand.serve.pools.service import Request as Asked
 
 LONGEST_KEY = 200  # characters of an idempotency key
 # What any route may answer besides what it is for.
@@ -57,7 +57,7 @@ def require_role(request: Request, role: Role) -> str:
     return str(token.name)
 
 
-async def asked_by(request: Request, role: Role) -> Asked:
+async def asked_by(request: Request, role: Role) -> AskedChange:
     """Who asks for a change, with the key by which a retry is known."""
     actor = require_role(request, role)
     key = request.headers.get("idempotency-key")
@@ -66,7 +66,7 @@ async def asked_by(request: Request, role: Role) -> Asked:
             f"an idempotency key has 1 to {LONGEST_KEY} visible characters: such as a UUID."
         )
     content = request.url.path.encode() + b"\0" + await request.body()
-    return Asked(actor, key, content)
+    return AskedChange(actor, key, content)
 
 
 def as_json(value: Any, status: int = 200, **headers: str) -> Response:

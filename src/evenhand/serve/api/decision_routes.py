@@ -25,7 +25,6 @@ from evenhand.serve.api.models import (
 from evenhand.serve.api.tokens import Role
 from evenhand.serve.pools.changes import Change
 from evenhand.serve.pools.explanation import explain
-from evenhand.serve.pools.fold import load_pool
 from evenhand.serve.pools.live_pool import LivePool, Wish
 from evenhand.serve.pools.service import now
 from evenhand.serve.pools.views import decision_view, proposal_view
@@ -126,7 +125,7 @@ async def why_then(
 
     def then() -> dict[str, Any]:
         _require_near(service, pool, number)
-        before = load_pool(service.store, pool, number - 1)
+        before = service.pools.load(pool, number - 1)
         who = shown["shares"][0]["name"] if name is None else name
         amount = shown["shares"][0]["amount"]
         among = None if shown["among"] is None else tuple(shown["among"])

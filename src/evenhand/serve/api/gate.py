@@ -12,7 +12,7 @@ import orjson
 from starlette.exceptions import HTTPException
 from starlette.responses import Response
 
-from evenhand.errors import naming_arguments
+from evenhand.errors import EvenhandError, naming_arguments
 from evenhand.serve.api.limits import RateLimit
 from evenhand.serve.api.metrics import ServiceMetrics
 from evenhand.serve.api.problems import problem
@@ -71,6 +71,7 @@ class Gate:
         log: Where a line of JSON about each request is written; it holds no secret.
         hang_up: Called when the service is told to stop.
         door: Where people come in, if there is a page for them.
+        failure: Why the service could not start, if it could not.
     """
 
     inner: Any
@@ -80,6 +81,7 @@ class Gate:
     log: Callable[[dict[str, Any]], None] | None = None
     hang_up: Callable[[], None] = lambda: None  # ends what would not end by itself
     door: Door | None = None
+    failure: EvenhandError | None = None
 
     def __post_init__(self) -> None:
         self._rate = RateLimit(self.limits.per_second)

@@ -51,8 +51,10 @@ async def make_pool(request: Request, sent: PoolSent) -> Response:
     names = [name for name, _ in people]
     if len(set(names)) < len(names):
         raise BadParameter("'stakeholders' names somebody twice: name everybody once.")
-    definition = PoolDefinition.from_json(table)
-    room = await service_of(request).make_pool(definition, actor, people)
+    service = service_of(request)
+    # A learned policy is a file to be read.
+    definition = await asyncio.to_thread(PoolDefinition.from_json, table, service.pools.policies)
+    room = await service.make_pool(definition, actor, people)
     return as_json(pool_view(room.pool), 201)
 
 

@@ -19,7 +19,13 @@ from evenhand.errors import BadParameter, EvenhandError, naming_arguments
 from evenhand.report.html.element import Markup, element, table
 from evenhand.serve.pages.column_guess import guess_columns
 from evenhand.serve.pages.forms import button, choice, folded, hidden, text_area
-from evenhand.serve.pages.new_pool_page import RULES, name_field, new_pool_page, rule_field
+from evenhand.serve.pages.new_pool_page import (
+    RULES,
+    chosen_rule,
+    name_field,
+    new_pool_page,
+    rule_field,
+)
 from evenhand.serve.pages.page_frame import NOTHING_WRONG, Complaint
 from evenhand.serve.pages.pool_frame import frame
 from evenhand.serve.pages.upload_shelf import Upload, UploadShelf
@@ -143,7 +149,7 @@ class ImportPages:
                 is_open=bool(wrong.sentence),
             ),
             name_field(said("pool")),
-            rule_field(said("rule")),
+            rule_field(visit, said("rule")),
             button("Import", "strong"),
         )
         return frame(visit, "Import a log").around(
@@ -178,9 +184,7 @@ async def _imported(
     for name in ("stakeholder", "time"):
         if not fields.get(name):
             raise BadParameter(f"{LABELS[name]} is not said: choose the column.")
-    rule = fields.get("rule", "")
-    if rule not in RULES:
-        raise BadParameter("no rule was chosen: choose who is next.")
+    rule = chosen_rule(visit, fields)
     options = AuditOptions(
         stakeholder=fields["stakeholder"],
         time=fields["time"],
@@ -191,15 +195,15 @@ async def _imported(
         exclude=[name.strip() for name in fields.get("exclude", "").splitlines() if name.strip()],
         merge_names=fields.get("alike") == "one",
     )
-    PoolDefinition(fields.get("pool", "").strip(), rule)  # refused before the log is read
     service, notes = visit.service, Notes()
+    policies, name = service.pools.policies, fields.get("pool", "").strip()
+    PoolDefinition(name, rule, policies=policies)  # refused before the log is read
     async with service.heavy:
         read = await asyncio.to_thread(read_history, str(upload.path), options, notes)
         if notes.questions and "checked" not in fields:
             raise _Unanswered(" ".join(notes.questions))
-        definition = PoolDefinition(
-            fields["pool"].strip(), rule, dates=not read.history.plain_numbers
-        )
+        dates = not read.history.plain_numbers
+        definition = PoolDefinition(name, rule, dates=dates, policies=policies)
         room = service.rooms.get(definition.name)
         if room is None or room.pool.number > 1 or room.pool.definition != definition:
             room = await service.make_pool(definition, visit.token.name)

@@ -44,7 +44,7 @@ async def new_pool_page(visit: Visit, wrong: Complaint = NOTHING_WRONG) -> Respo
         "/new",
         wrong.at("names"),
         name_field(wrong.typed_at("names", "pool")),
-        rule_field(wrong.typed_at("names", "rule", RULES[0])),
+        rule_field(visit, wrong.typed_at("names", "rule", RULES[0])),
         text_area(
             *("People, one name per line", "people", wrong.typed_at("names", "people")),
             rows=6,
@@ -79,10 +79,19 @@ def name_field(value: str) -> Markup:
     return field("Name of the pool", "pool", value, words, **given)
 
 
-def rule_field(chosen: str) -> Markup:
-    """By which rule it is decided."""
+def rule_field(visit: Visit, chosen: str) -> Markup:
+    """By which rule, or by which policy of the operator's folder, it is decided."""
     options = [(name, _capital(rule_of(name).describe())) for name in RULES]
+    options += [(name, f"As {name} says") for name in visit.service.pools.policies.names()]
     return choice("Who is next", "rule", options, chosen)
+
+
+def chosen_rule(visit: Visit, fields: Mapping[str, str]) -> str:
+    """The rule that was chosen; refused if it is none of those offered."""
+    rule = fields.get("rule", "")
+    if rule not in (*RULES, *visit.service.pools.policies.names()):
+        raise BadParameter("no rule was chosen: choose who is next.")
+    return rule
 
 
 def _capital(words: str) -> str:
@@ -93,14 +102,14 @@ async def make_pool(visit: Visit) -> Response:
     """Make a pool of names."""
     fields = await visit.sent()
     try:
-        sent = _pool_sent(fields)
+        sent = _pool_sent(fields, chosen_rule(visit, fields))
         await said(pool_routes.make_pool(visit.request, sent))
     except EvenhandError as error:
         return await new_pool_page(visit, complaint("names", error, fields))
     return see(f"/pools/{sent.name}")
 
 
-def _pool_sent(fields: Mapping[str, str]) -> PoolSent:
+def _pool_sent(fields: Mapping[str, str], rule: str) -> PoolSent:
     names = [line.strip() for line in fields.get("people", "").splitlines()]
     names = [name for name in names if name]
     if not names:
@@ -108,9 +117,6 @@ def _pool_sent(fields: Mapping[str, str]) -> PoolSent:
     doubled = next((name for name in names if names.count(name) > 1), None)
     if doubled is not None and len(names) < 10_000:
         raise BadParameter(f"{doubled!r} stands there twice: name everybody once.")
-    rule = fields.get("rule", "")
-    if rule not in RULES:
-        raise BadParameter("no rule was chosen: choose who is next.")
     try:
         return PoolSent.model_validate(
             {

@@ -7,24 +7,23 @@ which was undone after it is of no use; an earlier one is taken, or none.
 
 from __future__ import annotations
 
-import zlib
-from dataclasses import dataclass
-
-import orjson
-
-from evenhand.decide.allocator import Allocator
 from evenhand.errors import BadStore, UnknownPool
 from evenhand.serve.pools.changes import DecisionTaken, DecisionUndone, PoolMade, read_change
 from evenhand.serve.pools.definition import PoolDefinition
 from evenhand.serve.pools.live_pool import LivePool
+from evenhand.serve.pools.policy_folder import NO_POLICIES, PolicyFolder
+from evenhand.serve.pools.pool_snapshot import read_snapshot
 from evenhand.serve.store.decision_store import DecisionStore
 
-SNAPSHOTS_KEPT = 3
 LATEST = (1 << 62) - 1
 
 
 def load_pool(
-    store: DecisionStore, name: str, up_to: int = LATEST, without: frozenset[int] = frozenset()
+    store: DecisionStore,
+    name: str,
+    up_to: int = LATEST,
+    without: frozenset[int] = frozenset(),
+    policies: PolicyFolder = NO_POLICIES,
 ) -> LivePool:
     """The state of a pool after an entry; the last one by default.
 
@@ -33,6 +32,7 @@ def load_pool(
         name: The pool.
         up_to: The number of the entry.
         without: Numbers of decisions to leave out besides those that the log says were undone.
+        policies: Where the file is if a learned policy decides.
     """
     first = store.entry(name, 1)
     if first is None:
@@ -40,7 +40,7 @@ def load_pool(
     made = read_change(first)
     if not isinstance(made, PoolMade):
         raise BadStore(f"the log of the pool {name!r} does not begin with what the pool is.")
-    definition = PoolDefinition.from_json(made.definition)
+    definition = PoolDefinition.from_json(made.definition, policies)
     targets = undone_by(store, name, up_to)
     pool = _from_snapshot(store, definition, up_to, targets, without)
     pool.undone = set(targets.values())
@@ -78,35 +78,6 @@ def _from_snapshot(
         if wrong:
             up_to = min(wrong) - 1
             continue
-        kept = _Kept.read(state)
-        return LivePool(definition, kept.allocator, number, digest, kept.decisions)
+        allocator, decisions = read_snapshot(state)
+        return LivePool(definition, allocator, number, digest, decisions)
     return LivePool.new(definition)
-
-
-def save_pool(store: DecisionStore, pool: LivePool, state: bytes | None = None) -> None:
-    """Keep the state of a pool, so that the next fold begins here."""
-    written = pool_state(pool) if state is None else state
-    store.save_snapshot(pool.name, pool.number, pool.digest, written, SNAPSHOTS_KEPT)
-
-
-def pool_state(pool: LivePool) -> bytes:
-    """The state as a snapshot has it."""
-    return _Kept(pool.allocator, pool.decisions).written()
-
-
-@dataclass(frozen=True)
-class _Kept:
-    allocator: Allocator
-    decisions: int
-
-    def written(self) -> bytes:
-        table = {"allocator": self.allocator.snapshot(), "decisions": self.decisions}
-        return zlib.compress(orjson.dumps(table), 1)
-
-    @staticmethod
-    def read(state: bytes) -> _Kept:
-        try:
-            table = orjson.loads(zlib.decompress(state))
-            return _Kept(Allocator.restore(table["allocator"]), int(table["decisions"]))
-        except (zlib.error, ValueError, KeyError, TypeError) as error:
-            raise BadStore(f"a snapshot in the store cannot be read ({error}).") from None

@@ -52,7 +52,7 @@ def forecast(
     }
     if turns is not None and rate is not None and pool.definition.dates:
         found |= _dates(turns, rate, now)
-    return {**found, "sentence": _sentence(name, own, found)}
+    return {**found, "sentence": _sentence(pool, own, found)}
 
 
 def _dates(turns: int, rate: float, now: int) -> dict[str, Any]:
@@ -72,10 +72,13 @@ def _dates(turns: int, rate: float, now: int) -> dict[str, Any]:
     }
 
 
-def _sentence(name: str, own: Any, found: dict[str, Any]) -> str:
+def _sentence(pool: LivePool, own: Any, found: dict[str, Any]) -> str:
+    name = own.name
     if own.rank is None:
         return f"{name} is not eligible: it {own.reason}."
     turns = found["turns_until"]
+    if turns is None and not pool.allocator.rule.plans_next:
+        return f"When {name}'s turn comes depends on who is there at each decision."
     if turns is None:
         return f"{name}'s turn is more than {FURTHEST:,} turns away."
     words = f"{name} is next" if not turns else f"{name} is next after {pluralise(turns, 'turn')}"

@@ -140,8 +140,10 @@ class LivePool:
     def propose(self, wish: Wish, now: int) -> ProposedShares:
         """Who is next, and who would be without them."""
         at, among = self.moment(wish.at, now), self._among(wish)
-        divides = self.allocator.rule.divides
-        one_more = not divides and (wish.count == 1 or wish.distinct)
+        rule = self.allocator.rule
+        divides = rule.divides
+        # What a policy would decide next depends on who is there then: that is not asked.
+        one_more = not divides and rule.plans_next and (wish.count == 1 or wish.distinct)
         found = self.allocator.propose(
             wish.amount,
             count=wish.count + one_more,
@@ -152,7 +154,13 @@ class LivePool:
         chosen, rest = found[: wish.count], found[wish.count :]
         if divides:
             chosen, rest = found, []
+        elif not rule.plans_next and wish.count == 1:
+            rest = self._second(wish.amount, at, among)
         return ProposedShares(tuple(chosen), rest[0] if rest else None, at, among, self.turn)
+
+    def _second(self, amount: float, at: Moment, among: tuple[str, ...] | None) -> list[Share]:
+        ranked = self.allocator.ranking(at, among, most=2)[1:]
+        return [Share(one.name, amount, one.reason) for one in ranked if one.rank is not None]
 
     def _among(self, wish: Wish) -> tuple[str, ...] | None:
         if not wish.without:

@@ -20,6 +20,7 @@ from evenhand.errors import BadFile, BadParameter, StoreConflict
 from evenhand.serve.pools.changes import Happened, PoolMade
 from evenhand.serve.pools.definition import PoolDefinition
 from evenhand.serve.pools.live_pool import LivePool
+from evenhand.serve.pools.policy_folder import NO_POLICIES, PolicyFolder
 from evenhand.serve.store.decision_store import Append, DecisionStore
 
 MOST_BYTES = 16 << 20
@@ -34,8 +35,15 @@ class WantedPool:
     people: tuple[tuple[str, float], ...]
 
 
-def read_pool_file(path: str | os.PathLike[str]) -> list[WantedPool]:
-    """The pools of a TOML file."""
+def read_pool_file(
+    path: str | os.PathLike[str], policies: PolicyFolder = NO_POLICIES
+) -> list[WantedPool]:
+    """The pools of a TOML file.
+
+    Args:
+        path: The file.
+        policies: Where the files of learned policies are.
+    """
     text = read_file(path, MOST_BYTES, "a file of pools")
     try:
         tables = tomllib.loads(text.decode())
@@ -46,10 +54,10 @@ def read_pool_file(path: str | os.PathLike[str]) -> list[WantedPool]:
     for name, table in tables.items():
         if not isinstance(table, Mapping):
             raise BadFile(f"{path} says {name!r} outside of a pool: begin with [the pool's name].")
-    return [_wanted(name, table) for name, table in tables.items()]
+    return [_wanted(name, table, policies) for name, table in tables.items()]
 
 
-def _wanted(name: str, table: Mapping[str, Any]) -> WantedPool:
+def _wanted(name: str, table: Mapping[str, Any], policies: PolicyFolder) -> WantedPool:
     rest = {key: value for key, value in table.items() if key != "stakeholders"}
     people = table.get("stakeholders", [])
     if not isinstance(people, list):
@@ -57,7 +65,7 @@ def _wanted(name: str, table: Mapping[str, Any]) -> WantedPool:
     found = tuple(_person(name, one) for one in people)
     if len({who for who, _ in found}) < len(found):
         raise BadParameter(f"the pool {name!r} names somebody twice: name everybody once.")
-    return WantedPool(PoolDefinition.from_json({"name": name, **rest}), found)
+    return WantedPool(PoolDefinition.from_json({"name": name, **rest}, policies), found)
 
 
 def _person(pool: str, said: Any) -> tuple[str, float]:

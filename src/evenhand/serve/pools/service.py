@@ -4,56 +4,36 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import hashlib
 import time
 from collections.abc import Awaitable, Callable, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import orjson
 
-from evenhand._util.wording import nearest
 from evenhand.auditing.options import AuditOptions
-from evenhand.errors import BadParameter, EvenhandError, StoreConflict, UnknownPool
+from evenhand.errors import BadParameter, EvenhandError, StoreConflict
+from evenhand.serve.pools.asked_changes import AnswersOnce, AskedChange
 from evenhand.serve.pools.changes import Change, DecisionUndone
 from evenhand.serve.pools.definition import PoolDefinition
-from evenhand.serve.pools.fold import LATEST, SNAPSHOTS_KEPT, load_pool, pool_state, save_pool
 from evenhand.serve.pools.history_import import import_history
 from evenhand.serve.pools.live_pool import LivePool
+from evenhand.serve.pools.policy_folder import NO_POLICIES, PolicyFolder
 from evenhand.serve.pools.pool_file import first_entries
 from evenhand.serve.pools.pool_room import PoolRoom
+from evenhand.serve.pools.pool_rooms import PoolRooms
+from evenhand.serve.pools.snapshot_keeper import SnapshotKeeper
 from evenhand.serve.pools.views import decision_view
-from evenhand.serve.store.decision_store import Append, DecisionStore, KeptAnswer, StoredToken
+from evenhand.serve.store.decision_store import Append, DecisionStore, StoredToken
 from evenhand.serve.store.group_commit import GroupCommit
 from evenhand.serve.store.log_entry import LogEntry
 
 ATTEMPTS = 50  # to write an entry while other processes are quicker
 FOLLOW_EVERY = 0.5  # seconds between looks at what other processes wrote
-LEAST_BETWEEN_SNAPSHOTS = 1_000
 
 
 def now() -> int:
     """Microseconds since 1970."""
     return time.time_ns() // 1000
-
-
-@dataclass(frozen=True)
-class Request:
-    """Who asks for a change, and the key by which a retry is known.
-
-    Args:
-        actor: The name of the token.
-        key: The idempotency key, if there is one.
-        content: What was asked for, to refuse a key that is used for something else.
-    """
-
-    actor: str
-    key: str | None = None
-    content: bytes = b""
-
-    @property
-    def digest(self) -> bytes:
-        return hashlib.sha256(self.content).digest()
 
 
 Answerer = Callable[[LivePool, LogEntry], dict[str, Any]]
@@ -66,14 +46,15 @@ class DecisionService:
 
     Args:
         store: Where the log is.
+        policies: Where the files of learned policies are.
     """
 
-    def __init__(self, store: DecisionStore) -> None:
+    def __init__(self, store: DecisionStore, policies: PolicyFolder = NO_POLICIES) -> None:
         self.store = store
-        self.rooms: dict[str, PoolRoom] = {}
+        self.pools = PoolRooms(store, policies)
         self.tokens: list[StoredToken] = []
         self._writer: GroupCommit | None = None
-        self._answering: dict[tuple[str, str, str], asyncio.Future[bytes]] = {}
+        self._once, self._snapshots = AnswersOnce(store), SnapshotKeeper(store)
         self._tasks: set[asyncio.Task[Any]] = set()
         self.heavy = asyncio.Semaphore(1)  # one audit, import or export at a time
         self.stopping = False
@@ -81,7 +62,7 @@ class DecisionService:
     async def start(self) -> None:
         """Read every pool, and begin to write."""
         self._writer = GroupCommit(self.store, asyncio.get_running_loop())
-        await self._load_new()
+        await self.pools.load_new()
         await self.refresh_tokens()
         await asyncio.to_thread(self.store.begin_serving)
         self._begin(self._follow())
@@ -95,9 +76,7 @@ class DecisionService:
         if self._writer is not None:
             await asyncio.to_thread(self._writer.stop)
         for room in self.rooms.values():
-            if room.pool.number > room.saved and not room.failed:
-                with contextlib.suppress(EvenhandError):  # the log is what counts
-                    await asyncio.to_thread(save_pool, self.store, room.pool)
+            await self._snapshots.save_last(room)
 
     def hang_up(self) -> None:
         """Let those who listen to what happens know that it is over."""
@@ -110,20 +89,17 @@ class DecisionService:
         assert self._writer is not None, "the service has not started"
         return self._writer
 
+    @property
+    def rooms(self) -> dict[str, PoolRoom]:
+        return self.pools.by_name
+
     def room(self, name: str) -> PoolRoom:
         """A pool by its name."""
-        if name not in self.rooms:
-            raise UnknownPool(name, nearest=nearest(name, self.rooms))
-        return self.rooms[name]
+        return self.pools.room(name)
 
     async def live(self, name: str) -> LivePool:
-        """The state of a pool, read anew if part of it could not be written."""
-        room = self.room(name)
-        if room.failed:
-            async with room.gate:
-                if room.failed:
-                    await self._read_anew(room)
-        return room.pool
+        """The state of a pool."""
+        return await self.pools.live(name)
 
     # Changes.
 
@@ -144,7 +120,7 @@ class DecisionService:
         try:
             await self.writer.write(Append(entries, new_pool=pool.name), pool.name, 0)
         except StoreConflict:
-            await self._load_new()
+            await self.pools.load_new()
             raise _taken(definition.name) from None
         room = self.rooms[pool.name] = PoolRoom(pool, generation=1)
         room.tell(pool.number)
@@ -153,7 +129,7 @@ class DecisionService:
     async def change(
         self,
         name: str,
-        asked: Request,
+        asked: AskedChange,
         make: Maker,
         answer: Answerer,
         before: Preparation | None = None,
@@ -168,29 +144,16 @@ class DecisionService:
             answer: What is answered, from the state after it and its entry.
             before: What is done with the room first, while nobody else can change the state.
         """
-        if asked.key is None:
+
+        async def carry_out() -> bytes:
             return await self._change(name, asked, make, answer, before)
-        place = (name, asked.actor, asked.key)
-        if place in self._answering:  # the same request is being answered at this moment
-            with contextlib.suppress(EvenhandError, asyncio.CancelledError):
-                await asyncio.shield(self._answering[place])
-        future: asyncio.Future[bytes] = asyncio.get_running_loop().create_future()
-        if place in self._answering:
-            return await self.change(name, asked, make, answer, before)
-        self._answering[place] = future
-        try:
-            kept = await asyncio.to_thread(self.store.kept_answer, *place)
-            if kept is not None:
-                return _same(kept, asked)
-            return await self._change(name, asked, make, answer, before)
-        finally:
-            del self._answering[place]
-            future.set_result(b"")
+
+        return await self._once.answer(name, asked, carry_out)
 
     async def _change(
         self,
         name: str,
-        asked: Request,
+        asked: AskedChange,
         make: Maker,
         answer: Answerer,
         before: Preparation | None = None,
@@ -199,25 +162,21 @@ class DecisionService:
         for _ in range(ATTEMPTS):
             async with room.gate:
                 if room.failed:
-                    await self._read_anew(room)
+                    await self.pools.read_anew(room)
                 if before is not None:
                     await before(room)
                 moment = now()
                 change = make(room.pool, moment)
                 entry, said = self._record(room, change, asked.actor, moment, answer)
-                kept = None
-                if asked.key is not None:
-                    kept = KeptAnswer(name, asked.actor, asked.key, asked.digest, said)
-                done = self.writer.write(Append((entry,), kept), name, room.generation)
+                append = Append((entry,), asked.kept(name, said))
+                done = self.writer.write(append, name, room.generation)
             try:
                 await self._written(room, entry, done)
             except StoreConflict as conflict:
                 if conflict.table == "answers":  # another process has answered this request
-                    found = await asyncio.to_thread(
-                        self.store.kept_answer, name, asked.actor, asked.key or ""
-                    )
+                    found = await self._once.before(name, asked)
                     if found is not None:
-                        return _same(found, asked)
+                        return found
                 continue
             return said
         raise StoreConflict("entries")
@@ -248,7 +207,9 @@ class DecisionService:
         await asyncio.shield(done)
         self._save_now_and_then(room)
 
-    async def undo(self, name: str, asked: Request, taken: LogEntry, reason: str | None) -> bytes:
+    async def undo(
+        self, name: str, asked: AskedChange, taken: LogEntry, reason: str | None
+    ) -> bytes:
         """Let a decision count as not taken, which is an entry of its own."""
 
         async def leave_out(room: PoolRoom) -> None:
@@ -256,7 +217,7 @@ class DecisionService:
                 raise BadParameter(f"decision {taken.number} was undone before.")
             await room.all_written()
             without = frozenset((taken.number,))
-            room.pool = await asyncio.to_thread(load_pool, self.store, name, LATEST, without)
+            room.pool = await self.pools.load_aside(name, without)
             room.pool.undone.add(taken.number)
 
         return await self.change(
@@ -273,8 +234,8 @@ class DecisionService:
         """Let a log be the history of a pool to which nothing has happened yet."""
         room = self.room(name)
         async with room.gate:
-            await self._read_anew(room)
-            pool = await asyncio.to_thread(load_pool, self.store, name)  # which may fail half way
+            await self.pools.read_anew(room)
+            pool = await self.pools.load_aside(name)  # which may fail half way
             await asyncio.to_thread(import_history, self.store, pool, log, options, actor, now())
             room.pool = pool
             room.tell(pool.number)
@@ -285,13 +246,8 @@ class DecisionService:
 
     async def refresh(self) -> None:
         """Read what other processes wrote to the store."""
-        await self._load_new()
         await self.refresh_tokens()
-        for name, room in list(self.rooms.items()):
-            head = await asyncio.to_thread(self.store.head, name)
-            async with room.gate:
-                if room.failed or (head > room.pool.number and not room.waiting):
-                    await self._read_anew(room)
+        await self.pools.follow()
 
     async def refresh_tokens(self) -> None:
         """Read who may ask."""
@@ -321,61 +277,15 @@ class DecisionService:
                 await self.refresh()
                 await asyncio.to_thread(self.store.tidy)
 
-    async def _load_new(self) -> None:
-        for name in await asyncio.to_thread(self.store.pools):
-            if name not in self.rooms:
-                pool = await asyncio.to_thread(load_pool, self.store, name)
-                if name not in self.rooms:
-                    room = self.rooms[name] = PoolRoom(pool, generation=1, saved=pool.number)
-                    room.tell(pool.number)
-
-    async def _read_anew(self, room: PoolRoom) -> None:
-        """Take the state from the log. Nobody else changes it meanwhile: the gate is held."""
-        await room.all_written()
-        room.pool = await asyncio.to_thread(load_pool, self.store, room.pool.name)
-        room.generation += 1
-        room.failed = False
-        room.tell(room.pool.number)
-
-    # Snapshots.
-
     def _save_now_and_then(self, room: PoolRoom) -> None:
-        pool = room.pool
-        between = max(LEAST_BETWEEN_SNAPSHOTS, len(pool.allocator.names))
-        if room.failed or pool.number < room.saved + between:
-            return
-        room.saved = pool.number
-        self._begin(self._save(room))
-
-    async def _save(self, room: PoolRoom) -> None:
-        """Keep the state as it is now, once all of it is on disk."""
-        pool, generation, number, digest = (
-            *(room.pool, room.generation),
-            *(room.pool.number, room.pool.digest),
-        )
-        state = pool_state(pool)
-        while room.written < number:
-            await room.news(number - 1, 1.0)
-            if room.failed or room.generation != generation:
-                return
-        with contextlib.suppress(EvenhandError):  # the log is what counts
-            await asyncio.to_thread(
-                self.store.save_snapshot, pool.name, number, digest, state, SNAPSHOTS_KEPT
-            )
+        snapshot = self._snapshots.due(room)
+        if snapshot is not None:
+            self._begin(self._snapshots.save(room, snapshot))
 
     def _begin(self, work: Any) -> None:
         task = asyncio.get_running_loop().create_task(work)
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
-
-
-def _same(kept: KeptAnswer, asked: Request) -> bytes:
-    if kept.request != asked.digest:
-        raise BadParameter(
-            f"the idempotency key {asked.key!r} was used for another request: use a new key for "
-            "each, and the same one to try again."
-        )
-    return kept.answer
 
 
 def _taken(name: str) -> BadParameter:

@@ -16,6 +16,9 @@ from evenhand.serve.store.decision_store import DecisionStore
 
 WAIT = 10.0  # seconds for another process that is writing
 TIDIED_FROM, TOO_LARGE = 4 << 20, 256 << 20  # bytes of the write-ahead log
+TIDIED_AFTER = (
+    4096  # rows written; each time the disk is kept busy, and those who write wait for it
+)
 MARK = 0x65766E68  # "evnh": which program a file of SQLite belongs to
 
 
@@ -33,6 +36,7 @@ class SqliteStore(DecisionStore):
         self._writing = threading.Lock()
         self._own = threading.local()
         self._open: list[sqlite3.Connection] = []
+        self._tidied = 0, 0  # rows written and bytes of the write-ahead log when it was done last
         try:
             self._writer = self._connect()
             self._require_own()
@@ -116,10 +120,13 @@ class SqliteStore(DecisionStore):
 
     def tidy(self) -> None:
         """Move what is in the write-ahead log into the file, while others write on."""
-        log = f"{self.path}-wal"
+        log, rows = f"{self.path}-wal", self._writer.total_changes
         size = os.path.getsize(log) if os.path.exists(log) else 0
-        if size > TIDIED_FROM:
+        before, large = self._tidied
+        # The file is written again from its beginning and never shrinks: size alone says little.
+        if size > TIDIED_FROM and (rows - before >= TIDIED_AFTER or size - large >= TIDIED_FROM):
             self.query(f"PRAGMA wal_checkpoint({'RESTART' if size > TOO_LARGE else 'PASSIVE'})")
+            self._tidied = rows, size
 
     def back_up(self, path: str | os.PathLike[str]) -> None:
         """Copy the store to another file while it is in use, as of one moment."""

@@ -1,0 +1,89 @@
+"""Why somebody is not next: what the sentence says would change it does change it."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from evenhand.decide.allocation_events import Joined, Paused
+from evenhand.serve.pools.changes import DecisionTaken, Happened
+from evenhand.serve.pools.definition import PoolDefinition
+from evenhand.serve.pools.explanation import explain
+from evenhand.serve.pools.live_pool import LivePool, Wish
+
+NAMES = ("Ann", "Ben", "Cem", "Dan")
+
+
+def pool_of(received, entitlements=(), rule="least_served"):
+    """A pool in which each has received so much, from the start of it."""
+    pool = LivePool.new(PoolDefinition("p", rule, dates=False))
+    for k, name in enumerate(NAMES[: len(received)]):
+        own = entitlements[k] if entitlements else 1.0
+        pool.record(Happened(Joined(name, 0, own)), "me", 0)
+    for name, amount in zip(NAMES, received, strict=False):
+        if amount:
+            pool.record(DecisionTaken(((name, float(amount)),), 0), "me", 0)
+    return pool
+
+
+def said(pool, name):
+    return explain(pool, name, Wish(), 0)["what_would_differ"]
+
+
+def test_the_sentences():
+    pool = pool_of((2, 1, 0, 1))
+    assert said(pool, "Cem") == (
+        "Cem would not be next if it were away, or had just been served: then Ben would be next."
+    )
+    assert said(pool, "Ben") == (
+        "Ben would be next if Cem was away, or if it had received at least 1 less. With nothing "
+        "else happening its turn comes after 1 turn."
+    )
+    assert "if Cem and Ben were away, or if it had received more than 1 less" in said(pool, "Dan")
+    assert "if Cem, Ben and Dan were away" in said(pool, "Ann")
+    level = pool_of((0, 0))
+    assert "ties are broken by the order of the stakeholders" in said(level, "Ben")
+    pool.record(Happened(Paused("Ann", 5)), "me", 0)
+    assert said(pool, "Ann") == "Ann would have to resume first."
+
+
+def test_nobody_and_a_rule_that_does_not_count_what_was_received():
+    alone = pool_of((0,))
+    assert said(alone, "Ann") == "Ann would not be next if it were away, or had just been served."
+    alone.record(Happened(Paused("Ann", 0)), "me", 0)
+    assert said(alone, "Ann").startswith("Nobody is eligible")
+    waiting = pool_of((1, 0, 0), rule="longest_wait")
+    assert "received" not in said(waiting, "Ann")
+
+
+amounts = st.lists(st.integers(0, 9), min_size=2, max_size=4)
+
+
+@given(amounts, st.lists(st.sampled_from([0.5, 1.0, 2.0]), min_size=4, max_size=4))
+def test_the_amount_is_the_least_that_does_it(received, entitlements):
+    """With so much less somebody is next; with a little more than that somebody is not."""
+    pool = pool_of(received, entitlements)
+    for k, name in enumerate(NAMES[: len(received)]):
+        found = re.search(r"received (at least|more than) ([\d.]+) less", said(pool, name))
+        if found is None:
+            continue
+        less = float(found[2]) + (0.001 if found[1] == "more than" else 0.0)
+        if not less <= received[k]:
+            continue
+        for amount, is_next in ((received[k] - less, True), (received[k] - less + 0.01, False)):
+            changed = [*received[:k], amount, *received[k + 1 :]]
+            first = pool_of(changed, entitlements).propose(Wish(), 0).shares[0].name
+            assert (first == name) == is_next, (changed, name)
+
+
+@pytest.mark.parametrize("rule", ["least_served", "longest_wait", "round_robin", "lottery:3"])
+def test_without_those_before_them_everybody_would_be_next(rule):
+    pool = pool_of((1, 2, 0, 1), rule=rule)
+    for name in NAMES:
+        found = re.search(r"would be next if (.*?) (?:was|were) away", said(pool, name))
+        if found is not None:
+            away = tuple(re.split(", | and ", found[1]))
+            assert pool.propose(Wish(without=away), 0).shares[0].name == name

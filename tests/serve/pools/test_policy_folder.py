@@ -1,0 +1,130 @@
+"""Learned and planned policies decide in pools: by the names of files, of one folder alone."""
+
+from __future__ import annotations
+
+import pytest
+
+from evenhand.envs import Doughnuts
+from evenhand.errors import BadParameter
+from evenhand.planning.plan_file import save_plan
+from evenhand.planning.planner import plan
+from evenhand.problem.problem import Problem
+from evenhand.serve.pools.fold import load_pool
+from evenhand.serve.pools.policy_folder import NO_POLICIES, PolicyFolder, names_policy
+from evenhand.serve.pools.pool_file import make_missing_pools, read_pool_file
+from serving import THREE, client_of, new_store
+
+HORIZON = 4
+BASE = "/v1/pools/shop"
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory):
+    """A plan for three, of four decisions."""
+    path = tmp_path_factory.mktemp("made") / "fair.plan"
+    shop = Doughnuts(3, HORIZON, 0.5)
+    save_plan(plan(Problem(shop, shop.default_scheme())), path)
+    return path.read_bytes()
+
+
+@pytest.fixture
+def folder(tmp_path, made):
+    found = tmp_path / "policies"
+    found.mkdir()
+    (found / "fair.plan").write_bytes(made)
+    (found / "broken.policy").write_text("nothing of the kind")
+    (found / "notes.txt").write_text("mine")
+    (tmp_path / "secret.plan").write_bytes(made)
+    return PolicyFolder(found)
+
+
+@pytest.fixture
+def client(tmp_path, folder):
+    store = new_store(tmp_path)
+    with client_of(store, policies=folder) as found:
+        sent = {"name": "shop", "rule": "fair.plan", "stakeholders": THREE}
+        assert found.post("/v1/pools", json=sent).status_code == 201
+        yield found
+    store.close()
+
+
+def names(answer):
+    return [share["name"] for share in answer.json()["shares"]]
+
+
+def test_a_plan_takes_turns_until_its_horizon(client):
+    """The fairest plan of doughnuts serves whoever of those present has had least."""
+    asked = client.get(f"{BASE}/next").json()
+    assert (asked["shares"][0]["name"], asked["runner_up"]["name"]) == ("Ann", "Ben")
+    assert "fair.plan" in asked["rule"]
+    taken = [names(client.post(f"{BASE}/decisions", json={})) for _ in range(2)]
+    taken += [names(client.post(f"{BASE}/decisions", json={"without": ["Cem"]}))]
+    assert taken == [["Ann"], ["Ben"], ["Ann"]]
+    assert names(client.get(f"{BASE}/next")) == ["Cem"]  # the last one that it was made for
+    why = client.get(f"{BASE}/why?name=Ben").json()
+    assert (why["rank"], why["turns_until"]) == (2, None)
+    assert "Ben would be next if Cem was away." in why["what_would_differ"]
+    assert "depends on who is there" in client.get(f"{BASE}/forecast?name=Ben").json()["sentence"]
+    assert names(client.post(f"{BASE}/decisions", json={})) == ["Cem"]
+    over = client.post(f"{BASE}/decisions", json={})
+    assert over.status_code == 422
+    assert "made for 4 decisions" in over.json()["detail"]
+    assert client.post(f"{BASE}/decisions/5/undo", json={}).status_code == 201
+    assert names(client.get(f"{BASE}/next")) == ["Ann"]
+
+
+def test_whoever_does_not_fit_is_refused_and_nothing_is_half_done(client):
+    joined = client.post(f"{BASE}/events", json={"event": "join", "name": "Dan"})
+    assert joined.status_code == 422
+    assert "3 stakeholders" in joined.json()["detail"]
+    assert names(client.post(f"{BASE}/decisions", json={})) == ["Ann"]
+    assert client.get(BASE).json()["stakeholders"] == 3
+
+
+@pytest.mark.parametrize(
+    ("rule", "words"),
+    [
+        ("../secret.plan", "without its folder"),
+        ("/etc/hosts.plan", "without its folder"),
+        ("policies/fair.plan", "without its folder"),
+        ({"name": "policy", "file": "../secret.plan"}, "without its folder"),
+        ({"name": "policy", "file": 7}, "without its folder"),
+        ({"name": "policy"}, "without its folder"),
+        ("none.policy", "broken.policy, fair.plan"),
+        ("broken.policy", "broken.policy is not a policy"),
+        ("notes.txt", "no rule called"),
+        ({"name": "policy", "file": "fair.plan", "digest": "00"}, "put the file back"),
+    ],
+)
+def test_only_files_of_the_folder_are_read(client, tmp_path, rule, words):
+    refused = client.post("/v1/pools", json={"name": "other", "rule": rule})
+    assert refused.status_code == 422
+    assert words in refused.json()["detail"]
+    assert str(tmp_path) not in refused.text
+
+
+def test_the_same_file_decides_after_a_restart_and_no_other(tmp_path, folder, made):
+    store = new_store(tmp_path)
+    toml = tmp_path / "pools.toml"
+    toml.write_text('[shop]\nrule = "fair.plan"\nstakeholders = ["Ann", "Ben", "Cem"]\n')
+    make_missing_pools(store, read_pool_file(toml, folder))
+    with client_of(store, policies=folder) as client:
+        assert names(client.post(f"{BASE}/decisions", json={})) == ["Ann"]
+    with client_of(store, policies=PolicyFolder(folder.folder)) as client:
+        assert names(client.get(f"{BASE}/next")) == ["Ben"]
+    with pytest.raises(BadParameter, match="folder of policies"):
+        load_pool(store, "shop")
+    (folder.folder / "fair.plan").write_bytes(made + b" ")
+    with pytest.raises(BadParameter, match="put the file back"):
+        load_pool(store, "shop", policies=folder)
+    store.close()
+
+
+def test_what_names_a_policy(folder, tmp_path):
+    assert names_policy("fair.policy")
+    assert not names_policy("least_served")
+    assert not names_policy({"name": "lottery", "seed": 1})
+    assert folder.names() == ["broken.policy", "fair.plan"]
+    assert NO_POLICIES.names() == []
+    with pytest.raises(BadParameter, match="must be a folder"):
+        PolicyFolder(tmp_path / "secret.plan")
