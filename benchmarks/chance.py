@@ -24,7 +24,7 @@ from evenhand.auditing.chance.held_fixed import HeldFixed
 from evenhand.auditing.chance.measures import MEASURES, compare
 from evenhand.auditing.chance.naming import LEVEL, Spread, name_people
 from evenhand.auditing.chance.nulls import FairLottery
-from evenhand.auditing.judging.judge import Case
+from evenhand.auditing.judging.case import Case
 from evenhand.auditing.judging.questions import question_of
 from evenhand.auditing.judging.sensitivity import judge_case
 from evenhand.auditing.judging.supply import Supply

@@ -12,7 +12,7 @@ from typer.testing import CliRunner
 
 from evenhand import FairnessScheme, Final, GiniWelfare, Rawls, TimepointFirst
 from evenhand.auditing import AuditOptions, audit, compare
-from evenhand.auditing.options import SchemeOptions
+from evenhand.auditing.scheme_options import SchemeOptions
 from evenhand.cli.app import app
 from evenhand.cli.output import as_option
 from evenhand.errors import BadParameter, MissingColumn, UnknownStakeholder

@@ -11,7 +11,7 @@ from evenhand.auditing.audit_log import audit_with
 from evenhand.auditing.chance.chance_test import group_labels
 from evenhand.auditing.chance.drawn_histories import DrawnHistories
 from evenhand.auditing.chance.held_fixed import HeldFixed
-from evenhand.auditing.judging.judge import Case
+from evenhand.auditing.judging.case import Case
 from evenhand.auditing.judging.questions import question_of
 from evenhand.auditing.judging.sensitivity import judge_case
 from evenhand.auditing.judging.supply import Supply

@@ -7,7 +7,7 @@ import json
 import numpy as np
 import pytest
 
-from evenhand.auditing.options import SchemeOptions
+from evenhand.auditing.scheme_options import SchemeOptions
 from evenhand.errors import BadFile, BadParameter
 from evenhand.monitor.factory import make_monitor
 from evenhand.monitor.state_file import load_state, save_state

@@ -29,7 +29,7 @@ from evenhand import (
 )
 from evenhand.auditing import audit
 from evenhand.auditing.judging.questions import every
-from evenhand.auditing.options import SchemeOptions
+from evenhand.auditing.scheme_options import SchemeOptions
 from evenhand.errors import BadFile, BadLog, BadParameter, CannotStream, UnknownStakeholder
 from evenhand.monitor import Monitor
 from evenhand.monitor.batch import Batch, text_as_number

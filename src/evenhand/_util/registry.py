@@ -69,8 +69,9 @@ class Registry:
         return self._classes[name]
 
     def name_of(self, thing: Any) -> str | None:
-        """The name of an object's class, or None where the class is not registered."""
-        return next((name for name, cls in self._classes.items() if type(thing) is cls), None)
+        """The last name that an object's class was registered under; None if there is none."""
+        names = (name for name, cls in reversed(self._classes.items()) if type(thing) is cls)
+        return next(names, None)
 
     def lines(self) -> dict[str, str]:
         """Each name with the first line of its class's documentation, plugins included."""

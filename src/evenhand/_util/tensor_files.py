@@ -64,13 +64,18 @@ def _digest(header: dict[str, Any], arrays: dict[str, np.ndarray]) -> str:
 
 def kind_of(path: str | os.PathLike[str]) -> str | None:
     """What kind of file this says it is, or None if it does not say."""
+    kind = header_of(path).get("kind")
+    return kind if isinstance(kind, str) else None
+
+
+def header_of(path: str | os.PathLike[str]) -> dict[str, Any]:
+    """The header as a file has it, not compared with its arrays; empty if it has none."""
     require_file(path)
     try:
         with safe_open(Path(path), framework="numpy") as file:
-            kind = _header(file, path, "file").get("kind")
+            return _header(file, path, "file")
     except (*_UNREADABLE, BadFile):
-        return None
-    return kind if isinstance(kind, str) else None
+        return {}
 
 
 # What is raised where a file is not safetensors, or has arrays of a type or size that NumPy lacks.

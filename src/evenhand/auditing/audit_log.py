@@ -11,12 +11,13 @@ from evenhand.auditing.answer.over_runs import over_runs, split_runs
 from evenhand.auditing.answer.untold import Outlook, Untold, with_untold
 from evenhand.auditing.chance.alarm_over_log import watch_log
 from evenhand.auditing.chance.chance_test import ask_chance, few_enough_lots
-from evenhand.auditing.judging.judge import Case
+from evenhand.auditing.judging.case import Case
 from evenhand.auditing.judging.questions import question_of
 from evenhand.auditing.judging.sensitivity import Judgement, judge_case, judge_welfares
 from evenhand.auditing.judging.supply import Supply
+from evenhand.auditing.keyword_options import with_keywords
 from evenhand.auditing.notes import Notes
-from evenhand.auditing.options import AuditOptions, with_keywords
+from evenhand.auditing.options import AuditOptions
 from evenhand.auditing.reading.display_names import fitted, read_display_names
 from evenhand.auditing.reading.hidden_amounts import HIGHEST, LOWEST
 from evenhand.auditing.reading.prepare import Prepared, prepare

@@ -17,7 +17,8 @@ from evenhand.auditing.answer.answer import Answer
 from evenhand.auditing.answer.summary import Called, Quantity, Sentence, how_even
 from evenhand.auditing.audit_log import audit_with
 from evenhand.auditing.judging.sensitivity import EVEN
-from evenhand.auditing.options import AuditOptions, with_keywords
+from evenhand.auditing.keyword_options import with_keywords
+from evenhand.auditing.options import AuditOptions
 from evenhand.auditing.sources.open_log import opened_log
 from evenhand.errors import BadParameter, argument
 

@@ -2,173 +2,37 @@
 
 from __future__ import annotations
 
-import functools
-import inspect
 import itertools
-import math
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
-from typing import Any, Concatenate, ParamSpec, TypeVar, overload
+from typing import Any
 
-from evenhand._util.registry import Registry
 from evenhand.auditing.combinations import refuse_beside_waits, refuse_senseless
 from evenhand.auditing.hidden_marks import HiddenMark, read_marks
 from evenhand.auditing.layout import STAKEHOLDER as WHO
 from evenhand.auditing.layout import TIME, FileLayout
+from evenhand.auditing.scheme_options import SchemeOptions, one_of
 from evenhand.auditing.time_units import require_unit
-from evenhand.auditing.workload_columns import default_columns
-from evenhand.errors import BadParameter, MissingPartParameter, argument
-from evenhand.fairness.aggregation import TimepointFirst
-from evenhand.fairness.filters import Always, Filter
-from evenhand.fairness.scheme import FairnessScheme
-from evenhand.fairness.scheme_file import from_table, read_scheme_file
+from evenhand.errors import BadParameter, argument
 from evenhand.fairness.status import (
-    LowerIsBetter,
     OfRequests,
-    Returns,
     ShareMet,
     Shortfall,
-    Status,
     WhileWaiting,
 )
-from evenhand.fairness.temporal import TEMPORALS, Mean, Temporal
-from evenhand.fairness.tolerance import NONE, Tolerance
-from evenhand.fairness.welfare import WELFARES, LogNash, Rawls, Welfare
 
-FALLBACK = Rawls()  # where log-Nash is undefined, and no welfare was asked for
-FALLBACK_NOTE = (
-    "Some statuses are below 0, where log_nash is undefined: rawls (the status of the "
-    "worst-off) is used instead."
-)
 # How requests are judged, by the name that the option takes.
 REQUEST_STATUSES: dict[str, type[OfRequests]] = {
     "share_met": ShareMet,
     "shortfall": Shortfall,
     "while_waiting": WhileWaiting,
 }
-NEWCOMERS = ("mean", "zero", "least", "by-time")  # where those who join later begin
 NULL_NAMES = ("lottery", "shuffle", "by-group")  # what chance alone may do
 MOST_DRAWS = 1_000_000
 STAKEHOLDER, GROUP = "stakeholder", "group"  # what `by` may be, besides a column of groups
 # Roles that one column may have at once: all who are of the same name are a group, and a run may be
 # of one group alone. For every other two it would be a mistake that changes the answer unseen.
 SHARED_ROLES = ({"stakeholder", "group"}, {"group", "run"})
-
-
-@dataclass(frozen=True, kw_only=True)
-class SchemeOptions:
-    """When to look and how to judge, of an audit and of a monitor. At most one says when."""
-
-    each_event: bool = False  # at every time point, which is the default
-    every: str | int | None = None  # a calendar period by name, or a number of time points
-    after_each: float | None = None  # whenever another such amount has been given out
-    when: str | None = None  # at time points with an event of which this condition holds
-    at_end: bool = False  # once, at the end
-    welfare: str | Welfare | None = None  # log_nash by default, and rawls where it is undefined
-    temporal: str | Temporal | None = None  # mean by default
-    scheme: Any = None  # a FairnessScheme or the path of a scheme file, in place of the two above
-    lower_is_better: bool = False  # amounts are harms or waits: whoever has less is better off
-    newcomers: str | None = None  # where those who join later begin; the mean by default
-    unweighted: bool = False  # all count alike, whatever they are entitled to
-    tolerance: float | str | None = None  # how far from the mean is let pass: an amount, or 5%
-    max_unfairness: float | str | None = None  # how far anybody may be below it: the same
-    min_score: float | None = None  # how low the score may be
-    alarm: float | None = None  # alarm with at most this probability of ever being a false one
-
-    def __post_init__(self) -> None:
-        given = self._times()
-        if len(given) > 1:
-            raise BadParameter(f"{' and '.join(given)} ask different questions: choose one.")
-        if self.min_score is not None and not math.isfinite(self.min_score):
-            raise BadParameter(
-                f"{argument('min_score')} is {self.min_score}: a limit must be a number."
-            )
-        if self.alarm is not None and not 0 < self.alarm < 1:
-            raise BadParameter(
-                f"{argument('alarm')} is {self.alarm:g}: the probability of ever raising a false "
-                "alarm must lie between 0 and 1, such as 0.05."
-            )
-        for name in ("tolerance", "max_unfairness"):
-            if getattr(self, name) is not None:
-                Tolerance.read(getattr(self, name), name)
-        if self.newcomers is not None:
-            object.__setattr__(self, "newcomers", _named(self.newcomers, "newcomers", NEWCOMERS))
-        self.temporal_part()
-        self._welfares()
-        if self.scheme is not None:
-            self._take_scheme(given)
-
-    def _times(self) -> list[str]:
-        """The arguments given that say when to look."""
-        given = {
-            "each_event": self.each_event,
-            "every": self.every is not None,
-            "after_each": self.after_each is not None,
-            "when": self.when is not None,
-            "at_end": self.at_end,
-        }
-        return [argument(name) for name, is_given in given.items() if is_given]
-
-    def _take_scheme(self, times: Sequence[str]) -> None:
-        """A scheme file is read once, here; what it says must not be said twice."""
-        for name in ("welfare", "temporal"):
-            if getattr(self, name) is not None:
-                raise BadParameter(
-                    f"{argument(name)} is already said by the scheme: leave one out."
-                )
-        scheme = self.scheme
-        if not isinstance(scheme, FairnessScheme):
-            scheme = read_scheme_file(scheme)
-            object.__setattr__(self, "scheme", scheme)
-        if self.lower_is_better and scheme.status.negated:
-            raise BadParameter(
-                f"{argument('lower_is_better')} is already said by the scheme's status: leave one "
-                "out."
-            )
-        if times and scheme.filter != Always():
-            raise BadParameter(
-                f"{times[0]} and the scheme's filter both say when to look: leave one out."
-            )
-
-    @property
-    def allowed(self) -> Tolerance:
-        """How far from the mean is let pass."""
-        return NONE if self.tolerance is None else Tolerance.read(self.tolerance, "tolerance")
-
-    @property
-    def most_unfair(self) -> Tolerance | None:
-        """How far anybody may be below the mean."""
-        given = self.max_unfairness
-        return None if given is None else Tolerance.read(given, "max_unfairness")
-
-    def status(self) -> Status:
-        """What each received, unless a scheme says otherwise."""
-        return Returns() if self.scheme is None else self.scheme.status
-
-    def directed(self, status: Status) -> Status:
-        """A status such that higher is better."""
-        return LowerIsBetter(of=status) if self.lower_is_better else status
-
-    def temporal_part(self) -> Temporal:
-        if isinstance(self.scheme, FairnessScheme):
-            return self.scheme.temporal or Mean()
-        return Mean() if self.temporal is None else _part(self.temporal, TEMPORALS, "temporal")
-
-    def schemes(self, status: Status, filter_: Filter) -> list[FairnessScheme]:
-        """The scheme to judge by, and one to fall back on where the first is undefined."""
-        if self.scheme is not None:
-            own = self.scheme
-            return [FairnessScheme(status, own.aggregation, filter_, own.empty)]
-        temporal = self.temporal_part()
-        return [
-            FairnessScheme(status, TimepointFirst(welfare, temporal), filter_)
-            for welfare in self._welfares()
-        ]
-
-    def _welfares(self) -> list[Welfare]:
-        if self.welfare is None:
-            return [FALLBACK] if self.lower_is_better else [LogNash(), FALLBACK]
-        return [_part(self.welfare, WELFARES, "welfare")]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -243,7 +107,7 @@ class AuditOptions(SchemeOptions):
         super().__post_init__()
         self._require_writing()
         if self.judge_requests is not None:
-            name = _named(self.judge_requests, "judge_requests", REQUEST_STATUSES)
+            name = one_of(self.judge_requests, "judge_requests", REQUEST_STATUSES)
             object.__setattr__(self, "judge_requests", name)
         if self.by not in (STAKEHOLDER, GROUP):  # a column of groups, said at once
             object.__setattr__(self, "group", self.by)
@@ -376,7 +240,7 @@ class AuditOptions(SchemeOptions):
     def _require_chance(self) -> None:
         """What is asked of chance makes sense, and is not at once left out."""
         if self.null is not None:
-            object.__setattr__(self, "null", _named(self.null, "null", NULL_NAMES))
+            object.__setattr__(self, "null", one_of(self.null, "null", NULL_NAMES))
         if self.draws is not None and not 1 <= self.draws <= MOST_DRAWS:
             raise BadParameter(
                 f"{argument('draws')} is {self.draws}: it must be a whole number from 1 to "
@@ -455,60 +319,3 @@ def _same(value: Any, default: Any) -> bool:
     """Whether an option says what it says by default; a table says more, and has no truth value."""
     plain = isinstance(value, bool | str | int | float | Sequence)
     return value is default or (plain and value == default)
-
-
-def _named(value: str, name: str, known: Collection[str]) -> str:
-    """One of some names, which may be written with hyphens or underscores."""
-    found = {one.replace("-", "_"): one for one in known}.get(str(value).replace("-", "_"))
-    if found is None:
-        raise BadParameter(f"{argument(name)} is {value!r}: it must be one of {', '.join(known)}.")
-    return found
-
-
-def _part(value: Any, registry: Registry, kind: str) -> Any:
-    """A part of a scheme, which may be given by its name alone if it needs no parameters."""
-    if not isinstance(value, str):
-        return value
-    try:
-        return from_table(value, registry, kind)
-    except MissingPartParameter as error:
-        raise BadParameter(
-            f"{error.part} needs {error.parameter!r}, which a name alone does not say: write the "
-            f"scheme to a file and give it as {argument('scheme')}."
-        ) from None
-
-
-P = ParamSpec("P")
-Result = TypeVar("Result")
-
-
-@overload
-def with_keywords(
-    function: Callable[[Any, AuditOptions], Result], options: Callable[P, AuditOptions]
-) -> Callable[Concatenate[Any, P], Result]: ...
-
-
-@overload
-def with_keywords(
-    function: Callable[[Any, Any, AuditOptions], Result], options: Callable[P, AuditOptions]
-) -> Callable[Concatenate[Any, Any, P], Result]: ...
-
-
-def with_keywords(function: Any, options: Any) -> Any:
-    """A function of logs and options as one of logs and keyword arguments, for users to call.
-
-    So the arguments are written once, as the fields of the options; type checkers, `help` and
-    editors see them in the signature.
-    """
-
-    @functools.wraps(function)
-    def called(*logs: Any, **keywords: Any) -> Any:
-        return function(*logs, options(**{**keywords, **default_columns(logs, keywords)}))
-
-    *logs, _ = inspect.signature(function).parameters.values()
-    keywords = inspect.signature(options).parameters.values()
-    called.__name__ = called.__qualname__ = function.__name__.removeprefix("_")
-    called.__signature__ = inspect.signature(function).replace(  # type: ignore[attr-defined]
-        parameters=[*logs, *keywords]
-    )
-    return called

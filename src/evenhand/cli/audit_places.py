@@ -24,7 +24,7 @@ def require_places(
     """Refuse to write over what is read, and where nothing can be written."""
     from evenhand._util.files import require_apart, require_folder, require_place
     from evenhand.auditing.sources.addresses import FILES, is_address, read_address
-    from evenhand.auditing.sources.open_source import matching_files
+    from evenhand.auditing.sources.file_names import matching_files
     from evenhand.report.csv_export import SHEETS
     from evenhand.report.formats import format_of
 

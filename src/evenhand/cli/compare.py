@@ -17,6 +17,7 @@ from evenhand.cli.learning_options import (
     ProposalOption,
     Ray,
     Recipe,
+    SchemeOption,
     Seed,
     Seeds,
     Stakeholders,
@@ -43,6 +44,7 @@ def compare_command(
     horizon: Horizon = None,
     presence: Presence = None,
     recipe: Recipe = "paper",
+    scheme: SchemeOption = None,
     seeds: Seeds = 10,
     seed: Seed = 0,
     steps: Steps = None,
@@ -80,9 +82,10 @@ def compare_command(
         "deep": networks,
         "out": out,
         "executor": executor(ray),
-        **variants(memory, proposal),
+        **variants(memory, proposal, scheme),
     }
-    comparison = run_comparison(env, chosen or list(all_methods(env, networks)), options, as_json)
+    chosen = chosen or list(all_methods(env, networks, recipe))
+    comparison = run_comparison(env, chosen, options, as_json)
     if out is not None:
         write_chart({recipe: comparison}, out, f"{environment}, {recipe} recipe")
     if as_json:

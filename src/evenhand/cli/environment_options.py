@@ -49,8 +49,9 @@ def environment_options(
 ) -> tuple[type[Environment], dict[str, Any]]:
     """The environment of a name, and the constructor arguments that were given for it."""
     from evenhand.envs import ENVIRONMENTS
+    from evenhand.envs.own_environment import load_environment
 
-    kind = ENVIRONMENTS.get(name)
+    kind = load_environment(name) if ":" in name else ENVIRONMENTS.get(name)
     require_at_most("--stakeholders", stakeholders)
     require_at_most("--horizon", horizon)
     given = {
@@ -69,13 +70,18 @@ def environment_options(
 
 def build_environment(kind: type[Environment], arguments: Mapping[str, Any]) -> Environment:
     """The environment of these arguments; refuses one that needs more than options can say."""
+    from evenhand.envs.own_environment import require_environment
+
     try:
-        return kind(**arguments)
+        built = kind(**arguments)
     except TypeError as error:
         raise BadParameter(
             f"{kind.__name__} cannot be built from the options alone: {error}. Give its other "
             "arguments defaults, or use it from Python."
         ) from None
+    if not kind.__module__.startswith("evenhand."):
+        require_environment(built)
+    return built
 
 
 def parse_chances(text: str) -> float | tuple[float, ...]:

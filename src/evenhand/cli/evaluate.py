@@ -42,8 +42,10 @@ def evaluate_command(
 
     Example: evenhand evaluate fair.policy --log fair.parquet
     """
-    from evenhand.experiments.running.score_saved import score_saved
+    from evenhand.envs.own_environment import load_named
+    from evenhand.experiments.running.score_saved import saved_environment, score_saved
 
+    load_named(saved_environment(file))
     if log is not None:
         _write_log(file, log, seed)
     found = score_saved(file, seed, episodes)

@@ -10,7 +10,7 @@ from evenhand.cli.output import print_json, print_table
 from evenhand.errors import BadParameter, visible
 
 if TYPE_CHECKING:
-    from evenhand.auditing.sources.open_source import LogTable
+    from evenhand.auditing.sources.log_table import LogTable
 
 
 def refuse_unnamed(

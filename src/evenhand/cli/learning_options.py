@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -32,7 +33,16 @@ Horizon = Annotated[int | None, typer.Option(help="How many decisions an episode
 Presence = Annotated[
     str | None, typer.Option(help="The chance to be present: one, or one each: 0.9,0.5.")
 ]
-Recipe = Annotated[str, typer.Option(help="paper: the appendix's numbers. best: ours.")]
+Recipe = Annotated[
+    str,
+    typer.Option(
+        help="default: derived from the problem. paper: the appendix's numbers. best: ours for the "
+        "paper's problems."
+    ),
+]
+SchemeOption = Annotated[
+    Path | None, typer.Option(help="A scheme file, in place of the environment's own scheme.")
+]
 Seeds = Annotated[
     int, typer.Option(help="How many runs, side by side.", min=1, callback=at_most("--seeds"))
 ]
@@ -131,15 +141,18 @@ def chosen_seeds(first: int, number: int) -> tuple[int, ...]:
     return tuple(range(first, first + number))
 
 
-def variants(memory: str | None, proposal: str | None) -> dict[str, Any]:
-    """Another memory and proposal, by name, with their default parameters."""
-    from evenhand.fairness.scheme_file import from_table
+def variants(
+    memory: str | None, proposal: str | None, scheme: Path | None = None
+) -> dict[str, Any]:
+    """Another memory and proposal, by name, with their default parameters, and another scheme."""
+    from evenhand.fairness.scheme_file import from_table, read_scheme_file
     from evenhand.learn.proposals import PROPOSALS
     from evenhand.memory.memory_file import memory_from_table
 
     return {
         "memory": None if memory is None else memory_from_table(memory),
         "proposal": None if proposal is None else from_table(proposal, PROPOSALS, "proposal"),
+        "scheme": None if scheme is None else read_scheme_file(scheme),
     }
 
 

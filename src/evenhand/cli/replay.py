@@ -153,7 +153,7 @@ def _places(
     """Where pages and logs are to be written; refused if that cannot be."""
     from evenhand._util.files import require_apart, require_place
     from evenhand.auditing.sources.addresses import is_address
-    from evenhand.auditing.sources.open_source import matching_files
+    from evenhand.auditing.sources.file_names import matching_files
     from evenhand.decide.replay.replayed_file import require_writable
     from evenhand.errors import BadParameter
 

@@ -19,6 +19,7 @@ from evenhand.cli.learning_options import (
     Presence,
     ProposalOption,
     Recipe,
+    SchemeOption,
     Seed,
     Seeds,
     Stakeholders,
@@ -43,7 +44,8 @@ def train_command(
     stakeholders: Stakeholders = None,
     horizon: Horizon = None,
     presence: Presence = None,
-    recipe: Recipe = "best",
+    recipe: Recipe = "default",
+    scheme: SchemeOption = None,
     seeds: Seeds = 1,
     seed: Seed = 0,
     steps: Steps = None,
@@ -87,10 +89,10 @@ def train_command(
         every=total // checkpoints,
         recipe=recipe,
         deep=networks,
-        **variants(memory, proposal),
+        **variants(memory, proposal, scheme),
     )
     run = _trained(spec, out, as_json, track or ())
-    against = yardstick(env)
+    against = yardstick(env, spec.scheme)
     if out is not None and networks and run.finished:
         save_trained(out, run, against)
     if as_json:
@@ -123,7 +125,7 @@ def _trained(spec: RunSpec, out: Path | None, quiet: bool, track: Sequence[str])
             show(spec.method, done, steps, score, None if best is None else best - score)
 
         def meanwhile() -> None:
-            known["optimum"] = yardstick(spec.environment).optimum
+            known["optimum"] = yardstick(spec.environment, spec.scheme).optimum
 
         return training.train(progress, on_point, meanwhile)
 

@@ -69,7 +69,7 @@ class Joined(AllocationEvent):
     entitlement: float = 1.0
 
     def happen(self, allocator: Allocator, place: int) -> None:
-        allocator.state.add(self.entitlement)
+        allocator.state.add(self.entitlement, allocator.rule.number_of(self.name))
 
 
 @ALLOCATION_EVENTS.register("leave")

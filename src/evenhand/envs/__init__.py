@@ -18,6 +18,7 @@ from evenhand.envs.hard_coded import (
     TurnTaking,
 )
 from evenhand.envs.lending import GaussianLending, Lending
+from evenhand.envs.log_world import LogWorld
 from evenhand.envs.mdp_environment import MDPEnvironment
 from evenhand.envs.recipe import BestRecipe, LearningNumbers, PaperRecipe, Recipe
 from evenhand.envs.vaccines import Vaccines
@@ -36,6 +37,7 @@ __all__ = [
     "GreedyForBank",
     "LearningNumbers",
     "Lending",
+    "LogWorld",
     "LongestWaitFirst",
     "MDPEnvironment",
     "Outcomes",

@@ -52,7 +52,7 @@ class BestRecipe:
         scale: What rewards are multiplied by, for the network's sake.
         learning: Of all methods but the recurrent one.
         rnn: Of the recurrent one.
-        warm_up: How many experiences are stored before learning starts.
+        warm_up: How many steps are taken before learning starts.
         halved_after: The number of updates after which the learning rate has halved.
         updates_per_step: How many updates follow each step.
         target_rate: The share of the way that the target network moves with each update.

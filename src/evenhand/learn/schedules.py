@@ -54,9 +54,28 @@ class Watkins(LearningRate):
         return (updates + 2.0) ** -self.power
 
 
+class EpsilonSchedule(ABC):
+    """How epsilon of an epsilon-greedy learner falls.
+
+    Tables have an epsilon for each augmented state, which falls with each visit. Networks have
+    one, which falls at the end of each episode, or with every step (`falls_every_step`).
+    """
+
+    start: float
+
+    @property
+    def falls_every_step(self) -> bool:
+        """Whether a network's epsilon falls with every step rather than with every episode."""
+        return False
+
+    @abstractmethod
+    def after(self, epsilon: Float[Array, ...]) -> Float[Array, ...]:
+        """Epsilon once it has fallen again."""
+
+
 @dataclass(frozen=True)
-class Exploration:
-    """Epsilon-greedy by augmented state: each visit multiplies its own epsilon, down to a floor."""
+class Exploration(EpsilonSchedule):
+    """Epsilon is multiplied by a factor with each visit, or episode, down to a floor."""
 
     start: float = 1.0
     factor: float = 0.95
@@ -70,5 +89,30 @@ class Exploration:
             )
 
     def after(self, epsilon: Float[Array, ...]) -> Float[Array, ...]:
-        """Epsilon after a visit."""
         return jnp.maximum(epsilon * self.factor, self.floor)
+
+
+@dataclass(frozen=True)
+class ExplorationBySteps(EpsilonSchedule):
+    """Epsilon falls in a straight line over so many steps, and then stays.
+
+    It falls in a task that never ends as it does in one of short episodes.
+    """
+
+    steps: int
+    start: float = 1.0
+    floor: float = 0.05
+
+    def __post_init__(self) -> None:
+        if not 0.0 <= self.floor <= self.start <= 1.0 or self.steps < 1:
+            raise BadParameter(
+                f"exploration from {self.start} to {self.floor} over {self.steps} steps is not "
+                "possible: use 0 ≤ floor ≤ start ≤ 1, and at least one step."
+            )
+
+    @property
+    def falls_every_step(self) -> bool:
+        return True
+
+    def after(self, epsilon: Float[Array, ...]) -> Float[Array, ...]:
+        return jnp.maximum(epsilon - (self.start - self.floor) / self.steps, self.floor)

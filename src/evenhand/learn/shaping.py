@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import jax.numpy as jnp
+import numpy as np
 
 from evenhand.errors import BadParameter
 from evenhand.problem.problem import Problem
@@ -36,6 +37,39 @@ def shaping(
         steps_left(t, horizon, horizon_terminates, discount) for t in (time, time + 1)
     )
     return discount * next_left * then - left * now
+
+
+def shaped_pay(
+    problem: Problem,
+    status: Float[np.ndarray, "episode time status"],
+    pay: Float[np.ndarray, "episode time"],
+    horizon_terminates: bool,
+    discount: float,
+) -> Float[np.ndarray, "episode time"]:
+    """The rewards of episodes with shaping, from the status after each step."""
+    start = problem.scheme.status
+    before = np.asarray(start.value(start.init(problem.environment.num_stakeholders)))
+    first = np.broadcast_to(before, (len(status), 1, *before.shape))
+    welfare = np.asarray(problem.scheme.contribution(np.concatenate((first, status), axis=1)))
+    times = np.arange(pay.shape[1])
+    more = shaping(
+        welfare[:, :-1],
+        welfare[:, 1:],
+        times,
+        problem.environment.horizon,
+        horizon_terminates,
+        discount,
+    )
+    return pay + np.asarray(more)
+
+
+def may_shape(problem: Problem, horizon_terminates: bool, discount: float) -> bool:
+    """Whether shaping leaves the optimal policy as it is here."""
+    try:
+        require_shaping(problem, horizon_terminates, discount)
+    except BadParameter:
+        return False
+    return True
 
 
 def require_shaping(problem: Problem, horizon_terminates: bool, discount: float) -> None:

@@ -8,10 +8,10 @@ import numpy as np
 
 from evenhand.auditing.chance.odds_over_time import OddsOverTime
 from evenhand.auditing.judging.questions import question_of
-from evenhand.auditing.options import SchemeOptions
 from evenhand.auditing.reading import entitlement as entitling
 from evenhand.auditing.reading.roster import Roster
 from evenhand.auditing.reading.roster_table import read_roster
+from evenhand.auditing.scheme_options import SchemeOptions
 from evenhand.errors import BadParameter, argument
 from evenhand.fairness.status import PerEntitlement, Status, WithCredit, read_beside
 from evenhand.monitor.alarms import Alarms

@@ -9,7 +9,7 @@ import pandas as pd
 import pytest
 
 from evenhand import audit
-from evenhand.auditing.options import SchemeOptions
+from evenhand.auditing.scheme_options import SchemeOptions
 from evenhand.errors import BadParameter
 from evenhand.monitor.factory import make_monitor
 

@@ -7,7 +7,8 @@ import pytest
 
 from evenhand import BalancedUnfairness, FairnessScheme, Rawls, Total, anytime
 from evenhand.auditing.judging import judge as judge_module
-from evenhand.auditing.judging.judge import Case, judge
+from evenhand.auditing.judging.case import Case
+from evenhand.auditing.judging.judge import judge
 from evenhand.auditing.judging.questions import AtEnd, EachEvent
 from evenhand.auditing.reading.history import History
 from evenhand.auditing.reading.roster import Roster

@@ -8,7 +8,7 @@ import pandas as pd
 import pytest
 
 from evenhand import errors as e
-from evenhand.auditing.options import SchemeOptions
+from evenhand.auditing.scheme_options import SchemeOptions
 from evenhand.monitor.factory import make_monitor
 from evenhand.monitor.json_reader import Keys
 from logs import audit_alone as audit

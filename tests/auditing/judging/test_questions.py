@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from evenhand import AfterEach, Always, Every, FairnessScheme, Final, Rawls, TimepointFirst
 from evenhand.auditing.judging import sensitivity
 from evenhand.auditing.judging.calendar import PERIODS
-from evenhand.auditing.judging.judge import Case
+from evenhand.auditing.judging.case import Case
 from evenhand.auditing.judging.questions import (
     AfterEachAmount,
     AsTheScheme,
@@ -26,8 +26,8 @@ from evenhand.auditing.judging.questions import (
     question_of,
 )
 from evenhand.auditing.judging.sensitivity import other_questions
-from evenhand.auditing.options import SchemeOptions
 from evenhand.auditing.reading.history import History
+from evenhand.auditing.scheme_options import SchemeOptions
 from evenhand.errors import BadParameter
 from evenhand.fairness.whole_number import MOST_STEPS
 from logs import audit_alone as audit

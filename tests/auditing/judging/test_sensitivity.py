@@ -19,7 +19,7 @@ from evenhand import (
     anytime,
 )
 from evenhand.auditing.judging import sensitivity
-from evenhand.auditing.judging.judge import Case
+from evenhand.auditing.judging.case import Case
 from evenhand.auditing.judging.questions import AtEnd
 from evenhand.auditing.judging.ranking import Ranking
 from evenhand.auditing.judging.scorer import Scorer, Sides

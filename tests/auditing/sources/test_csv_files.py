@@ -13,7 +13,8 @@ import pytest
 from evenhand.auditing import audit
 from evenhand.auditing.sources.addresses import read_address
 from evenhand.auditing.sources.databases import _connect_to_sqlite
-from evenhand.auditing.sources.open_source import connect, open_table
+from evenhand.auditing.sources.open_source import open_table
+from evenhand.auditing.sources.own_duckdb import connect
 from evenhand.errors import BadFile
 from logs import MAPPED, OPTIONS, write
 

@@ -206,7 +206,7 @@ def test_the_loss_and_its_slope_by_hand(settings):
     agent = DQN(**PLAIN, **settings)
     rng = np.random.default_rng(4)
     batch, online, target, learning = batch_of(rng), linear(rng), linear(rng), linear(rng)
-    state = AgentState(online, target, *[()] * 9)
+    state = AgentState(online, target, *[()] * (len(AgentState._fields) - 2))
     found, slope = jax.value_and_grad(agent.loss_of)(learning, state, batch)
     theirs = values(target, batch.following)
     every = np.arange(len(batch.action))
@@ -234,13 +234,13 @@ def test_the_loss_and_its_slope_by_hand(settings):
 
 
 def filled(learner, stored):
-    """A learner with so many items in its buffer, all of them different."""
+    """A learner with so many items in its buffer, all of them real and different."""
     rng = np.random.default_rng(1)
     items = jax.tree.map(
         lambda leaf: jnp.asarray(rng.normal(size=leaf.shape), leaf.dtype), learner.replay.items
     )
     replay = learner.replay._replace(items=items, stored=jnp.asarray(stored, dtype=jnp.int32))
-    return learner._replace(replay=replay)
+    return learner._replace(replay=replay, steps=replay.stored)
 
 
 def adam(rate, *slopes):
@@ -321,7 +321,7 @@ def test_a_full_buffer_is_enough_unless_another_number_is_given():
 
 
 def test_greedy_evaluation_is_by_the_target_network_unless_asked_otherwise():
-    state = AgentState("online", "target", *[()] * 9)
+    state = AgentState("online", "target", *[()] * (len(AgentState._fields) - 2))
     for agent in (DQN(**PLAIN), DQN(**PLAIN, acts_with_target=True)):
         assert agent.acting(state) == "target"
         assert agent.policy(state).weights == "target"
@@ -405,7 +405,7 @@ def test_the_loss_of_a_sequence_by_hand(double, burn_in):
         following=rng.normal(size=(time, 6)),
     )
     online, target = gru_weights(1), gru_weights(2)
-    state = AgentState(online, target, *[()] * 9)
+    state = AgentState(online, target, *[()] * (len(AgentState._fields) - 2))
     costs = []
     own, theirs = (
         unrolled(each, moments.carry[0], moments.features, first) for each in (online, target)

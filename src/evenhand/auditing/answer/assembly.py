@@ -26,7 +26,8 @@ from evenhand.auditing.answer.group_gaps import GroupGaps, group_gaps, refuse_no
 from evenhand.auditing.answer.presentation import Presentation
 from evenhand.auditing.answer.terms import Terms
 from evenhand.auditing.answer.verdict_text import verdict
-from evenhand.auditing.judging.judge import Case, Judged
+from evenhand.auditing.judging.case import Case
+from evenhand.auditing.judging.judge import Judged
 from evenhand.auditing.judging.sensitivity import Judgement
 from evenhand.auditing.notes import Notes
 from evenhand.auditing.options import AuditOptions
@@ -34,7 +35,7 @@ from evenhand.auditing.reading.history import History
 from evenhand.auditing.reading.prepare import Prepared
 from evenhand.auditing.reading.suspicious_rows import note_sizes
 from evenhand.auditing.reading.timed_amounts import TimedAmounts
-from evenhand.auditing.sources.open_source import LogTable
+from evenhand.auditing.sources.log_table import LogTable
 from evenhand.errors import argument
 from evenhand.fairness.tolerance import Tolerance
 

@@ -26,10 +26,11 @@ from evenhand.auditing.answer.verdict_text import changes, off_share, treated_wo
 from evenhand.auditing.judging.ranking import Ranking, known_mean
 from evenhand.auditing.judging.sensitivity import QuestionRow, WelfareReading
 from evenhand.auditing.notes import Notes
-from evenhand.auditing.options import FALLBACK, FALLBACK_NOTE, AuditOptions
+from evenhand.auditing.options import AuditOptions
 from evenhand.auditing.reading.events import require_column
+from evenhand.auditing.scheme_options import FALLBACK, FALLBACK_NOTE
 from evenhand.auditing.sources.engines import fetch
-from evenhand.auditing.sources.open_source import LogTable
+from evenhand.auditing.sources.log_table import LogTable
 from evenhand.errors import BadLog, argument
 
 AuditWith = Callable[[LogTable, AuditOptions], Answer]

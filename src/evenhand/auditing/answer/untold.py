@@ -8,7 +8,8 @@ from typing import Any
 
 from evenhand._util.wording import join_tied
 from evenhand.auditing.answer.answer import Answer
-from evenhand.auditing.judging.judge import Case, Judged
+from evenhand.auditing.judging.case import Case
+from evenhand.auditing.judging.judge import Judged
 from evenhand.auditing.reading.hidden_amounts import HiddenRows
 
 

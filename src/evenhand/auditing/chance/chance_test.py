@@ -16,7 +16,7 @@ from evenhand.auditing.chance.measures import CENTRAL, MEASURES, GapBetweenGroup
 from evenhand.auditing.chance.naming import LEVEL, PersonFinding, Spread, name_people
 from evenhand.auditing.chance.nulls import NULLS, DrawnGroups, FairLottery, Null
 from evenhand.auditing.chance.power import extreme, find_power, noticed, threshold, typical
-from evenhand.auditing.judging.judge import Case
+from evenhand.auditing.judging.case import Case
 from evenhand.auditing.judging.sensitivity import Judgement
 from evenhand.auditing.judging.supply import Supply
 from evenhand.auditing.options import AuditOptions

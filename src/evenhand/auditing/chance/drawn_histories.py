@@ -14,7 +14,7 @@ import numpy as np
 
 from evenhand._util.moments import as_numbers
 from evenhand.auditing.chance.history_figures import Figures, Viewpoint, figures_of
-from evenhand.auditing.judging.judge import Case
+from evenhand.auditing.judging.case import Case
 from evenhand.auditing.judging.newcomers import STARTS
 from evenhand.auditing.judging.questions import Question, Timeline
 from evenhand.fairness.circumstances import Circumstances

@@ -16,8 +16,8 @@ import numpy as np
 
 from evenhand._util.moments import moment_label
 from evenhand.auditing.judging.calendar import PERIODS, Period, how_many, refuse_too_many
-from evenhand.auditing.options import SchemeOptions
 from evenhand.auditing.reading.history import History
+from evenhand.auditing.scheme_options import SchemeOptions
 from evenhand.errors import BadParameter, argument
 from evenhand.fairness.filters import AfterEach, Always, Every, Filter, Final
 from evenhand.fairness.trace import Step, Trace

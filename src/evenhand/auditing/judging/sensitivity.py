@@ -16,12 +16,13 @@ import numpy as np
 
 from evenhand._util.moments import moment_label
 from evenhand.auditing.judging.calendar import MOST_PERIODS, PERIODS
-from evenhand.auditing.judging.judge import Case, Judged, judge
+from evenhand.auditing.judging.case import Case
+from evenhand.auditing.judging.judge import Judged, judge
 from evenhand.auditing.judging.questions import AtEnd, EachEvent, EveryN, EveryPeriod, Question
 from evenhand.auditing.judging.ranking import EQUAL, Ranking
 from evenhand.auditing.judging.scorer import Scorer
 from evenhand.auditing.notes import Notes
-from evenhand.auditing.options import FALLBACK_NOTE, SchemeOptions
+from evenhand.auditing.scheme_options import FALLBACK_NOTE, SchemeOptions
 from evenhand.errors import EvenhandError, NegativeStatus, NothingAssessed, argument
 from evenhand.fairness.aggregation import TimepointFirst
 from evenhand.fairness.scheme import FairnessScheme

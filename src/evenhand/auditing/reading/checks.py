@@ -15,7 +15,7 @@ from evenhand.auditing.notes import Notes
 from evenhand.auditing.reading.events import LogEvents
 from evenhand.auditing.reading.values import misplaced, not_finite
 from evenhand.auditing.sources.engines import engine_of, fetch
-from evenhand.auditing.sources.open_source import ROW, SAME
+from evenhand.auditing.sources.log_table import ROW, SAME
 from evenhand.errors import BadLog, NotFinite, argument
 
 Cells = nw.LazyFrame[Any]

@@ -17,7 +17,7 @@ from evenhand.auditing.layout import STAKEHOLDER, TIME
 from evenhand.auditing.reading.number_texts import STYLES, WrittenNumber
 from evenhand.auditing.sources.dated_names import time_in_name
 from evenhand.auditing.sources.engines import fetch
-from evenhand.auditing.sources.open_source import LogTable
+from evenhand.auditing.sources.log_table import LogTable
 from evenhand.auditing.sources.wide_tables import is_time, time_columns
 
 LOOKED_AT = 1000  # rows

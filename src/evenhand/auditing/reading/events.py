@@ -32,7 +32,7 @@ from evenhand.auditing.reading.values import (
 )
 from evenhand.auditing.sources import csv_files
 from evenhand.auditing.sources.engines import Frame, engine_of, fetch
-from evenhand.auditing.sources.open_source import ROW, SAME, LogTable
+from evenhand.auditing.sources.log_table import ROW, SAME, LogTable
 from evenhand.auditing.sources.wide_tables import time_columns
 from evenhand.errors import BadLog, BadParameter, MissingColumn, UnknownStakeholder, argument
 

@@ -34,7 +34,7 @@ from evenhand.auditing.reading.roster_table import apply_roster, as_groups, read
 from evenhand.auditing.reading.suspicious_rows import note_aggregate, note_alike, note_rates
 from evenhand.auditing.reading.timed_amounts import Known, Reading, Unchanging
 from evenhand.auditing.reading.waits import judged_waits, read_cases
-from evenhand.auditing.sources.open_source import LogTable
+from evenhand.auditing.sources.log_table import LogTable
 from evenhand.errors import BadLog, BadParameter, NotFinite, argument
 from evenhand.fairness.groups import Groups
 from evenhand.fairness.status import read_beside

@@ -16,7 +16,8 @@ from evenhand.auditing.reading.counting import count
 from evenhand.auditing.reading.events import LogEvents, read_events, require_column
 from evenhand.auditing.reading.history import History
 from evenhand.auditing.reading.timed_amounts import TimedAmounts
-from evenhand.auditing.sources.open_source import LogTable, opened
+from evenhand.auditing.sources.log_table import LogTable
+from evenhand.auditing.sources.open_source import opened
 from evenhand.errors import BadCondition, BadLog, argument
 from evenhand.fairness.unfairness import ROUNDING
 

@@ -19,7 +19,8 @@ from evenhand.auditing.reading.history import History
 from evenhand.auditing.reading.roster import Roster
 from evenhand.auditing.reading.values import Typed, Writing, misplaced, read_times
 from evenhand.auditing.sources.engines import fetch
-from evenhand.auditing.sources.open_source import LogTable, open_table
+from evenhand.auditing.sources.log_table import LogTable
+from evenhand.auditing.sources.open_source import open_table
 from evenhand.errors import BadLog, BadRoster, GroupsDoNotFit, argument
 from evenhand.fairness.groups import Groups
 

@@ -15,7 +15,7 @@ from evenhand._util.files import open_file
 from evenhand.auditing.sources import view_limits
 from evenhand.auditing.sources.addresses import Address
 from evenhand.auditing.sources.engines.duckdb import literal
-from evenhand.auditing.sources.open_source import connect
+from evenhand.auditing.sources.own_duckdb import connect
 from evenhand.errors import BadFile
 
 if TYPE_CHECKING:

@@ -17,7 +17,7 @@ from evenhand._util.wording import nearest
 from evenhand.auditing.sources import database_files
 from evenhand.auditing.sources.addresses import Address, read_address
 from evenhand.auditing.sources.engines.duckdb import quoted, reason_of
-from evenhand.auditing.sources.open_source import LogTable
+from evenhand.auditing.sources.log_table import LogTable
 from evenhand.errors import (
     BadFile,
     BadLog,

@@ -10,7 +10,8 @@ from contextlib import AbstractContextManager
 from typing import Any
 
 from evenhand.auditing.options import AuditOptions
-from evenhand.auditing.sources.open_source import LogTable, opened
+from evenhand.auditing.sources.log_table import LogTable
+from evenhand.auditing.sources.open_source import opened
 
 
 def opened_log(log: Any, options: AuditOptions) -> AbstractContextManager[LogTable]:

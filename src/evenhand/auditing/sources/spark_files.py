@@ -19,7 +19,8 @@ import narwhals as nw
 from evenhand.auditing.sources.addresses import shown
 from evenhand.auditing.sources.csv_files import separator
 from evenhand.auditing.sources.engines.spark import plainly
-from evenhand.auditing.sources.open_source import CSV, PARQUET, LogTable, found_files, kind_of_files
+from evenhand.auditing.sources.file_names import CSV, PARQUET, found_files, kind_of_files
+from evenhand.auditing.sources.log_table import LogTable
 from evenhand.errors import CannotConnect, MissingExtra
 
 
@@ -45,7 +46,7 @@ class SparkCsv(LogTable):
         return replace(self, frame=frame.select(*dict.fromkeys(needed)))
 
 
-def open_files(patterns: list[str], encoding: str) -> LogTable:
+def open_with_spark(patterns: list[str], encoding: str) -> LogTable:
     """A table of files; those with a scheme, such as s3a://, are found by Spark itself."""
     session = _session()
     if any("://" in pattern for pattern in patterns):

@@ -7,7 +7,8 @@ from typing import Any
 
 from evenhand.auditing.answer.answer import Answer
 from evenhand.auditing.answer.best_there_was import BestThereWas
-from evenhand.auditing.judging.judge import Case, Judged, judge
+from evenhand.auditing.judging.case import Case
+from evenhand.auditing.judging.judge import Judged, judge
 from evenhand.auditing.judging.questions import question_of
 from evenhand.auditing.notes import Notes
 from evenhand.auditing.options import AuditOptions

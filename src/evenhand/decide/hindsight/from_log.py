@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from evenhand._util.moments import as_numbers, moment_label
-from evenhand.auditing.judging.judge import Case, Judged
+from evenhand.auditing.judging.case import Case
+from evenhand.auditing.judging.judge import Judged
 from evenhand.auditing.judging.questions import Timeline
 from evenhand.auditing.judging.supply import Supply
 from evenhand.auditing.options import AuditOptions

@@ -1,8 +1,7 @@
 """What each choice is worth to a policy, learned or planned, as its environment goes on.
 
-The environment is one of taking turns: its noise says who is there, and action i serves i. A real
-decision takes the place of a step there: those eligible are the noise, and what is remembered after
-it is the policy's own `update`.
+A real decision takes the place of a step in the environment of the policy: what there is to decide
+is its noise (see `decision_setting`), and what is remembered after it is the policy's own `update`.
 """
 
 from __future__ import annotations
@@ -12,18 +11,17 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import jax
-import jax.numpy as jnp
 import numpy as np
 
-from evenhand.envs.environment import Environment, State
-from evenhand.errors import BadParameter
+from evenhand.decide.policies.decision_setting import RealDecision, counts_steps, setting_of
+from evenhand.envs.environment import State
 from evenhand.fairness.trace import Step
 from evenhand.learn.policies.greedy_policy import Greedy
 from evenhand.planning.planner import TIES, Plan
 from evenhand.problem.problem import AugmentedState, Problem
 
 if TYPE_CHECKING:
-    from jaxtyping import Bool, Float
+    from jaxtyping import Float
 
 
 class Course(NamedTuple):
@@ -38,7 +36,8 @@ class PolicyChoices(ABC):
     """What each choice is worth, at each decision. Nothing here changes: a course is passed on.
 
     Args:
-        problem: What the policy was made for; its environment must be one of taking turns.
+        problem: What the policy was made for; its environment must be one in which an action
+            serves one stakeholder.
     """
 
     kind: str  # what it is called in messages
@@ -46,7 +45,7 @@ class PolicyChoices(ABC):
 
     def __init__(self, problem: Problem) -> None:
         self.problem = problem
-        self.lot = _lot_of(problem.environment)
+        self.setting = setting_of(problem.environment)
 
     @property
     def num_stakeholders(self) -> int:
@@ -55,23 +54,27 @@ class PolicyChoices(ABC):
     @property
     def horizon(self) -> int | None:
         """How many decisions it was made for; None if there is no end to them."""
-        return self.problem.environment.horizon
+        ends = self.setting.ends or counts_steps(self.problem.memory)
+        return self.problem.environment.horizon if ends else None
 
     def start(self) -> Course:
         """Before the first decision."""
         return Course(self.problem.initial(jax.random.key(0)), self.carried(), 0)
 
-    def after(self, course: Course, present: Bool[np.ndarray, " stakeholder"], who: int) -> Course:
-        """After one of those present was served."""
-        seen = _facing(course, present)
+    def after(self, course: Course, decision: RealDecision, who: int) -> Course:
+        """After one of those eligible was served."""
+        seen = self._facing(course, decision)
         carry, following = self.decided(course.carry, seen), _after(self.problem, seen, who)
         return Course(following, carry, course.decided + 1)
 
-    def values(
-        self, course: Course, present: Bool[np.ndarray, " stakeholder"]
-    ) -> Float[np.ndarray, " stakeholder"]:
-        """What it is worth to serve each, in the long run, where these are present."""
-        return np.asarray(self.worth(course.carry, _facing(course, present)), dtype=float)
+    def values(self, course: Course, decision: RealDecision) -> Float[np.ndarray, " stakeholder"]:
+        """What it is worth to serve each, in the long run, where this is to be decided."""
+        return np.asarray(self.worth(course.carry, self._facing(course, decision)), dtype=float)
+
+    def _facing(self, course: Course, decision: RealDecision) -> AugmentedState:
+        """The augmented state in which this is to be decided."""
+        noise, state = self.setting.noise(decision), course.augmented.state
+        return course.augmented._replace(state=state._replace(noise=noise))
 
     def carried(self) -> Any:
         """What the policy carries beside its memory before the first decision."""
@@ -131,12 +134,6 @@ class PlannedChoices(PolicyChoices):
         return self._plan.explain(augmented).values
 
 
-def _facing(course: Course, present: Bool[np.ndarray, " stakeholder"]) -> AugmentedState:
-    """The augmented state in which these are present."""
-    state = course.augmented.state
-    return course.augmented._replace(state=state._replace(noise=jnp.asarray(present)))
-
-
 @partial(jax.jit, static_argnames="problem")
 def _after(problem: Problem, augmented: AugmentedState, action: Any) -> AugmentedState:
     environment: Any = problem.environment
@@ -149,22 +146,3 @@ def _after(problem: Problem, augmented: AugmentedState, action: Any) -> Augmente
     step = Step(action, environment.rewards(state, action, world), ending, override)
     following = State(world, state.noise)
     return problem.after(augmented, step, following, environment.is_over(ending))[0]
-
-
-def _lot_of(environment: Any) -> float:
-    """What is given out at each step; refused where an action does not serve one stakeholder."""
-    if not isinstance(environment, Environment) or not environment.takes_turns:
-        raise BadParameter(
-            f"a policy of {type(environment).__name__} cannot say who is next: there, an action "
-            "does not serve one stakeholder of those present, as it does in doughnuts."
-        )
-    size = environment.num_stakeholders
-    state: Any = State(environment.start(), jnp.ones(size, dtype=bool))
-    outcomes = environment.outcomes(state.world, state.noise, 0)
-    rewards = environment.rewards(state, 0, jax.tree.map(lambda leaf: leaf[0], outcomes.world))
-    if outcomes.probability.shape[0] > 1 or np.count_nonzero(rewards) != 1:
-        raise BadParameter(
-            f"a policy of {type(environment).__name__} cannot say who is next: there, chance has a "
-            "part in what a choice brings."
-        )
-    return float(rewards[0])

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from evenhand._util.wording import format_number, pluralise
+from evenhand.decide.policies.decision_setting import RealDecision
 from evenhand.decide.policies.policy_choices import PolicyChoices
 from evenhand.decide.rules.priority_heap import Standings
 from evenhand.decide.rules.rule import Entrant, Instant, Remembered, Rule
@@ -22,7 +23,7 @@ from evenhand.decide.rules.ties import TieBreak
 from evenhand.errors import BadParameter
 
 if TYPE_CHECKING:
-    from jaxtyping import Bool, Float
+    from jaxtyping import Float
 
 
 @dataclass(frozen=True, eq=False)
@@ -42,21 +43,27 @@ class PolicyRule(Rule):
     def new_state(self, ties: TieBreak | None = None, by_request: bool = False) -> RuleState:
         return PolicyState(self, ties, by_request)
 
+    def fitted(self, plain_numbers: bool) -> Rule:
+        self.choices.setting.require_times(plain_numbers, self.name)
+        return self
+
+    def number_of(self, name: str) -> int | None:
+        return self.choices.setting.number_of(name)
+
     def require_supply(self, stakeholders: int, amounts: Float[np.ndarray, " lot"]) -> None:
-        what, size = f"{self.name} was made", self.choices.num_stakeholders
-        if stakeholders != size:
-            raise BadParameter(
-                f"{what} for {pluralise(size, 'stakeholder')}, and here are {stakeholders:,}: make "
-                f"a {self.choices.kind} for as many, or name another rule."
-            )
-        for amount in amounts[(amounts != self.choices.lot) & (amounts != 0)][:1]:
+        choices = self.choices
+        choices.setting.require_number(
+            choices.num_stakeholders, stakeholders, self.name, choices.kind
+        )
+        lot = choices.setting.lot
+        for amount in amounts[(amounts != lot) & (amounts != 0)][: lot is not None]:
             self.require_lot(float(amount))
         self.require_turn(int((amounts != 0).sum()) - 1)
 
     def require_lot(self, amount: float) -> None:
         """Refuse an amount that the environment of the policy never gives."""
-        lot = self.choices.lot
-        if amount != lot:
+        lot = self.choices.setting.lot
+        if lot is not None and amount != lot:
             raise BadParameter(
                 f"{self.name} decides lots of {format_number(lot)}, and here "
                 f"{format_number(amount)} is given out at once: name another rule."
@@ -114,6 +121,7 @@ class PolicyState(RuleState):
     ) -> None:
         super().__init__(rule, ties, by_request)
         self.course = rule.choices.start()
+        self._lot = 0.0  # what is to be given; of a lot that is split, what is left
         self._numbers: list[int] = []  # which of the policy's stakeholders each place is
 
     def add(self, entitlement: float = 1.0, number: int | None = None) -> int:
@@ -128,6 +136,7 @@ class PolicyState(RuleState):
         return super().add(entitlement)
 
     def first(self, amount: float = 1.0, among: Iterable[int] | None = None) -> int | None:
+        self._lot = amount or self._lot
         able = self._able(amount, among)
         self._weigh(able)
         return min(able, key=self.heap.entry, default=None)  # type: ignore[arg-type]
@@ -144,8 +153,9 @@ class PolicyState(RuleState):
     def give(self, place: int, amount: float, among: Iterable[int] | None = None) -> None:
         self.rule.require_lot(amount)
         self.rule.require_turn(self.course.decided)
-        present = self._present([*self._able(amount, among), place])
-        self.course = self.rule.choices.after(self.course, present, self._numbers[place])
+        decision = self._decision([*self._able(amount, among), place], amount)
+        self.course = self.rule.choices.after(self.course, decision, self._numbers[place])
+        self._lot = max(0.0, self._lot - amount)
         super().give(place, amount, among)
 
     @contextlib.contextmanager
@@ -162,17 +172,21 @@ class PolicyState(RuleState):
         everyone = range(len(self.memory)) if among is None else among
         return [k for k in everyone if self.heap.holds(k) and self._fits(k, amount)]
 
-    def _present(self, places: Iterable[int]) -> Bool[np.ndarray, " stakeholder"]:
-        found = np.zeros(self.rule.choices.num_stakeholders, dtype=bool)
-        found[[self._numbers[place] for place in places]] = True
-        return found
+    def _decision(self, places: Iterable[int], amount: float) -> RealDecision:
+        """What is to be decided, with those at these places eligible."""
+        size = self.rule.choices.num_stakeholders
+        eligible, wanted = np.zeros(size, dtype=bool), np.zeros(size)
+        eligible[[self._numbers[place] for place in places]] = True
+        wanted[self._numbers] = [self.room(place) for place in range(len(self._numbers))]
+        return RealDecision(eligible, wanted, amount, self.time)
 
     def _weigh(self, able: list[int]) -> None:
         """Set what it is worth to choose each."""
         if not able:
             return
         self.rule.require_turn(self.course.decided)
-        values = self.rule.choices.values(self.course, self._present(able))
+        amount = self._lot or self.rule.choices.setting.usual_lot
+        values = self.rule.choices.values(self.course, self._decision(able, amount))
         own = {place: float(values[self._numbers[place]]) for place in able}
         highest, close = max(own.values()), self.rule.choices.close
         for place, value in own.items():

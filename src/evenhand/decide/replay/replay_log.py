@@ -4,18 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from evenhand._util.wording import format_number, pluralise
 from evenhand.auditing.answer.best_there_was import BestThereWas
-from evenhand.auditing.judging.judge import Case, Judged, judge
+from evenhand.auditing.judging.case import Case
+from evenhand.auditing.judging.judge import Judged, judge
 from evenhand.auditing.judging.questions import Question, question_of
 from evenhand.auditing.judging.supply import Supply
+from evenhand.auditing.keyword_options import with_keywords
 from evenhand.auditing.notes import Notes
-from evenhand.auditing.options import FALLBACK_NOTE, AuditOptions, with_keywords
+from evenhand.auditing.options import AuditOptions
 from evenhand.auditing.reading.prepare import Prepared, prepare
+from evenhand.auditing.scheme_options import FALLBACK_NOTE
 from evenhand.auditing.sources.open_log import opened_log
 from evenhand.decide.hindsight.best_of_log import best_with
 from evenhand.decide.policies.policy_rule_file import rule_or_policy
@@ -172,6 +175,33 @@ def _require_amounts(options: AuditOptions) -> None:
         )
 
 
+class AsLogged(NamedTuple):
+    """A log as it was judged: by which scheme, and whether that is the one to fall back on."""
+
+    scheme: FairnessScheme
+    judged: Judged
+    fell_back: bool
+    names: tuple[str, ...]
+
+
+def judged_as_logged(prepared: Prepared, options: AuditOptions, question: Question) -> AsLogged:
+    """The log itself, judged; by another welfare where the default one is undefined.
+
+    Args:
+        prepared: The log.
+        options: How it is judged.
+        question: When it is assessed.
+    """
+    case = Case.of(prepared, options)
+    scheme, *fallback = options.schemes(case.status, question.filter())
+    judged = judge(case, question, [scheme])
+    fell_back = judged.scorers[0].undefined is not None and bool(fallback)
+    if fell_back:
+        scheme = fallback[0]
+        judged = judge(case, question, [scheme])
+    return AsLogged(scheme, judged, fell_back, case.names)
+
+
 class _Replay:
     """A log that is judged again and again, with the same supply in other hands."""
 
@@ -180,14 +210,8 @@ class _Replay:
     ) -> None:
         self.prepared, self.options, self.question = prepared, options, question
         self.supply = supply
-        case = Case.of(prepared, options)
-        self.scheme, *fallback = options.schemes(case.status, question.filter())
-        self._as_logged = judge(case, question, [self.scheme])
-        self.fell_back = self._as_logged.scorers[0].undefined is not None and bool(fallback)
-        if self.fell_back:
-            self.scheme = fallback[0]
-            self._as_logged = judge(case, question, [self.scheme])
-        self._names = case.names
+        found = judged_as_logged(prepared, options, question)
+        self.scheme, self._as_logged, self.fell_back, self._names = found
 
     def logged(self) -> Outcome:
         history = self.prepared.history

@@ -117,13 +117,20 @@ class Taken:
         )
 
 
-def _lots_by_slot(supply: Supply) -> Iterator[tuple[int, list[float]]]:
-    """The lots of each time point that has any, the largest first."""
+def lots_in_order(
+    supply: Supply,
+) -> tuple[Int[np.ndarray, " lot"], Float[np.ndarray, " lot"]]:
+    """The time point and the amount of each lot, in the order in which they are given out."""
     lots = supply.lots
     order = np.lexsort((-lots.amount, lots.slot))
     kept = order[lots.amount[order] > 0]
-    slot = np.repeat(lots.slot[kept], lots.copies[kept])
-    amount = np.repeat(lots.amount[kept], lots.copies[kept])
+    copies = lots.copies[kept]
+    return np.repeat(lots.slot[kept], copies), np.repeat(lots.amount[kept], copies)
+
+
+def _lots_by_slot(supply: Supply) -> Iterator[tuple[int, list[float]]]:
+    """The lots of each time point that has any, the largest first."""
+    slot, amount = lots_in_order(supply)
     starts = np.flatnonzero(np.diff(slot, prepend=-1)).tolist()
     for start, stop in itertools.pairwise([*starts, len(slot)]):
         yield int(slot[start]), amount[start:stop].tolist()

@@ -12,7 +12,7 @@ import numpy as np
 from evenhand._util.files import write_whole
 from evenhand._util.moments import moment_labels
 from evenhand.auditing.options import AuditOptions
-from evenhand.auditing.sources.open_source import connect
+from evenhand.auditing.sources.own_duckdb import connect
 from evenhand.decide.replay.replay_answer import Outcome, ReplayAnswer
 from evenhand.errors import BadParameter, argument
 

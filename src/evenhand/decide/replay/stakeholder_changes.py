@@ -45,7 +45,7 @@ class Members:
     """
 
     def __init__(self, supply: Supply, state: RuleState) -> None:
-        self.state = state
+        self.state, self._names = state, supply.names
         size = len(supply.names)
         self.place = [-1] * size  # by number of the stakeholder; in the order of joining
         self.who: list[int] = []  # and back
@@ -66,7 +66,8 @@ class Members:
 
     def add(self, who: int) -> None:
         """Somebody joins."""
-        self.place[who] = self.state.add(self.entitled[who], who)
+        known = self.state.rule.number_of(self._names[who])
+        self.place[who] = self.state.add(self.entitled[who], who if known is None else known)
         self.who.append(who)
         for amount in self._early.pop(who, ()):
             self.state.ask(self.place[who], amount)

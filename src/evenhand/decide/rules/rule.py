@@ -93,6 +93,10 @@ class Rule(ABC):
 
         return RuleState(self, ties, by_request)
 
+    def number_of(self, name: str) -> int | None:
+        """Which of the stakeholders that it knows apart has a name; None: it goes by order."""
+        return None
+
     def require_supply(self, stakeholders: int, amounts: Float[np.ndarray, " lot"]) -> None:
         """Refuse stakeholders and lots that the rule cannot decide on. Most can on any."""
         return

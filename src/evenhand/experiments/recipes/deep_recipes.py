@@ -2,20 +2,24 @@
 
 from __future__ import annotations
 
+from dataclasses import fields, replace
 from typing import Any
 
 from evenhand.envs import Environment
 from evenhand.experiments.recipes.tabular_recipes import (
     METHOD_LINES,
     imagined_by_fairqcm,
+    methods_with_memories,
     require_method,
 )
+from evenhand.fairness.scheme import FairnessScheme
 from evenhand.learn.deep.agent import DeepAgent
 from evenhand.learn.deep.dqn import DQN
 from evenhand.learn.deep.encoders import Binary, Relative
 from evenhand.learn.deep.networks import MLP, EquivariantMLP, Network, Recurrent
 from evenhand.learn.deep.recurrent import RecurrentDQN
 from evenhand.learn.deep.targets import HardUpdate, PolyakUpdate
+from evenhand.learn.default_recipe import default_learner
 from evenhand.learn.proposals import NoProposal, Proposal
 from evenhand.learn.schedules import Exploration
 from evenhand.memory.memory import Clock, LastWinner, Memory, Product
@@ -27,9 +31,9 @@ DEEP_METHOD_LINES = {
 }
 
 
-def deep_methods(environment: Environment) -> dict[str, Memory]:
+def deep_methods(environment: Environment, recipe: str = "paper") -> dict[str, Memory]:
     """The methods of section 6 for an environment, with the memory that each sees."""
-    return dict(environment.recipe().memories)
+    return methods_with_memories(environment, recipe)
 
 
 def deep_learner(
@@ -38,26 +42,55 @@ def deep_learner(
     recipe: str = "paper",
     memory: Memory | None = None,
     proposal: Proposal | None = None,
+    scheme: FairnessScheme | None = None,
+    *,
+    steps: int = 100_000,
 ) -> DeepAgent:
     """A method under a recipe.
 
     Args:
         environment: What to learn; its `recipe()` has the numbers.
         method: One of `deep_methods(environment)`.
-        recipe: `paper` or `best`.
+        recipe: `default` (derived from the problem), `paper` or `best`.
         memory: A memory in place of the recipe's.
         proposal: What to imagine, in place of the recipe's.
+        scheme: The fairness scheme in place of the environment's own.
+        steps: How many decisions it will take, which `default` goes by.
     """
-    seen = require_method(deep_methods(environment), method, recipe, "deep")
+    seen = require_method(deep_methods(environment, recipe), method, recipe, "deep")
     seen = seen if memory is None else memory
+    judged = environment.default_scheme() if scheme is None else scheme
+    if recipe == "default":
+        own = method != "fairqcm" or memory is not None
+        if method != "fairqcm" and proposal is None:
+            proposal = NoProposal()
+        problem = Problem(environment, judged, seen)
+        if method == "rnn":
+            return _recurrent(problem, steps)
+        return default_learner(problem, steps=steps, keep_memory=own, proposal=proposal)
     imagined = imagined_by_fairqcm(environment) if method == "fairqcm" else NoProposal()
     if proposal is not None:
         imagined = proposal
     build = _paper if recipe == "paper" else _best
-    return build(environment, method, seen, imagined)
+    return build(environment, judged, method, seen, imagined)
 
 
-def _paper(env: Environment, method: str, memory: Memory, proposal: Proposal) -> DeepAgent:
+def _recurrent(problem: Problem, steps: int) -> RecurrentDQN:
+    """The default's numbers for a network that learns what to remember."""
+    # A recurrent network must know what it did: a choice made to explore is not in the state.
+    seen = replace(problem, memory=LastWinner())
+    plain = default_learner(seen, steps=steps, keep_memory=True, proposal=NoProposal())
+    own = {"network", "capacity", "batch"}
+    shared = {
+        one.name: getattr(plain, one.name) for one in fields(DeepAgent) if one.name not in own
+    }
+    network = Recurrent((32, 32), 32)
+    return RecurrentDQN(network=network, capacity=5_000, batch=256, **shared)
+
+
+def _paper(
+    env: Environment, scheme: FairnessScheme, method: str, memory: Memory, proposal: Proposal
+) -> DeepAgent:
     """Every number of the appendix, and what the scripts do that it does not say.
 
     Adam, squared error, orthogonal weights, epsilon from 1 by 0.999 an episode to 0.2 and fresh for
@@ -68,7 +101,7 @@ def _paper(env: Environment, method: str, memory: Memory, proposal: Proposal) ->
     numbers = env.recipe().paper
     learning = numbers.learning(method)
     settings: dict[str, Any] = {
-        "problem": Problem(env, env.default_scheme(), memory),
+        "problem": Problem(env, scheme, memory),
         "encoder": Binary(),
         "discount": 0.95,
         "learning_rate": learning.rate,
@@ -82,7 +115,9 @@ def _paper(env: Environment, method: str, memory: Memory, proposal: Proposal) ->
     return DQN(network=MLP(numbers.widths), proposal=proposal, **settings)
 
 
-def _best(env: Environment, method: str, memory: Memory, proposal: Proposal) -> DeepAgent:
+def _best(
+    env: Environment, scheme: FairnessScheme, method: str, memory: Memory, proposal: Proposal
+) -> DeepAgent:
     """What learns fastest and ends nearest to the optimum.
 
     A network that treats exchangeable stakeholders alike, features relative to the least served,
@@ -96,7 +131,7 @@ def _best(env: Environment, method: str, memory: Memory, proposal: Proposal) -> 
     # The recurrent one's is a product also where there is no clock, as it has been saved so.
     seen = Product(parts) if clock or method == "rnn" else memory
     settings: dict[str, Any] = {
-        "problem": Problem(env, env.default_scheme(), seen),
+        "problem": Problem(env, scheme, seen),
         "encoder": Relative(),
         "target": PolyakUpdate(numbers.target_rate),
         "double": True,

@@ -6,13 +6,15 @@ from typing import Any
 
 from evenhand.envs import Environment
 from evenhand.errors import BadParameter
+from evenhand.fairness.scheme import FairnessScheme
+from evenhand.learn.default_recipe import default_tables
 from evenhand.learn.proposals import PROPOSALS, Everything, NoProposal, Proposal
 from evenhand.learn.schedules import Constant, Exploration, Watkins
 from evenhand.learn.tabular.q_learning import Tabular
-from evenhand.memory.memory import Clock, Memory, Product
+from evenhand.memory.memory import Clock, Full, Memory, Product
 from evenhand.problem.problem import Problem
 
-RECIPES = ("paper", "best")
+RECIPES = ("default", "paper", "best")
 METHOD_LINES = {
     "fairqcm": "Learns on a memory that determines the reward, and from imagined memories as well "
     "(Algorithm 1).",
@@ -22,9 +24,18 @@ METHOD_LINES = {
 }
 
 
-def tabular_methods(environment: Environment) -> dict[str, Memory]:
+def methods_with_memories(environment: Environment, recipe: str) -> dict[str, Memory]:
+    """The methods of section 6 under a recipe, with the memory that each sees.
+
+    Under `default` FairQCM's is found, and is offered everywhere: what stands here is not used.
+    """
+    memories = dict(environment.recipe().memories)
+    return {"fairqcm": Full(), **memories} if recipe == "default" else memories
+
+
+def tabular_methods(environment: Environment, recipe: str = "paper") -> dict[str, Memory]:
     """The methods of section 6 that use tables, with the memory that each sees."""
-    memories = environment.recipe().memories
+    memories = methods_with_memories(environment, recipe)
     return {method: memory for method, memory in memories.items() if method in METHOD_LINES}
 
 
@@ -34,6 +45,7 @@ def tabular_learner(
     recipe: str = "paper",
     memory: Memory | None = None,
     proposal: Proposal | None = None,
+    scheme: FairnessScheme | None = None,
 ) -> Tabular:
     """A method under a recipe.
 
@@ -44,15 +56,26 @@ def tabular_learner(
     discounted; steps are rewarded by the welfare they add (shaping); learning rates fall as Watkins
     asks; FairQCM imagines every memory there is.
 
+    `default`: derived from the problem, see `learn.default_recipe`.
+
     Args:
         environment: What to learn; its `recipe()` says which memory each method sees.
         method: One of `tabular_methods(environment)`.
-        recipe: `paper` or `best`.
+        recipe: `default`, `paper` or `best`.
         memory: A memory in place of the recipe's.
         proposal: What to imagine, in place of the recipe's.
+        scheme: The fairness scheme in place of the environment's own.
     """
-    seen = require_method(tabular_methods(environment), method, recipe, "tabular")
+    seen = require_method(tabular_methods(environment, recipe), method, recipe, "tabular")
     seen = seen if memory is None else memory
+    judged = environment.default_scheme() if scheme is None else scheme
+    if recipe == "default":
+        own = method != "fairqcm" or memory is not None
+        if method != "fairqcm" and proposal is None:
+            proposal = NoProposal()
+        return default_tables(
+            Problem(environment, judged, seen), keep_memory=own, proposal=proposal
+        )
     settings: dict[str, Any]
     if recipe == "paper":
         imagined = imagined_by_fairqcm(environment)
@@ -68,7 +91,7 @@ def tabular_learner(
         }
     if method != "fairqcm":
         imagined = NoProposal()
-    problem = Problem(environment, environment.default_scheme(), seen)
+    problem = Problem(environment, judged, seen)
     return Tabular(problem, imagined if proposal is None else proposal, **settings)
 
 

@@ -30,7 +30,7 @@ from evenhand.experiments.running.reference_scores import Yardstick, sampled, ya
 from evenhand.experiments.running.run_spec import RunSpec, Setting
 from evenhand.experiments.running.runs import Run, versions
 from evenhand.experiments.running.tasks import Executor, Task, TaskProgress, run_tasks
-from evenhand.fairness.scheme import anytime
+from evenhand.fairness.scheme import FairnessScheme, anytime
 from evenhand.fairness.temporal import Total
 from evenhand.fairness.welfare import WelfareFunction
 from evenhand.learn.proposals import Proposal
@@ -181,17 +181,19 @@ def compare(
     out: Path | None = None,
     memory: Memory | None = None,
     proposal: Proposal | None = None,
+    scheme: FairnessScheme | None = None,
     settings: Mapping[str, Setting] | None = None,
     progress: Progress | None = None,
     executor: Executor | None = None,
 ) -> MethodComparison:
     """Run every method with every seed, or finish what an earlier call left in `out`.
 
-    `memory` and `proposal` are FairQCM's, in place of those of the recipe. `settings` are those of
+    `memory` and `proposal` are FairQCM's, in place of those of the recipe; `scheme` is in place of
+    the environment's own. `settings` are those of
     deep agents, in place of the recipe's. `executor` is where the work is done: processes on all
     cores of this machine by default.
     """
-    _require_methods(environment, methods, deep)
+    _require_methods(environment, methods, deep, recipe)
     if steps < EVALUATIONS:
         raise BadParameter(f"steps is {steps}: at least {EVALUATIONS} are needed.")
     every = steps // EVALUATIONS
@@ -205,6 +207,7 @@ def compare(
         deep=deep,
         memory=memory,
         proposal=proposal,
+        scheme=scheme,
         settings=settings or {},
     )
     folder = _folder(out)
@@ -218,7 +221,7 @@ def compare(
 
     def meanwhile() -> None:
         """What takes little, while others are busy."""
-        yardstick(environment)
+        yardstick(environment, scheme)
         for method in methods:
             if method in fixed:
                 results[method] = _hard_coded(shared.for_method(method), rules[method])
@@ -236,7 +239,7 @@ def compare(
             parts = [replace(saved(task), learners={}) for task in tasks[spec.method]]
             results[spec.method] = result_of(spec.method, merge(spec, parts))
     results = {method: results[method] for method in methods}
-    comparison = MethodComparison(shared, yardstick(environment), results)
+    comparison = MethodComparison(shared, yardstick(environment, scheme), results)
     if folder is not None:
         write_whole(folder / "results.json", json.dumps(comparison.to_json(), indent=2).encode())
         write_whole(folder / "curves.csv", comparison.curves().encode())
@@ -259,20 +262,22 @@ def _by_method(tasks: Mapping[str, Sequence[Task]], progress: Progress | None) -
     return on_progress
 
 
-def all_methods(environment: Environment, deep: bool) -> tuple[str, ...]:
+def all_methods(environment: Environment, deep: bool, recipe: str = "paper") -> tuple[str, ...]:
     """What can be compared on an environment."""
     hard_coded = HARD_CODED if environment.takes_turns else ("random",)
-    learned = deep_methods(environment) if deep else tabular_methods(environment)
+    learned = deep_methods(environment, recipe) if deep else tabular_methods(environment, recipe)
     return (*learned, *hard_coded)
 
 
-def _require_methods(environment: Environment, methods: Sequence[str], deep: bool) -> None:
+def _require_methods(
+    environment: Environment, methods: Sequence[str], deep: bool, recipe: str
+) -> None:
     if not deep and environment.table_size() is None:
         raise BadParameter(
             f"{type(environment).__name__} has too many states for tables: compare networks "
             "(deep=True)."
         )
-    known = all_methods(environment, deep)
+    known = all_methods(environment, deep, recipe)
     for method in methods:
         if method not in known and rule_for(environment, method) is None:
             raise BadParameter(
@@ -309,7 +314,8 @@ def _hard_coded(spec: RunSpec, rule: RulePolicy | None) -> MethodResult:
     environment, method = spec.environment, spec.method
     policy: Act = rule or (TurnTaking() if method == "oracle" else Random(environment.num_actions))
     memory = Full() if rule is None else rule.memory()
-    problem = Problem(environment, environment.default_scheme(), memory)
+    scheme = environment.default_scheme() if spec.scheme is None else spec.scheme
+    problem = Problem(environment, scheme, memory)
     measures: dict[str, Any]
     if spec.deep and rule is not None:
         # Episodes of its own for each seed, so that their spread says how sure the score is.

@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING, Any
 import jax
 import jax.numpy as jnp
 
-from evenhand.envs import Act, Environment, Random
-from evenhand.errors import CannotPlan
+from evenhand.envs import Act, Environment, OutcomesNotFinite, Random
+from evenhand.errors import CannotPlan, TooLarge
+from evenhand.fairness.scheme import FairnessScheme
 from evenhand.learn.policies.greedy_policy import GreedyScore, require_room
 from evenhand.memory.memory import Full
 from evenhand.planning.planner import plan
@@ -19,6 +20,7 @@ from evenhand.problem.problem import AugmentedState, Problem
 if TYPE_CHECKING:
     from jaxtyping import PRNGKeyArray
 
+ROOM = 1 << 31  # bytes that planning the optimum may take: without it, the rules have to do
 EPISODES = 10_000  # that the score of a policy is the mean of, where it is sampled
 
 
@@ -38,13 +40,19 @@ class Yardstick:
 
 
 @functools.lru_cache(maxsize=16)
-def yardstick(environment: Environment) -> Yardstick:
-    """The exact optimum under the environment's own scheme, and what acting at random scores."""
-    scheme, memory = environment.default_scheme(), environment.planning_memory()
-    problem = Problem(environment, scheme, Full() if memory is None else memory)
+def yardstick(environment: Environment, scheme: FairnessScheme | None = None) -> Yardstick:
+    """The exact optimum, and what acting at random scores.
+
+    Args:
+        environment: Where it is decided.
+        scheme: By which it is judged; the environment's own by default.
+    """
+    memory = environment.planning_memory() if scheme is None else None
+    judged = environment.default_scheme() if scheme is None else scheme
+    problem = Problem(environment, judged, Full() if memory is None else memory)
     try:
-        found = plan(problem, use_memory=memory is not None)
-    except CannotPlan:
+        found = plan(problem, use_memory=memory is not None, memory_limit=ROOM)
+    except (CannotPlan, TooLarge, OutcomesNotFinite):
         policy = Random(environment.num_actions)
         return Yardstick(None, float(sampled(problem, policy).score))
     return Yardstick(found.value, found.random_value())

@@ -20,6 +20,7 @@ from evenhand.errors import BadFile, BadParameter
 if TYPE_CHECKING:
     from evenhand.envs import Environment
     from evenhand.experiments.running.runs import Agent
+    from evenhand.fairness.scheme import FairnessScheme
     from evenhand.learn.deep.agent import DeepAgent
     from evenhand.learn.proposals import Proposal
     from evenhand.memory.memory import Memory
@@ -50,10 +51,11 @@ class RunSpec:
         seeds: The random seed of each learner; none twice.
         steps: How many environment steps each learner takes.
         every: After how many steps each evaluation comes; a divisor of `steps`.
-        recipe: "paper" or "best".
+        recipe: "default", "paper" or "best".
         deep: Whether the method learns with networks rather than tables.
         memory: A memory in place of the recipe's.
         proposal: A proposal in place of the recipe's.
+        scheme: The fairness scheme in place of the environment's own.
         settings: Fields of a deep agent in place of the recipe's, and `script_mistakes`.
         evaluation: How many episodes every evaluation is the mean of (deep); None: 100, and 1,000
             for the last.
@@ -69,6 +71,7 @@ class RunSpec:
     deep: bool = False
     memory: Memory | None = None
     proposal: Proposal | None = None
+    scheme: FairnessScheme | None = None
     settings: Mapping[str, Setting] = field(default_factory=dict, hash=False)
     evaluation: int | None = None
     version: str = __version__
@@ -129,10 +132,10 @@ class RunSpec:
         from evenhand.experiments.recipes.script_mistakes import with_script_mistakes
         from evenhand.experiments.recipes.tabular_recipes import tabular_learner
 
-        what = self.environment, self.method, self.recipe, self.memory, self.proposal
+        what = self.environment, self.method, self.recipe, self.memory, self.proposal, self.scheme
         if not self.deep:
             return tabular_learner(*what)
-        agent = deep_learner(*what)
+        agent = deep_learner(*what, steps=self.steps)
         settings: dict[str, Any] = dict(self.settings)
         _require_settings(agent, settings)
         if settings.pop("script_mistakes", False):
@@ -142,7 +145,7 @@ class RunSpec:
     def to_json(self) -> dict[str, Any]:
         """The run in words and numbers that JSON has."""
         from evenhand.envs import ENVIRONMENTS
-        from evenhand.fairness.scheme_file import to_table
+        from evenhand.fairness.scheme_file import to_table, to_toml
         from evenhand.learn.proposals import PROPOSALS
         from evenhand.memory.memory_file import memory_to_table
 
@@ -151,6 +154,7 @@ class RunSpec:
             "environment": to_table(self.environment, ENVIRONMENTS),
             "memory": None if self.memory is None else memory_to_table(self.memory),
             "proposal": None if self.proposal is None else to_table(self.proposal, PROPOSALS),
+            "scheme": None if self.scheme is None else to_toml(self.scheme),
             "seeds": list(self.seeds),
             "settings": dict(self.settings),
         }
@@ -159,7 +163,7 @@ class RunSpec:
     def from_json(cls, table: Mapping[str, Any]) -> RunSpec:
         """The run that was written so."""
         from evenhand.envs import ENVIRONMENTS
-        from evenhand.fairness.scheme_file import from_table
+        from evenhand.fairness.scheme_file import from_table, from_toml
         from evenhand.learn.proposals import PROPOSALS
         from evenhand.memory.memory_file import memory_from_table
 
@@ -178,6 +182,8 @@ class RunSpec:
             parts["memory"] = memory_from_table(table["memory"])
         if table["proposal"] is not None:
             parts["proposal"] = from_table(table["proposal"], PROPOSALS, "proposal")
+        if table["scheme"] is not None:
+            parts["scheme"] = from_toml(require_text("scheme", table["scheme"]))
         return cls(**{**table, **parts})
 
 
@@ -192,6 +198,13 @@ def spec_in(header: Mapping[str, Any], path: str | os.PathLike[str]) -> RunSpec:
         raise BadFile(f"{path} does not say how it was trained: score it from Python instead.")
     with reading_saved(path, "run"):
         return RunSpec.from_json(header["spec"])
+
+
+def require_text(name: str, value: Any) -> str:
+    """Refuse what is not a text."""
+    if not isinstance(value, str):
+        raise BadFile(f"{name} is {shortened(value)}: it must be a text.")
+    return value
 
 
 def _require_settings(agent: DeepAgent, settings: Mapping[str, Setting]) -> None:

@@ -10,7 +10,7 @@ import jax
 import numpy as np
 
 from evenhand._util.saved_record import reading_saved
-from evenhand._util.tensor_files import kind_of
+from evenhand._util.tensor_files import header_of, kind_of
 from evenhand.errors import BadFile
 from evenhand.experiments.running.reference_scores import Yardstick, yardstick
 from evenhand.experiments.running.run_spec import RunSpec, spec_in
@@ -46,6 +46,12 @@ def is_policy(path: str | os.PathLike[str]) -> bool:
     return kind_of(path) == "policy"
 
 
+def saved_environment(path: str | os.PathLike[str]) -> Any:
+    """The environment that a file was trained in, as it describes it; None if it does not."""
+    spec = header_of(path).get("spec")
+    return spec.get("environment") if isinstance(spec, dict) else None
+
+
 def score_saved(path: str | os.PathLike[str], seed: int = 0, episodes: int = 1000) -> SavedScore:
     """Score the greedy policy of each seed in a file.
 
@@ -69,7 +75,7 @@ def _score_policy(path: str | os.PathLike[str], seed: int, episodes: int) -> Sav
         "kept": found.kept.tolist(),
         "achieved": found.achieved.tolist(),
     }
-    against = yardstick(spec.environment)
+    against = yardstick(spec.environment, spec.scheme)
     return SavedScore(spec, spec.steps, found.score.tolist(), against, details)
 
 
@@ -85,4 +91,4 @@ def _score_run(path: str | os.PathLike[str], seed: int, episodes: int) -> SavedS
         found = jax.device_get(agent.evaluate(learners, **more))
     scores = np.asarray(found.score, dtype=float).tolist()
     steps = len(run.scores) * run.spec.every
-    return SavedScore(run.spec, steps, scores, yardstick(run.spec.environment), {})
+    return SavedScore(run.spec, steps, scores, yardstick(run.spec.environment, run.spec.scheme), {})

@@ -64,6 +64,9 @@ class Task:
         from evenhand.experiments.running.cpu_affinity import keep_to_one_core
 
         keep_to_one_core()
+        from evenhand.envs.own_environment import load_named
+
+        load_named(table["spec"]["environment"])
         return cls(RunSpec.from_json(table["spec"]), Path(table["path"]))
 
 

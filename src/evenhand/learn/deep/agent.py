@@ -25,7 +25,7 @@ from evenhand.learn.deep.replay_buffer import Replay
 from evenhand.learn.deep.targets import HardUpdate, Loss, Squared, TargetUpdate
 from evenhand.learn.finite_values import require_finite_values
 from evenhand.learn.policies.greedy_policy import Greedy, GreedyScore, score_greedy
-from evenhand.learn.schedules import Exploration
+from evenhand.learn.schedules import EpsilonSchedule, Exploration
 from evenhand.learn.shaping import require_shaping
 from evenhand.problem.problem import AugmentedState, Problem
 from evenhand.problem.reward import choose
@@ -49,6 +49,7 @@ class AgentState(NamedTuple):
     augmented: AugmentedState
     carry: Any  # what a recurrent network carries through the episode
     time: Int[Array, ""]
+    steps: Int[Array, ""]  # decisions taken since the learner knew nothing
     epsilon: Float[Array, ""]
     updates: Int[Array, ""]
     key: PRNGKeyArray
@@ -81,8 +82,9 @@ class DeepAgent(ABC):
             None: it stays.
         batch: How many experiences an update is from.
         capacity: How many experiences are kept.
-        warm_up: How many must be stored before learning starts; None: as many as there is room for.
-        exploration: Epsilon-greedy, by episode.
+        warm_up: How many decisions are taken before learning starts, imagined ones not counted;
+            None: as many as it takes to fill the buffer.
+        exploration: How epsilon falls: by episode, or by step.
         target: How the target network follows the network.
         double: Whether the network chooses the action whose target value counts (double DQN).
         loss: What an error costs.
@@ -103,7 +105,7 @@ class DeepAgent(ABC):
     batch: int = 64
     capacity: int = 400
     warm_up: int | None = None
-    exploration: Exploration = Exploration(factor=0.999)
+    exploration: EpsilonSchedule = Exploration(factor=0.999)
     target: TargetUpdate = HardUpdate(1000)
     double: bool = False
     loss: Loss = Squared()
@@ -157,10 +159,6 @@ class DeepAgent(ABC):
             return optax.adam(rate)
         return optax.adam(lambda updates: rate / (1.0 + updates / after))
 
-    @property
-    def _enough(self) -> int:
-        return self.capacity if self.warm_up is None else self.warm_up
-
     def start(self, key: PRNGKeyArray) -> AgentState:
         """A learner that knows nothing, before its first episode."""
         key, weights_key, world_key = jax.random.split(key, 3)
@@ -183,6 +181,7 @@ class DeepAgent(ABC):
             augmented=first,
             carry=self.network.start(),
             time=zero,
+            steps=zero,
             epsilon=jnp.asarray(self.exploration.start, dtype=jnp.float32),
             updates=zero,
             key=key,
@@ -215,8 +214,15 @@ class DeepAgent(ABC):
             augmented=choose(is_over, first, happened.after),
             carry=choose(is_over, self.network.start(), carry),
             time=jnp.where(is_over, 0, learner.time + 1),
-            epsilon=jnp.where(is_over, self.exploration.after(learner.epsilon), learner.epsilon),
+            steps=learner.steps + 1,
+            epsilon=self._epsilon_after(learner.epsilon, is_over),
         )
+
+    def _epsilon_after(
+        self, epsilon: Float[Array, ""], is_over: Bool[Array, ""]
+    ) -> Float[Array, ""]:
+        fallen = self.exploration.after(epsilon)
+        return fallen if self.exploration.falls_every_step else jnp.where(is_over, fallen, epsilon)
 
     def experience(self, learner: AgentState) -> AgentState:
         """One decision in the environment."""
@@ -233,8 +239,10 @@ class DeepAgent(ABC):
         return learner._replace(key=key)
 
     def ready(self, learner: AgentState) -> Bool[Array, ""]:
-        """Whether enough is stored to learn from."""
-        return learner.replay.stored >= self._enough
+        """Whether there is enough experience to learn from."""
+        if self.warm_up is None:
+            return learner.replay.full
+        return (learner.steps >= self.warm_up) & (learner.replay.stored > 0)
 
     def update(self, learner: AgentState) -> AgentState:
         """One step of gradient descent on a batch, if there is enough to draw it from."""

@@ -111,11 +111,7 @@ class Relative(Encoder):
     """
 
     def spread(self, attribute: Attribute) -> Attribute:
-        groups = attribute.groups
-        assert groups is not None
-        group_of = {i: k for k, members in enumerate(groups.members) for i in members}
-        own = np.asarray([group_of[i] for i in sorted(group_of)])
-        return attribute._replace(values=attribute.values[own], groups=None)
+        return spread_to_members(attribute)
 
     def code(self, attribute: Attribute) -> Float[Array, "*number feature"]:
         values = jnp.asarray(attribute.values, dtype=jnp.float32)
@@ -124,6 +120,15 @@ class Relative(Encoder):
         # A range of 1 is left as it is. In a long one, one step more is still to be noticed.
         reach = math.sqrt(max(1.0, attribute.most - attribute.least))
         return ((values - attribute.least) / reach)[..., None]
+
+
+def spread_to_members(attribute: Attribute) -> Attribute:
+    """One number per group as one per stakeholder: each is given that of its group."""
+    groups = attribute.groups
+    assert groups is not None
+    group_of = {i: k for k, members in enumerate(groups.members) for i in members}
+    own = np.asarray([group_of[i] for i in sorted(group_of)])
+    return attribute._replace(values=attribute.values[own], groups=None)
 
 
 ENCODERS = Registry("encoder", {"raw": Raw, "binary": Binary, "relative": Relative})

@@ -51,9 +51,10 @@ class RecurrentDQN(DeepAgent):
             raise BadParameter(
                 f"length is {self.length} and burn_in {self.burn_in}: at least 1 and 0 are needed."
             )
-        if min(self.capacity, self._enough) < self.window:
+        stored = self.capacity if self.warm_up is None else min(self.capacity, self.warm_up)
+        if stored < self.window:
             raise BadParameter(
-                f"sequences of {self.window} steps do not fit into {self._enough} stored ones: "
+                f"sequences of {self.window} steps do not fit into {stored} stored ones: "
                 "raise capacity and warm_up, or shorten length and burn_in."
             )
 

@@ -14,6 +14,7 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 
+import evenhand.learn.deep.standardised  # noqa: F401  # registers its encoder
 from evenhand._util.saved_record import SavedRecord, reading_saved
 from evenhand._util.tensor_files import (
     named_leaves,

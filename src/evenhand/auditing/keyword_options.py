@@ -1,0 +1,46 @@
+"""Functions of logs and options, as users call them: of logs and keyword arguments."""
+
+from __future__ import annotations
+
+import functools
+import inspect
+from collections.abc import Callable
+from typing import Any, Concatenate, ParamSpec, TypeVar, overload
+
+from evenhand.auditing.options import AuditOptions
+from evenhand.auditing.workload_columns import default_columns
+
+P = ParamSpec("P")
+Result = TypeVar("Result")
+
+
+@overload
+def with_keywords(
+    function: Callable[[Any, AuditOptions], Result], options: Callable[P, AuditOptions]
+) -> Callable[Concatenate[Any, P], Result]: ...
+
+
+@overload
+def with_keywords(
+    function: Callable[[Any, Any, AuditOptions], Result], options: Callable[P, AuditOptions]
+) -> Callable[Concatenate[Any, Any, P], Result]: ...
+
+
+def with_keywords(function: Any, options: Any) -> Any:
+    """A function of logs and options as one of logs and keyword arguments, for users to call.
+
+    So the arguments are written once, as the fields of the options; type checkers, `help` and
+    editors see them in the signature.
+    """
+
+    @functools.wraps(function)
+    def called(*logs: Any, **keywords: Any) -> Any:
+        return function(*logs, options(**{**keywords, **default_columns(logs, keywords)}))
+
+    *logs, _ = inspect.signature(function).parameters.values()
+    keywords = inspect.signature(options).parameters.values()
+    called.__name__ = called.__qualname__ = function.__name__.removeprefix("_")
+    called.__signature__ = inspect.signature(function).replace(  # type: ignore[attr-defined]
+        parameters=[*logs, *keywords]
+    )
+    return called

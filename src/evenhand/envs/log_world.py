@@ -1,0 +1,271 @@
+"""Decision 19: the days of a log as an environment: supply and requests, resampled in blocks.
+
+The rows of a log are its lots in order of time, the largest of a time point first; a block is a
+run of them, such as a week. An episode is a sequence of blocks, each drawn with equal chances
+whenever the one before has come to its end (the block bootstrap), so that what belongs together
+within a block stays together: which lots come on which day, and who asks when.
+
+Each decision gives one lot to one stakeholder, by the rules of a replay: a lot goes to somebody who
+is there and wants it whole; where nobody does it is split; what nobody wants is left over. All that
+is there is given out: to choose somebody who cannot take the lot is to choose the next who can.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from evenhand._util.arrays import Array
+from evenhand.envs.environment import Environment, Outcomes, State, require_count
+from evenhand.envs.log_rows import LogRows
+from evenhand.fairness.filters import FILTERS, Filter
+from evenhand.fairness.labels import Labels, by_value
+from evenhand.fairness.scheme import FairnessScheme
+from evenhand.fairness.scheme_file import from_toml
+from evenhand.fairness.status import Returns
+from evenhand.fairness.trace import Step
+from evenhand.memory.attribute import Attribute
+from evenhand.memory.feature_layout import FeatureLayout
+from evenhand.memory.memory import Full, Memory, OfStatus
+from evenhand.problem.environment_like import ENVIRONMENTS
+
+if TYPE_CHECKING:
+    from jaxtyping import Bool, Float, Int, PRNGKeyArray
+
+ROUNDING = 1e-5  # of an amount: sums of float32 do not come out even
+MOST_TO_PLAN = 200  # time points times blocks times stakeholders, beyond which planning is hopeless
+
+
+class Position(NamedTuple):
+    """Where an episode stands in the rows of the log."""
+
+    row: Int[Array, ""]  # the lot to be given; −1 where a new block begins
+    left: Float[Array, ""]  # of a lot that was split; 0 where it is whole
+    asked: Float[Array, " stakeholder"]  # for how much each has asked, where requests are known
+    wanted: Float[Array, " stakeholder"]  # how much of that it has not received
+    assessed: Bool[Array, ""]  # whether the step that led here ended an assessed time point
+    time: Int[Array, ""]
+
+
+class Situation(NamedTuple):
+    """What there is to decide, as whoever decides sees it."""
+
+    amount: Float[Array, ""]  # of the lot
+    eligible: Bool[Array, " stakeholder"]  # who may be given it
+    wanted: Float[Array, " stakeholder"]  # how much each still wants, where requests are known
+    phase: Int[Array, ""]  # the part of the block, such as the day of the week
+
+
+@FILTERS.register("time_point_ends")
+@dataclass(frozen=True)
+class TimePointEnds(Filter[tuple[()]]):
+    """Of a world made from a log: after the last lot of each time point that is assessed there."""
+
+    symmetric = True
+
+    def init(self) -> tuple[()]:
+        return ()
+
+    def update(self, state: tuple[()], step: Step) -> tuple[tuple[()], Bool[Array, ""]]:
+        return state, step.next_state.world.assessed
+
+    def describe(self) -> str:
+        return "after the last lot of each time point that is assessed in the log"
+
+
+@ENVIRONMENTS.register("log_world")
+@dataclass(frozen=True, kw_only=True)
+class LogWorld(LogRows, Environment[Position, Any]):
+    """The days of a log, resampled in blocks: made by `evenhand train LOG`.
+
+    Args:
+        horizon: How many decisions an episode has.
+        scheme: How it is judged, as a scheme file has it.
+
+    The others are those of `LogRows`.
+    """
+
+    scheme: str
+    horizon: int = 100
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        require_count(self.horizon, "horizon")
+        _ = self._scheme  # which is refused here if it is none
+
+    def __hash__(self) -> int:
+        return self._hash
+
+    @cached_property
+    def _hash(self) -> int:
+        """Kept: the tables are long, and a compiled function is looked up by it."""
+        return hash((self.names, self.lots, self.slots, self.blocks, self.horizon, self.scheme))
+
+    @cached_property
+    def _scheme(self) -> FairnessScheme:
+        return from_toml(self.scheme)
+
+    @property
+    def num_stakeholders(self) -> int:
+        return len(self.names)
+
+    @property
+    def num_actions(self) -> int:
+        return len(self.names)
+
+    def start(self) -> Position:
+        size = self.num_stakeholders if self.by_request else 0
+        nothing = jnp.zeros(size)
+        none = jnp.zeros((), dtype=jnp.int32)
+        return Position(none - 1, jnp.zeros(()), nothing, nothing, jnp.zeros((), bool), none)
+
+    def draw(self, key: PRNGKeyArray) -> Int[Array, ""]:
+        """The block that begins, if one begins: looked at nowhere else."""
+        return jax.random.randint(key, (), 0, len(self.blocks), dtype=jnp.int32)
+
+    def noises(self) -> tuple[Int[Array, " block"], Float[Array, " block"]] | None:
+        number = len(self.blocks)
+        if len(self.phases) * number * self.num_stakeholders > MOST_TO_PLAN:
+            return None
+        return jnp.arange(number, dtype=jnp.int32), jnp.full(number, 1.0 / number)
+
+    def situation(self, state: State[Position, Any]) -> Situation:
+        """What there is to decide. Where the noise is a situation itself, it is that one: a log
+        that is replayed says it from outside.
+        """
+        if isinstance(state.noise, Situation):
+            return state.noise
+        world, table = state.world, self.tables
+        row = self._row(state)
+        slot = jnp.asarray(table.slots)[row]
+        amount = jnp.where(world.left > 0, world.left, jnp.asarray(table.lots)[row])
+        wanted = world.wanted + self._newly_asked(world, row, slot)
+        eligible = self._there(slot) & (amount > 0)
+        if self.by_request:
+            some = wanted > ROUNDING
+            whole = some & (wanted >= amount * (1.0 - ROUNDING))
+            eligible = eligible & jnp.where(jnp.any(eligible & whole), whole, some)
+        return Situation(amount, eligible, wanted, jnp.asarray(table.phases)[slot])
+
+    def outcomes(self, world: Position, noise: Any, action: Any) -> Outcomes[Position]:
+        """One outcome: chance lies in which block begins."""
+        state = State(world, noise)
+        now = self.situation(state)
+        given = self._given(now, action)
+        wanted = now.wanted - given if self.by_request else world.wanted
+        after = world._replace(wanted=wanted, time=world.time + 1)
+        if not isinstance(noise, Situation):
+            after = self._moved(state, now, after)
+        return Outcomes(jnp.ones(1), jax.tree.map(lambda leaf: leaf[None], after))
+
+    def _moved(self, state: State[Position, Any], now: Situation, after: Position) -> Position:
+        """The position behind a lot, or before what is left of it."""
+        world, table = state.world, self.tables
+        row = self._row(state)
+        slot = jnp.asarray(table.slots)[row]
+        asked = world.asked + self._newly_asked(world, row, slot)
+        rest = jnp.zeros(())
+        if self.by_request:
+            taken = jnp.sum(now.wanted - after.wanted)
+            rest = now.amount - taken
+            wanting = jnp.any(self._there(slot) & (after.wanted > ROUNDING))
+            rest = jnp.where((rest > ROUNDING * now.amount) & wanting, rest, 0.0)
+        done = rest == 0
+        following = jnp.where(jnp.asarray(table.ends_block)[row], -1, row + 1)
+        return after._replace(
+            row=jnp.where(done, following, row).astype(jnp.int32),
+            left=rest,
+            asked=asked,
+            assessed=done & jnp.asarray(table.assessed_rows)[row],
+        )
+
+    def rewards(
+        self, state: State[Position, Any], action: Any, world: Position
+    ) -> Float[Array, " stakeholder"]:
+        return self._given(self.situation(state), action)
+
+    def _given(self, now: Situation, action: Any) -> Float[Array, " stakeholder"]:
+        """What each is given: the lot, or as much of it as is wanted, to one who is eligible."""
+        size = self.num_stakeholders
+        places = jnp.arange(size)
+        after_chosen = jnp.where(now.eligible, (places - action) % size, size)
+        served = now.eligible & (places == jnp.argmin(after_chosen))
+        amount = jnp.minimum(now.amount, now.wanted) if self.by_request else now.amount
+        return jnp.where(served, amount, 0.0)
+
+    def _row(self, state: State[Position, Any]) -> Int[Array, ""]:
+        """Which lot is to be given: the next of the block, or the first of a new one."""
+        first = jnp.asarray(self.blocks, dtype=jnp.int32)[state.noise]
+        return jnp.where(state.world.row < 0, first, state.world.row)
+
+    def _newly_asked(self, world: Position, row: Any, slot: Any) -> Float[Array, " stakeholder"]:
+        """What is asked for at a time point, once it has come to its first lot."""
+        if not self.by_request:
+            return world.wanted
+        arrives = jnp.asarray(self.tables.begins_slot)[row] & (world.left == 0)
+        return jnp.where(arrives, jnp.asarray(self.tables.asks)[slot], 0.0)
+
+    def _there(self, slot: Any) -> Bool[Array, " stakeholder"]:
+        if not self.stays:
+            return jnp.ones(self.num_stakeholders, dtype=bool)
+        first, last = jnp.asarray(self.stays).T
+        return (slot >= first) & (slot <= last)
+
+    def present(self, state: State[Position, Any]) -> Bool[Array, " stakeholder"]:
+        return self.situation(state).eligible
+
+    def observation(self, state: State[Position, Any]) -> Float[Array, " feature"]:
+        parts = (jnp.ravel(part.values) for part in self.attributes(state))
+        return jnp.concatenate([part.astype(float) for part in parts])
+
+    def attributes(self, state: State[Position, Any]) -> tuple[Attribute, ...]:
+        """Who may be served, and what else differs from one time to another."""
+        now, table = self.situation(state), self.tables
+        parts = [Attribute(now.eligible, whole=True)]
+        if self.by_request:
+            parts.append(Attribute(jnp.log1p(now.wanted / table.mean_lot), 0.0, 10.0))
+        if table.lots_differ:
+            parts.append(Attribute((now.amount / table.mean_lot)[None], shared=True))
+        if self.num_phases > 1:
+            phase = jnp.arange(self.num_phases) == now.phase
+            parts.append(Attribute(phase, whole=True, shared=True))
+        return tuple(parts)
+
+    def feature_layout(self) -> FeatureLayout:
+        phases = self.num_phases if self.num_phases > 1 else 0
+        return FeatureLayout.in_blocks(
+            self.num_stakeholders, 1 + self.by_request, self.tables.lots_differ + phases
+        )
+
+    def bounds(self) -> tuple[float, float]:
+        return 0.0, np.inf
+
+    def reward_bounds(self) -> tuple[float, float]:
+        return 0.0, max(self.lots)
+
+    def exchangeable(self) -> Labels:
+        """Those who ask for the same at the same times and are there at the same times."""
+        asks = self.tables.asks.T.tolist() if self.by_request else [()] * len(self.names)
+        stays = self.stays or ((),) * len(self.names)
+        own = zip(map(tuple, asks), stays, strict=True)
+        labels = by_value(own)
+        entitled = self._scheme.status.exchangeable(len(self.names))
+        return by_value(zip(labels, entitled, strict=True))
+
+    def table_size(self) -> None:
+        return None
+
+    def default_scheme(self) -> FairnessScheme:
+        return self._scheme
+
+    def planning_memory(self) -> Memory | None:
+        """All that each has received, or what a status of that carries."""
+        status = self._scheme.status
+        if status == Returns():
+            return Full()
+        return OfStatus(status) if status.is_sum else None

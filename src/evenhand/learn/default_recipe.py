@@ -1,0 +1,193 @@
+"""A learner for any problem: everything about it is derived from the problem and its random play.
+
+No environment is looked up by its type. What is derived, and from what:
+
+- the memory: the smallest known that determines the reward, and a clock where the horizon ends
+- the scale of rewards, statuses and observations: random play
+- the discount: 1 with a clock where the horizon is short enough to learn to the end, else less
+- exploration, warm-up, the fall of the learning rate: shares of the steps that there are
+- the network: it treats alike whom environment, scheme and memory treat alike
+- shaping: wherever the scheme allows it
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import jax
+import numpy as np
+
+from evenhand.errors import BadParameter
+from evenhand.fairness.labels import refine
+from evenhand.learn.deep.dqn import DQN
+from evenhand.learn.deep.encoders import observed
+from evenhand.learn.deep.networks import MLP, EquivariantMLP, Network
+from evenhand.learn.deep.standardised import Standardised
+from evenhand.learn.deep.targets import PolyakUpdate
+from evenhand.learn.determining_memory import FoundMemory, find_memory
+from evenhand.learn.proposals import Above, Around, Everything, NoProposal, Proposal
+from evenhand.learn.random_play import RandomPlay, typical
+from evenhand.learn.schedules import ExplorationBySteps, Watkins
+from evenhand.learn.shaping import may_shape, shaped_pay
+from evenhand.learn.tabular.q_learning import Tabular
+from evenhand.memory.memory import Full, GroupDifference, Memory, Product
+from evenhand.problem.problem import Problem
+
+LONGEST_EPISODE = 400  # decisions: a longer horizon cuts episodes off, and the future is
+FAR_SIGHT = 0.99  # discounted by this much
+WIDTHS = (64, 64)
+FEWEST_STEPS = 100
+MOST_IMAGINED = 32  # memories at a step
+
+
+def default_learner(
+    problem: Problem,
+    *,
+    steps: int,
+    keep_memory: bool = False,
+    proposal: Proposal | None = None,
+    **settings: Any,
+) -> DQN:
+    """A learner with a network whose every setting is derived from the problem.
+
+    Args:
+        problem: What to learn: an environment and a scheme.
+        steps: How many decisions it will take: exploration and learning rate fall by them.
+        keep_memory: Whether to see the problem's own memory; by default the smallest known that
+            determines the reward is found and used in its place.
+        proposal: What to imagine; by default few memories near the real one, or none.
+        **settings: Any field of `DQN`, in place of what is derived.
+    """
+    _require_steps(steps)
+    ends = problem.environment.horizon <= LONGEST_EPISODE
+    found = find_memory(problem, clock=ends, keep=keep_memory)
+    seen, play = found.problem, found.play
+    discount = seen.discount if ends or seen.discount < 1.0 else FAR_SIGHT
+    shaping = may_shape(seen, ends, discount)
+    chosen: dict[str, Any] = {
+        "problem": seen,
+        "proposal": imagined_by_default(found) if proposal is None else proposal,
+        "encoder": measured_encoder(seen, play),
+        "network": default_network(seen),
+        "discount": discount,
+        "horizon_terminates": ends,
+        "shaping": shaping,
+        "scale": 1.0 / value_size(seen, play, ends, discount, shaping),
+        "learning_rate": 1e-3,
+        "halved_after": max(1, steps // 4),
+        "batch": 128,
+        "capacity": 50_000,
+        "warm_up": min(1000, max(1, steps // 20)),
+        "exploration": ExplorationBySteps(max(1, steps // 3)),
+        "target": PolyakUpdate(0.005),
+        "double": True,
+    }
+    return DQN(**{**chosen, **settings})
+
+
+def default_tables(
+    problem: Problem,
+    *,
+    keep_memory: bool = False,
+    proposal: Proposal | None = None,
+) -> Tabular:
+    """The same for a problem that is small enough for tables.
+
+    Args:
+        problem: What to learn: an environment and a scheme.
+        keep_memory: Whether to see the problem's own memory.
+        proposal: What to imagine; by default every other memory there is.
+    """
+    found = find_memory(problem, clock=True, keep=keep_memory)
+    seen = found.problem
+    shaping = may_shape(seen, True, seen.discount)
+    if proposal is None:
+        proposal = Everything() if found.determines and found.looks_back else NoProposal()
+    return Tabular(
+        seen,
+        proposal,
+        discount=seen.discount,
+        rate=Watkins(0.6),
+        horizon_terminates=True,
+        shaping=shaping,
+    )
+
+
+def default_network(problem: Problem) -> Network:
+    """One that treats alike whom all parts of the problem treat alike.
+
+    Where there is an action for each stakeholder; elsewhere fully connected layers.
+    """
+    environment: Any = problem.environment
+    size = environment.num_stakeholders
+    if environment.num_actions != size:
+        return MLP((128, 128))
+    own = getattr(environment, "exchangeable", None)
+    parts = [problem.scheme.exchangeable(size), problem.memory.exchangeable(size)]
+    kinds = refine([*parts, tuple(range(size)) if own is None else own()], size)
+    groups = getattr(problem.scheme.status, "groups", None)
+    return EquivariantMLP(WIDTHS, groups=groups, kinds=kinds if len(set(kinds)) > 1 else ())
+
+
+def measured_encoder(problem: Problem, play: RandomPlay) -> Standardised:
+    """An encoder whose sizes are those that random play shows."""
+    first = jax.eval_shape(problem.initial, jax.random.key(0))
+    whats: list[bool] = []
+
+    def look(augmented: Any) -> Any:
+        seen = observed(problem, augmented.state, augmented.seen)
+        whats.extend(attribute.counts for attribute in seen)
+        return tuple(attribute.values for attribute in seen)
+
+    jax.eval_shape(look, first)
+    shifts, sizes = [], []
+    for counts, values in zip(whats, play.observed, strict=True):
+        numbers = np.asarray(values, dtype=np.float64)[~play.over]
+        spread = float(numbers.std()) if numbers.size else 0.0
+        shifts.append(0.0 if counts or not numbers.size else float(numbers.mean()))
+        sizes.append(play.unit if counts else spread or 1.0)
+    change = np.diff(play.status, axis=1)
+    return Standardised(tuple(shifts), tuple(sizes), typical(change))
+
+
+def value_size(
+    problem: Problem, play: RandomPlay, ends: bool, discount: float, shaping: bool
+) -> float:
+    """How large the values are that the network has to learn: the spread of what is to come."""
+    pay = np.where(play.over, 0.0, play.pay)
+    if shaping:
+        pay = np.where(play.over, 0.0, shaped_pay(problem, play.status, pay, ends, discount))
+    ahead = np.zeros_like(pay)
+    total = np.zeros(len(pay))
+    for time in reversed(range(pay.shape[1])):
+        total = pay[:, time] + discount * total
+        ahead[:, time] = total
+    size = float(ahead[~play.over].std())
+    return size if size > 0 and np.isfinite(size) else 1.0
+
+
+def imagined_by_default(found: FoundMemory) -> Proposal:
+    """Few memories near the real one, where they have a meaning and a reward; else none."""
+    play, memory = found.play, _claiming(found.problem.memory)
+    amounts = play.received[~play.over]
+    whole = play.unit == 1.0 and bool((amounts == np.round(amounts)).all())
+    if not (found.determines and found.looks_back and whole):
+        return NoProposal()
+    if isinstance(memory, GroupDifference) and len(memory.groups.names) == 2:
+        return Around(5)
+    if isinstance(memory, Full) and 2**found.problem.environment.num_stakeholders <= MOST_IMAGINED:
+        return Above(2)
+    return NoProposal()
+
+
+def _claiming(memory: Memory) -> Memory:
+    """The part of a memory that claims a status."""
+    return memory.parts[0] if isinstance(memory, Product) else memory
+
+
+def _require_steps(steps: int) -> None:
+    if isinstance(steps, bool) or int(steps) != steps or steps < FEWEST_STEPS:
+        raise BadParameter(
+            f"steps is {steps!r}: it must be a whole number from {FEWEST_STEPS}, as exploration "
+            "falls by them."
+        )

@@ -1,0 +1,179 @@
+"""A world from a log is the log itself where it has one block: same statuses, same score."""
+
+from __future__ import annotations
+
+import itertools
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pandas as pd
+import pytest
+
+from evenhand.auditing.judging.questions import question_of
+from evenhand.auditing.judging.supply import Supply
+from evenhand.auditing.options import AuditOptions
+from evenhand.auditing.reading.lots import Lots
+from evenhand.auditing.reading.roster import Roster
+from evenhand.auditing.reading.timed_amounts import TimedAmounts
+from evenhand.decide.replay.replay_log import judged_as_logged, read_for_replay
+from evenhand.decide.replay.replay_supply import decide_supply
+from evenhand.decide.rules.least_served import LeastServed
+from evenhand.decide.world.supply_rows import rows_of_supply
+from evenhand.decide.world.time_blocks import blocks_of
+from evenhand.decide.world.world_of_log import world_of_log
+from evenhand.envs import LogWorld, State
+from evenhand.errors import EvenhandError
+from evenhand.fairness.scheme import anytime
+from evenhand.fairness.scheme_file import to_toml
+from evenhand.fairness.temporal import Total
+from evenhand.problem.problem import Problem
+
+NAMES = ("A", "B", "C")
+COLUMNS = {"stakeholder": "to", "time": "t", "amount": "doses"}
+# When it is assessed, and how: all that a world can be judged by.
+ASKED = (
+    {},
+    {"every": "2"},
+    {"after_each": 4.0},
+    {"at_end": True},
+    {"welfare": "rawls"},
+    {"temporal": "total"},
+    {"entitlement": {"A": 1.0, "B": 2.0, "C": 4.0}},
+)
+
+
+def as_log(rows):
+    return pd.DataFrame(rows, columns=["t", "to", "doses"])
+
+
+def in_order(rows):
+    """Who got each lot, in the order in which a world gives them out."""
+    return [NAMES.index(who) for _, who, _ in sorted(rows, key=lambda row: (row[0], -row[2]))]
+
+
+def relived(world, choices):
+    """The rewards of the steps of one block, and what they are paid, for these choices."""
+    problem = Problem(world, world.default_scheme())
+    augmented = problem.initial(jax.random.key(0))
+    rewards, paid = [], 0.0
+    for action in choices:
+        augmented, step, pay = problem.step(jax.random.key(0), augmented, action)
+        rewards.append(np.asarray(step.rewards))
+        paid += float(pay)
+    return np.array(rewards), paid
+
+
+def drawn(seed):
+    """A log of some lots to anybody, several at some time points, and one to each in the end."""
+    rng = np.random.default_rng(seed)
+    rows = [
+        (int(rng.integers(6)), NAMES[rng.integers(3)], float(rng.choice([1, 2, 5])))
+        for _ in range(rng.integers(3, 10))
+    ]
+    return as_log([*rows, *((6, name, 1.0) for name in NAMES)])
+
+
+@pytest.mark.parametrize("seed", range(2))
+@pytest.mark.parametrize("asked", ASKED, ids=lambda asked: "".join(asked) or "default")
+def test_the_choices_of_the_log_make_the_audits_score(asked, seed):
+    log, options = drawn(seed), AuditOptions(**COLUMNS, **asked)
+    logged = judged_as_logged(read_for_replay(log, options)[0], options, question_of(options))
+    world = world_of_log(log, options, block=7).world
+    rewards, paid = relived(world, in_order(log.itertuples(index=False, name=None)))
+    totals = log.groupby("to")["doses"].sum()
+    assert rewards.sum(axis=0) == pytest.approx([totals[name] for name in world.names])
+    times = 1 if asked.get("temporal") == "total" or asked.get("at_end") else sum(world.assessed)
+    assert paid / times == pytest.approx(logged.judged.score, rel=1e-5)
+
+
+def made(lots, stays, requests):
+    """A supply of lots (time point, amount), with those who come and go, and ask."""
+    slot, amount = map(np.array, zip(*sorted(lots), strict=True))
+    first, last = (
+        {n: float(stay[k]) for n, stay in zip(NAMES, stays, strict=True)} for k in (0, 1)
+    )
+    at, who, asked = map(np.array, zip(*sorted(requests), strict=True))
+    ones = np.ones(len(slot), dtype=np.int64)
+    return Supply(
+        names=NAMES,
+        moments=np.arange(6.0),
+        lots=Lots(slot, 0 * ones, amount.astype(float), ones),
+        roster=Roster(NAMES, first, last),
+        beside={"asked": TimedAmounts(at.astype(float), who, asked, 3)},
+    )
+
+
+def by_least_served(world, supply):
+    """What a rule does in the world, lot by lot; ties by who joined first."""
+    present = supply.present()
+    joined = [int(np.argmax(here)) for here in present.T]
+    received, found = np.zeros(3), []
+    state = State(world.start(), jnp.asarray(0))
+    for _ in range(100):
+        eligible = np.flatnonzero(world.situation(state).eligible)
+        slot = world.slots[max(int(state.world.row), 0)]
+        who = min(eligible, key=lambda k: (received[k], joined[k], k), default=0)
+        after = jax.tree.map(lambda leaf: leaf[0], world.outcomes(*state, who).world)
+        amount = np.asarray(world.rewards(state, who, after))
+        received += amount
+        found += [(slot, k, float(amount[k])) for k in np.flatnonzero(amount)]
+        state = State(after, jnp.asarray(0))
+        if state.world.row < 0:
+            return found
+    raise AssertionError("the block does not end")
+
+
+@pytest.mark.parametrize("seed", range(10))
+def test_a_rule_does_in_the_world_what_it_does_in_a_replay(seed):
+    rng = np.random.default_rng(seed)
+    lots = [(int(rng.integers(6)), float(rng.choice([1, 2, 5]))) for _ in range(6)]
+    first = rng.integers(0, 3, 3)
+    stays = list(zip(first.tolist(), (first + rng.integers(0, 5, 3)).tolist(), strict=True))
+    requests = [
+        (int(rng.integers(6)), int(rng.integers(3)), float(rng.choice([1, 3, 8])))
+        for _ in range(rng.integers(1, 7))
+    ]
+    supply = made(lots, stays, requests)
+    blocks = blocks_of(supply.moments, length=6)
+    rows = rows_of_supply(supply, blocks, np.ones(6, dtype=bool))
+    world = LogWorld(**rows, scheme=to_toml(anytime(temporal=Total())))
+    decided = decide_supply(supply, LeastServed("zero"))
+    columns = (decided.slot, decided.who, decided.amount)
+    expected = list(zip(*(column.tolist() for column in columns), strict=True))
+    assert by_least_served(world, supply) == expected
+
+
+def weeks(number):
+    days = pd.date_range("2024-01-01", periods=7 * number, freq="D")
+    names = itertools.islice(itertools.cycle(NAMES), len(days))
+    return pd.DataFrame({"t": days, "to": list(names), "doses": 1})
+
+
+def test_only_the_part_before_the_date_is_in_the_world():
+    made = world_of_log(weeks(6), AuditOptions(**COLUMNS, until="2024-01-28"))
+    world = made.world
+    assert (len(world.lots), world.blocks, world.horizon) == (28, (0, 7, 14, 21), 28)
+    assert world.phases == tuple(range(7)) * 4
+    assert "4 blocks of 7 days" in " ".join(made.notes)
+    assert "the table: 3 stakeholders, 28 decisions at 28 time points" in made.describe()
+
+
+def test_a_mean_over_time_is_learned_as_a_sum_and_every_decision_assessed_where_it_may_be():
+    world = world_of_log(weeks(2), AuditOptions(**COLUMNS)).world
+    assert world.default_scheme() == anytime(temporal=Total())
+
+
+@pytest.mark.parametrize(
+    ("log", "asked", "words"),
+    [
+        (weeks(1), {"until": "2024-01-05"}, "too short to be cut into blocks: up to 2024-01-05"),
+        (weeks(2), {"every": "year"}, "nothing is assessed (every year): use more of the log"),
+        (weeks(2), {"until": "2023-01-01"}, "begins after `until`"),
+        (weeks(2), {"out_of": "doses", "amount": None}, "`out_of`"),
+    ],
+)
+def test_a_log_that_no_world_can_be_made_of_is_refused(log, asked, words):
+    with pytest.raises(EvenhandError) as refused:
+        world_of_log(log, AuditOptions(**{**COLUMNS, **asked}))
+    assert words in str(refused.value)
