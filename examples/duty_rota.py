@@ -19,7 +19,10 @@ class DutyRota(gymnasium.Env):
     num_stakeholders, horizon = 10, 100
 
     def __init__(self):
-        parts = {"free": spaces.MultiBinary(10), "waited": spaces.Box(0.0, 100.0, (10,), np.float32)}
+        parts = {
+            "free": spaces.MultiBinary(10),
+            "waited": spaces.Box(0.0, 100.0, (10,), np.float32),
+        }
         self.observation_space = spaces.Dict(parts)
         self.action_space = spaces.Discrete(10)
 

@@ -1,4 +1,4 @@
-"""A food truck with twelve sites and amounts: how much to leave at this one? One's own environment."""
+"""A food truck with twelve sites and amounts: how much to leave at this one?"""
 
 import gymnasium
 import numpy as np
@@ -12,7 +12,7 @@ AMOUNTS = np.arange(11)  # kilograms that may be left at a site
 
 
 class FoodTruck(gymnasium.Env):
-    """Each day the truck is loaded and passes twelve sites in order; there is less than is asked for.
+    """Each day the truck is loaded and passes twelve sites in order, which ask for more.
 
     Seen is where it stands, what that site asks for, and what is left. Whatever is left in the
     evening is lost. Amounts are in kilograms; `unit=1000` counts them in grams.

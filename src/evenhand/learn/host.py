@@ -60,7 +60,7 @@ class HostLoop:
         if getattr(self.agent, "imagines", False):
             self._require_memory_pays()
         self.steps, self.kept = 0, None
-        self._before_learning = self._warm_up()
+        self.before_level = self._warm_up()  # decisions before values are put on their level
         self.planned = 0  # steps that exploration falls by, where a number was given
         self.measured: Any = None  # what a survey of the environment showed, if there was one
         self._walks = [Walk(world, world.process, self.rng)]
@@ -81,9 +81,9 @@ class HostLoop:
             chosen = zip(self._walks, np.asarray(self._actions), strict=True)
             told = np.stack([walk.step(int(action)) for walk, action in chosen])
             self.steps += 1
-            if self._before_learning == 0:
+            if self.before_level == 0:
                 self.learners = self._level(self.learners)
-            self._before_learning -= 1
+            self.before_level -= 1
             advance = self._storing if self.steps % self.learn_every else self._learning
             self.learners, self._carry, self._actions, paid = advance(
                 self.learners, self._carry, self._actions, told
@@ -135,6 +135,7 @@ class HostLoop:
         weights = jax.tree.unflatten(jax.tree.structure(self.learners.weights), spread)
         target = jax.tree.map(jnp.copy, weights)
         self.learners = self.learners._replace(weights=weights, target=target)
+        self.before_level = -1
         self._carry, self._actions = self._choose(self.learners)
 
     def errors(self) -> dict[str, float]:
@@ -188,7 +189,7 @@ class HostLoop:
             carry, actions, augmented, pay, status = self._follow(
                 weights, carry, augmented, actions, told
             )
-            for k in np.flatnonzero(going):
+            for k in map(int, np.flatnonzero(going)):
                 where = f" after decision {time + 1}"
                 require_reward(problem, float(pay[k]), np.asarray(status[k]), where)
             scores += np.where(going, problem.discount**time * np.asarray(pay), 0.0)

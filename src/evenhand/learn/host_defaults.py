@@ -16,15 +16,22 @@ from evenhand.problem.problem import Problem
 from evenhand.problem.reward import reward_like
 
 LONGEST_CLOCK = 1000  # steps of an episode up to which the agent knows how many there were
-SURVEYED = 1000  # random decisions, at most
+FEWEST_SURVEYED, MOST_SURVEYED = 200, 2000  # random decisions
+VISITS = 40  # of each action among them
 SHORTEST_VIEW = 20.0  # steps that a reward is traced back over
 LEARN_EVERY = 2  # decisions
 LEAST_UNIT = 0.05  # of values at a moment, as a share of the usual one
 
 
-def survey_steps(steps: int) -> int:
-    """How many random decisions come before those that are learned from."""
-    return max(100, min(SURVEYED, steps // 20))
+def survey_steps(num_actions: int, steps: int) -> int:
+    """How many random decisions come before those that are learned from: some of each action.
+
+    Args:
+        num_actions: How many actions there are.
+        steps: How many decisions are made in all.
+    """
+    enough = min(MOST_SURVEYED, max(FEWEST_SURVEYED, VISITS * num_actions))
+    return max(1, min(enough, steps // 5))
 
 
 def default_memory(scheme: FairnessScheme, horizon: int) -> Memory:
@@ -79,7 +86,7 @@ def default_settings(
         "batch": 64,
         "capacity": min(50_000, max(1000, steps)),
         "warm_up": max(50, min(500, steps // 20)),
-        "exploration": ExplorationBySteps(max(1, steps // 5), 0.2 if informed else 1.0, 0.02),
+        "exploration": ExplorationBySteps(max(1, steps // 4), 0.5 if informed else 1.0, 0.02),
         "target": PolyakUpdate(0.005),
         "double": True,
         "horizon_terminates": True,

@@ -140,9 +140,12 @@ def survey(problem: Problem, steps: int, rng: np.random.Generator) -> Survey:
     visited: list[AugmentedState] = []
     walk = Walk(world, world.process, rng)
     augmented = template._replace(state=walk.shown)
+    untried: list[int] = []
     for step in range(steps):
         visited.append(augmented)
-        action = walk.random_action(rng)
+        # Each about as often, where all are possible: so it is soonest known what they do.
+        untried = untried or rng.permutation(world.num_actions).tolist()
+        action = walk.random_action(rng) if world.masked else untried.pop()
         told = walk.step(action)
         augmented, pay, gain, vector = jax.device_get(compiled(augmented, action, told))
         require_reward(problem, float(pay), vector, f" after {step + 1} random decisions")

@@ -6,8 +6,9 @@ train(loop, test_env=other, sinks=[CsvSink("curve.csv")])
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from itertools import pairwise
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 import gymnasium
@@ -24,6 +25,7 @@ from evenhand.learn.deep.dqn import DQN
 from evenhand.learn.deep.encoders import Relative
 from evenhand.learn.deep.masked_network import MaskedNetwork
 from evenhand.learn.deep.networks import MLP
+from evenhand.learn.deep.targets import PolyakUpdate
 from evenhand.learn.host import HostLoop
 from evenhand.learn.host_defaults import (
     LEARN_EVERY,
@@ -33,6 +35,7 @@ from evenhand.learn.host_defaults import (
 )
 from evenhand.learn.host_survey import Measurements, Serves, survey
 from evenhand.learn.proposals import NoProposal, Proposal
+from evenhand.learn.schedules import Exploration
 from evenhand.memory.feature_layout import FeatureLayout
 from evenhand.memory.memory import Memory
 from evenhand.problem.problem import Problem
@@ -41,6 +44,22 @@ if TYPE_CHECKING:
     from jaxtyping import Float
 
 STEPS = 20_000  # decisions that a learner plans for
+
+# With a network or an encoder of one's own: nothing is measured then.
+PLAIN_SETTINGS: Mapping[str, Any] = MappingProxyType(
+    {
+        "encoder": Relative(),
+        "network": MLP((64, 64)),
+        "discount": 0.95,
+        "learning_rate": 1e-3,
+        "capacity": 20_000,
+        "warm_up": 500,
+        "exploration": Exploration(start=1.0, factor=0.95, floor=0.05),
+        "target": PolyakUpdate(0.01),
+        "double": True,
+        "horizon_terminates": True,
+    }
+)
 
 
 def gymnasium_learner(
@@ -65,7 +84,7 @@ def gymnasium_learner(
 ) -> HostLoop:
     """FairQCM (or DQN, with no proposal) in a Gymnasium environment.
 
-    Before anything is learned, up to 1,000 decisions are made at random, from which the scale of
+    Before anything is learned, up to 2,000 decisions are made at random, from which the scale of
     rewards and observations, and whom each action serves, are measured; they count as steps.
 
     Args:
@@ -91,7 +110,8 @@ def gymnasium_learner(
         measured: What was measured before, in place of random decisions.
         warm_start: Another learner of the same form, whose weights are the first ones.
         learn_every: After how many decisions it learns from what it has stored.
-        **settings: Fields of `learn.DQN` in place of the defaults here.
+        **settings: Fields of `learn.DQN` in place of the defaults here. With a network or an
+            encoder of your own nothing is measured, and the others are `PLAIN_SETTINGS`.
     """
     world = gymnasium_world(
         env,
@@ -104,12 +124,13 @@ def gymnasium_learner(
     problem = Problem(world, scheme, known, augment_with_score)
     rng = np.random.default_rng(seed)
     surveyed = 0
-    if measured is None:
-        surveyed = survey_steps(steps)
-        measured = survey(problem, surveyed, rng).measure(problem, serves)
-    usual = default_settings(problem, measured, steps, settings.get("shaping"))
-    if "network" in settings or "encoder" in settings:  # those of a pair, if not both
-        usual |= {"encoder": Relative(), "network": MLP((64, 64))}
+    if "network" in settings or "encoder" in settings:
+        usual = dict(PLAIN_SETTINGS)
+    else:
+        if measured is None:
+            surveyed = survey_steps(world.num_actions, steps)
+            measured = survey(problem, surveyed, rng).measure(problem, serves)
+        usual = default_settings(problem, measured, steps, settings.get("shaping"))
     chosen = usual | settings
     if world.masked:
         chosen["network"] = MaskedNetwork(chosen["network"])

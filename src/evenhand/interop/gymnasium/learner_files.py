@@ -12,14 +12,13 @@ from dataclasses import fields
 from typing import Any
 
 import gymnasium
-import jax
-import numpy as np
 
 from evenhand._util.saved_record import SavedRecord, reading_saved
 from evenhand._util.tensor_files import named_leaves, read_tensors, with_leaves, write_tensors
 from evenhand.errors import BadFile, BadParameter
 from evenhand.fairness.scheme import FairnessScheme
 from evenhand.interop.gymnasium.learner import gymnasium_learner
+from evenhand.learn.deep.agent import AgentState
 from evenhand.learn.host import HostLoop
 from evenhand.learn.host_survey import Measurements
 
@@ -39,11 +38,12 @@ def save_learner(path: str | os.PathLike[str], loop: HostLoop) -> None:
         "learners": len(loop.rngs),
         "steps": loop.steps,
         "planned": loop.planned,
+        "before_level": loop.before_level,
         "measured": None if loop.measured is None else loop.measured._asdict(),
         "randomness": [rng.bit_generator.state for rng in loop.rngs],
         "kept": loop.kept is not None,
     }
-    arrays = {"learners": loop.learners._replace(augmented=(), pending=(), carry=(), time=())}
+    arrays = {"learners": _kept_of(loop.learners)}
     if loop.kept is not None:
         arrays["kept"] = loop.kept
     write_tensors(path, KIND, header, named_leaves(arrays))
@@ -65,9 +65,14 @@ def load_learner(
     record = SavedRecord(header, path)
     with reading_saved(path, KIND):
         measured = record.value("measured")
-        known = None if measured is None else Measurements(**{k: _tuples(v) for k, v in measured.items()})
+        known = (
+            None
+            if measured is None
+            else Measurements(**{k: _tuples(v) for k, v in measured.items()})
+        )
         seed, number = int(record.value("seed")), int(record.value("learners"))
         steps, planned = int(record.value("steps")), int(record.value("planned"))
+        before_level = int(record.value("before_level"))
         states, kept = record.value("randomness"), bool(record.value("kept"))
     loop = gymnasium_learner(env, scheme, measured=known, seed=seed, **{"steps": planned, **how})
     if len(loop.rngs) != number:
@@ -77,7 +82,7 @@ def load_learner(
         )
     _require_same(path, header["settings"], _settings(loop))
     now = loop.learners
-    like: dict[str, Any] = {"learners": now._replace(augmented=(), pending=(), carry=(), time=())}
+    like = {"learners": _kept_of(now)}
     if kept:
         like["kept"] = loop.acting
     with reading_saved(path, KIND):
@@ -88,9 +93,21 @@ def load_learner(
     loop.learners = read._replace(
         augmented=now.augmented, pending=now.pending, carry=now.carry, time=now.time
     )
-    loop.steps, loop.kept = steps, found.get("kept")
+    loop.steps, loop.before_level, loop.kept = steps, before_level, found.get("kept")
     loop.begin_again()
     return loop
+
+
+def _kept_of(learners: AgentState) -> Any:
+    """What outlives an episode."""
+    nothing: Any = ()
+    return learners._replace(augmented=nothing, pending=nothing, carry=nothing, time=nothing)
+
+
+def _measurements(saved: Any) -> Measurements | None:
+    if saved is None:
+        return None
+    return Measurements(**{name: _tuples(value) for name, value in saved.items()})
 
 
 def _settings(loop: HostLoop) -> dict[str, str]:

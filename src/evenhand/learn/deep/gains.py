@@ -88,7 +88,7 @@ class Gains(Encoder):
             return None
         amount = self._expected(each)
 
-        def after(rewards: Float[Array, " stakeholder"]) -> Any:
+        def after(rewards: Any) -> Any:
             step = Step(jnp.zeros((), dtype=jnp.int32), rewards, state)
             then = memory.implied_status(memory.update(seen.memory, step))
             assert then is not None
@@ -96,7 +96,7 @@ class Gains(Encoder):
 
         one_each = np.eye(size, dtype=np.float32)
         welfare, unserved = after(jnp.zeros(size))
-        welfares, statuses = jax.vmap(after)(one_each * amount[:, None])
+        welfares, statuses = jax.vmap(after)(one_each * jnp.asarray(amount)[:, None])
         gain = welfares - welfare
         change = jnp.sum(one_each * statuses, axis=1) - unserved
         return Served(status, amount, jnp.where(jnp.abs(gain) < jnp.inf, gain, 0.0), change)

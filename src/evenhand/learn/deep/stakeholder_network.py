@@ -23,6 +23,9 @@ if TYPE_CHECKING:
     from jaxtyping import Array, Float, PRNGKeyArray
 
 
+SHARED = 3.0  # how much faster what all actions share is learned than how they differ
+
+
 class PooledLayer(eqx.Module):
     """A layer for each stakeholder alike: of its own features, and the mean and most of all's."""
 
@@ -47,6 +50,7 @@ class StakeholderWeights(eqx.Module):
     straight: Dense  # the same, from the features past the layers
     summary: Dense
     action: Dense  # the value of the state, and of each action by itself
+    level: Float[Array, ""]  # of all values
     layout: Layout = eqx.field(static=True)
 
 
@@ -95,6 +99,7 @@ class StakeholderNetwork(Network):
             _blank(sizes[0], 2),
             Dense.init(keys[0], 2 * sizes[-1] + layout.common, sizes[-1]),
             _blank(sizes[-1], 1 + num_actions),
+            jnp.zeros(()),
             layout,
         )
 
@@ -113,7 +118,7 @@ class StakeholderNetwork(Network):
             x = jax.nn.relu(layer(x))
         pooled = jnp.concatenate((jnp.mean(x, axis=0), jnp.max(x, axis=0), common))
         later = weights.action(jax.nn.relu(weights.summary(pooled)))
-        values = unit * (self.ahead * later[:1] + later[1:])
+        values = unit * (self.ahead * weights.level + SHARED * later[:1] + later[1:])
         if not self.serves:
             return carry, values
         through = x @ weights.serving.weight.T + weights.serving.bias
@@ -125,8 +130,7 @@ class StakeholderNetwork(Network):
         return features[-1]
 
     def with_level(self, weights: Weights, level: Float[Array, ""]) -> Weights:
-        bias = weights.action.bias.at[0].set(level / self.ahead)
-        return eqx.tree_at(lambda inside: inside.action.bias, weights, bias)
+        return eqx.tree_at(lambda inside: inside.level, weights, level / self.ahead)
 
     def _matrix(self, size: int) -> Float[np.ndarray, "action stakeholder"]:
         matrix = np.zeros((len(self.serves), size), dtype=np.float32)
