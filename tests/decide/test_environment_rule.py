@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import math
 
+import jax
+import jax.numpy as jnp
 import numpy as np
 import pytest
 
@@ -12,7 +14,8 @@ from evenhand.decide.rules.half_life import HalfLife
 from evenhand.decide.rules.least_served import LeastServed
 from evenhand.decide.rules.longest_wait import LongestWait
 from evenhand.decide.rules.rule_state import RuleState
-from evenhand.envs import Doughnuts, Vaccines
+from evenhand.envs import Crates, Doughnuts, Lending, Shifts
+from evenhand.envs.environment import State
 from evenhand.errors import BadParameter
 from evenhand.fairness.trace import Step
 from evenhand.planning.evaluation import evaluate
@@ -70,4 +73,25 @@ def test_what_does_not_fit_is_refused_with_what_does():
     with pytest.raises(BadParameter, match="those that can are least_served"):
         rule_for(environment, "proportional")
     with pytest.raises(BadParameter, match="does not serve one stakeholder"):
-        rule_for(Vaccines(), "least_served")
+        rule_for(Lending(), "least_served")
+
+
+def test_a_rule_serves_those_whom_the_environment_says_may_be():
+    """At first only the first of three is on shift, at step 6 only the second."""
+    env = Shifts()
+    policy = rule_for(env, "longest_wait")
+    state = State(env.start(), jnp.ones(3, bool))
+    assert int(policy(jax.random.key(0), state, policy.memory().init(3))) == 0
+    later = state.world._replace(begins_in=jnp.asarray([0, 0, 2]), left=jnp.asarray([0, 6, 7]))
+    state = state._replace(world=later)
+    assert int(policy(jax.random.key(0), state, policy.memory().init(3))) == 1
+
+
+def test_a_rule_goes_by_what_each_is_entitled_to():
+    """Households of 1 and 4 that have had 1 and 2 meals: per head the second has had less."""
+    env = Crates((1, 4), (2,), (1.0,), 3)
+    policy = rule_for(env, "least_served")
+    memory = policy.memory()
+    value = memory.update(memory.init(2), Step(0, np.array([1.0, 2.0])))
+    state = State(env.start(), jnp.asarray(2))
+    assert int(policy(jax.random.key(0), state, value)) == 1

@@ -10,11 +10,16 @@ import numpy as np
 import pytest
 
 from evenhand.envs import (
+    Boosters,
+    Crates,
     Doughnuts,
     GaussianLending,
+    Jobs,
     Lending,
     Random,
+    Shifts,
     State,
+    Triage,
     TurnTaking,
     Vaccines,
     WaitingList,
@@ -36,6 +41,11 @@ FINITE = [
     Lending(horizon=6, applying=(0.9, 0.5, 0.8, 0.3)),
     Vaccines(horizon=6),
     WaitingList(horizon=6, capacity=2),
+    Shifts(((0, 4), (2, 6)), 0.7, 6),
+    Crates(horizon=6),
+    Boosters(horizon=6),
+    Triage(horizon=6),
+    Jobs(horizon=6),
 ]
 STRICT = Lending(profit_margin=0.9)  # out of reach, so that the last step is overridden
 finite = pytest.mark.parametrize("env", FINITE, ids=lambda env: type(env).__name__)

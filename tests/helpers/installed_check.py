@@ -12,7 +12,6 @@ from __future__ import annotations
 import json
 import math
 import os
-import re
 import subprocess
 import sys
 import tempfile
@@ -95,16 +94,15 @@ def serve_answers() -> None:
     stopper = threading.Timer(120, service.kill)  # one that hangs is a failure, not a wait
     stopper.start()
     try:
-        said = service.stdout.readline()
-        address = re.search(r"http://[\d.]+:\d+", said)
-        assert address, said + service.stderr.read()
+        said = json.loads("".join(iter(service.stdout.readline, "}\n")) + "}")
+        address = said["address"]
         from evenhand.serve.client import DecisionClient
 
-        client = DecisionClient(address[0], json.loads(said)["token"])
+        client = DecisionClient(address, said["token"]["secret"])
         client.make_pool("reviews", ["Ann", "Ben"], rule="least_served")
         client.take("reviews")
         assert "Ben" in json.dumps(client.next("reviews"))
-        assert b"<title>" in urllib.request.urlopen(address[0] + "/").read()
+        assert urllib.request.urlopen(address + "/health").status == 200
         client.close()
     finally:
         service.terminate()

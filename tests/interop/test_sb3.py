@@ -41,6 +41,7 @@ class PlainBuffer:
 
     def __init__(self, size, observation_space, action_space, n_envs=1, memory=False):
         self.buffer_size, self.n_envs, self.pos = size, n_envs, 0
+        self.full = False
         self.observation_space, self.optimize_memory_usage = observation_space, memory
         self.obs_shape = observation_space.shape
         room = size, n_envs

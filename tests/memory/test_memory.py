@@ -185,11 +185,11 @@ IMAGINED = [
 def test_only_what_a_product_claims_is_imagined_and_all_stays_in_its_place(memory, claim):
     remembered = after_each(memory, REWARDS)[-1]
     assert memory.imaginable(remembered) is remembered[claim]
-    imagined = memory.imagined(remembered, np.array([7.0, 8.0, 9.0]))
+    imagined = memory.imagined(remembered, np.array([7.0, 0.0, 9.0]))
     assert len(imagined) == len(remembered)
     for place, (before, after) in enumerate(zip(remembered, imagined, strict=True)):
-        assert np.array_equal(after, [7, 8, 9] if place == claim else before)
-    assert memory.implied_status(imagined).tolist() == [7, 8, 9]
+        assert np.array_equal(after, [7, 0, 9] if place == claim else before)
+    assert memory.implied_status(imagined).tolist() == [7, 0, 9]
 
 
 def test_a_product_in_a_product_is_imagined_in_its_place():

@@ -8,8 +8,8 @@ import pytest
 
 from evenhand import Discounted, FiniteMDP, LogNash, Rawls, anytime
 from evenhand.envs import MDPEnvironment
-from evenhand.fairness.status import Window
-from evenhand.learn.proposals import Everything, NoProposal, Visited
+from evenhand.fairness.status import Modulo, Status, Window
+from evenhand.learn.proposals import Everything, NoProposal, SomeAbove, SomeAround, Visited
 from evenhand.learn.schedules import Constant, Exploration, Watkins
 from evenhand.learn.tabular.q_learning import Tabular
 from evenhand.memory.memory import OfStatus
@@ -20,12 +20,14 @@ DISCOUNT = 0.6
 AT_RANDOM = Exploration(start=1.0, factor=1.0, floor=1.0)
 
 
-def random_problem(seed: int) -> Problem:
-    """A random MDP with a finite memory and no end: 3 states, 2 actions, 2 stakeholders."""
+def random_problem(seed: int, status: Status = Window(1)) -> Problem:
+    """A random MDP with a finite memory and no end: 3 states, 2 actions, 2 stakeholders.
+
+    What is remembered comes back again and again, as the theorem asks.
+    """
     rng = np.random.default_rng(seed)
     transitions = rng.dirichlet(np.ones(3), (3, 2))
     rewards = rng.integers(0, 2, (3, 2, 3, 2)).astype(float)
-    status = Window(1)  # what is remembered comes back again and again, as the theorem asks
     welfare = LogNash() if seed % 3 else Rawls()
     scheme = anytime(welfare, Discounted(DISCOUNT), status)
     environment = MDPEnvironment(FiniteMDP(0, transitions, rewards))
@@ -45,9 +47,20 @@ SYSTEM = pytest.mark.system  # learns for long
 
 
 @pytest.mark.parametrize("seed", [0, pytest.param(1, marks=SYSTEM), pytest.param(2, marks=SYSTEM)])
-@pytest.mark.parametrize("proposal", [Everything(), Visited(4)], ids=str)
-def test_q_approaches_the_planners(seed, proposal):
-    learner = Tabular(random_problem(seed), proposal, DISCOUNT, Watkins(0.7), AT_RANDOM, horizon=0)
+@pytest.mark.parametrize(
+    ("proposal", "status"),
+    [
+        (Everything(), Window(1)),
+        (Visited(4), Window(1)),
+        # Offsets are of one number per stakeholder: of a counter that begins anew.
+        (SomeAbove(2, 1), Modulo(2)),
+        (SomeAround(1, 1), Modulo(2)),
+    ],
+    ids=str,
+)
+def test_q_approaches_the_planners(seed, proposal, status):
+    problem = random_problem(seed, status)
+    learner = Tabular(problem, proposal, DISCOUNT, Watkins(0.7), AT_RANDOM, horizon=0)
     runs = jax.vmap(learner.start)(jax.random.split(jax.random.key(seed), 3))
     expected = optimal_q(learner)
     errors = []

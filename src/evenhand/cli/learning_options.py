@@ -76,7 +76,10 @@ MemoryOption = Annotated[
 ]
 ProposalOption = Annotated[
     str | None,
-    typer.Option(help="What FairQCM imagines: above, around, all, reachable, visited, none."),
+    typer.Option(
+        help="What FairQCM imagines: above, around, all, reachable, visited, some_above, "
+        "some_around, replayed, none."
+    ),
 ]
 Ray = Annotated[
     str | None,

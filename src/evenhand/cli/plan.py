@@ -22,7 +22,9 @@ if TYPE_CHECKING:
 def plan_command(
     environment: Annotated[
         str,
-        typer.Argument(help="doughnuts, lending, vaccines, waiting_list, or one of your own."),
+        typer.Argument(
+            help="doughnuts, lending, jobs, …: see `evenhand list`; or one of your own."
+        ),
     ],
     stakeholders: Annotated[
         int | None, typer.Option(help="How many stakeholders (doughnuts).", min=1)

@@ -294,8 +294,16 @@ class Allocator:
         if event.of_known:
             place = self.place_of(event.name)
             if not self.state.there[place]:
-                raise BadParameter(f"{event.name!r} has left, so nothing can happen to it.")
+                raise BadParameter(
+                    f"{event.name!r} has left, so nothing can happen to it: let it join under "
+                    "another name."
+                )
             return place
+        if event.name in self._place and not self.state.there[self._place[event.name]]:
+            raise BadParameter(
+                f"{event.name!r} has left, and a name is used once: let it join under another, "
+                f"such as {event.name + ' 2'!r}. Whoever will be back is better paused."
+            )
         if event.name in self._place:
             raise BadParameter(
                 f"{event.name!r} has joined before: let it resume, or give another name."
@@ -304,9 +312,12 @@ class Allocator:
 
     def _require_later(self, at: At) -> None:
         if self._number(at) < self.state.time:
+            last: Any = self.state.time
+            if self.dates:
+                last = str(np.int64(last).astype("datetime64[us]")).removesuffix(".000000")
             raise BadParameter(
-                f"{argument('at')} is {at}, before what has happened already: events come in order "
-                "of time."
+                f"{argument('at')} is {at}, before what happened last ({last}): events come in "
+                "order of time."
             )
 
     def _require_amount(self, amount: Any, name: str = "amount") -> None:

@@ -1,8 +1,8 @@
 """A rule put into an environment: its memory as a memory there, its index as a policy.
 
-The environment's noise says who may be served, and action i serves stakeholder i. A step does not
-say who could have been served before it, so a rule that counts turns or lifts those who come back
-cannot be put there; neither can one that divides, or that needs requests.
+The environment says who may be served (`present`), and action i serves stakeholder i. A step does
+not say who could have been served before it, so a rule that counts turns or lifts those who come
+back cannot be put there; neither can one that divides, or that needs requests.
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ from evenhand.decide.rules.named_rule import RULES, rule_of, rule_to_name
 from evenhand.decide.rules.rule import Entrant, Instant, Remembered, Rule
 from evenhand.envs.environment import Environment, State
 from evenhand.errors import BadParameter
+from evenhand.fairness.labels import Labels, all_alike, by_value
 from evenhand.fairness.trace import Step
 from evenhand.memory.memory import Memory, Nothing
 
@@ -46,15 +47,17 @@ class RuleMemory(Memory[tuple[Any, ...]]):
 
     Args:
         rule: A rule that can be put into an environment.
+        entitlements: What each stakeholder is entitled to; by default all alike.
     """
 
     rule: Rule
-
-    symmetric = True
+    entitlements: tuple[float, ...] | None = None
 
     def init(self, num_stakeholders: int) -> tuple[Any, ...]:
+        entitled = self.entitlements or (1.0,) * num_stakeholders
         entrants = [
-            Entrant(place, 1.0, Instant(0.0, 0), _Alone()) for place in range(num_stakeholders)
+            Entrant(place, entitled[place], Instant(0.0, 0), _Alone())
+            for place in range(num_stakeholders)
         ]
         begun = zip(*(self.rule.begin(entrant) for entrant in entrants), strict=True)
         return (*(np.array(part, dtype=float) for part in begun), np.zeros(()))
@@ -64,10 +67,15 @@ class RuleMemory(Memory[tuple[Any, ...]]):
         rewards = step.rewards
         xp, got = namespace(rewards), rewards > 0
         amount = xp.where(got, rewards, 1.0)  # of whoever got nothing, nothing is looked at
-        ones = xp.ones_like(rewards)
-        after = self.rule.served(tuple(fields), amount, ones, Instant(turn, turn))
+        entitled = xp.ones_like(rewards)
+        if self.entitlements is not None:
+            entitled = xp.asarray(self.entitlements, dtype=rewards.dtype)
+        after = self.rule.served(tuple(fields), amount, entitled, Instant(turn, turn))
         kept = (xp.where(got, new, old) for new, old in zip(after, fields, strict=True))
         return (*kept, turn + 1.0)
+
+    def exchangeable(self, size: int) -> Labels:
+        return all_alike(size) if self.entitlements is None else by_value(self.entitlements)
 
     def describe(self) -> str:
         return f"what {rule_to_name(self.rule)} does of each stakeholder"
@@ -78,15 +86,21 @@ class RulePolicy:
     """Of those who may be served, whoever is next by a rule. Where there is nobody, action 0."""
 
     rule: Rule
+    environment: Environment
 
     def __call__(self, key: PRNGKeyArray, state: State, memory: Any) -> Int[Array, ""]:
         fields: Remembered = tuple(memory[:-1]) if isinstance(memory, tuple) else ()
-        index = self.rule.drawn_index(key, fields, jnp.ones(jnp.shape(state.noise)))
-        return jnp.argmin(jnp.where(state.noise, index, jnp.inf)).astype(jnp.int32)
+        index = self.rule.drawn_index(key, fields, jnp.asarray(self.environment.entitlements))
+        present = self.environment.present(state)
+        return jnp.argmin(jnp.where(present, index, jnp.inf)).astype(jnp.int32)
 
     def memory(self) -> Memory:
         """What it has to see."""
-        return Nothing() if self.rule.draws else RuleMemory(self.rule)
+        if self.rule.draws:
+            return Nothing()
+        entitled = self.environment.entitlements
+        alike = all(one == 1.0 for one in entitled)
+        return RuleMemory(self.rule, None if alike else entitled)
 
 
 def rule_for(environment: Environment, name: str) -> RulePolicy | None:
@@ -94,14 +108,14 @@ def rule_for(environment: Environment, name: str) -> RulePolicy | None:
     if name.partition(":")[0] not in RULES.classes:
         return None
     rule = rule_of(name).fitted(plain_numbers=True)
-    if not environment.takes_turns or not rule.in_environments:
+    if not environment.serves_by_number or not rule.in_environments:
         fit = [one for one, cls in RULES.classes.items() if cls.in_environments]  # type: ignore[attr-defined]
         raise BadParameter(
             f"the rule {name} cannot be put into {type(environment).__name__}: "
             + (
                 f"those that can are {', '.join(fit)}."
-                if environment.takes_turns
+                if environment.serves_by_number
                 else "there, an action does not serve one stakeholder of those present."
             )
         )
-    return RulePolicy(rule)
+    return RulePolicy(rule, environment)

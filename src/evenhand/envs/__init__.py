@@ -4,6 +4,8 @@ Everything here needs jax.
 """
 
 from evenhand._util import require_jax  # noqa: F401
+from evenhand.envs.boosters import Boosters
+from evenhand.envs.crates import Crates
 from evenhand.envs.doughnuts import Doughnuts
 from evenhand.envs.environment import Environment, Outcomes, OutcomesNotFinite, State
 from evenhand.envs.episodes import Rollout, as_policy, as_process, rollout, rollouts, to_trace
@@ -17,10 +19,13 @@ from evenhand.envs.hard_coded import (
     RoundRobin,
     TurnTaking,
 )
+from evenhand.envs.jobs import Jobs
 from evenhand.envs.lending import GaussianLending, Lending
 from evenhand.envs.log_world import LogWorld
 from evenhand.envs.mdp_environment import MDPEnvironment
 from evenhand.envs.recipe import BestRecipe, LearningNumbers, PaperRecipe, Recipe
+from evenhand.envs.shifts import Shifts
+from evenhand.envs.triage import Triage
 from evenhand.envs.vaccines import Vaccines
 from evenhand.envs.waiting_list import WaitingList
 from evenhand.problem.environment_like import ENVIRONMENTS
@@ -30,11 +35,14 @@ __all__ = [
     "METHODS",
     "Act",
     "BestRecipe",
+    "Boosters",
+    "Crates",
     "Doughnuts",
     "Environment",
     "FairTaxi",
     "GaussianLending",
     "GreedyForBank",
+    "Jobs",
     "LearningNumbers",
     "Lending",
     "LogWorld",
@@ -47,7 +55,9 @@ __all__ = [
     "Recipe",
     "Rollout",
     "RoundRobin",
+    "Shifts",
     "State",
+    "Triage",
     "TurnTaking",
     "Vaccines",
     "WaitingList",

@@ -57,6 +57,7 @@ class Doughnuts(Environment[Shop, jax.Array]):
     options = ("num_stakeholders", "horizon", "presence")
     small = MappingProxyType({"num_stakeholders": 3, "horizon": 12})
     takes_turns = True
+    serves_by_number = True
 
     num_stakeholders: int = 5
     horizon: int = 100

@@ -76,6 +76,9 @@ class Environment(ABC, Generic[World, Noise]):
     # Whether action i serves stakeholder i if noise[i] says that they are present, so that turn
     # taking (of those present, the one who has received least) is a policy to compare with.
     takes_turns: ClassVar[bool] = False
+    # Whether action i is for stakeholder i, if `present` says that they may be served: then a rule
+    # that says who is next (see `decide.rules`) is a policy to compare with.
+    serves_by_number: ClassVar[bool] = False
 
     @property
     @abstractmethod
@@ -161,6 +164,11 @@ class Environment(ABC, Generic[World, Noise]):
     def present(self, state: State[World, Noise]) -> Bool[Array, " stakeholder"]:
         """Which stakeholders could be served now. The default is all of them."""
         return jnp.ones(self.num_stakeholders, dtype=bool)
+
+    @property
+    def entitlements(self) -> tuple[float, ...]:
+        """What each stakeholder is entitled to, for rules that go by it. The default is alike."""
+        return (1.0,) * self.num_stakeholders
 
     def bounds(self) -> tuple[Any, Any]:
         """The least and the greatest observation: two numbers, or one each for every feature."""

@@ -54,6 +54,8 @@ class Vaccines(Environment[Pipeline, jax.Array]):
     arrives with next month's step instead of now; after the last month it does not arrive at all.
     """
 
+    serves_by_number = True
+
     populations: tuple[int, ...] = (60_000, 35_000, 18_000, 8_000, 3_000, 1_000)
     supplies: tuple[int, ...] = (500, 1_000, 1_500)
     supply_chances: tuple[float, ...] = (0.25, 0.5, 0.25)
@@ -91,6 +93,10 @@ class Vaccines(Environment[Pipeline, jax.Array]):
     @property
     def num_actions(self) -> int:
         return self.num_stakeholders
+
+    @property
+    def entitlements(self) -> tuple[float, ...]:
+        return tuple(float(people) for people in self.populations)
 
     def start(self) -> Pipeline:
         nothing = jnp.zeros(self.num_stakeholders, dtype=jnp.int32)

@@ -57,6 +57,8 @@ class WaitingList(Environment[Lists, jax.Array]):
     and the step is lost. Then everyone still waiting has waited one step more.
     """
 
+    serves_by_number = True
+
     arrivals: tuple[float, ...] = (0.4, 0.25, 0.15, 0.1)
     urgencies: float | tuple[float, ...] = (1.0, 2.0, 4.0, 8.0)
     capacity: int | tuple[int, ...] = 8

@@ -20,6 +20,7 @@ from gymnasium import spaces
 from evenhand.errors import BadParameter, CannotCarry, MissingExtra
 from evenhand.interop.gymnasium.external_problem import Fairness, StepContext
 from evenhand.learn.proposals import Proposal
+from evenhand.learn.proposals.imagining import PastStep, imagine_memories
 from evenhand.problem.memory_check import require_same_reward
 from evenhand.problem.problem import AgentView
 
@@ -116,7 +117,9 @@ class CounterfactualReplayBuffer(ReplayBuffer):
         reward = self.rewards[at]
         if self._contexts is not None:
             leaves = [stored[at] for stored in self._contexts]
-            changed, before, after, pay = (np.asarray(x) for x in self._imagine(leaves, dice))
+            recalled = self._recalled(len(batch_inds))
+            past = [stored[recalled] for stored in self._contexts]
+            changed, before, after, pay = (np.asarray(x) for x in self._imagine(leaves, past, dice))
             cut = obs.shape[-1] - self.fairness.size
             obs[changed, cut:], following[changed, cut:] = before[changed], after[changed]
             reward = np.where(changed, pay, reward)
@@ -135,15 +138,33 @@ class CounterfactualReplayBuffer(ReplayBuffer):
         compiled = self.__dict__.get("_compiled")
         if compiled is None:
             compiled = self._compiled = jax.jit(jax.vmap(self._imagine_one))
-        return lambda leaves, dice: compiled(leaves, *dice)
+        return lambda leaves, past, dice: compiled(leaves, past, *dice)
 
-    def _imagine_one(self, leaves: list[Array], which: UInt32[Array, ""], how: Any) -> Any:
+    def _recalled(self, batch: int) -> tuple[np.ndarray, np.ndarray]:
+        """Where the steps that the proposal recalls are, for each experience of a batch."""
+        shape = batch, self.proposal.num_recalled
+        stored = self.buffer_size if self.full else self.pos
+        draw = np.random.randint
+        return draw(0, high=max(stored, 1), size=shape), draw(0, high=self.n_envs, size=shape)
+
+    def _imagine_one(
+        self, leaves: list[Array], past: list[Array], which: UInt32[Array, ""], how: Any
+    ) -> Any:
         """Equation 2 for one experience: if it is imagined, ⟨m⟩ and ⟨m'⟩ as shown, its reward."""
         problem, context = self.fairness.problem, jax.tree.unflatten(self._form, leaves)
         real, memory = context.memory, problem.memory
-        parts, exist = self.proposal.near(memory.imaginable(real))
+        recalled, number = jax.tree.unflatten(self._form, past), self.proposal.num_recalled
+        visited = jax.vmap(memory.imaginable)(recalled.memory) if number else None
+        imagined, exist = imagine_memories(
+            self.proposal,
+            memory,
+            jax.random.fold_in(jax.random.key(which), how),
+            real,
+            PastStep(visited, recalled.step) if number else None,
+            jnp.ones(number, dtype=bool),
+        )
         chosen = _drawn(exist, which)
-        proposed = memory.imagined(real, parts[chosen])
+        proposed = jax.tree.map(lambda leaf: leaf[chosen], imagined)
         after, scheme_state, pay = problem.imagine(
             proposed, context.scheme_state, context.step, context.is_over
         )

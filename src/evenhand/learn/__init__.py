@@ -33,9 +33,13 @@ if TYPE_CHECKING:
         Around,
         Everything,
         NoProposal,
+        Past,
         Proposal,
         ProposalContext,
         ReachableNow,
+        Replayed,
+        SomeAbove,
+        SomeAround,
         Visited,
     )
     from evenhand.learn.schedules import Constant, Exploration, LearningRate, Watkins
@@ -55,8 +59,9 @@ __getattr__, __dir__, __all__ = lazy_exports(
         "policies.greedy_policy": ("Greedy",),
         "policies.policy_files": ("load_policies", "save_policies"),
         "proposals": (
-            *("Above", "Around", "Everything", "NoProposal", "Proposal", "ProposalContext"),
-            *("ReachableNow", "Visited"),
+            *("Above", "Around", "Everything", "NoProposal", "Past", "Proposal"),
+            *("ProposalContext", "ReachableNow", "Replayed", "SomeAbove", "SomeAround"),
+            "Visited",
         ),
         "schedules": ("Constant", "Exploration", "LearningRate", "Watkins"),
         "tabular.q_learning": ("Tabular",),

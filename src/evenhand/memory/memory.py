@@ -53,7 +53,10 @@ class Memory(Exchanging, ABC, Generic[Value]):
         return memory
 
     def imagined(self, memory: Value, part: Value) -> Value:
-        """The memory with that part replaced. Clocks and the like stay as they are."""
+        """The memory with that part replaced, or the nearest one that can be.
+
+        Clocks and the like stay as they are.
+        """
         return part
 
     def attributes(self, memory: Value, horizon: int, size: int) -> tuple[Attribute, ...]:
@@ -100,6 +103,9 @@ class Min(Memory[Array]):
 
     def update(self, memory: Array, step: Step) -> Array:
         return _minus_least(memory + step.rewards)
+
+    def imagined(self, memory: Array, part: Array) -> Array:
+        return _minus_least(part)
 
     def implied_status(self, memory: Array) -> Float[Array, " status"]:
         return memory
@@ -173,6 +179,9 @@ class GroupDifference(Memory[Array]):
 
     def update(self, memory: Array, step: Step) -> Array:
         return _minus_least(memory + self.groups.totals(step.rewards))
+
+    def imagined(self, memory: Array, part: Array) -> Array:
+        return _minus_least(part)
 
     def implied_status(self, memory: Array) -> Float[Array, " status"]:
         return memory
@@ -248,6 +257,12 @@ class OfStatus(Memory[Any]):
 
     def implied_status(self, memory: Any) -> Float[Array, " status"]:
         return self.status.value(memory)
+
+    def imaginable(self, memory: Any) -> Any:
+        return self.status.imaginable(memory)
+
+    def imagined(self, memory: Any, part: Any) -> Any:
+        return self.status.imagined(memory, part)
 
     def exchangeable(self, size: int) -> Labels:
         return self.status.exchangeable(size)
@@ -350,5 +365,5 @@ def _leaves(value: Any) -> list[Any]:
     return [value]
 
 
-def _minus_least(received: Float[Array, " n"]) -> Float[Array, " n"]:
-    return received - namespace(received).min(received)
+def _minus_least(received: Float[Array, "*batch n"]) -> Float[Array, "*batch n"]:
+    return received - namespace(received).min(received, axis=-1, keepdims=True)

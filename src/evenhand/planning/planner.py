@@ -80,7 +80,8 @@ class Plan:
         after, pay, probability = model.expand(rows, 0 if horizon is None else time)
         carried = np.zeros(pay.shape)
         if horizon is None or time + 1 < horizon:
-            possible = probability > 0
+            # What only a noise without any chance would bring about is not in the table.
+            possible = (probability > 0) & model.possible_effects[:, None]
             following = self.table.find(after[possible])
             carried[possible] = self._values_at(time + 1)[following]
         return np.where(probability > 0, probability * (pay + model.discount * carried), 0.0).sum(

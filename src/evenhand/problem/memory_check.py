@@ -13,6 +13,8 @@ import jax
 import numpy as np
 
 from evenhand.errors import MemoryDoesNotPay
+from evenhand.fairness.status import Returns
+from evenhand.memory.memory import Full
 
 if TYPE_CHECKING:
     from jaxtyping import Array, PRNGKeyArray
@@ -30,15 +32,24 @@ def require_claim(problem: Problem) -> None:
     if claim is None:
         raise MemoryDoesNotPay(
             f"the memory ({memory.describe()}) does not say which status it knows, so "
-            "imagined memories have no reward: use Full, or a memory with `implied_status`."
+            f"imagined memories have no reward: use {determining(problem)}, or a memory with "
+            "`implied_status`."
         )
     true = status.value(status.init(stakeholders))
     if claim.shape != true.shape:
         raise MemoryDoesNotPay(
             f"the memory ({memory.describe()}) knows {claim.shape[0]} numbers where the status "
-            f"({status.describe()}) has {true.shape[0]}: judge groups as stakeholders "
-            "(status=GroupTotals) to use a memory of groups."
+            f"({status.describe()}) has {true.shape[0]}: use {determining(problem)}, or judge "
+            "groups as stakeholders (status=GroupTotals) to use a memory of groups."
         )
+
+
+def determining(problem: Problem) -> str:
+    """A memory that determines the reward, as it is written."""
+    status = problem.scheme.status
+    if status == Returns() and problem.memory != Full():
+        return "Full()"
+    return f"OfStatus({type(status).__name__}(…)), of the scheme's own status"
 
 
 def require_same_reward(
@@ -57,7 +68,7 @@ def require_same_reward(
         raise MemoryDoesNotPay(
             f"the memory ({problem.memory.describe()}) does not determine the reward: {where} it "
             f"would give {float(claimed):g}, but the reward is {float(true):g}. Use a memory that "
-            f"does, such as Full{besides}."
+            f"does: {determining(problem)}{besides}."
         )
 
 

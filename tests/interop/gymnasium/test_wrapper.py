@@ -74,7 +74,9 @@ def played(env, seed=0):
     return Trace.from_steps(steps, first), paid, info
 
 
-@pytest.mark.parametrize("name", ["Doughnuts", "Lending", "Vaccines", "WaitingList"])
+@pytest.mark.parametrize(
+    "name", ["Doughnuts", "Lending", "Vaccines", "WaitingList", "Crates", "Jobs"]
+)
 def test_what_is_paid_adds_up_to_the_scheme_of_the_trace(name):
     env = FairnessWrapper(gymnasium.make(f"evenhand/{name}-v0"))
     trace, paid, info = played(env)

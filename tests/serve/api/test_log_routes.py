@@ -223,3 +223,77 @@ def test_a_stream_of_what_happens_ends_when_the_service_stops(tmp_path):
     with client_of(store) as client:
         assert client.get(BASE).json()["decisions"] == 3
     store.close()
+
+
+def test_entitlements_count_as_of_each_moment(tmp_path):
+    """Ben is entitled to twice as much from the third decision on, and Cem, who gets nothing, is
+    entitled to half of Ann's share."""
+    people = [{"name": "Ann"}, {"name": "Ben"}, {"name": "Cem", "entitlement": 0.5}]
+    with small_service(tmp_path, stakeholders=people, audit={"welfare": "rawls"}) as client:
+        for who in ("Ann", "Ben"):
+            sent = {"shares": [{"name": who}], "reason": "as it was", "at": 1 + (who == "Ben")}
+            assert client.post(f"{BASE}/decisions", json=sent).status_code == 201
+        event = {"event": "entitle", "name": "Ben", "entitlement": 2, "at": 2.5}
+        assert client.post(f"{BASE}/events", json=event).status_code == 201
+        sent = {"shares": [{"name": "Ann"}], "reason": "again", "at": 3}
+        client.post(f"{BASE}/decisions", json=sent)
+        live = client.get(f"{BASE}/audit").json()
+        log, roster = saved(client, tmp_path)
+        over = client.get(f"{BASE}/over-time?name=Ben&points=3").json()
+    columns = {"stakeholder": "stakeholder", "time": "time", "amount": "amount"}
+    found = audit(log, **columns, roster=roster, entitlement="entitlement", welfare="rawls")
+    assert live["origin"]["fingerprint"] == found.origin["fingerprint"]
+    assert live["overall"] == found.to_json()["overall"]
+    # Per unit: Ann 1, 1, 2; Ben 0, 1 and then 1 / 2. The mean is all given over all entitled.
+    ben = next(one for one in live["stakeholders"] if one["name"] == "Ben")
+    assert ben["final_unfairness"] == pytest.approx(0.5 - 3 / 3.5)
+    assert over["stakeholders"][0]["received"] == [0.0, 1.0, 1.0]
+
+
+def test_requests_count_where_only_those_who_ask_are_eligible(tmp_path):
+    with small_service(tmp_path, by_request=True) as client:
+        for who, amount in (("Ann", 4), ("Ben", 1)):
+            event = {"event": "ask", "name": who, "amount": amount, "at": 0}
+            assert client.post(f"{BASE}/events", json=event).status_code == 201
+        for at in (1, 2):
+            assert client.post(f"{BASE}/decisions", json={"at": at}).status_code == 201
+        sent = {"shares": [{"name": "Cem", "amount": 3}], "reason": "in need", "at": 3}
+        assert client.post(f"{BASE}/decisions", json=sent).status_code == 201
+        live = client.get(f"{BASE}/audit").json()
+        log, roster = saved(client, tmp_path)
+        asked = client.get(f"{BASE}/requests.csv").text
+    # Cem had not asked: what it was given counts as asked for then.
+    assert asked.splitlines() == [
+        "time,stakeholder,asked",
+        "0.0,Ann,4.0",
+        "0.0,Ben,1.0",
+        "3.0,Cem,3.0",
+    ]
+    (tmp_path / "requests.csv").write_text(asked)
+    columns = {"stakeholder": "stakeholder", "time": "time", "amount": "amount"}
+    requests = str(tmp_path / "requests.csv")
+    found = audit(log, **columns, roster=roster, requests=requests, asked="asked")
+    assert live["origin"]["fingerprint"] == found.origin["fingerprint"]
+    # Met: Ann 1 of 4, Ben 1 of 1, Cem 3 of 3; in all 5 of 8.
+    ann = next(one for one in live["stakeholders"] if one["name"] == "Ann")
+    assert ann["final_unfairness"] == pytest.approx(1 / 4 - 5 / 8)
+
+
+def test_a_forecast_of_a_pool_that_is_decided_ahead_begins_at_its_end(tmp_path):
+    """The next turn cannot come before those that are taken already."""
+    with small_service(tmp_path, dates=True) as client:
+        for day in ("2190-01-01", "2190-01-08"):
+            assert client.post(f"{BASE}/decisions", json={"at": day}).status_code == 201
+        found = client.get(f"{BASE}/forecast?name=Cem&per_day=1").json()
+        assert (found["turns_until"], found["expected"]) == (0, "2190-01-09T00:00:00Z")
+        assert client.get(f"{BASE}/forecast?name=Cem").json()["expected"] > "2190-01-08"
+
+
+def test_a_part_of_the_log_is_judged(tmp_path):
+    with small_service(tmp_path) as client:
+        for _ in range(6):
+            client.post(f"{BASE}/decisions", json={})
+        whole = client.get(f"{BASE}/audit").json()
+        part = client.get(f"{BASE}/audit?since=3").json()
+        assert whole["overall"] != part["overall"]
+        assert "'since'" in client.get(f"{BASE}/audit?since=soon").json()["detail"]

@@ -27,7 +27,10 @@ def test_the_page_shows_every_route_and_loads_nothing(tmp_path):
     seen = Seen()
     seen.feed(page.text)
     assert not {"script", "img", "link", "iframe"} & set(seen.tags)
-    assert all(link.startswith("/") for link in seen.links)
+    inside = {link[1:] for link in seen.links if link.startswith("#")}
+    assert all(link.startswith(("/", "#")) for link in seen.links)
+    assert len(inside) == sum(map(len, described["paths"].values()))
+    assert all(f'id="{anchor}"' in page.text for anchor in inside)
     assert "default-src 'none'; style-src 'sha256-" in page.headers["content-security-policy"]
 
 

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import gzip
+import io
+
 import pytest
 
 from at_the_page import HOSTILE, LONG, at_the_page, text_of
+from serving import small_service
 
 TIDY = "date,who,hours\n2026-01-01,Ann,2\n2026-01-02,Ben,1\n2026-01-03,Ann,1\n"
 
@@ -45,6 +49,71 @@ def test_a_tidy_log(ann):
     words = text_of(ann.open("/pools/rota-1/decisions/6"))  # the last of the log
     assert "This is from a log that was imported." in words
     assert "Ann is second of 2: it has received 2. Ben is next: it has received 1." in words
+
+
+def as_parquet():
+    import polars as pl
+
+    file = io.BytesIO()
+    pl.read_csv(TIDY.encode(), try_parse_dates=True).write_parquet(file)
+    return file.getvalue()
+
+
+def as_workbook():
+    import xlsxwriter
+
+    file = io.BytesIO()
+    with xlsxwriter.Workbook(file) as book:
+        sheet = book.add_worksheet()
+        for row, line in enumerate(TIDY.split()):
+            sheet.write_row(row, 0, line.split(","))
+    return file.getvalue()
+
+
+KINDS = {
+    "parquet": as_parquet,
+    "xlsx": as_workbook,
+    "csv.gz": lambda: gzip.compress(TIDY.encode()),
+    "jsonl": lambda: (
+        b'{"date": "2026-01-01", "who": "Ann", "hours": 2}\n'
+        b'{"date": "2026-01-02", "who": "Ben", "hours": 1}\n'
+        b'{"date": "2026-01-03", "who": "Ann", "hours": 1}\n'
+    ),
+}
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_any_file_that_an_audit_reads(ann, kind):
+    """It is known by its content, whatever it is called, on the page and by the API."""
+    content = KINDS[kind]()
+    page = upload(ann, content, name="shifts")
+    assert "2026-01-02" in text_of(page)
+    assert "3 decisions of 2 people" in text_of(bring(ann, page))
+    assert "Next Ben Has received 1." in text_of(ann.open("/pools/shifts"))
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_the_api_reads_the_same_files(tmp_path, kind):
+    with small_service(tmp_path) as client:
+        assert client.post("/v1/pools", json={"name": "shifts"}).status_code == 201
+        columns = {"stakeholder": "who", "time": "date", "amount": "hours"}
+        answer = client.post("/v1/pools/shifts/import", params=columns, content=KINDS[kind]())
+        assert answer.status_code == 201, answer.text
+        assert (answer.json()["decisions"], answer.json()["stakeholders"]) == (3, 2)
+        assert client.get("/v1/pools/shifts/next").json()["shares"][0]["name"] == "Ben"
+
+
+def test_the_api_reads_a_table_with_a_column_for_each_person(tmp_path):
+    with small_service(tmp_path) as client:
+        client.post("/v1/pools", json={"name": "shifts"})
+        log = b"date,Ann,Ben\n2026-01-01,2,0\n2026-01-02,,1\n"
+        asked = {"wide": "stakeholder", "time": "date"}
+        answer = client.post("/v1/pools/shifts/import", params=asked, content=log)
+        assert answer.status_code == 201, answer.text
+        state = client.get("/v1/pools/shifts/state").json()["stakeholders"]
+        assert {one["name"]: one["received"] for one in state} == {"Ann": 2.0, "Ben": 1.0}
+        refused = client.post("/v1/pools/shifts/import", params={"time": "date"}, content=log)
+        assert "'stakeholder'" in refused.json()["detail"]
 
 
 def test_each_row_counts_one_and_times_may_be_numbers(ann):
@@ -105,8 +174,8 @@ def test_nothing_is_left_of_a_log_that_is_refused(ann):
     [
         (b"", "The file is empty"),
         (b"  \n", "The file is empty"),
-        (b"PK\x03\x04rest", "This is a workbook: save it as CSV"),
-        (b"PAR1rest", "This is a Parquet file"),
+        (b"PK\x03\x04rest", "is not a workbook that can be read"),
+        (b"PAR1rest", "too small to be a Parquet file"),
         (b"date,who\n", "has no rows"),
     ],
 )

@@ -28,6 +28,20 @@ def test_audit_and_exports(tmp_path):
         assert ann.client.get(f"{HOME}/export.parquet").content[:4] == b"PAR1"
 
 
+def test_alarms_are_shown(tmp_path):
+    with at_the_page(tmp_path) as ann:
+        assert "No decision was taken yet" in text_of(ann.open(f"{HOME}/judged"))
+        for number in range(40):
+            typed = {"place": "0", "reason": "a friend"}  # Ann, whoever is next
+            ann.send(HOME, f"{HOME}/otherwise", **typed)
+            if number == 2:
+                assert "Nobody: at no time point" in text_of(ann.open(f"{HOME}/judged"))
+        page = text_of(ann.open(f"{HOME}/judged"))
+        assert "Ben is behind by more than a fair lottery explains." in page
+        assert "Cem is behind" in page
+        assert "Ann is behind" not in page
+
+
 def test_a_form_has_a_page(tmp_path):
     with at_the_page(tmp_path) as ann:
         answer = ann.client.get(f"{HOME}/take", follow_redirects=False)

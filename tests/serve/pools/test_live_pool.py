@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from evenhand.decide.allocation_events import Joined, Paused
+from evenhand.decide.allocation_events import Joined, Paused, Resumed
 from evenhand.errors import BadParameter, EvenhandError, StaleTurn
 from evenhand.serve.pools.changes import Happened
 from evenhand.serve.pools.definition import PoolDefinition
@@ -110,3 +110,14 @@ def test_moments_that_are_none(dates, at):
 def test_wishes_that_are_too_many(wish):
     with pytest.raises(BadParameter, match="at most 10,000"):
         Wish(**wish)
+
+
+def test_what_is_so_already_is_refused():
+    pool = pool_of("Ann")
+    with pytest.raises(BadParameter, match="nothing to resume"):
+        pool.record(Happened(Resumed("Ann", 5)), "me", 0)
+    pool.record(Happened(Paused("Ann", 5)), "me", 0)
+    number = pool.number
+    with pytest.raises(BadParameter, match="paused already"):
+        pool.record(Happened(Paused("Ann", 5)), "me", 0)
+    assert pool.number == number

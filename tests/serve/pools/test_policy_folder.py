@@ -63,7 +63,7 @@ def test_a_plan_takes_turns_until_its_horizon(client):
     assert names(client.get(f"{BASE}/next")) == ["Cem"]  # the last one that it was made for
     why = client.get(f"{BASE}/why?name=Ben").json()
     assert (why["rank"], why["turns_until"]) == (2, None)
-    assert "Ben would be next if Cem was away." in why["what_would_differ"]
+    assert "Ben would be next if Cem were away." in why["what_would_differ"]
     assert "depends on who is there" in client.get(f"{BASE}/forecast?name=Ben").json()["sentence"]
     assert names(client.post(f"{BASE}/decisions", json={})) == ["Cem"]
     over = client.post(f"{BASE}/decisions", json={})

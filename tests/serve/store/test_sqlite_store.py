@@ -1,4 +1,4 @@
-"""The store in a file: all of a batch is there or nothing, and nothing twice."""
+"""The store in a file: what is of SQLite alone. `test_decision_store` has what every store does."""
 
 from __future__ import annotations
 
@@ -6,68 +6,12 @@ import sqlite3
 
 import pytest
 
-from evenhand.errors import BadStore, CannotWrite, StoreConflict, StoreUnavailable
-from evenhand.serve.store.decision_store import Append, KeptAnswer
-from evenhand.serve.store.log_entry import FIRST, next_entry
+from evenhand.errors import BadStore, CannotWrite, StoreUnavailable
+from evenhand.serve.store.decision_store import Append
 from evenhand.serve.store.schema import CURRENT, VERSIONS
 from evenhand.serve.store.sqlite_store import SqliteStore
 from serving import new_store
-
-
-def entries(*numbers, pool="p"):
-    before, found = FIRST, []
-    for number in numbers:
-        found.append(next_entry(pool, number, number, "me", "join", "{}", before))
-        before = found[-1].digest
-    return found
-
-
-def test_what_was_appended_is_read_in_order(tmp_path):
-    store = new_store(tmp_path)
-    written = entries(1, 2, 3)
-    store.append([Append(written[:2], new_pool="p"), Append(written[2:])])
-    assert store.entries("p") == written
-    assert store.entries("p", after=1, most=1) == written[1:2]
-    assert list(store.all_entries("p", 0, up_to=2)) == written[:2]
-    assert store.entry("p", 3) == written[2]
-    assert store.entry("p", 4) is None
-    assert (store.head("p"), store.head("other"), store.pools()) == (3, 0, ["p"])
-    store.close()
-    again = SqliteStore(tmp_path / "decisions.db", create=False)
-    assert again.entries("p") == written
-    again.close()
-
-
-def test_a_batch_of_which_one_is_there_already_is_not_written_at_all(tmp_path):
-    store = new_store(tmp_path)
-    one, two, three = entries(1, 2, 3)
-    store.append([Append([one], new_pool="p")])
-    with pytest.raises(StoreConflict) as conflict:
-        store.append([Append([two]), Append([one]), Append([three])])
-    assert conflict.value.table == "entries"
-    assert store.entries("p") == [one]
-    kept = KeptAnswer("p", "me", "key", b"r", b"{}")
-    store.append([Append([two], kept)])
-    with pytest.raises(StoreConflict) as conflict:
-        store.append([Append([three], kept)])
-    assert conflict.value.table == "answers"
-    assert store.head("p") == 2
-    assert store.kept_answer("p", "me", "key") == kept
-    assert store.kept_answer("p", "you", "key") is None
-    store.close()
-
-
-def test_only_the_latest_snapshots_are_kept(tmp_path):
-    store = new_store(tmp_path)
-    store.append([Append(entries(1), new_pool="p")])
-    for number in (1, 4, 9, 9):
-        store.save_snapshot("p", number, b"d", b"%d" % number, kept=2)
-    assert store.snapshot("p", 100) == (9, b"d", b"9")
-    assert store.snapshot("p", 8) == (4, b"d", b"4")
-    assert store.snapshot("p", 3) is None
-    store.drop_snapshots("p", 5)
-    assert store.snapshot("p", 100) == (4, b"d", b"4")
-    store.close()
+from store_laws import entries
 
 
 def test_the_disk_has_it_before_anybody_is_answered(tmp_path):
@@ -97,15 +41,6 @@ def test_a_store_of_an_older_version_is_brought_up_to_date(tmp_path, version):
     assert store.query(tables) == new.query(tables)
     store.close()
     new.close()
-
-
-def test_a_store_of_a_newer_version_is_refused(tmp_path):
-    store = new_store(tmp_path)
-    with store.transaction() as cursor:
-        store.set_version(cursor, CURRENT + 1)
-    with pytest.raises(BadStore, match="newer evenhand"):
-        store.migrate()
-    store.close()
 
 
 def test_files_that_are_not_stores_are_refused(tmp_path):
@@ -139,3 +74,29 @@ def test_a_writer_that_waits_for_another_in_vain_says_so(tmp_path, monkeypatch):
     assert other.head("p") == 1
     store.close()
     other.close()
+
+
+def test_the_write_ahead_log_is_tidied_now_and_then_and_not_always(tmp_path, monkeypatch):
+    """Its file never shrinks: what counts is what was written since."""
+    monkeypatch.setattr("evenhand.serve.store.sqlite_store.TIDIED_FROM", 4096)
+    monkeypatch.setattr("evenhand.serve.store.sqlite_store.TIDIED_AFTER", 3)
+    store, asked = new_store(tmp_path), []
+    store.begin_serving()
+    store.append([Append(entries(1), new_pool="p")])
+    query = store.query
+
+    def told(statement, *values):
+        asked.append(statement)
+        return query(statement, *values)
+
+    monkeypatch.setattr(store, "query", told)
+    store.tidy()
+    assert asked == ["PRAGMA wal_checkpoint(PASSIVE)"]
+    store.tidy()
+    store.append([Append(entries(1, 2)[1:])])
+    store.tidy()
+    assert len(asked) == 1
+    store.append([Append(entries(*range(1, 6))[2:])])
+    store.tidy()
+    assert len(asked) == 2
+    store.close()

@@ -238,7 +238,7 @@ class PerCurrentEntitlement(Beside):
     def transform(
         self, values: Float[Array, "*batch status"], beside: Float[Array, "*batch status"]
     ) -> Float[Array, "*batch status"]:
-        return values / beside
+        return out_of(values, beside)  # nobody is judged before its entitlement is known
 
     def weigh(self, beside: Float[Array, "*batch status"]) -> Float[Array, "*batch status"] | None:
         return beside if self.weighted else None

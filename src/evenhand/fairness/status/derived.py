@@ -52,6 +52,12 @@ class Derived(Status[Any]):
     def value(self, state: Any) -> Float[Array, " status"]:
         return self.transform(self.of.value(state))
 
+    def imaginable(self, state: Any) -> Any:
+        return self.of.imaginable(state)
+
+    def imagined(self, state: Any, part: Any) -> Any:
+        return self.of.imagined(state, part)
+
     def scan(self, state: Any, steps: Trace) -> tuple[Any, Float[np.ndarray, "time status"]]:
         state, values = self.of.scan(state, steps)
         return state, self.transform(values)

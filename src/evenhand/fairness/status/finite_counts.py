@@ -45,6 +45,9 @@ class _FiniteCount(Derived):
         state = self.of.update(state, step)
         return state._replace(total=self.transform(state.total)) if self.counts else state
 
+    def imagined(self, state: Any, part: Any) -> Any:
+        return self.of.imagined(state, self.transform(part) if self.counts else part)
+
     def scan(self, state: Any, steps: Trace) -> tuple[Any, Float[np.ndarray, "time status"]]:
         after, values = self.of.scan(state, steps)
         if not self.counts:

@@ -52,6 +52,12 @@ class Returns(Status[_Running]):
     def value(self, state: _Running) -> Float[Array, " status"]:
         return state.total
 
+    def imaginable(self, state: _Running) -> Float[Array, " status"]:
+        return state.total
+
+    def imagined(self, state: _Running, part: Float[Array, " status"]) -> _Running:
+        return state._replace(total=part)
+
     def scan(
         self, state: _Running, steps: Trace
     ) -> tuple[_Running, Float[np.ndarray, "time status"]]:
@@ -200,6 +206,9 @@ class WaitingTime(Status[Array]):
 
     def update(self, state: Array, step: Step) -> Array:
         return namespace(step.rewards).where(step.rewards > 0, 0.0, state - 1.0)
+
+    def imagined(self, state: Array, part: Array) -> Array:
+        return namespace(part).minimum(part, 0.0)  # nobody waits less than no time
 
     def value(self, state: Array) -> Float[Array, " status"]:
         return state

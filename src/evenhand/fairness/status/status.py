@@ -54,6 +54,14 @@ class Status(Exchanging, ABC, Generic[State]):
     @abstractmethod
     def value(self, state: State) -> Float[Array, " status"]: ...
 
+    def imaginable(self, state: State) -> Any:
+        """The part of the state that may be imagined otherwise; clocks and the like may not."""
+        return state
+
+    def imagined(self, state: State, part: Any) -> State:
+        """The state with that part replaced, or the nearest one that can be."""
+        return part
+
     @abstractmethod
     def describe(self) -> str:
         """A phrase that completes "each stakeholder's status is …"."""

@@ -14,6 +14,11 @@ REGISTERED = {
     "GaussianLending": "lending_gaussian",
     "Vaccines": "vaccines",
     "WaitingList": "waiting_list",
+    "Shifts": "shifts",
+    "Crates": "crates",
+    "Boosters": "boosters",
+    "Triage": "triage",
+    "Jobs": "jobs",
 }
 
 

@@ -53,6 +53,7 @@ class AgentState(NamedTuple):
     epsilon: Float[Array, ""]
     updates: Int[Array, ""]
     key: PRNGKeyArray
+    past: Any = ()  # the last steps, where something is imagined from them
 
 
 class DecisionRecord(NamedTuple):

@@ -9,16 +9,21 @@ import jax
 import jax.numpy as jnp
 
 from evenhand.errors import BadParameter
+from evenhand.fairness.trace import Override, Step
 from evenhand.learn.deep import replay_buffer as replay
 from evenhand.learn.deep.agent import AgentState, DecisionRecord, DeepAgent, of_action
 from evenhand.learn.deep.replay_buffer import Replay
 from evenhand.learn.proposals import NoProposal, Proposal
+from evenhand.learn.proposals.imagining import PastStep, imagine_memories
 from evenhand.learn.shaping import shaping
-from evenhand.problem.problem import AgentView
+from evenhand.problem.problem import AgentView, AugmentedState
 from evenhand.problem.reward import choose
 
 if TYPE_CHECKING:
     from jaxtyping import Array, Bool, Float, Int, PRNGKeyArray
+
+RECALLED = 1_000  # steps of the past that proposals may recall
+IMAGINING = 0x1A6E  # which stream of randomness proposals draw from
 
 
 class Experience(NamedTuple):
@@ -92,7 +97,8 @@ class DQN(DeepAgent):
         key = jax.random.key(0)
         first = self.problem.initial(key)
         pending = jax.tree.map(
-            lambda leaf: jnp.zeros((self.lookahead, *leaf.shape), leaf.dtype), self._begin(first)
+            lambda leaf: jnp.zeros((self.lookahead, *leaf.shape), leaf.dtype),
+            self._begin(first, key, self._empty_past(first)),
         )
         pending = pending._replace(age=jnp.full(self.lookahead, -1, dtype=jnp.int32))
         number, blank = jnp.zeros(()), jnp.zeros(self.layout.size)
@@ -100,13 +106,48 @@ class DQN(DeepAgent):
         item = Experience(blank, action, number, number, blank, number)
         return replay.init(item, self.capacity), pending
 
-    def _begin(self, augmented: Any) -> Pending:
+    def begin(
+        self, key: PRNGKeyArray, weights_key: PRNGKeyArray, first: AugmentedState
+    ) -> AgentState:
+        learner = super().begin(key, weights_key, first)
+        return learner._replace(past=self._empty_past(first))
+
+    def _empty_past(self, first: AugmentedState) -> Any:
+        """Room for the last steps, where the proposal recalls any."""
+        if not self.proposal.num_recalled:
+            return ()
+        env = self.problem.environment
+        none = Override(jnp.zeros((), dtype=bool), jnp.zeros(())) if env.may_override else None
+        action, rewards = jnp.zeros((), dtype=jnp.int32), jnp.zeros(env.num_stakeholders)
+        step = Step(action, rewards, first.state, none)
+        item = PastStep(self.problem.memory.imaginable(first.memory), step)
+        return replay.init(item, RECALLED)
+
+    def _recall(
+        self, key: PRNGKeyArray, past: Any
+    ) -> tuple[PastStep | None, Bool[Array, " recalled"]]:
+        """Steps of the past, drawn with replacement; and whether there are any."""
+        number = self.proposal.num_recalled
+        if not number:
+            return None, jnp.zeros(0, dtype=bool)
+        drawn = replay.sample(past, jax.random.fold_in(key, 1), number)
+        return drawn, jnp.broadcast_to(past.stored > 0, (number,))
+
+    def _remembering(self, past: Any, happened: DecisionRecord) -> Any:
+        """The past with this step in it."""
+        if not self.proposal.num_recalled:
+            return past
+        part = self.problem.memory.imaginable(happened.before.memory)
+        item = jax.tree.map(lambda leaf: jnp.asarray(leaf)[None], PastStep(part, happened.step))
+        return replay.add(past, item, jnp.ones(1, dtype=bool))
+
+    def _begin(self, augmented: Any, key: PRNGKeyArray, past: Any) -> Pending:
         """An experience that begins here, with the memories imagined beside the real one."""
         memory, exist = jax.tree.map(lambda leaf: leaf[None], augmented.memory), jnp.ones(1, bool)
         if self.imagines:
-            seen = self.problem.memory
-            parts, there = self.proposal.near(seen.imaginable(augmented.memory))
-            imagined = jax.vmap(lambda part: seen.imagined(augmented.memory, part))(parts)
+            imagined, there = imagine_memories(
+                self.proposal, self.problem.memory, key, augmented.memory, *self._recall(key, past)
+            )
             memory = jax.tree.map(lambda *both: jnp.concatenate(both), memory, imagined)
             exist = jnp.concatenate((exist, there))
         scheme_state = jax.tree.map(
@@ -126,7 +167,10 @@ class DQN(DeepAgent):
 
     def store(self, learner: AgentState, happened: DecisionRecord) -> AgentState:
         """Begin an experience, real and imagined; go on with those begun; store those complete."""
-        fresh = self._begin(happened.before)._replace(action=happened.step.action)
+        # Of its own: far from the numbers by which a step's other randomness is split off.
+        key = jax.random.fold_in(learner.key, IMAGINING)
+        fresh = self._begin(happened.before, key, learner.past)
+        fresh = fresh._replace(action=happened.step.action)
         slot = jnp.arange(self.lookahead) == happened.time % self.lookahead
         pending = jax.tree.map(
             lambda new, old: jnp.where(slot.reshape(-1, *(1,) * (old.ndim - 1)), new, old),
@@ -140,7 +184,9 @@ class DQN(DeepAgent):
         items = jax.tree.map(lambda leaf: leaf.reshape(-1, *leaf.shape[2:]), items)
         age = jnp.where(complete, -1, pending.age)
         return learner._replace(
-            replay=replay.add(learner.replay, items, exist), pending=pending._replace(age=age)
+            replay=replay.add(learner.replay, items, exist),
+            pending=pending._replace(age=age),
+            past=self._remembering(learner.past, happened),
         )
 
     def _go_on(self, pending: Pending, happened: DecisionRecord) -> Pending:

@@ -57,10 +57,23 @@ class MemoryRows:
         for k in range(exists.shape[1]):
             one = jax.tree.map(lambda leaf, k=k: leaf[:, k].astype(float), imagined)
             found[:, k] = np.where(exists[:, k], self.find(one), -1)
-        return found
+        return _each_once(found)
 
     def _with(self, memories: Any) -> Any:
         return self.table.model.problem.memory.imagined(self._parts[1].status, memories)
+
+
+def _each_once(found: Int[np.ndarray, "row proposal"]) -> Int[np.ndarray, "row proposal"]:
+    """The same rows without the real one and without repetitions; −1 in their place.
+
+    What is proposed may come to the same where not every memory can be: the leads of 1 and 1 more.
+    """
+    found = np.where(found == np.arange(len(found))[:, None], -1, found)
+    order = np.argsort(found, axis=1, kind="stable")
+    ascending = np.take_along_axis(found, order, axis=1)
+    again = np.zeros(found.shape, dtype=bool)
+    np.put_along_axis(again, order[:, 1:], ascending[:, 1:] == ascending[:, :-1], axis=1)
+    return np.where(again, -1, found)
 
 
 def number_rows(parts: object) -> Int[np.ndarray, " row"]:

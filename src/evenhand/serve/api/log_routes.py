@@ -23,15 +23,19 @@ from evenhand.serve.api.tokens import Role
 from evenhand.serve.pools.changes import DecisionTaken
 from evenhand.serve.pools.exports import (
     COLUMNS,
+    REQUESTS,
     ROSTER,
     csv_chunks,
     decision_rows,
     parquet_file,
+    request_rows,
     roster_rows,
 )
 from evenhand.serve.pools.forecast import forecast, recent_rate
+from evenhand.serve.pools.live_alarms import alarms_of_pool
 from evenhand.serve.pools.live_audit import audit_pool
 from evenhand.serve.pools.live_pool import Wish
+from evenhand.serve.pools.log_kinds import suffix_of
 from evenhand.serve.pools.received_over_time import received_over_time
 from evenhand.serve.pools.service import now
 from evenhand.serve.pools.views import entry_view
@@ -43,7 +47,16 @@ RECENT = 200  # decisions by which the expected number a day is estimated
 # A page that brings its own policy for scripts and style, by their digests.
 PAGE_POLICY = "frame-ancestors 'none'; base-uri 'none'; form-action 'none'"
 PARQUET = "application/vnd.apache.parquet"
-CSV_BODY = {"requestBody": {"content": {"text/csv": {"schema": {"type": "string"}}}}}
+WORKBOOK = "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet"
+BYTES = {"schema": {"type": "string", "format": "binary"}}
+LOG_BODY = {
+    "requestBody": {
+        "content": {
+            "text/csv": {"schema": {"type": "string"}},
+            **dict.fromkeys((WORKBOOK, PARQUET, "application/octet-stream"), BYTES),
+        }
+    }
+}
 Text = Annotated[str | None, Query(max_length=200)]
 CSV: dict[int | str, dict[str, Any]] = {
     200: {"content": {"text/csv": {"schema": {"type": "string"}}}}
@@ -68,6 +81,8 @@ def _asked(
     tolerance: Annotated[str | None, Query(max_length=20)] = None,
     max_unfairness: Annotated[str | None, Query(max_length=20)] = None,
     min_score: Annotated[float | None, Query(allow_inf_nan=False)] = None,
+    since: Annotated[str | None, Query(max_length=40, description="Judge from here on.")] = None,
+    until: Annotated[str | None, Query(max_length=40, description="Judge up to here.")] = None,
 ) -> dict[str, Any]:
     given = dict(locals())
     return {name: value for name, value in given.items() if value is not None}
@@ -91,8 +106,14 @@ async def alarms(
 
     `alpha` is the probability of ever raising a false alarm, however long it is watched.
     """
-    answer = await _audited(request, pool, {"alarm": alpha})
-    return as_json({"pool": pool, **answer.alarm.to_json()})
+    require_role(request, Role.READER)
+    service = service_of(request)
+    room = service.room(pool)
+    async with service.heavy:
+        found = await asyncio.to_thread(
+            alarms_of_pool, service.store, room.pool.definition, room.written, alpha
+        )
+    return as_json(found)
 
 
 @router.get("/audit.html", response_class=HTMLResponse)
@@ -166,6 +187,18 @@ async def roster(request: Request, pool: str) -> Response:
     service = service_of(request)
     rows = roster_rows(service.store, pool, service.room(pool).written)
     return _download(csv_chunks(ROSTER, rows), f"{pool}-roster.csv")
+
+
+@router.get("/requests.csv", responses=CSV, response_class=Response)
+async def requests(request: Request, pool: str) -> Response:
+    """Who asked for how much and when, as CSV: the `--requests` of an audit.
+
+    What was given to somebody who had not asked for it counts as asked for at that moment.
+    """
+    require_role(request, Role.READER)
+    service = service_of(request)
+    rows = request_rows(service.store, pool, service.room(pool).written)
+    return _download(csv_chunks(REQUESTS, rows), f"{pool}-requests.csv")
 
 
 @router.get(
@@ -245,30 +278,45 @@ async def _entries_as_they_come(request: Request, pool: str, after: int) -> Asyn
             yield b": still here\n\n"
 
 
-@router.post("/import", response_model=ImportShown, status_code=201, openapi_extra=CSV_BODY)
+@router.post("/import", response_model=ImportShown, status_code=201, openapi_extra=LOG_BODY)
 async def import_log(
     request: Request,
     pool: str,
-    stakeholder: Annotated[str, Query(min_length=1, max_length=200)],
-    time: Annotated[str, Query(min_length=1, max_length=200)],
+    stakeholder: Text = None,
+    time: Text = None,
     amount: Text = None,
     time_format: Text = None,
+    decimal: Annotated[str | None, Query(max_length=1)] = None,
+    sheet: Text = None,
+    header_row: Text = None,
+    wide: Annotated[str | None, Query(max_length=20, description="time or stakeholder")] = None,
+    merge_names: bool = False,
 ) -> Response:
-    """Let a log that exists already (CSV) be the history of a new pool; all of it or nothing.
+    """Let a log that exists already be the history of a new pool; all of it or nothing.
 
-    The options are those of `evenhand audit`: the columns that say who received, when and how much.
+    The body is the file: CSV, packed CSV, a workbook (.xlsx, .xls, .ods), Parquet or JSON lines,
+    known by its content. The options are those of `evenhand audit`: the columns that say who
+    received, when and how much, and how the file is laid out.
     """
     actor = require_role(request, Role.OWNER)
     body = await request.body()
     if not body:
-        raise BadParameter("the body is empty: send the log as CSV.")
+        raise BadParameter("the body is empty: send the file of the log.")
     options = AuditOptions(
-        stakeholder=stakeholder, time=time, amount=amount, time_format=time_format
+        stakeholder=stakeholder or "",
+        time=time or "",
+        amount=amount,
+        time_format=time_format,
+        decimal=decimal,
+        sheet=int(sheet) if sheet is not None and sheet.isdecimal() else sheet,
+        header_row=header_row,
+        wide=wide,
+        merge_names=merge_names,
     )
     service = service_of(request)
     async with service.heavy:
         with tempfile.TemporaryDirectory(prefix="evenhand-") as folder:
-            log = Path(folder) / "log.csv"
+            log = Path(folder) / f"log{suffix_of(body)}"
             log.write_bytes(body)
             room = await service.import_history(pool, actor, str(log), options)
     live = room.pool

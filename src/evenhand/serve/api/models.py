@@ -230,6 +230,8 @@ class AlarmsShown(BaseModel):
     alpha: float
     evidence: float
     raised: list[dict[str, Any]]
+    sentence: str
+    notes: list[str] = Field(description="What the watch does not know of.")
 
 
 class CourseShown(BaseModel):

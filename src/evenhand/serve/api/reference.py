@@ -6,6 +6,7 @@ import base64
 import hashlib
 from typing import Any
 
+import orjson
 from fastapi import FastAPI
 from fastapi.openapi.utils import get_openapi
 
@@ -15,11 +16,21 @@ from evenhand.serve.api.models import ProblemShown
 OPEN_TO_ALL = ("/health", "/", "/docs")
 STYLE = """
 body { font: 16px/1.5 system-ui, sans-serif; margin: 0 auto; max-width: 60rem; padding: 1rem; }
-h2 { font-size: 1rem; margin: 2rem 0 0; overflow-wrap: anywhere; }
+h2 { font-size: 1.3rem; margin: 3rem 0 0; }
+h3 { font-size: 1rem; margin: 2rem 0 0; overflow-wrap: anywhere; }
 p { margin: .3rem 0; }
-table { border-collapse: collapse; width: 100%; }
+nav ul { columns: 20rem; list-style: none; padding: 0; }
+nav a { overflow-wrap: anywhere; }
+table { border-collapse: collapse; table-layout: fixed; width: 100%; }
 th, td { border-top: 1px solid #8886; padding: .2rem .5rem .2rem 0; text-align: left;
-  vertical-align: top; overflow-wrap: anywhere; }
+  vertical-align: top; overflow-wrap: break-word; }
+th { width: 9rem; } td { width: 9rem; } td:last-child { width: auto; }
+@media (max-width: 40rem) {
+  tr { border-top: 1px solid #8886; display: block; padding: .3rem 0; }
+  th, td, td:last-child { border: 0; display: inline-block; padding: 0 .6rem 0 0; width: auto; }
+  td:last-child { display: block; }
+  td:empty { display: none; }
+}
 """
 
 
@@ -48,15 +59,40 @@ def describe(app: FastAPI) -> dict[str, Any]:
 
 def reference_page(described: dict[str, Any]) -> tuple[bytes, str]:
     """The description as a page, and its content policy: no scripts, and its own style alone."""
-    parts = [
-        element("h1", None, described["info"]["title"]),
-        element("p", None, described["info"]["description"].replace("`", "")),
-        element("p", None, element("a", {"href": "/openapi.json"}, "The same for programs")),
-    ]
+    by_topic: dict[str, list[tuple[str, str, Any]]] = {}
     for path, methods in described["paths"].items():
         for method, operation in methods.items():
-            parts.append(_operation(path, method, operation, described["components"]["schemas"]))
+            by_topic.setdefault(operation["tags"][0], []).append((path, method, operation))
+    parts = [
+        element("h1", None, described["info"]["title"]),
+        element("p", None, with_code(described["info"]["description"])),
+        element("p", None, element("a", {"href": "/openapi.json"}, "The same for programs")),
+        _contents(by_topic),
+    ]
+    schemas = described["components"]["schemas"]
+    for topic, operations in by_topic.items():
+        parts.append(element("h2", None, topic))
+        parts += [_operation(path, method, one, schemas) for path, method, one in operations]
     return _page("evenhand serve: what can be asked", parts)
+
+
+def _contents(by_topic: dict[str, list[tuple[str, str, Any]]]) -> Markup:
+    links = [
+        element("li", None, element("a", {"href": f"#{one['operationId']}"}, _call(path, method)))
+        for operations in by_topic.values()
+        for path, method, one in operations
+    ]
+    return element("nav", {"aria-label": "All of them"}, element("ul", None, links))
+
+
+def _call(path: str, method: str) -> Markup:
+    return element("code", None, f"{method.upper()} {path}")
+
+
+def with_code(words: str) -> list[str | Markup]:
+    """Words of which some are in backquotes."""
+    parts = words.split("`")
+    return [element("code", None, part) if k % 2 else part for k, part in enumerate(parts)]
 
 
 def _page(title: str, parts: list[Markup]) -> tuple[bytes, str]:
@@ -91,9 +127,9 @@ def _operation(path: str, method: str, operation: dict[str, Any], schemas: Any) 
     table = element("table", None, rows) if rows else None
     return element(
         "section",
-        None,
-        element("h2", None, element("code", None, f"{method.upper()} {path}")),
-        [element("p", None, text) for text in operation.get("description", "").split("\n\n")],
+        {"id": operation["operationId"]},
+        element("h3", None, _call(path, method)),
+        [element("p", None, with_code(t)) for t in operation.get("description", "").split("\n\n")],
         table,
     )
 
@@ -103,7 +139,7 @@ def _row(name: str, schema: Any, words: str, needed: bool) -> Markup:
     kind = " or ".join(kind for kind in kinds if kind and kind != "null")
     told = "needed" if needed else ""
     if not needed and schema.get("default") is not None:
-        told = f"default {schema['default']}"
+        told = f"default {orjson.dumps(schema['default']).decode()}"
     values = schema.get("enum")
     if values:
         words = f"{words} One of {', '.join(map(str, values))}.".strip()
@@ -111,5 +147,5 @@ def _row(name: str, schema: Any, words: str, needed: bool) -> Markup:
         "tr",
         None,
         element("th", {"scope": "row"}, element("code", None, name)),
-        *(element("td", None, cell) for cell in (kind, told, words)),
+        *(element("td", None, cell) for cell in (kind, told, with_code(words))),
     )

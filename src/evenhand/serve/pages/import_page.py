@@ -57,6 +57,7 @@ LABELS = {
     "amount": "“How much”",
     "time_format": "“How dates are written”",
     "decimal": "“How fractions are written”",
+    "sheet": "“Sheet”",
     "exclude": "“Leave out these names”",
     "merge_names": "“Names that are almost alike”",
 }
@@ -84,7 +85,7 @@ class ImportPages:
                 visit.require_mark(str(form.get(MARK, "")))
                 file = form.get("log")
                 if not isinstance(file, UploadFile) or not file.filename:
-                    raise BadParameter("no file was chosen: choose a CSV file.")
+                    raise BadParameter("no file was chosen: choose one.")
                 content, name = await file.read(), file.filename[:100]
             key = await asyncio.to_thread(self.shelf.put, content, name, visit.token.name)
         except HTTPException as error:  # it cannot be taken apart, or is too large

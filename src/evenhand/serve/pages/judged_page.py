@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from starlette.responses import Response
 
-from evenhand.report.html.element import Markup, element
+from evenhand.report.html.element import element
 from evenhand.serve.api import log_routes
+from evenhand.serve.api.reference import with_code
+from evenhand.serve.pages.alarm_section import alarm_section
 from evenhand.serve.pages.forms import button, choice
 from evenhand.serve.pages.pool_frame import pool_frame
 from evenhand.serve.pages.visit import Visit
@@ -15,6 +17,7 @@ FILES = (
     ("export.csv", "Decisions as CSV", "what `evenhand audit` and every spreadsheet reads"),
     ("export.parquet", "Decisions as Parquet", "for dataframes and databases"),
     ("roster.csv", "People as CSV", "who was there from when until when"),
+    ("requests.csv", "Requests as CSV", "who asked for how much and when"),
 )
 
 
@@ -22,6 +25,7 @@ async def judged_page(visit: Visit, pool: str) -> Response:
     """The page."""
     dates = visit.live(pool).definition.dates
     own = visit.live(pool).definition.audit
+    asks = visit.live(pool).allocator.state.by_request
     first = "As the pool says" if own else "After every decision"
     looks = [("", first), *((p, f"At the end of every {p}") for p in PERIODS if dates)]
     looks.append(("end", "Once, at the end"))
@@ -36,9 +40,10 @@ async def judged_page(visit: Visit, pool: str) -> Response:
             "li",
             None,
             element("a", {"href": f"/pools/{pool}/{file}"}, words),
-            element("span", {"class": "remark"}, _code(use)),
+            element("span", {"class": "remark"}, with_code(use)),
         )
         for file, words, use in FILES
+        if file != "requests.csv" or asks
     )
     return pool_frame(visit, pool, "Audit").around(
         element("h1", None, "Was it fair all along?"),
@@ -49,16 +54,11 @@ async def judged_page(visit: Visit, pool: str) -> Response:
             "recovered. It is a page that can be saved and sent.",
         ),
         form,
+        await alarm_section(visit, pool),
         element("h2", None, "The log as a file"),
         element("ul", {"class": "files"}, files),
         element("p", {"class": "soft"}, "What was undone is not in these files; the log keeps it."),
     )
-
-
-def _code(words: str) -> list[str | Markup]:
-    """Words of which some are in backquotes."""
-    parts = words.split("`")
-    return [element("code", None, part) if k % 2 else part for k, part in enumerate(parts)]
 
 
 async def audit(visit: Visit, pool: str) -> Response:
@@ -80,6 +80,10 @@ async def export_parquet(visit: Visit, pool: str) -> Response:
 
 async def roster_csv(visit: Visit, pool: str) -> Response:
     return await log_routes.roster(visit.request, pool)
+
+
+async def requests_csv(visit: Visit, pool: str) -> Response:
+    return await log_routes.requests(visit.request, pool)
 
 
 async def stream(visit: Visit, pool: str) -> Response:

@@ -30,11 +30,12 @@ async def new_pool_page(visit: Visit, wrong: Complaint = NOTHING_WRONG) -> Respo
         "/new/import",
         wrong.at("upload"),
         field(
-            *("CSV file", "log", ""),
-            "A row for each time that somebody received something: who, when, and how much if "
-            "that differs. Columns may have any names and come in any order.",
+            *("File", "log", ""),
+            "CSV, Excel, LibreOffice or Parquet, with a row for each time that somebody received "
+            "something: who, when, and how much if that differs. Columns may have any names and "
+            "come in any order.",
             type="file",
-            accept=".csv,.tsv,.txt,text/csv",
+            accept=".csv,.tsv,.txt,.gz,.xlsx,.xlsm,.xls,.ods,.parquet,.pq,.jsonl,text/csv",
             required=True,
         ),
         button("Go on", "strong"),

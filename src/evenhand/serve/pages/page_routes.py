@@ -44,6 +44,7 @@ LOOKS: tuple[tuple[str, Role, Handler], ...] = (
     (f"{POOL}/export.csv", Role.READER, judged_page.export_csv),
     (f"{POOL}/export.parquet", Role.READER, judged_page.export_parquet),
     (f"{POOL}/roster.csv", Role.READER, judged_page.roster_csv),
+    (f"{POOL}/requests.csv", Role.READER, judged_page.requests_csv),
     (f"{POOL}/stream", Role.READER, judged_page.stream),
     (f"{POOL}/decisions/{{number:int}}", Role.READER, decision_page),
 )

@@ -9,15 +9,18 @@ import time
 import weakref
 from dataclasses import dataclass
 from pathlib import Path
+from typing import NamedTuple
 
 from evenhand.auditing.sources.csv_files import header_lines
+from evenhand.auditing.sources.engines import fetch
 from evenhand.auditing.sources.header_rows import find_header
-from evenhand.errors import BadFile, BadParameter
+from evenhand.auditing.sources.open_source import opened
+from evenhand.errors import BadFile, BadParameter, EvenhandError
+from evenhand.serve.pools.log_kinds import suffix_of
 
 LASTS = 3600.0  # seconds
 MOST = 20  # logs at once; the oldest goes first
 PREVIEW = 5  # rows
-MARKS = {b"PK\x03\x04": "a workbook", b"PAR1": "a Parquet file", b"\x1f\x8b": "a packed file"}
 
 
 @dataclass(frozen=True)
@@ -55,29 +58,28 @@ class UploadShelf:
     def put(self, content: bytes, name: str, actor: str) -> str:
         """Keep a log: the key by which it is found."""
         self._forget_old()
-        text, note = _as_text(content)
+        if not content.strip():
+            raise BadFile("the file is empty: choose one with a row for each decision.")
         if self._folder is None:
             self._folder = Path(tempfile.mkdtemp(prefix="evenhand-"))
             weakref.finalize(self, shutil.rmtree, self._folder, ignore_errors=True)
         key = secrets.token_urlsafe(16)
         folder = self._folder / key
         folder.mkdir()
-        path = folder / "log.csv"
-        path.write_text(text, encoding="utf-8", newline="")
+        path = folder / f"log{suffix_of(content)}"
         try:
-            lines = header_lines(str(path))
-            place = find_header(lines)
-            columns = tuple(cell.strip() for cell in lines[place]) if lines else ()
-            if not any(columns) or len(lines) < place + 2:
+            read = _text_rows if path.suffix == ".csv" else _table_rows
+            first = read(path, content)
+            if not any(first.columns) or not first.rows:
                 raise BadFile(
-                    f"{name!r} has no rows: choose a CSV file whose first row names the columns, "
-                    "with a row for each time that somebody received something."
+                    f"{name!r} has no rows: choose a file whose first row names the columns, with "
+                    "a row for each time that somebody received something."
                 )
-        except BadFile:
+        except EvenhandError as error:
             shutil.rmtree(folder, ignore_errors=True)
+            error.args = (str(error).replace(str(path), name), *error.args[1:])
             raise
-        rows = tuple(tuple(row) for row in lines[place + 1 : place + 1 + PREVIEW])
-        self._uploads[key] = Upload(path, actor, name, time.time(), columns, rows, place + 1, note)
+        self._uploads[key] = Upload(path, actor, name, time.time(), *first)
         return key
 
     def get(self, key: str, actor: str) -> Upload:
@@ -100,13 +102,39 @@ class UploadShelf:
                 self.drop(key)
 
 
+class _FirstRows(NamedTuple):
+    """How a file begins (see `Upload`)."""
+
+    columns: tuple[str, ...]
+    rows: tuple[tuple[str, ...], ...]
+    header_row: int = 1
+    note: str | None = None
+
+
+def _text_rows(path: Path, content: bytes) -> _FirstRows:
+    """How a text file begins, once it is kept as UTF-8."""
+    text, note = _as_text(content)
+    path.write_text(text, encoding="utf-8", newline="")
+    lines = header_lines(str(path))
+    place = find_header(lines)
+    columns = tuple(cell.strip() for cell in lines[place]) if lines else ()
+    rows = tuple(tuple(row) for row in lines[place + 1 : place + 1 + PREVIEW])
+    return _FirstRows(columns, rows, place + 1, note)
+
+
+def _table_rows(path: Path, content: bytes) -> _FirstRows:
+    """How a workbook, a Parquet file or any other that an audit reads begins."""
+    path.write_bytes(content)
+    with opened(str(path)) as table:
+        columns = table.columns
+        found = fetch(table.load(columns, as_text=columns).frame.select(*columns).head(PREVIEW))
+        cells = [["" if one is None else str(one) for one in found[name]] for name in columns]
+        note = " ".join(table.notes) or None
+    return _FirstRows(columns, tuple(zip(*cells, strict=True)), note=note)
+
+
 def _as_text(content: bytes) -> tuple[str, str | None]:
     """The text of a file, which spreadsheets do not always write as UTF-8."""
-    for mark, kind in MARKS.items():
-        if content.startswith(mark):
-            raise BadFile(f"this is {kind}: save it as CSV, and choose that file.")
-    if not content.strip():
-        raise BadFile("the file is empty: choose a CSV file with a row for each decision.")
     if content[:2] in (b"\xff\xfe", b"\xfe\xff"):
         return content.decode("utf-16", "replace"), None
     try:

@@ -22,7 +22,7 @@ NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,63}")
 # What of an audit's options a pool may say once and for all: how it is judged, and when to look.
 JUDGED_BY = (
     *("each_event", "every", "after_each", "at_end", "welfare", "temporal", "lower_is_better"),
-    *("newcomers", "unweighted", "tolerance", "max_unfairness", "min_score"),
+    *("newcomers", "unweighted", "tolerance", "max_unfairness", "min_score", "judge_requests"),
 )
 
 
@@ -61,8 +61,8 @@ class PoolDefinition:
         object.__setattr__(self, "audit", dict(self.audit))
         if names_policy(self.rule):  # from now on it is that file and no other
             object.__setattr__(self, "rule", self.policies.table(self.rule))
-        question_of(self.audit_options())
-        self.allocator()
+        asks = self.allocator().state.by_request and "judge_requests" in self.audit
+        question_of(self.audit_options(**({"asked": "asked"} if asks else {})))
 
     def allocator(self) -> Allocator:
         """An allocator to which nothing has happened yet."""

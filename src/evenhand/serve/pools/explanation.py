@@ -82,8 +82,7 @@ def _what_would_differ(
         then = f": then {ahead[1]} would be next" if len(ahead) > 1 else ""
         return f"{own.name} would not be next if it were away, or had just been served{then}."
     others = join_names(ahead) if own.rank <= len(ahead) + 1 else f"the {own.rank - 1:,} before it"
-    were = "was" if own.rank == 2 else "were"
-    words = f"{own.name} would be next if {others} {were} away{_amount_less(pool, own, ahead[0])}."
+    words = f"{own.name} would be next if {others} were away{_amount_less(pool, own, ahead[0])}."
     return f"{words} {_waits(pool, turns)}"
 
 
@@ -97,6 +96,8 @@ def _amount_less(pool: LivePool, own: RankedStakeholder, first: str) -> str:
     if entries[0] is None or entries[1] is None:
         return ""
     less = (entries[0][0] - entries[1][0]) * allocator.state.entitlement[place]
+    if less > allocator.state.received[place]:  # which began ahead of others
+        return ""
     if less <= 0:
         return f" (they stand level, and ties are broken {allocator.state.ties.describe()})"
     most = "at least" if entries[0][1:] < entries[1][1:] else "more than"

@@ -16,38 +16,73 @@ from evenhand.serve.pools.changes import DecisionTaken, Happened, read_change
 from evenhand.serve.pools.fold import undone_by
 from evenhand.serve.pools.views import moment_of
 from evenhand.serve.store.decision_store import DecisionStore
+from evenhand.serve.store.log_entry import LogEntry
 
-COLUMNS = ("time", "stakeholder", "amount", "decision", "recorded", "actor", "by_rule", "reason")
+COLUMNS = (
+    *("time", "stakeholder", "amount", "decision", "recorded", "actor", "by_rule", "reason"),
+    "entitlement",
+)
 ROSTER = ("name", "from", "until", "entitlement")
+REQUESTS = ("time", "stakeholder", "asked")
 ROWS_AT_ONCE = 2000
+Row = tuple[Any, ...]
 
 
-def decision_rows(store: DecisionStore, pool: str, up_to: int) -> Iterator[tuple[Any, ...]]:
-    """Who was given what and when, one row for each share, in order."""
+def decision_rows(store: DecisionStore, pool: str, up_to: int) -> Iterator[Row]:
+    """Who was given what and when, one row for each share, in order.
+
+    The entitlement is the one that held then. Where entitlements differ, a row with the amount 0
+    says what somebody is entitled to from that moment on, even if it never receives anything.
+    """
     undone = set(undone_by(store, pool, up_to).values())
+    entitled: dict[str, float] = {}
+    news: list[str] = []  # whose entitlement is to be said at the next decision
+    differ = are_entitled_differently(store, pool, up_to)
+    last: Any = None
     for entry in store.all_entries(pool, up_to=up_to):
-        if entry.kind != DecisionTaken.kind or entry.number in undone:
-            continue
-        taken = read_change(entry)
-        assert isinstance(taken, DecisionTaken)
-        by_rule = str(taken.proposed is None).lower()
-        recorded = moment_of(entry.recorded)
-        for name, amount in taken.shares:
-            yield (
-                *(taken.at, name, amount, entry.number, recorded, entry.actor, by_rule),
-                taken.reason or "",
-            )
+        if entry.kind in ("join", "entitle"):
+            event = _event(entry)
+            entitled[event.name] = event.entitlement
+            if differ and entry.kind == "join" and event.at == last:
+                yield _entitled(entry, event.at, event.name, event.entitlement)
+            elif differ:
+                news.append(event.name)
+        elif entry.kind == DecisionTaken.kind and entry.number not in undone:
+            taken = read_change(entry)
+            assert isinstance(taken, DecisionTaken)
+            last = taken.at
+            for name in dict.fromkeys(news):
+                yield _entitled(entry, last, name, entitled[name])
+            news = []
+            yield from _shares(entry, taken, entitled)
 
 
-def roster_rows(store: DecisionStore, pool: str, up_to: int) -> Iterator[tuple[Any, ...]]:
+def _shares(entry: LogEntry, taken: DecisionTaken, entitled: dict[str, float]) -> Iterator[Row]:
+    by_rule, recorded = str(taken.proposed is None).lower(), moment_of(entry.recorded)
+    said = (entry.number, recorded, entry.actor, by_rule, taken.reason or "")
+    for name, amount in taken.shares:
+        yield (taken.at, name, amount, *said, entitled[name])
+
+
+def _entitled(entry: LogEntry, at: Any, name: str, entitlement: float) -> Row:
+    said = ("", moment_of(entry.recorded), entry.actor, "true", "what it is entitled to")
+    return (at, name, 0, *said, entitlement)
+
+
+def are_entitled_differently(store: DecisionStore, pool: str, up_to: int) -> bool:
+    """Whether some are, or were, entitled to more than others."""
+    found = store.entries_of(pool, ("join", "entitle"), up_to)
+    first = next(found, None)
+    return first is not None and any(
+        _event(entry).entitlement != _event(first).entitlement for entry in found
+    )
+
+
+def roster_rows(store: DecisionStore, pool: str, up_to: int) -> Iterator[Row]:
     """Who was there from when until when, and what each is entitled to at the end."""
     people: dict[str, list[Any]] = {}
-    for entry in store.all_entries(pool, up_to=up_to):
-        if entry.kind not in ("join", "leave", "entitle"):
-            continue
-        happened = read_change(entry)
-        assert isinstance(happened, Happened)
-        event: Any = happened.event
+    for entry in store.entries_of(pool, ("join", "leave", "entitle"), up_to):
+        event = _event(entry)
         if entry.kind == "join":
             people[event.name] = [event.at, "", event.entitlement]
         elif entry.kind == "leave":
@@ -56,6 +91,31 @@ def roster_rows(store: DecisionStore, pool: str, up_to: int) -> Iterator[tuple[A
             people[event.name][2] = event.entitlement
     for name, known in people.items():
         yield (name, *known)
+
+
+def request_rows(store: DecisionStore, pool: str, up_to: int) -> Iterator[Row]:
+    """Who asked for how much and when. What was given to somebody unasked counts as asked then."""
+    undone = set(undone_by(store, pool, up_to).values())
+    left: dict[str, float] = {}  # what each has asked for and not received
+    for entry in store.entries_of(pool, ("ask", DecisionTaken.kind), up_to):
+        if entry.kind == "ask":
+            event = _event(entry)
+            left[event.name] = left.get(event.name, 0.0) + event.amount
+            yield (event.at, event.name, event.amount)
+        elif entry.number not in undone:
+            taken = read_change(entry)
+            assert isinstance(taken, DecisionTaken)
+            for name, amount in taken.shares:
+                rest = left.get(name, 0.0) - amount
+                if rest < 0.0:
+                    yield (taken.at, name, -rest)
+                left[name] = max(0.0, rest)
+
+
+def _event(entry: LogEntry) -> Any:
+    happened = read_change(entry)
+    assert isinstance(happened, Happened)
+    return happened.event
 
 
 def csv_chunks(columns: tuple[str, ...], rows: Iterator[tuple[Any, ...]]) -> Iterator[bytes]:
@@ -94,6 +154,7 @@ def parquet_file(store: DecisionStore, pool: str, up_to: int, dates: bool, folde
         "actor": "VARCHAR",
         "by_rule": "BOOLEAN",
         "reason": "VARCHAR",
+        "entitlement": "DOUBLE",
     }
     with duckdb.connect() as connection:
         read = connection.read_csv(str(table), dtype=kinds, header=True, delimiter=",")

@@ -31,6 +31,7 @@ def forecast(
         recent: How many there were a day lately, if that is known.
     """
     own, _, _ = pool.allocator.standing(name)
+    begins = latest_moment(pool, now)
     turns = turns_until(pool, name, wish, now) if own.rank is not None else None
     rate = recent if per_day is None else per_day
     said = [
@@ -51,8 +52,14 @@ def forecast(
         "assumptions": said,
     }
     if turns is not None and rate is not None and pool.definition.dates:
-        found |= _dates(turns, rate, now)
+        found |= _dates(turns, rate, begins)
     return {**found, "sentence": _sentence(pool, own, found)}
+
+
+def latest_moment(pool: LivePool, now: int) -> int:
+    """Now; or, in a pool that is decided ahead, when the last thing happens that is known."""
+    ahead = pool.definition.dates and pool.allocator.names
+    return max(now, int(pool.allocator.state.time)) if ahead else now
 
 
 def _dates(turns: int, rate: float, now: int) -> dict[str, Any]:
@@ -91,9 +98,10 @@ def _sentence(pool: LivePool, own: Any, found: dict[str, Any]) -> str:
 
 
 def recent_rate(pool: LivePool, times: list[Any], now: int) -> float | None:
-    """Decisions a day over the latest ones, from when the first of them was taken until now."""
+    """Decisions a day over the latest ones, from when the first of them was until the end."""
     if not pool.definition.dates or len(times) < 2:
         return None
     first = min(datetime.datetime.fromisoformat(str(at)) for at in times)
-    days = (now - (first - EPOCH) / datetime.timedelta(microseconds=1)) / DAY
+    until = latest_moment(pool, now)
+    days = (until - (first - EPOCH) / datetime.timedelta(microseconds=1)) / DAY
     return len(times) / days if days > 0 else None

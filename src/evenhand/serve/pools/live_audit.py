@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import tempfile
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -10,14 +11,26 @@ from evenhand.auditing.answer.answer import Answer
 from evenhand.auditing.audit_log import audit_with
 from evenhand.errors import BadLog
 from evenhand.serve.pools.definition import PoolDefinition
-from evenhand.serve.pools.exports import COLUMNS, ROSTER, decision_rows, roster_rows, write_csv
+from evenhand.serve.pools.exports import (
+    COLUMNS,
+    REQUESTS,
+    ROSTER,
+    are_entitled_differently,
+    decision_rows,
+    request_rows,
+    roster_rows,
+    write_csv,
+)
 from evenhand.serve.store.decision_store import DecisionStore
 
 
 def audit_pool(
     store: DecisionStore, definition: PoolDefinition, up_to: int, **asked: Any
 ) -> Answer:
-    """Judge the decisions of a pool, with its roster and what each is entitled to.
+    """Judge the decisions of a pool: with its roster, and with what held at each moment.
+
+    Where only those are eligible who ask, it is judged how much of what each asked for was met.
+    Otherwise by what each received, per unit of what it was entitled to at the time.
 
     Args:
         store: Where the log is.
@@ -25,28 +38,25 @@ def audit_pool(
         up_to: The number of the last entry that counts.
         asked: Options of an audit in place of the pool's own.
     """
-    options = definition.audit_options(**asked)
-    with tempfile.TemporaryDirectory(prefix="evenhand-") as name:
-        folder = Path(name)
-        log, roster = folder / f"{definition.name}.csv", folder / "roster.csv"
-        write_csv(log, COLUMNS, decision_rows(store, definition.name, up_to))
-        people = list(roster_rows(store, definition.name, up_to))
-        if log.stat().st_size < 200 and not _has_rows(log):
-            raise BadLog(
-                f"no decision was taken in the pool {definition.name!r} yet: there is nothing to "
-                "judge."
-            )
-        write_csv(roster, ROSTER[:3], (row[:3] for row in people))
-        given: dict[str, Any] = {"roster": str(roster)}
-        entitled = {row[0]: float(row[3]) for row in people}
-        if set(entitled.values()) != {1.0}:
-            given["entitlement"] = entitled
-        from dataclasses import replace
-
-        return audit_with(str(log), replace(options, **given))
+    name = definition.name
+    with tempfile.TemporaryDirectory(prefix="evenhand-") as made:
+        folder = Path(made)
+        log = folder / f"{name}.csv"
+        write_csv(log, COLUMNS, _some(decision_rows(store, name, up_to), name))
+        write_csv(folder / "roster.csv", ROSTER, roster_rows(store, name, up_to))
+        given: dict[str, Any] = {"roster": str(folder / "roster.csv")}
+        if definition.allocator().state.by_request:
+            write_csv(folder / "requests.csv", REQUESTS, request_rows(store, name, up_to))
+            given |= {"requests": str(folder / "requests.csv"), "asked": "asked"}
+        elif are_entitled_differently(store, name, up_to):
+            given["entitlement"] = "entitlement"
+        return audit_with(str(log), definition.audit_options(**given | asked))
 
 
-def _has_rows(path: Path) -> bool:
-    with open(path, "rb") as file:
-        file.readline()
-        return bool(file.readline())
+def _some(rows: Iterator[tuple[Any, ...]], pool: str) -> Iterator[tuple[Any, ...]]:
+    """The rows; refused if there are none."""
+    first = next(rows, None)
+    if first is None:
+        raise BadLog(f"no decision was taken in the pool {pool!r} yet: there is nothing to judge.")
+    yield first
+    yield from rows

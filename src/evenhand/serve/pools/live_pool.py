@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from evenhand._util.moments import EPOCH, parse_moment
-from evenhand.decide.allocation_events import AllocationEvent
+from evenhand.decide.allocation_events import AllocationEvent, Paused, Resumed
 from evenhand.decide.allocator import Allocator, Share
 from evenhand.errors import BadParameter, StaleTurn, argument
 from evenhand.serve.pools.changes import (
@@ -231,13 +231,22 @@ class LivePool:
     def record(self, change: Change, actor: str, now: int) -> LogEntry:
         """Let something happen: its entry of the log, which is still to be written."""
         if isinstance(change, Happened):
-            self.allocator.require(change.event)
+            place = self.allocator.require(change.event)
+            self._require_news(change.event, place)
         entry = next_entry(
             self.name, self.number + 1, now, actor, change.kind, change.body(), self.digest
         )
         self.apply(change)
         self.follow(entry)
         return entry
+
+    def _require_news(self, event: AllocationEvent, place: int) -> None:
+        """Refuse what is so already; a log that says it twice is read nevertheless."""
+        paused = self.allocator.state.paused
+        if isinstance(event, Paused) and paused[place]:
+            raise BadParameter(f"{event.name!r} is paused already: let it resume when it is back.")
+        if isinstance(event, Resumed) and not paused[place]:
+            raise BadParameter(f"{event.name!r} is not paused: there is nothing to resume.")
 
     def follow(self, entry: LogEntry) -> None:
         """Note that an entry is the last one."""

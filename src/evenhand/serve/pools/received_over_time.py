@@ -28,7 +28,7 @@ def received_over_time(
         raise BadParameter(
             f"the log has {up_to:,} entries, which are too many to show: export it, or audit it."
         )
-    rows = [row[:3] for row in decision_rows(store, pool, up_to)]
+    rows = [row[:3] for row in decision_rows(store, pool, up_to) if row[2] > 0]
     marks = {round((k + 1) * len(rows) / points) - 1 for k in range(points)} if rows else set()
     received = dict.fromkeys(names, 0.0)
     course: dict[str, list[float]] = {name: [] for name in names}

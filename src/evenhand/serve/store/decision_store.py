@@ -155,6 +155,20 @@ class DecisionStore(ABC):
                 yield entry
             after = some[-1].number
 
+    def entries_of(self, pool: str, kinds: Sequence[str], up_to: int) -> Iterator[LogEntry]:
+        """The entries of some kinds in order, up to a number."""
+        places, after = ", ".join("?" * len(kinds)), 0
+        while True:
+            rows = self.query(
+                f"SELECT {ENTRY} FROM entries WHERE pool = ? AND kind IN ({places}) AND number > ? "
+                "AND number <= ? ORDER BY number LIMIT 5000",
+                (pool, *kinds, after, up_to),
+            )
+            if not rows:
+                return
+            yield from map(_entry, rows)
+            after = int(rows[-1][1])
+
     def latest(self, pool: str, kind: str, before: int | None, most: int) -> list[LogEntry]:
         """Entries of a kind, the latest first, before a number."""
         rows = self.query(

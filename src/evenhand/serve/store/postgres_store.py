@@ -74,12 +74,9 @@ class PostgresStore(DecisionStore):
         cursor.execute(_placed(statement), values)
 
     def version(self) -> int:
-        with self._writer.cursor() as cursor:
-            found = cursor.execute("SELECT to_regclass('evenhand_version')").fetchone()
-            if found is None or found[0] is None:
-                return 0
-            row = cursor.execute("SELECT version FROM evenhand_version").fetchone()
-            return 0 if row is None else int(row[0])
+        ((there,),) = self.query("SELECT to_regclass('evenhand_version')")
+        rows = [] if there is None else self.query("SELECT version FROM evenhand_version")
+        return int(rows[0][0]) if rows else 0
 
     def set_version(self, cursor: Any, version: int) -> None:
         cursor.execute("CREATE TABLE IF NOT EXISTS evenhand_version (version INTEGER NOT NULL)")

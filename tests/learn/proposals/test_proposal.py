@@ -17,10 +17,12 @@ from evenhand.learn.deep.dqn import DQN
 from evenhand.learn.deep.encoders import Raw
 from evenhand.learn.deep.networks import MLP
 from evenhand.learn.proposals import (
+    PROPOSALS,
     Above,
     Around,
     Everything,
     NoProposal,
+    Past,
     Proposal,
     ProposalContext,
     ReachableNow,
@@ -38,34 +40,19 @@ SHOP = Doughnuts(num_stakeholders=2, horizon=4, presence=0.7)
 SCHEME = SHOP.nash_scheme()
 
 
-def test_above_2_is_each_component_one_or_two_more_in_all_combinations():
-    memories, exist = Above(2).near(jnp.array([3.0, 0.0]))
-    assert sorted(map(tuple, memories.tolist())) == [(4, 1), (4, 2), (5, 1), (5, 2)]
-    assert exist.all()
-    assert len(Above(2).near(jnp.zeros(5))[0]) == 32  # the appendix's number
-    assert len(Above(2).near(jnp.zeros(3))[0]) == 8
-
-
-def test_around_5_is_the_difference_within_5_without_itself_and_without_those_below_0():
-    memories, exist = Around(5).near(jnp.array([0.0, 3.0]))
-    kept = sorted(tuple(m) for m, e in zip(memories.tolist(), exist, strict=True) if e)
-    assert kept == [(0, x) for x in (0, 1, 2, 4, 5, 6, 7, 8)]
-    memories, exist = Around(5).near(jnp.array([9.0, 0.0]))
-    assert exist.sum() == 10
-    assert memories[:, 1].tolist() == [0] * 10
-    memories, exist = Around(5).near(jnp.array([0.0, 0.0]))
-    assert [tuple(m) for m, e in zip(memories.tolist(), exist, strict=True) if e] == [
-        *((x, 0) for x in (1, 2, 3, 4, 5))
-    ]
-
-
 def test_a_proposal_is_not_given_the_outcome():
-    given = {"near": ["memory"], "rows": ["memories"], "draw": ["context", "dice"]}
-    for kind in (Proposal, Above, Around, Everything, ReachableNow, Visited, NoProposal):
+    given = {
+        "near": ["memory"],
+        "imagine": ["key", "past"],
+        "rows": ["memories"],
+        "draw": ["context", "dice"],
+    }
+    for kind in (Proposal, *PROPOSALS.classes.values()):
         for name, parameters in given.items():
             assert list(inspect.signature(getattr(kind, name)).parameters) == ["self", *parameters]
     # All of it from before the action is taken, as is the state that `propose` makes it from.
     assert ProposalContext._fields == ("row", "listed", "alike", "reachable", "visits")
+    assert Past._fields == ("memory", "visited", "steps", "exist", "update")
     assert list(inspect.signature(Algorithm1.propose).parameters) == [
         *("self", "tables", "learner", "dice")
     ]
@@ -227,12 +214,3 @@ def test_mistakes_are_named():
         Tabular(Problem(SHOP, scheme, augment_with_score=True), shaping=True)
     assert "more" in Above(2).describe()
     assert {p.describe() for p in (Around(), Everything(), ReachableNow(), Visited(), NoProposal())}
-
-
-@pytest.mark.parametrize(
-    ("proposal", "number"),
-    [(Above(2), "2 to the power of 30"), (Around(10**9), "2,000,000,000")],
-)
-def test_more_than_can_be_imagined_is_refused_before_it_is_listed(proposal, number):
-    with pytest.raises(BadParameter, match=f"imagines {number} memories at every step"):
-        proposal.near(jnp.zeros(30))
