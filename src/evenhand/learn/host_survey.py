@@ -104,7 +104,7 @@ class Survey:
             raw.amount,
             serves,
             _moments(each),
-            _moments(shown.common),
+            _common_moments(shown.common, world),
             _typical(self.pays),
             _typical(self.gains),
             largest,
@@ -169,6 +169,16 @@ def _typical(values: Float[np.ndarray, " step"]) -> float:
     finite = values[np.isfinite(values)]
     size = float(np.sqrt(np.mean(np.square(finite)))) if finite.size else 0.0
     return size or 1.0
+
+
+def _common_moments(values: Float[np.ndarray, "item feature"], world: HostWorld) -> Moments:
+    """As `_moments`; a mask, which comes first, is left as it is."""
+    moments = _moments(values)
+    return (
+        ((0.0, 1.0),) * world.num_actions + moments[world.num_actions :]
+        if world.masked
+        else moments
+    )
 
 
 def _moments(values: Float[np.ndarray, "item feature"]) -> Moments:

@@ -99,7 +99,7 @@ class Gains(Encoder):
         welfares, statuses = jax.vmap(after)(one_each * jnp.asarray(amount)[:, None])
         gain = welfares - welfare
         change = jnp.sum(one_each * statuses, axis=1) - unserved
-        return Served(status, amount, jnp.where(jnp.abs(gain) < jnp.inf, gain, 0.0), change)
+        return Served(status, amount, jnp.where(jnp.isfinite(gain), gain, 0.0), change)
 
     def _expected(self, each: Float[Array, "stakeholder feature"]) -> Float[Array, " stakeholder"]:
         if not self.amount:
