@@ -15,14 +15,18 @@ import subprocess
 import sys
 import tempfile
 import time
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from benchmarks._machine_waits import (
+    DiskProbe,
+    StallWatch,
     at_the_front,
     disk_waits,
     late_wakes,
     processor_seconds,
     spread,
+    stolen_seconds,
 )
 from evenhand.serve.api.tokens import Role, make_token
 from evenhand.serve.pools.changes import DecisionTaken
@@ -38,6 +42,7 @@ RATE, SECONDS = 200.0, 20.0
 HISTORY = int(os.environ.get("EVENHAND_HISTORY", "10_000_000"))
 KEPT = os.environ.get("EVENHAND_HISTORY_STORE")  # a store that was made before
 CONNECTIONS = 32
+MEMORY = Path("/dev/shm")
 TAKE = (
     "POST /v1/pools/large/decisions HTTP/1.1\r\nHost: here\r\nAuthorization: Bearer {}\r\n"
     "Content-Type: application/json\r\nContent-Length: 2\r\n\r\n{{}}"
@@ -64,12 +69,13 @@ def make_large(store: DecisionStore, decisions: int = 0) -> None:
 class Service:
     """The service in a process of its own; its log says how long each answer took."""
 
-    def __init__(self, path: Path, before: tuple[str, ...] = ()) -> None:
+    def __init__(self, path: Path) -> None:
         command = [sys.executable, "-m", "evenhand", "serve", "--store", str(path), "--port", "0"]
+        self.folder = path.parent
         self._log = tempfile.TemporaryFile()  # noqa: SIM115 (closed when it is stopped)
         begun = time.perf_counter()
         self.process = subprocess.Popen(
-            [*before, *command, "--json", "--rate-limit", "1e6"],
+            [*command, "--json", "--rate-limit", "1e6"],
             stdout=subprocess.PIPE,
             stderr=self._log,
         )
@@ -114,29 +120,43 @@ class Caller:
         assert head.startswith((b"HTTP/1.1 201", b"HTTP/1.1 200")), head
 
 
-async def steady(port: int, request: bytes, rate: float, seconds: float) -> list[float]:
+@dataclass
+class Asked:
+    """How long requests took; and those of them during which no core of the machine stood still."""
+
+    took: list[float] = field(default_factory=list)
+    undisturbed: list[float] = field(default_factory=list)
+
+
+async def steady(port: int, request: bytes, rate: float, seconds: float) -> Asked:
     """The times that requests took, which come at a steady rate."""
     free: asyncio.Queue[Caller] = asyncio.Queue()
     for _ in range(CONNECTIONS):
         free.put_nowait(await Caller.at(port))
-    took: list[float] = []
+    spans: list[tuple[float, float]] = []
     begun = time.perf_counter()
 
     async def one(due: float) -> None:
         caller = await free.get()
         await caller.ask(request)
         free.put_nowait(caller)
-        took.append(time.perf_counter() - due)
+        spans.append((due, time.perf_counter()))
 
     tasks = []
-    for k in range(int(rate * seconds)):
-        due = begun + k / rate
-        await asyncio.sleep(max(0.0, due - time.perf_counter()))
-        tasks.append(asyncio.create_task(one(due)))
-    await asyncio.gather(*tasks)
+    with StallWatch() as machine:
+        for k in range(int(rate * seconds)):
+            due = begun + k / rate
+            await asyncio.sleep(max(0.0, due - time.perf_counter()))
+            tasks.append(asyncio.create_task(one(due)))
+        await asyncio.gather(*tasks)
     while not free.empty():
         free.get_nowait().writer.close()
-    return took
+    found = Asked()
+    for due, answered in spans:
+        found.took.append(answered - due)
+        if not machine.disturbs(due, answered):
+            found.undisturbed.append(answered - due)
+    return found
 
 
 async def alone(port: int, request: bytes, count: int) -> list[float]:
@@ -152,16 +172,24 @@ async def alone(port: int, request: bytes, count: int) -> list[float]:
 
 
 def under_load(service: Service, what: str, request: bytes, rate: float, seconds: float) -> None:
-    used = service.used()
-    took = asyncio.run(steady(service.port, request, rate, seconds))
-    each = 1000 * (service.used() - used) / len(took)
-    print(spread(f"{what}, {rate:g} a second", took), f"({each:.2f} ms of one core each)")
-    print(spread("  of which inside the service", service.answered(len(took))), flush=True)
+    used, stolen = service.used(), stolen_seconds()
+    with DiskProbe(service.folder) as disk:
+        asked = asyncio.run(steady(service.port, request, rate, seconds))
+    each = 1000 * (service.used() - used) / len(asked.took)
+    print(spread(f"{what}, {rate:g} a second", asked.took), f"({each:.2f} ms of one core each)")
+    print(spread("  while no core stood still", asked.undisturbed))
+    print(spread("  inside the service", service.answered(len(asked.took))))
+    print(spread("  another file on the same disk meanwhile", disk.took))
+    print(f"  taken by other machines meanwhile: {stolen_seconds() - stolen:.2f} s", flush=True)
 
 
-def load(path: Path, secret: str, before: tuple[str, ...]) -> None:
-    """Ask, and ask and take, alone and at a steady rate."""
-    service = Service(path, before)
+def load(folder: Path) -> None:
+    """Ask, and ask and take, alone and at a steady rate, with a store in a folder."""
+    store = open_store(str(folder / "decisions.db"))
+    secret = make_token(store, "benchmark", Role.OWNER)
+    make_large(store)
+    store.close()
+    service = Service(folder / "decisions.db")
     take, ask = TAKE.format(secret).encode(), ASK.format(secret).encode()
     try:
         asyncio.run(alone(service.port, take, 100))
@@ -197,6 +225,7 @@ def start(folder: Path) -> None:
 
 
 def main() -> None:
+    sys.setswitchinterval(0.0005)
     front = at_the_front()
     if front and not os.environ.get("EVENHAND_AT_THE_FRONT"):  # those who ask come first too
         environment = {**os.environ, "EVENHAND_AT_THE_FRONT": "yes"}
@@ -208,12 +237,11 @@ def main() -> None:
         folder = Path(name)
         print(spread("woken late by the machine", late_wakes()))
         print(spread("a file on disk", disk_waits(folder)), flush=True)
-        path = folder / "decisions.db"
-        store = open_store(str(path))
-        secret = make_token(store, "benchmark", Role.OWNER)
-        make_large(store)
-        store.close()
-        load(path, secret, ())
+        load(folder)
+        if MEMORY.is_dir():
+            print(f"the same with the store in memory ({MEMORY}), where no disk is waited for:")
+            with tempfile.TemporaryDirectory(dir=MEMORY) as held:
+                load(Path(held))
         print(spread("woken late by the machine", late_wakes()))
         print(spread("a file on disk", disk_waits(folder)), flush=True)
         start(folder)

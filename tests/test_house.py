@@ -34,6 +34,7 @@ FLOORS = [
     ["auditing"],
     ["decide"],
     ["monitor", "experiments", "interop"],
+    ["benchmarking"],
     ["report"],
     ["serve"],
     ["cli"],

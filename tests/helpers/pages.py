@@ -39,8 +39,8 @@ PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").g
 EXTRAS = ("mo_gymnasium", "stable_baselines3")  # Python that needs them is run by test-system
 NEEDS_EXTRAS = {"interop.md"}  # so is the Python of these pages
 EACH_ALONE = {"README.md"}  # every block can be copied by itself
-SLOW = {"demo", "train", "evaluate", "compare", "reproduce", "serve"}
-HOURS = {"reproduce", "serve"}  # or for ever
+SLOW = {"demo", "benchmark", "train", "evaluate", "compare", "reproduce", "serve"}
+HOURS = {"reproduce", "serve", "benchmark"}  # or for ever
 FILES = ("csv", "jsonl", "toml")
 
 _FENCE = re.compile(r"^```([^\n]*)\n(.*?)^```$", re.S | re.M)

@@ -7,7 +7,17 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from evenhand.learn.shaping import shaping, steps_left
+from evenhand.envs import Doughnuts
+from evenhand.errors import BadParameter
+from evenhand.fairness.filters import AfterEach, Every, Final
+from evenhand.fairness.scheme import bounded, long_term, periodic
+from evenhand.fairness.temporal import Total
+from evenhand.fairness.welfare import Rawls
+from evenhand.learn.shaping import require_shaping, shaping, steps_left
+from evenhand.learn.tabular.q_learning import Tabular
+from evenhand.memory.memory import Clock, Full, Product
+from evenhand.planning.planner import plan
+from evenhand.problem.problem import Problem
 
 
 @pytest.mark.parametrize("discount", [1.0, 0.5])
@@ -39,3 +49,31 @@ def test_a_step_that_changes_nothing_is_paid_nothing_in_all():
         assert found == pytest.approx(0.0, abs=1e-5)
     many = shaping(np.zeros(2), np.ones(2), np.asarray(0), 2, True, 1.0)
     assert np.asarray(many).tolist() == [1.0, 1.0]
+
+
+def test_the_assessments_left_by_hand():
+    every, final = Every(2), Final()
+    assert [float(steps_left(time, 5, True, 1.0, every)) for time in range(6)] == [2, 2, 1, 1, 0, 0]
+    assert [float(steps_left(time, 3, True, 1.0, final)) for time in range(4)] == [1, 1, 1, 0]
+
+
+@pytest.mark.parametrize("scheme", [periodic(2, Rawls()), periodic(3, Rawls()), long_term(Rawls())])
+def test_a_filter_that_is_not_always_on_keeps_its_optimal_policy(scheme):
+    """Learned with shaping, the greedy policy has the exact optimum of the scheme without."""
+    from evenhand.learn.schedules import Watkins
+    from evenhand.learn.seeds import seed_keys, start_learners
+
+    shop = Doughnuts(2, 4, 1.0)
+    problem = Problem(shop, scheme, Product((Full(), Clock(5))))
+    settings = {"discount": 1.0, "rate": Watkins(0.6), "horizon_terminates": True, "shaping": True}
+    agent = Tabular(problem, **settings)
+    learners = agent.train_steps(start_learners(agent, seed_keys([0])), 1500)
+    assert float(agent.evaluate(learners).score[0]) == pytest.approx(plan(problem).value, abs=1e-5)
+
+
+def test_where_the_assessments_depend_on_what_happens_shaping_is_refused():
+    shop = Doughnuts(2, 4, 0.8)
+    with pytest.raises(BadParameter, match="do not depend on what happens"):
+        require_shaping(Problem(shop, bounded(AfterEach(2), Rawls(), Total())), True, 1.0)
+    with pytest.raises(BadParameter, match="a discount of 1"):
+        require_shaping(Problem(shop, periodic(2, Rawls(), Total())), True, 0.9)

@@ -66,6 +66,10 @@ PAID = [
     Problem(SHOP, periodic(4, LogNash(), Total())),
     Problem(SHOP, bounded(AfterEach(3), LogNash(), Total())),
     Problem(SHOP, bounded(Final(), LogNash(), Total())),
+    # A mean of a fixed number of assessments is a sum.
+    Problem(SHOP, anytime(LogNash(), Mean())),
+    Problem(PLAIN, periodic(5, LogNash(), Mean())),
+    Problem(PLAIN, long_term(LogNash())),
     Problem(SHOP, anytime(LogNash(), Mean()), augment_with_score=True),
     Problem(SHOP, anytime(LogNash(), Last()), augment_with_score=True),
     Problem(SHOP, anytime(Parity(), Worst()), augment_with_score=True),
@@ -136,8 +140,11 @@ def test_an_episode_without_assessment_and_without_a_name_for_it_is_paid_no_numb
             r"Worst \(only the worst assessment counts\) is not a sum .*with a running minimum in "
             r"memory \(augment_with_score=True\)",
         ),
-        (anytime(temporal=Mean()), r"Mean \(.*averaged\) .*a running total and count"),
-        (long_term(), r"Last \(only the last assessment counts\)"),
+        (
+            bounded(AfterEach(2), temporal=Mean()),
+            r"Mean \(.*averaged\) .*a running total and count",
+        ),
+        (anytime(temporal=Last()), r"Last \(only the last assessment counts\)"),
         (periodic(3, temporal=Discounted(0.9)), r"Discounted \(.*the j-th discounted by 0.9"),
         (FairnessScheme(aggregation=BalancedUnfairness()), "everyone's running unfairness"),
     ],
@@ -146,6 +153,12 @@ def test_a_scheme_that_is_no_sum_is_refused_with_the_reason(scheme, words):
     with pytest.raises(NotRewardLike, match=words):
         Problem(PLAIN, scheme)
     Problem(PLAIN, scheme, augment_with_score=True)
+
+
+def test_a_mean_is_no_sum_where_overrides_are_assessed_besides():
+    with pytest.raises(NotRewardLike, match="Mean"):
+        Problem(SHOP, periodic(3))
+    assert Problem(SHOP, anytime()).discount == 1.0
 
 
 def test_reward_like_and_bounded_reward_like_as_defined():

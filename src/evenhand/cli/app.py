@@ -13,6 +13,7 @@ from evenhand import __version__
 from evenhand._util.compile_cache import enable_compile_cache
 from evenhand.cli import (
     audit,
+    benchmark,
     compare,
     demo,
     evaluate,
@@ -82,6 +83,7 @@ app.command(name="audit")(audit.audit_command)
 app.command(name="replay")(replay.replay_command)
 app.command(name="monitor")(monitor.monitor_command)
 app.command(name="serve")(serve.serve_command)
+app.command(name="benchmark")(benchmark.benchmark_command)
 app.command(name="plan")(plan.plan_command)
 app.command(name="train")(train.train_command)
 app.command(name="evaluate")(evaluate.evaluate_command)
@@ -90,7 +92,7 @@ app.command(name="reproduce")(reproduce.reproduce_command)
 app.command(name="list")(list_parts.list_command)
 
 # The verbs that compile with JAX; the others do not load it.
-COMPILING = ("demo", "plan", "train", "evaluate", "compare", "reproduce")
+COMPILING = ("demo", "benchmark", "plan", "train", "evaluate", "compare", "reproduce")
 
 
 def _version(wanted: bool) -> None:

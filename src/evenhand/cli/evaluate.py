@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from evenhand._util.files import require_apart, require_place
-from evenhand.cli.environment_options import at_most
+from evenhand.cli.environment_options import at_most, require_at_most
 from evenhand.cli.learning_options import Seed
 from evenhand.cli.output import JsonOption, print_json, print_table
 from evenhand.errors import BadFile, BadParameter
@@ -36,19 +36,33 @@ def evaluate_command(
         Path | None,
         typer.Option(help="Write 100 greedy episodes to this Parquet log, for `evenhand audit`."),
     ] = None,
+    stakeholders: Annotated[
+        int | None,
+        typer.Option(help="For how many it is to decide, if not for as many as it learned with."),
+    ] = None,
+    horizon: Annotated[
+        int | None, typer.Option(help="Over how many decisions, if not as many as it learned with.")
+    ] = None,
     as_json: JsonOption = False,
 ) -> None:
     """Score what was learned, and how far that is from the optimum.
 
-    Example: evenhand evaluate fair.policy --log fair.parquet
+    Example: evenhand evaluate fair.policy --stakeholders 50 --horizon 1000
     """
     from evenhand.envs.own_environment import load_named
     from evenhand.experiments.running.score_saved import saved_environment, score_saved
 
     load_named(saved_environment(file))
+    for option, value in (("--stakeholders", stakeholders), ("--horizon", horizon)):
+        require_at_most(option, value)
     if log is not None:
+        if stakeholders is not None or horizon is not None:
+            raise BadParameter(
+                "--log writes episodes of those it learned with: leave --stakeholders and "
+                "--horizon out, or leave out --log."
+            )
         _write_log(file, log, seed)
-    found = score_saved(file, seed, episodes)
+    found = score_saved(file, seed, episodes, stakeholders, horizon)
     if as_json:
         print_json(found.to_json())
     else:
@@ -68,6 +82,16 @@ def _print(found: SavedScore) -> None:
     print_table(title, ("", *columns), zip(names, *columns.values(), strict=True))
     known = "No exact optimum is known" if best is None else f"Optimum {best:,.3f}"
     print(f"\n{known}, acting at random {found.against.random:,.3f}.")
+    if "stakeholders" in answer:
+        learned = found.spec.environment
+        print(
+            f"Learned with {learned.num_stakeholders:,} stakeholders over {learned.horizon:,} "
+            f"decisions, it decides here for {answer['stakeholders']:,} over "
+            f"{answer['horizon']:,}."
+        )
+    if answer.get("turn_taking") is not None:
+        shares = ", ".join(f"{score / answer['turn_taking']:.1%}" for score in found.scores)
+        print(f"Taking turns scores {answer['turn_taking']:,.3f} there: it reaches {shares} of it.")
 
 
 def _write_log(file: Path, log: Path, seed: int) -> None:

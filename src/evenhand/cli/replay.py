@@ -10,25 +10,16 @@ import typer
 
 from evenhand.cli.audit import OUT, audit_command
 from evenhand.cli.borrowed_options import borrow_options
+from evenhand.cli.log_options import READING, read_options
 from evenhand.cli.output import JsonOption, print_json, print_table, working
 from evenhand.errors import visible
 
 if TYPE_CHECKING:
-    from evenhand.auditing.options import AuditOptions
     from evenhand.decide.replay.next_supply import NextPlan
     from evenhand.decide.replay.replay_answer import ReplayAnswer
 
 SHOWN_SHARES = 60  # of a plan; all are in the JSON output
 RULES_PANEL = "Who is next"
-# How a log is read and judged, as `evenhand audit` does it.
-READING = (
-    *("stakeholder", "time", "amount", "cumulative", "asked", "requests", "group", "entitlement"),
-    *("requests_stakeholder", "requests_time", "requests_table", "time_unit", "decimal"),
-    *("missing", "sheet", "header_row", "wide", "time_from_name", "merge_names"),
-    *("time_format", "encoding", "table", "engine", "roster", "newcomers", "only", "exclude"),
-    *("where", "by", "since", "until", "each_event", "every", "after_each", "when", "at_end"),
-    *("welfare", "temporal", "scheme", "lower_is_better", "unweighted", "judge_requests"),
-)
 
 
 @borrow_options(audit_command, READING, into="reading")
@@ -93,7 +84,7 @@ def replay_command(
     from evenhand.decide.replay.replay_log import replay_with
     from evenhand.decide.replay.replayed_file import write_replayed
 
-    options = _options(log, reading, as_json)
+    options = read_options("replay", log, reading, as_json)
     asked = _asked(rule, seed, coming)
     pages, logs = _places(log, {**reading, "next": coming}, out or [], rule or [])
     with working(f"replaying {shown(log)}", hidden=as_json):
@@ -106,36 +97,6 @@ def replay_command(
         print_json(answer.to_json())
     else:
         _print(answer)
-
-
-def _options(log: str, reading: dict[str, Any], as_json: bool) -> AuditOptions:
-    """The options as the library takes them; what is missing is asked for with what there is."""
-    from evenhand.auditing.options import AuditOptions
-    from evenhand.cli.first_look import refuse_unnamed
-    from evenhand.errors import BadParameter
-
-    tables = reading["table"] or [None]
-    if len(tables) > 1:
-        raise BadParameter(f"--table is given {len(tables)} times: once is enough for one log.")
-    group, wide = reading["group"], reading["wide"]
-    no_name = reading["stakeholder"] is None and wide != "stakeholder"
-    timed = reading["time"] is not None or reading["time_from_name"] or wide == "time"
-    if no_name or not timed:
-        given = {name: reading[name] for name in ("stakeholder", "time", "amount", "entitlement")}
-        given["group"] = next(iter(group or ()), None)
-        refuse_unnamed("replay", [log], {**reading, "table": tables[0]}, given, no_name, as_json)
-    return AuditOptions(
-        **{
-            **reading,
-            "stakeholder": reading["stakeholder"] or "",
-            "time": reading["time"] or "",
-            "table": tables[0],
-            "group": group[0] if group and len(group) == 1 else group or None,
-            "missing": reading["missing"] or (),
-            "only": reading["only"] or (),
-            "exclude": reading["exclude"] or (),
-        }
-    )
 
 
 def _asked(rules: list[str] | None, seed: int | None, coming: str | None) -> Any:
@@ -184,6 +145,8 @@ def _write_pages(answer: ReplayAnswer, pages: list[Path]) -> None:
 
 def _print(answer: ReplayAnswer) -> None:
     print(visible(answer.verdict))
+    for sentence in answer.learned:
+        print(f"\n{visible(sentence)}")
     for ask in answer.asks:
         print(f"\nPlease check first: {visible(ask)}")
     print()

@@ -119,7 +119,8 @@ def _serve(
     except ImportError as error:
         raise MissingExtra(f"serve needs {error.name}: pip install 'evenhand[serve]'.") from None
     from evenhand.serve.api.application import make_application
-    from evenhand.serve.api.gate import GateLimits, json_lines
+    from evenhand.serve.api.gate import GateLimits
+    from evenhand.serve.api.request_log import RequestLog
     from evenhand.serve.pools.policy_folder import PolicyFolder
     from evenhand.serve.pools.pool_file import make_missing_pools, read_pool_file
     from evenhand.serve.server import Listening, run_server
@@ -137,9 +138,11 @@ def _serve(
     try:
         token = _token(opened, new_token)
         make_missing_pools(opened, wanted)
+        log = RequestLog(sys.stderr.buffer)
         limits = GateLimits(per_second=rate_limit)
-        gate = make_application(opened, limits, json_lines, folder)
+        gate = make_application(opened, limits, log.write, folder)
         run_server(gate, bound, lambda address: _announce(address, token, name, as_json))
+        log.close()
     finally:
         bound.close()
         opened.close()

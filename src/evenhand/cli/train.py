@@ -6,10 +6,12 @@ import contextlib
 import time
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from evenhand.cli.audit import audit_command
+from evenhand.cli.borrowed_options import borrow_options
 from evenhand.cli.learning_options import (
     Deep,
     EnvironmentArgument,
@@ -30,16 +32,29 @@ from evenhand.cli.learning_options import (
     variants,
     world,
 )
+from evenhand.cli.log_options import (
+    LEARNING,
+    is_log,
+    learned_world,
+    print_world,
+    refuse_reading,
+    world_summary,
+)
 from evenhand.cli.output import JsonOption, print_json, print_table
+from evenhand.errors import BadParameter
 
 if TYPE_CHECKING:
+    from evenhand.decide.world.world_of_log import WorldOfLog
+    from evenhand.envs import Environment
     from evenhand.experiments.running.reference_scores import Yardstick
     from evenhand.experiments.running.run_spec import RunSpec
     from evenhand.experiments.running.runs import Run
 
 
+@borrow_options(audit_command, LEARNING, into="reading")
 def train_command(
     environment: EnvironmentArgument,
+    reading: dict[str, Any],
     method: Annotated[str, typer.Option(help="fairqcm, full, min, reset or rnn.")] = "fairqcm",
     stakeholders: Stakeholders = None,
     horizon: Horizon = None,
@@ -53,6 +68,10 @@ def train_command(
     deep: Deep = None,
     memory: MemoryOption = None,
     proposal: ProposalOption = None,
+    block: Annotated[
+        str | None,
+        typer.Option(help="Of a log: how long the blocks are that are drawn again. Default: 7d."),
+    ] = None,
     out: Annotated[
         Path | None, typer.Option(help="Write the policy to this file; it resumes there.")
     ] = None,
@@ -68,6 +87,11 @@ def train_command(
     """Train one method; with --out it saves as it goes and, run again, goes on from there.
 
     Example: evenhand train doughnuts --method fairqcm --episodes 100 --out fair.policy
+
+    In place of an environment it may be the file of a log: evenhand train shipments.csv
+    --stakeholder country --time date --amount doses --until 2023-12-31 --out fair.policy learns
+    from the part up to that date, and evenhand replay shipments.csv … --since 2024-01-01 --rule
+    fair.policy says what came of it.
     """
     started = time.perf_counter()
     from evenhand._util.files import require_place
@@ -78,7 +102,20 @@ def train_command(
 
     if out is not None:
         require_place(out, "out")
-    env, networks = world(environment, deep, episodes, stakeholders, horizon, presence)
+    made: WorldOfLog | None = None
+    env: Environment
+    networks = True
+    if is_log(environment):
+        if deep is False:
+            raise BadParameter("a world from a log is learned with networks: leave --tabular out.")
+        reading = {**reading, "scheme": scheme}
+        unused = {"stakeholders": stakeholders, "presence": presence}
+        made = learned_world(environment, reading, as_json, block, horizon, **unused)
+        env, scheme = made.world, None
+        steps = made.default_steps if steps is None and episodes is None else steps
+    else:
+        refuse_reading(environment, {**reading, "block": block})
+        env, networks = world(environment, deep, episodes, stakeholders, horizon, presence)
     total = length(env, networks, steps, episodes, 10_000)
     checkpoints = min(EVALUATIONS, max(1, total // env.horizon) if networks else EVALUATIONS)
     spec = RunSpec(
@@ -95,11 +132,14 @@ def train_command(
     against = yardstick(env, spec.scheme)
     if out is not None and networks and run.finished:
         save_trained(out, run, against)
+    about = None if made is None else world_summary(made)
     if as_json:
         took = round(time.perf_counter() - started, 3)
-        print_json({**summary(run, against), "wall_seconds": took})
+        print_json({**summary(run, against), "world": about, "wall_seconds": took})
     else:
         _print(run, against, out)
+        if about is not None:
+            print_world(about, out)
     if not run.finished:
         raise typer.Exit(130)
 

@@ -10,6 +10,7 @@ from evenhand.envs.doughnuts import Doughnuts
 from evenhand.envs.environment import Environment, Outcomes, OutcomesNotFinite, State
 from evenhand.envs.episodes import Rollout, as_policy, as_process, rollout, rollouts, to_trace
 from evenhand.envs.fair_taxi import FairTaxi
+from evenhand.envs.fish_wood import FishWood
 from evenhand.envs.hard_coded import (
     METHODS,
     Act,
@@ -40,6 +41,7 @@ __all__ = [
     "Doughnuts",
     "Environment",
     "FairTaxi",
+    "FishWood",
     "GaussianLending",
     "GreedyForBank",
     "Jobs",

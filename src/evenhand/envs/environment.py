@@ -22,6 +22,7 @@ import numpy as np
 
 from evenhand._util.arrays import as_float64
 from evenhand._util.saved_record import shortened
+from evenhand.envs.other_sizes import resized
 from evenhand.envs.recipe import BestRecipe, Recipe, memories_by_method
 from evenhand.errors import BadParameter, EvenhandError, TooLarge, UnequalLengths
 from evenhand.fairness.labels import Labels, all_different
@@ -76,6 +77,8 @@ class Environment(ABC, Generic[World, Noise]):
     # Whether action i serves stakeholder i if noise[i] says that they are present, so that turn
     # taking (of those present, the one who has received least) is a policy to compare with.
     takes_turns: ClassVar[bool] = False
+    # Whether decisions go on after the horizon, which then cuts an episode off and does not end it.
+    goes_on: ClassVar[bool] = False
     # Whether action i is for stakeholder i, if `present` says that they may be served: then a rule
     # that says who is next (see `decide.rules`) is a policy to compare with.
     serves_by_number: ClassVar[bool] = False
@@ -160,6 +163,19 @@ class Environment(ABC, Generic[World, Noise]):
         that all are different, which is always right.
         """
         return all_different(self.num_stakeholders)
+
+    def resized(
+        self, num_stakeholders: int | None = None, horizon: int | None = None
+    ) -> Environment:
+        """The same with another number of stakeholders, like those that there are, or of decisions.
+
+        Refused where they are not all alike, or where it is not known how to build it.
+
+        Args:
+            num_stakeholders: How many there are to be; as many as there are by default.
+            horizon: How many decisions there are to be; as many as there are by default.
+        """
+        return resized(self, num_stakeholders, horizon)
 
     def present(self, state: State[World, Noise]) -> Bool[Array, " stakeholder"]:
         """Which stakeholders could be served now. The default is all of them."""

@@ -56,6 +56,7 @@ class LogRows:
         origin: The moment at which the first block begins, as a number.
         block: How long a block is, in the unit of moments as numbers.
         plain_numbers: Whether moments are plain numbers, and not dates in microseconds.
+        last: The last moment that the rows are from, as a number.
     """
 
     names: tuple[str, ...]
@@ -71,6 +72,7 @@ class LogRows:
     origin: float = 0.0
     block: float = 1.0
     plain_numbers: bool = True
+    last: float = 0.0
 
     def __post_init__(self) -> None:
         set_field = object.__setattr__
@@ -84,7 +86,8 @@ class LogRows:
         set_field(self, "assessed", tuple(map(bool, _numbers(self.assessed, int, "assessed"))))
         set_field(self, "requests", _rows(self.requests, 3, "requests"))
         set_field(self, "stays", tuple((int(a), int(b)) for a, b in _rows(self.stays, 2, "stays")))
-        _numbers((self.origin, self.block, self.num_phases), float, "origin, block and num_phases")
+        numbers = (self.origin, self.block, self.num_phases, self.last)
+        _numbers(numbers, float, "origin, block, num_phases and last")
         require_learnable(len(self.names), len(self.lots), len(self.phases))
         self._require_fit()
 

@@ -27,7 +27,7 @@ from evenhand.fairness.filters import FILTERS, Filter
 from evenhand.fairness.labels import Labels, by_value
 from evenhand.fairness.scheme import FairnessScheme
 from evenhand.fairness.scheme_file import from_toml
-from evenhand.fairness.status import Returns
+from evenhand.fairness.status import STATUSES, PerEntitlement, Returns, Status
 from evenhand.fairness.trace import Step
 from evenhand.memory.attribute import Attribute
 from evenhand.memory.feature_layout import FeatureLayout
@@ -78,6 +78,26 @@ class TimePointEnds(Filter[tuple[()]]):
         return "after the last lot of each time point that is assessed in the log"
 
 
+@STATUSES.register("unmet")
+@dataclass(frozen=True)
+class Unmet(Status[Array]):
+    """Of a world made from a log: minus what each has asked for and not received yet."""
+
+    symmetric = True
+
+    def init(self, num_stakeholders: int) -> Array:
+        return np.zeros(num_stakeholders)
+
+    def update(self, state: Array, step: Step) -> Array:
+        return -step.next_state.world.wanted
+
+    def value(self, state: Array) -> Float[Array, " status"]:
+        return state
+
+    def describe(self) -> str:
+        return "minus what it has asked for and not received yet"
+
+
 @ENVIRONMENTS.register("log_world")
 @dataclass(frozen=True, kw_only=True)
 class LogWorld(LogRows, Environment[Position, Any]):
@@ -89,6 +109,9 @@ class LogWorld(LogRows, Environment[Position, Any]):
 
     The others are those of `LogRows`.
     """
+
+    serves_by_number = True
+    goes_on = True  # as the log does
 
     scheme: str
     horizon: int = 100
@@ -256,6 +279,13 @@ class LogWorld(LogRows, Environment[Position, Any]):
         labels = by_value(own)
         entitled = self._scheme.status.exchangeable(len(self.names))
         return by_value(zip(labels, entitled, strict=True))
+
+    @property
+    def entitlements(self) -> tuple[float, ...]:
+        status = self._scheme.status
+        if isinstance(status, PerEntitlement) and status.per_stakeholder:
+            return status.entitlements
+        return super().entitlements
 
     def table_size(self) -> None:
         return None

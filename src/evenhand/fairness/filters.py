@@ -52,6 +52,13 @@ class Filter(Exchanging, ABC, Generic[State]):
         """Whether an episode of so many steps can have an assessment, as far as is known."""
         return True
 
+    def assessments_within(self, steps: Any, horizon: int) -> Any:
+        """How many of the first `steps` time points of an episode are assessed.
+
+        None where that depends on what happens. `steps` may be an array.
+        """
+        return None
+
     @abstractmethod
     def init(self) -> State: ...
 
@@ -93,6 +100,9 @@ class Always(Filter[tuple[()]]):
     def ignores_who(self) -> bool:
         return True
 
+    def assessments_within(self, steps: Any, horizon: int) -> Any:
+        return steps
+
     def init(self) -> tuple[()]:
         return ()
 
@@ -132,6 +142,9 @@ class Every(Filter[Array]):
     def ignores_who(self) -> bool:
         return True
 
+    def assessments_within(self, steps: Any, horizon: int) -> Any:
+        return steps // self.period
+
     def init(self) -> Array:
         return np.zeros((), dtype=np.int32)
 
@@ -166,6 +179,9 @@ class Final(Filter[tuple[()]]):
     @property
     def ignores_who(self) -> bool:
         return True
+
+    def assessments_within(self, steps: Any, horizon: int) -> Any:
+        return steps // horizon
 
     def init(self) -> tuple[()]:
         return ()

@@ -42,6 +42,10 @@ class Temporal(ABC, Generic[State]):
         """The γ of the sum Σ_j γ^(j−1) w_j that it is, or None where it is not such a sum."""
         return None
 
+    def share_of_sum(self, assessments: int) -> float | None:
+        """The factor by which a sum of so many assessments is it; None where it is not a sum."""
+        return None
+
     @property
     def running_state(self) -> str:
         """What has to be carried from step to step to know it, as a noun phrase."""
@@ -80,6 +84,9 @@ TEMPORALS = Registry("temporal")
 @dataclass(frozen=True)
 class Last(Temporal[Array]):
     """Long-term fairness: the last value alone, w_k."""
+
+    def share_of_sum(self, assessments: int) -> float | None:
+        return 1.0 if assessments == 1 else None
 
     @property
     def running_state(self) -> str:
@@ -140,6 +147,9 @@ class Total(Temporal[Array]):
 @dataclass(frozen=True)
 class Mean(Temporal[tuple[Array, Array]]):
     """The average of w_1, …, w_k."""
+
+    def share_of_sum(self, assessments: int) -> float:
+        return 1.0 / assessments
 
     @property
     def running_state(self) -> str:

@@ -12,7 +12,7 @@ No environment is looked up by its type. What is derived, and from what:
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import jax
 import numpy as np
@@ -23,7 +23,7 @@ from evenhand.learn.deep.dqn import DQN
 from evenhand.learn.deep.encoders import observed
 from evenhand.learn.deep.networks import MLP, EquivariantMLP, Network
 from evenhand.learn.deep.standardised import Standardised
-from evenhand.learn.deep.targets import PolyakUpdate
+from evenhand.learn.deep.targets import Huber, PolyakUpdate
 from evenhand.learn.determining_memory import FoundMemory, find_memory
 from evenhand.learn.proposals import Above, Around, Everything, NoProposal, Proposal
 from evenhand.learn.random_play import RandomPlay, typical
@@ -33,7 +33,10 @@ from evenhand.learn.tabular.q_learning import Tabular
 from evenhand.memory.memory import Full, GroupDifference, Memory, Product
 from evenhand.problem.problem import Problem
 
-LONGEST_EPISODE = 400  # decisions: a longer horizon cuts episodes off, and the future is
+if TYPE_CHECKING:
+    from jaxtyping import Float
+
+LONGEST_EPISODE = 256  # decisions: a longer horizon cuts episodes off, and the future is
 FAR_SIGHT = 0.99  # discounted by this much
 WIDTHS = (64, 64)
 FEWEST_STEPS = 100
@@ -59,11 +62,15 @@ def default_learner(
         **settings: Any field of `DQN`, in place of what is derived.
     """
     _require_steps(steps)
-    ends = problem.environment.horizon <= LONGEST_EPISODE
+    goes_on = getattr(problem.environment, "goes_on", False)
+    ends = problem.environment.horizon <= LONGEST_EPISODE and not goes_on
     found = find_memory(problem, clock=ends, keep=keep_memory)
     seen, play = found.problem, found.play
     discount = seen.discount if ends or seen.discount < 1.0 else FAR_SIGHT
+    discount = settings.get("discount", discount)
     shaping = may_shape(seen, ends, discount)
+    rewards = learned_rewards(seen, play, ends, discount, shaping)
+    baseline = rewards.mean(axis=0) if ends else np.zeros(0)
     chosen: dict[str, Any] = {
         "problem": seen,
         "proposal": imagined_by_default(found) if proposal is None else proposal,
@@ -72,7 +79,8 @@ def default_learner(
         "discount": discount,
         "horizon_terminates": ends,
         "shaping": shaping,
-        "scale": 1.0 / value_size(seen, play, ends, discount, shaping),
+        "baseline": tuple(baseline.tolist()),
+        "scale": 1.0 / value_size(rewards - baseline if ends else rewards, discount),
         "learning_rate": 1e-3,
         "halved_after": max(1, steps // 4),
         "batch": 128,
@@ -81,6 +89,7 @@ def default_learner(
         "exploration": ExplorationBySteps(max(1, steps // 3)),
         "target": PolyakUpdate(0.005),
         "double": True,
+        "loss": Huber(1.0),
     }
     return DQN(**{**chosen, **settings})
 
@@ -150,19 +159,22 @@ def measured_encoder(problem: Problem, play: RandomPlay) -> Standardised:
     return Standardised(tuple(shifts), tuple(sizes), typical(change))
 
 
-def value_size(
+def learned_rewards(
     problem: Problem, play: RandomPlay, ends: bool, discount: float, shaping: bool
-) -> float:
+) -> Float[np.ndarray, "episode time"]:
+    """The rewards of random play as a learner gets them: with shaping, and 0 beyond the end."""
+    pay = shaped_pay(problem, play.status, play.pay, ends, discount) if shaping else play.pay
+    return np.where(play.over, 0.0, pay)
+
+
+def value_size(rewards: Float[np.ndarray, "episode time"], discount: float) -> float:
     """How large the values are that the network has to learn: the spread of what is to come."""
-    pay = np.where(play.over, 0.0, play.pay)
-    if shaping:
-        pay = np.where(play.over, 0.0, shaped_pay(problem, play.status, pay, ends, discount))
-    ahead = np.zeros_like(pay)
-    total = np.zeros(len(pay))
-    for time in reversed(range(pay.shape[1])):
-        total = pay[:, time] + discount * total
+    ahead = np.zeros_like(rewards)
+    total = np.zeros(len(rewards))
+    for time in reversed(range(rewards.shape[1])):
+        total = rewards[:, time] + discount * total
         ahead[:, time] = total
-    size = float(ahead[~play.over].std())
+    size = float(ahead.std())
     return size if size > 0 and np.isfinite(size) else 1.0
 
 

@@ -1,7 +1,8 @@
 """Potential-based shaping: the reward of a step is the welfare it added, not all there is.
 
 Adding γΦ(x') − Φ(x) to the reward leaves every optimal policy optimal. Φ is the welfare now, times
-the (discounted) number of steps for which it will be rewarded again if nothing changes.
+the (discounted) number of steps, or assessments, for which it will be rewarded again if nothing
+changes.
 """
 
 from __future__ import annotations
@@ -12,17 +13,26 @@ import jax.numpy as jnp
 import numpy as np
 
 from evenhand.errors import BadParameter
+from evenhand.fairness.filters import Always, Filter
 from evenhand.problem.problem import Problem
-from evenhand.problem.reward import reward_like
+from evenhand.problem.reward import is_sum_of_rewards
 
 if TYPE_CHECKING:
     from jaxtyping import Array, Float
 
+ALWAYS = Always()
+
 
 def steps_left(
-    time: Any, horizon: int, horizon_terminates: bool, discount: float
+    time: Any, horizon: int, horizon_terminates: bool, discount: float, assessed: Filter = ALWAYS
 ) -> Float[Array, ""]:
-    """1 + γ + γ² + … over the steps left: to the horizon where it ends an episode, or for ever."""
+    """1 + γ + γ² + … over the steps left: to the horizon where it ends an episode, or for ever.
+
+    With a filter that is not always on, over the assessments left; then nothing is discounted.
+    """
+    if not assessed.always:
+        within = assessed.assessments_within
+        return jnp.asarray(within(horizon, horizon) - within(time, horizon), dtype=jnp.float32)
     if not horizon_terminates:
         return jnp.asarray(1.0 / (1.0 - discount))
     left = jnp.asarray(horizon - time, dtype=jnp.float32)
@@ -30,11 +40,17 @@ def steps_left(
 
 
 def shaping(
-    now: Any, then: Any, time: Any, horizon: int, horizon_terminates: bool, discount: float
+    now: Any,
+    then: Any,
+    time: Any,
+    horizon: int,
+    horizon_terminates: bool,
+    discount: float,
+    assessed: Filter = ALWAYS,
 ) -> Float[Array, ""]:
     """γΦ(x') − Φ(x), from the welfare before and after the step that is the `time`-th from 0."""
     left, next_left = (
-        steps_left(t, horizon, horizon_terminates, discount) for t in (time, time + 1)
+        steps_left(t, horizon, horizon_terminates, discount, assessed) for t in (time, time + 1)
     )
     return discount * next_left * then - left * now
 
@@ -50,7 +66,7 @@ def shaped_pay(
     start = problem.scheme.status
     before = np.asarray(start.value(start.init(problem.environment.num_stakeholders)))
     first = np.broadcast_to(before, (len(status), 1, *before.shape))
-    welfare = np.asarray(problem.scheme.contribution(np.concatenate((first, status), axis=1)))
+    welfare = np.asarray(problem.welfare(np.concatenate((first, status), axis=1)))
     times = np.arange(pay.shape[1])
     more = shaping(
         welfare[:, :-1],
@@ -59,6 +75,7 @@ def shaped_pay(
         problem.environment.horizon,
         horizon_terminates,
         discount,
+        problem.scheme.filter,
     )
     return pay + np.asarray(more)
 
@@ -73,8 +90,19 @@ def may_shape(problem: Problem, horizon_terminates: bool, discount: float) -> bo
 
 
 def require_shaping(problem: Problem, horizon_terminates: bool, discount: float) -> None:
-    """Refuse shaping where the reward is not the welfare of every step."""
-    if problem.augment_with_score or not reward_like(problem.scheme).holds:
-        raise BadParameter("shaping is by welfare, for schemes that are sums of it at every step.")
+    """Refuse shaping where the reward is not the welfare of time points that are known before."""
+    scheme, horizon = problem.scheme, problem.environment.horizon
+    sums = problem.pay.share is not None or is_sum_of_rewards(scheme)
+    known = scheme.filter.assessments_within(horizon, horizon) is not None
+    if problem.augment_with_score or not (sums and known):
+        raise BadParameter(
+            "shaping is by welfare, for schemes that are sums of it at every step, or at time "
+            "points that do not depend on what happens."
+        )
+    if not scheme.filter.always and not (horizon_terminates and discount == 1.0):
+        raise BadParameter(
+            "shaping for a scheme that is not assessed at every step needs a horizon that ends and "
+            "a discount of 1."
+        )
     if not horizon_terminates and discount == 1.0:
         raise BadParameter("shaping needs a discount below 1, or a horizon that ends.")

@@ -219,15 +219,21 @@ class LastWinner(Memory[Array]):
 @MEMORIES.register("clock")
 @dataclass(frozen=True)
 class Clock(Memory[Array]):
-    """The number of steps so far, modulo `period`."""
+    """The number of steps so far, modulo `period`.
+
+    Those who code it see it as if a period had `shown_as` steps, if that is given: what was learned
+    with a shorter clock then reads a longer one.
+    """
 
     symmetric = True
 
     period: int
+    shown_as: int | None = None
 
     def __post_init__(self) -> None:
-        if self.period < 1:
-            raise BadParameter(f"period is {self.period!r}: it must be a whole number from 1.")
+        for name, value in (("period", self.period), ("shown_as", self.shown_as)):
+            if value is not None and value < 1:
+                raise BadParameter(f"{name} is {value!r}: it must be a whole number from 1.")
 
     def init(self, num_stakeholders: int) -> Array:
         return np.zeros((), dtype=np.int32)
@@ -236,7 +242,11 @@ class Clock(Memory[Array]):
         return (memory + 1) % self.period
 
     def attributes(self, memory: Array, horizon: int, size: int) -> tuple[Attribute, ...]:
-        return (Attribute(memory, 0, self.period - 1, whole=True),)
+        if self.shown_as is None or self.shown_as == self.period:
+            return (Attribute(memory, 0, self.period - 1, whole=True),)
+        shown = memory * ((self.shown_as - 1) / max(1, self.period - 1))
+        xp = namespace(shown)
+        return (Attribute(xp.floor(shown), 0, self.shown_as - 1, whole=True),)
 
     def describe(self) -> str:
         return f"the number of steps modulo {self.period}"

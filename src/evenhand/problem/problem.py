@@ -17,7 +17,12 @@ from evenhand.fairness.trace import Step
 from evenhand.memory.memory import Full, Memory
 from evenhand.problem import memory_check
 from evenhand.problem.environment_like import EnvironmentLike
-from evenhand.problem.reward import FairnessReward, SchemeState
+from evenhand.problem.reward import (
+    FairnessReward,
+    SchemeState,
+    is_sum_of_rewards,
+    share_of_sum,
+)
 
 if TYPE_CHECKING:
     from jaxtyping import Bool, Float, PRNGKeyArray
@@ -70,7 +75,7 @@ class Problem:
     Args:
         environment: Where decisions are made: one of `evenhand.envs`, or your own.
         scheme: How fair a history is. One that is not a sum of per-step rewards is refused, unless
-            `augment_with_score` is set.
+            `augment_with_score` is set. A mean over a fixed number of assessments is a sum.
         memory: What the policy remembers. The default is all that each stakeholder has received.
         augment_with_score: Whether the policy also sees the running score. Then the reward of a
             step is by how much it changed the score so far.
@@ -83,7 +88,12 @@ class Problem:
     pay: FairnessReward = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "pay", FairnessReward(self.scheme, self.augment_with_score))
+        share = None
+        if not (self.augment_with_score or is_sum_of_rewards(self.scheme)):
+            overrides = self.environment.may_override
+            share = share_of_sum(self.scheme, self.environment.horizon, overrides)
+        pay = FairnessReward(self.scheme, self.augment_with_score, share)
+        object.__setattr__(self, "pay", pay)
         if self.environment.may_override and not self.scheme.aggregation.takes_overrides:
             raise OverridesRefused(
                 f"the environment puts rewards of its own in place of the welfare of a step, and "
@@ -102,6 +112,11 @@ class Problem:
     def discount(self) -> float:
         """With this discount the rewards of an episode add up to the score of its trace."""
         return self.pay.discount
+
+    def welfare(self, vector: Float[Array, "*batch status"]) -> Float[Array, "*batch"]:
+        """What an assessment of these statuses adds to the score."""
+        contribution = self.scheme.contribution(vector)
+        return contribution if self.pay.share is None else self.pay.share * contribution
 
     def with_full_memory(self) -> Problem:
         """The same problem seen in full: its optimum is the most that any memory can reach."""

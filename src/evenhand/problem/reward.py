@@ -75,6 +75,23 @@ def is_sum_of_rewards(scheme: FairnessScheme) -> bool:
     return reward_like(scheme).holds or bounded_reward_like(scheme).holds
 
 
+def share_of_sum(scheme: FairnessScheme, horizon: int, may_override: bool) -> float | None:
+    """The factor by which the score is a sum of rewards, where the number of them is fixed.
+
+    A mean over T steps is a sum divided by T, and the last of one assessment is their sum. A step
+    with an override is assessed also where the filter does not fire, so their number is not fixed.
+
+    Args:
+        scheme: The scheme in question.
+        horizon: How many steps an episode has.
+        may_override: Whether the environment may put rewards in place of the welfare.
+    """
+    if scheme.temporal is None or (may_override and not scheme.filter.always):
+        return None
+    assessments = scheme.filter.assessments_within(horizon, horizon)
+    return scheme.temporal.share_of_sum(int(assessments)) if assessments else None
+
+
 def _not_timepoint_first(scheme: FairnessScheme) -> RewardLikeness:
     return RewardLikeness(False, f"{type(scheme.aggregation).__name__} is not timepoint-first")
 
@@ -102,6 +119,7 @@ class FairnessReward:
 
     scheme: FairnessScheme
     augment_with_score: bool = False
+    share: float | None = None  # of the sum of the contributions, where it is known to be one
 
     def __post_init__(self) -> None:
         for part in (self.scheme.status, self.scheme.filter, self.scheme.aggregation):
@@ -116,7 +134,9 @@ class FairnessReward:
                 "counts for changes with what happened, which no reward of a step can say: use a "
                 "status with fixed weights."
             )
-        if not (self.augment_with_score or is_sum_of_rewards(self.scheme)):
+        if not (
+            self.augment_with_score or self.share is not None or is_sum_of_rewards(self.scheme)
+        ):
             raise NotRewardLike(f"the scheme is not reward-like: {_not_a_sum(self.scheme)}.")
 
     @property
@@ -167,7 +187,8 @@ class FairnessReward:
             after = xp.where(before.assessed | assessed, scheme.aggregation.value(fold), 0.0)
             reward = xp.where(assessed, after - score_before, 0.0)
         else:
-            fold, reward = before.fold, xp.where(assessed, contribution, 0.0)
+            share = 1.0 if self.share is None else self.share
+            fold, reward = before.fold, xp.where(assessed, share * contribution, 0.0)
         if not self._asks_whether_assessed:
             return SchemeState(before.status, filtered, fold, before.assessed), reward
         ever = before.assessed | assessed
@@ -178,9 +199,12 @@ class FairnessReward:
     def _asks_whether_assessed(self) -> bool:
         """A sum of nothing is 0 by itself, and every step of an always-on filter is assessed.
 
+        So is some step where their number is fixed.
+
         To carry the answer where it is not asked for would distinguish states that are alike.
         """
-        sure = self.scheme.filter.always or self._nothing() == 0.0
+        fixed = self.share is not None and not self.augment_with_score
+        sure = self.scheme.filter.always or fixed or self._nothing() == 0.0
         return self.augment_with_score or not sure
 
     def _where_defined(self, contribution: Array, vector: Array, step: Step) -> Array:

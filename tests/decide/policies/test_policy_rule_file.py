@@ -7,8 +7,10 @@ import subprocess
 import sys
 
 import jax
+import numpy as np
 import pytest
 
+from evenhand.decide.policies.decision_setting import RealDecision
 from evenhand.decide.policies.policy_rule_file import is_policy_file, policy_rule, rule_or_policy
 from evenhand.decide.rules.least_served import LeastServed
 from evenhand.envs import Doughnuts
@@ -67,6 +69,22 @@ def test_which_names_are_files(files, monkeypatch):
     )
     with pytest.raises(EvenhandError, match="least_served"):
         rule_or_policy("least_srved")
+
+
+@pytest.mark.parametrize(
+    ("about", "place"), [({}, 0), ({"measures": {"score": [[9, 1], [2, 7]]}}, 1)]
+)
+def test_of_several_seeds_the_one_decides_that_scored_most_in_the_end(tmp_path, about, place):
+    agent = deep_learner(SHOP, "fairqcm", "best")
+    learners = jax.jit(jax.vmap(agent.start))(jax.random.split(jax.random.key(0), 2))
+    save_policies(tmp_path / "two.policy", agent, learners.weights, about)
+    choices = policy_rule(tmp_path / "two.policy").choices
+    decision = RealDecision(np.ones(2, dtype=bool), np.full(2, np.inf), 1.0, 0.0)
+    found = choices.values(choices.start(), decision)
+    own = agent.policy(jax.tree.map(lambda leaf: leaf[place], learners))
+    first = agent.problem.initial(jax.random.key(0))
+    seen = first._replace(state=first.state._replace(noise=jax.numpy.ones(2, dtype=bool)))
+    assert found == pytest.approx(np.asarray(own.values((), seen)))
 
 
 def test_files_that_hold_no_policy_are_refused(files, tmp_path):

@@ -10,6 +10,7 @@ from evenhand import audit
 from evenhand.auditing.options import AuditOptions
 from evenhand.decide.replay.replay_log import ReplayOptions, replay, replay_with
 from evenhand.decide.replay.replayed_file import write_replayed
+from evenhand.decide.rules.least_served import ByReceived
 from evenhand.decide.rules.ties import ByDraw
 from evenhand.errors import BadParameter
 
@@ -153,3 +154,40 @@ def test_no_rule_does_better_than_the_best_there_was(seed):
     # to whole units.
     even = answer.outcomes[1]
     assert answer.to_best(even) < 0.5 * answer.to_best(answer.logged)
+
+
+class Learned(ByReceived):
+    """A rule that counts as learned, and serves whoever has least or, with −1, most."""
+
+    learned = True
+
+    def __init__(self, sign):
+        object.__setattr__(self, "newcomers", "mean")
+        object.__setattr__(self, "sign", sign)
+
+    def index(self, memory, entitlement):
+        return self.sign * super().index(memory, entitlement)
+
+    def describe(self):
+        return "whoever it was learned to be"
+
+
+@pytest.mark.parametrize(
+    ("rules", "words"),
+    [
+        (["even_out"], None),
+        ([Learned(1)], "Learned is not better than least_served here: both score the same."),
+        ([Learned(-1)], "Learned is not better than least_served here: it scores"),
+        ([Learned(1), "longest_wait"], "Learned is not better than least_served here: both"),
+    ],
+)
+def test_whether_a_policy_is_better_than_least_served_is_said(rules, words):
+    log = pd.DataFrame({"t": range(8), "to": list("AABBABAB"), "n": [1, 2, 1, 3, 1, 1, 2, 4]})
+    options = AuditOptions(stakeholder="to", time="t", amount="n")
+    answer = replay_with(log, options, ReplayOptions(rules))
+    if words is None:
+        assert answer.learned == []
+        return
+    assert [one.name for one in answer.outcomes].count("least_served") == 1
+    assert answer.learned[0].startswith(words)
+    assert answer.to_json()["learned"] == answer.learned

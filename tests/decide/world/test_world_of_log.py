@@ -87,6 +87,25 @@ def test_the_choices_of_the_log_make_the_audits_score(asked, seed):
     assert paid / times == pytest.approx(logged.judged.score, rel=1e-5)
 
 
+@pytest.mark.parametrize("seed", range(2))
+def test_what_is_asked_for_and_not_received_makes_the_audits_score(seed):
+    log = drawn(seed).sort_values("t", kind="stable").assign(wants=6.0)
+    options = AuditOptions(**COLUMNS, asked="wants", judge_requests="shortfall")
+    logged = judged_as_logged(read_for_replay(log, options)[0], options, question_of(options))
+    world = world_of_log(log, options, block=7).world
+    assert world.by_request
+    _, paid = relived(world, in_order(log[["t", "to", "doses"]].itertuples(index=False, name=None)))
+    assert paid / sum(world.assessed) == pytest.approx(logged.judged.score, rel=1e-5)
+
+
+def test_those_who_come_and_go_are_noted_and_are_there_only_then():
+    roster = pd.DataFrame({"name": NAMES, "from": [0, 3, 0], "until": [6, 6, 2]})
+    rows = [(0, "A", 1.0), (1, "C", 2.0), (3, "B", 1.0), (5, "A", 1.0), (6, "B", 2.0)]
+    made = world_of_log(as_log(rows), AuditOptions(**COLUMNS, roster=roster), block=7)
+    assert made.world.stays == ((0, 4), (2, 4), (0, 1))  # by the time points of the log
+    assert "newcomers begin at zero" in " ".join(made.notes)
+
+
 def made(lots, stays, requests):
     """A supply of lots (time point, amount), with those who come and go, and ask."""
     slot, amount = map(np.array, zip(*sorted(lots), strict=True))
@@ -167,10 +186,11 @@ def test_a_mean_over_time_is_learned_as_a_sum_and_every_decision_assessed_where_
 @pytest.mark.parametrize(
     ("log", "asked", "words"),
     [
-        (weeks(1), {"until": "2024-01-05"}, "too short to be cut into blocks: up to 2024-01-05"),
+        (weeks(1), {"until": "2024-01-05"}, "too short to be cut into blocks: it covers 5 days"),
         (weeks(2), {"every": "year"}, "nothing is assessed (every year): use more of the log"),
         (weeks(2), {"until": "2023-01-01"}, "begins after `until`"),
         (weeks(2), {"out_of": "doses", "amount": None}, "`out_of`"),
+        (weeks(2), {"asked": "doses", "amount": None}, "Judge requests with `judge_requests"),
     ],
 )
 def test_a_log_that_no_world_can_be_made_of_is_refused(log, asked, words):

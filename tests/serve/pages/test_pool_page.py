@@ -167,3 +167,23 @@ def test_the_policy_lets_nothing_else_run(ann):
     assert "form-action 'self'" in policy
     assert headers["cache-control"] == "no-store"
     assert headers["x-frame-options"] == "DENY"
+
+
+def test_a_rota_is_decided_ahead(tmp_path):
+    """Week by week; one of them otherwise; a day that is over is refused on the page."""
+    with at_the_page(tmp_path, dates=True) as ann:
+        for day, who in (("2190-01-04", "Ann"), ("2190-01-11", "Ben")):
+            page = f"{HOME}?day={day}&amount=1&count=1"
+            assert f"Give 1 to {who} on {day}" in text_of(ann.open(page))
+            assert f"Noted: 1 to {who}" in text_of(ann.send(page, f"{HOME}/take"))
+        typed = {"place": "0", "reason": "swapped"}
+        ann.send(f"{HOME}?day=2190-01-18", f"{HOME}/otherwise", **typed)
+        log = ann.client.get(f"{HOME}/export.csv").text.splitlines()[1:]
+        assert [line[:10] for line in log] == ["2190-01-04", "2190-01-11", "2190-01-18"]
+        words = text_of(ann.open(f"{HOME}?day=2190-01-05", 422))
+        assert "before what happened last (2190-01-18T00:00:00)" in words
+        assert "Next Cem" in words
+        assert "it must be a date" in text_of(ann.open(f"{HOME}?day=soon", 422))
+        # Without a day it is now, or when the last thing happened.
+        ann.send(HOME, f"{HOME}/take")
+        assert ann.client.get(f"{HOME}/export.csv").text.splitlines()[-1].startswith("2190-01-18")

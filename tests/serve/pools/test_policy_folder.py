@@ -128,3 +128,16 @@ def test_what_names_a_policy(folder, tmp_path):
     assert NO_POLICIES.names() == []
     with pytest.raises(BadParameter, match="must be a folder"):
         PolicyFolder(tmp_path / "secret.plan")
+
+
+def test_after_the_last_decision_of_a_plan_its_pages_still_open(client):
+    secret = client.headers["authorization"].removeprefix("Bearer ")
+    for _ in range(HORIZON):
+        assert client.post(f"{BASE}/decisions", json={}).status_code == 201
+    del client.headers["authorization"]
+    assert client.post("/sign-in", data={"token": secret}).status_code == 200
+    page = client.get("/pools/shop")
+    assert page.status_code == 200
+    assert "fair.plan was made for 4 decisions" in page.text.replace("Fair.plan", "fair.plan")
+    for path in ("/standing", "/log", "/people/0", "/judged"):
+        assert client.get(f"/pools/shop{path}").status_code == 200, path

@@ -9,6 +9,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
+from evenhand._util.moments import as_numbers
 from evenhand._util.wording import pluralise
 from evenhand.envs.environment import Environment, State
 from evenhand.envs.log_world import LogWorld, Situation
@@ -42,6 +43,10 @@ class DecisionSetting(ABC):
     def number_of(self, name: str) -> int | None:
         """Which of its stakeholders has this name; None where it knows no names."""
         return None
+
+    def learned_from(self, moments: np.ndarray) -> bool:
+        """Whether some of these moments are from before the end of what it was learned from."""
+        return False
 
     def require_times(self, plain_numbers: bool, policy: str) -> None:
         """Refuse times of a kind that the policy was not made for."""
@@ -112,6 +117,9 @@ class LogSetting(DecisionSetting):
                 "of them, leave this one out, or name another rule."
             )
         return names.index(name)
+
+    def learned_from(self, moments: np.ndarray) -> bool:
+        return bool((as_numbers(moments) <= self.world.last).any())
 
     def require_times(self, plain_numbers: bool, policy: str) -> None:
         if plain_numbers != self.world.plain_numbers:

@@ -36,6 +36,7 @@ class PolicyRule(Rule):
     """
 
     plans_next = False
+    learned = True
 
     choices: PolicyChoices
     name: str
@@ -46,6 +47,9 @@ class PolicyRule(Rule):
     def fitted(self, plain_numbers: bool) -> Rule:
         self.choices.setting.require_times(plain_numbers, self.name)
         return self
+
+    def learned_from(self, moments: np.ndarray) -> bool:
+        return self.choices.setting.learned_from(moments)
 
     def number_of(self, name: str) -> int | None:
         return self.choices.setting.number_of(name)
@@ -142,12 +146,12 @@ class PolicyState(RuleState):
         return min(able, key=self.heap.entry, default=None)  # type: ignore[arg-type]
 
     def order(self, among: Iterable[int] | None = None) -> list[int]:
-        self._weigh(self._able(0.0, among))
+        self._weigh_if_going_on(self._able(0.0, among))
         return super().order(among)
 
     def ranked(self, among: Iterable[int] | None = None) -> Standings:
         able = self._able(0.0, among)
-        self._weigh(able)
+        self._weigh_if_going_on(able)
         return Standings(self.heap, able)
 
     def give(self, place: int, amount: float, among: Iterable[int] | None = None) -> None:
@@ -179,6 +183,12 @@ class PolicyState(RuleState):
         eligible[[self._numbers[place] for place in places]] = True
         wanted[self._numbers] = [self.room(place) for place in range(len(self._numbers))]
         return RealDecision(eligible, wanted, amount, self.time)
+
+    def _weigh_if_going_on(self, able: list[int]) -> None:
+        """After the last decision everybody can still be asked where they stand: as they did."""
+        horizon = self.rule.choices.horizon
+        if horizon is None or self.course.decided < horizon:
+            self._weigh(able)
 
     def _weigh(self, able: list[int]) -> None:
         """Set what it is worth to choose each."""

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 from evenhand._util.tensor_files import kind_of
 from evenhand.decide.rules.named_rule import RULES, rule_of
@@ -34,7 +36,7 @@ def is_policy_file(name: str) -> bool:
 def policy_rule(path: str | os.PathLike[str]) -> Rule:
     """The policy of a file that `evenhand train --out` or `evenhand plan --save` wrote, as a rule.
 
-    Of policies learned with several seeds the first decides.
+    Of policies learned with several seeds the one decides that scored most where it was learned.
 
     Args:
         path: The file.
@@ -56,5 +58,15 @@ def policy_rule(path: str | os.PathLike[str]) -> Rule:
         )
     from evenhand.learn.policies.policy_files import load_policies
 
-    learned = policy_choices.LearnedChoices(load_policies(path).policy())
+    saved = load_policies(path)
+    learned = policy_choices.LearnedChoices(saved.policy(_best_seed(saved.header)))
     return PolicyRule(learned, Path(path).name)
+
+
+def _best_seed(header: Mapping[str, Any]) -> int:
+    """The place of the seed that scored most in the last evaluation; the first of several."""
+    try:
+        last = [float(score) for score in header["measures"]["score"][-1]]
+        return last.index(max(last))
+    except (KeyError, IndexError, TypeError, ValueError):  # saved from Python without scores
+        return 0

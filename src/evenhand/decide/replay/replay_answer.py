@@ -7,12 +7,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from evenhand._util.wording import format_number, join_tied
+from evenhand._util.wording import format_number, join_tied, tell_apart
 from evenhand.auditing.answer.best_there_was import BestThereWas
 from evenhand.auditing.judging.supply import Supply
 from evenhand.decide.replay.next_supply import NextPlan
 from evenhand.decide.replay.replay_supply import Decisions
 from evenhand.decide.replay.time_gained import Gain
+from evenhand.decide.rules.least_served import LeastServed
 from evenhand.decide.rules.rule import Rule
 from evenhand.decide.rules.spans import span_in_words
 from evenhand.fairness.scheme import FairnessScheme
@@ -21,6 +22,8 @@ if TYPE_CHECKING:
     from jaxtyping import Float
 
 AS_LOGGED = "as logged"
+LEAST_SERVED = "least_served"
+CLOSE = 1e-9  # of a score: a difference that is none
 SHOWN_GAINS = 3  # sentences on what changed for whom, of each rule
 
 
@@ -122,6 +125,18 @@ class ReplayAnswer:
         changed = " ".join(self.changes(best, 1))
         return f"{best.name} would have been fairest, with a score of {scores}. {changed}".strip()
 
+    @property
+    def learned(self) -> list[str]:
+        """Whether each policy does better than the simplest rule, which needs no learning."""
+        simple = next((one for one in self.outcomes if isinstance(one.rule, LeastServed)), None)
+        if simple is None:
+            return []
+        return [
+            _against(one, simple)
+            for one in self.outcomes
+            if one.rule is not None and one.rule.learned
+        ]
+
     def changes(self, outcome: Outcome, most: int = SHOWN_GAINS) -> list[str]:
         """For whom a rule would have changed most, in sentences: who gains, then who loses."""
         better = sorted((g for g in outcome.gains if g.area > 0), key=lambda g: -g.area)
@@ -164,6 +179,7 @@ class ReplayAnswer:
             "scheme": self.scheme.describe(),
             "question": self.question,
             "verdict": self.verdict,
+            "learned": self.learned,
             "held_fixed": self.held_fixed,
             "ties": self.ties,
             "best": None if self.best is None else self.best.to_json(),
@@ -196,3 +212,14 @@ class ReplayAnswer:
                 "stakeholders": [gain.to_json(self.plain_numbers) for gain in one.gains],
             }
         return table
+
+
+def _against(policy: Outcome, simple: Outcome) -> str:
+    """Whether a policy does better than a rule that needs no learning."""
+    scores = " against ".join(tell_apart(policy.score, simple.score))
+    more = policy.score - simple.score
+    if abs(more) <= CLOSE * max(1.0, abs(simple.score)):
+        return f"{policy.name} is not better than {simple.name} here: both score the same."
+    if more < 0:
+        return f"{policy.name} is not better than {simple.name} here: it scores {scores}."
+    return f"{policy.name} is better than {simple.name} here: it scores {scores}."

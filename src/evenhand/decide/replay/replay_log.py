@@ -25,10 +25,15 @@ from evenhand.decide.policies.policy_rule_file import rule_or_policy
 from evenhand.decide.replay.corrections import set_off
 from evenhand.decide.replay.longest_waits import longest_waits
 from evenhand.decide.replay.next_supply import plan_next, read_next
-from evenhand.decide.replay.replay_answer import AS_LOGGED, Outcome, ReplayAnswer
+from evenhand.decide.replay.replay_answer import (
+    AS_LOGGED,
+    LEAST_SERVED,
+    Outcome,
+    ReplayAnswer,
+)
 from evenhand.decide.replay.replay_supply import Decisions, decide_supply
 from evenhand.decide.replay.time_gained import gains
-from evenhand.decide.rules.least_served import BEGIN_AT
+from evenhand.decide.rules.least_served import BEGIN_AT, LeastServed
 from evenhand.decide.rules.named_rule import rule_to_name
 from evenhand.decide.rules.rule import Rule
 from evenhand.decide.rules.ties import InOrder, TieBreak
@@ -64,7 +69,14 @@ class ReplayOptions:
             if options.newcomers is not None and options.newcomers in BEGIN_AT:
                 rule = rule.with_newcomers(options.newcomers)
             found.append((one if isinstance(one, str) else rule_to_name(rule), rule))
-        return found
+        return found + self._beside_learned(found)
+
+    def _beside_learned(self, named: list[tuple[str, Rule]]) -> list[tuple[str, Rule]]:
+        """The rule that a policy has to do better than, to be worth learning."""
+        simple = any(isinstance(rule, LeastServed) for _, rule in named)
+        if simple or self.coming is not None or not any(rule.learned for _, rule in named):
+            return []
+        return [(LEAST_SERVED, rule_or_policy(LEAST_SERVED))]
 
 
 def _replay(log: Any, options: AuditOptions) -> ReplayAnswer:
@@ -103,6 +115,13 @@ def replay_with(
     scheme = replayed.scheme
     if replayed.fell_back:
         notes.add(FALLBACK_NOTE)
+    for name, rule in rules:
+        if rule.learned_from(replayed.supply.moments):
+            notes.ask(
+                f"{name} was learned from a log that goes on until after this one begins. If it is "
+                f"the same log, say with {argument('since')} from when it is not: a policy is not "
+                "judged on what it was learned from."
+            )
     logged = replayed.logged()
     outcomes = [replayed.under(name, rule, wanted.ties, logged) for name, rule in rules]
     for one in outcomes:

@@ -73,6 +73,7 @@ class Rule(ABC):
     draws: ClassVar[bool] = False  # the index is a draw, and depends on nothing remembered
     in_environments: ClassVar[bool] = False  # only what is received changes what is remembered
     plans_next: ClassVar[bool] = True  # a supply to come can be planned by it
+    learned: ClassVar[bool] = False  # it is a policy that was learned or planned
     parameter: ClassVar[str | None] = None  # what may stand after a colon, as in half_life:7d
 
     def fitted(self, plain_numbers: bool) -> Rule:
@@ -96,6 +97,10 @@ class Rule(ABC):
     def number_of(self, name: str) -> int | None:
         """Which of the stakeholders that it knows apart has a name; None: it goes by order."""
         return None
+
+    def learned_from(self, moments: np.ndarray) -> bool:
+        """Whether it may have been learned from some of these moments, of a log."""
+        return False
 
     def require_supply(self, stakeholders: int, amounts: Float[np.ndarray, " lot"]) -> None:
         """Refuse stakeholders and lots that the rule cannot decide on. Most can on any."""

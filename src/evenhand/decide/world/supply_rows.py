@@ -35,6 +35,7 @@ def rows_of_supply(
         "block": blocks.length,
         "num_phases": blocks.num_phases,
         "plain_numbers": blocks.plain_numbers,
+        "last": float(as_numbers(supply.moments[blocks.kept])[-1]),
     }
 
 

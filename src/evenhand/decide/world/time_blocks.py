@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from evenhand._util.moments import as_numbers, moment_label
+from evenhand._util.moments import as_numbers
 from evenhand._util.wording import pluralise
 from evenhand.auditing.reading.waits import read_limit
 from evenhand.decide.rules.spans import span_in_words
@@ -99,8 +99,7 @@ def blocks_of(moments: np.ndarray, until: Any = None, length: Any = None) -> Tim
     kept = block < whole
     if not kept.any():
         raise BadLog(
-            f"the log is too short to be cut into blocks: up to "
-            f"{moment_label(moments[-1] if until is None else until)} it covers "
+            f"the log is too short to be cut into blocks: it covers "
             f"{span_in_words(end - origin, plain)}, and a block is {span_in_words(size, plain)}. "
             f"Use more of the log ({argument('until')}), or shorter blocks ({argument('block')})."
         )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
@@ -9,24 +10,38 @@ import numpy as np
 
 from evenhand.auditing.judging.questions import Question, question_of
 from evenhand.auditing.judging.supply import Supply
+from evenhand.auditing.notes import Notes
 from evenhand.auditing.options import AuditOptions
 from evenhand.auditing.reading.prepare import Prepared
 from evenhand.decide.replay.corrections import set_off
 from evenhand.decide.replay.replay_log import judged_as_logged, read_for_replay
 from evenhand.decide.world.supply_rows import rows_of_supply
 from evenhand.decide.world.time_blocks import blocks_of
-from evenhand.envs.log_world import LogWorld, TimePointEnds
+from evenhand.envs.log_world import LogWorld, TimePointEnds, Unmet
 from evenhand.errors import BadLog, BadParameter, argument
 from evenhand.fairness.aggregation import TimepointFirst
 from evenhand.fairness.filters import Always, Filter, Final
 from evenhand.fairness.scheme import FairnessScheme
 from evenhand.fairness.scheme_file import to_toml
-from evenhand.fairness.status import read_beside
+from evenhand.fairness.status import (
+    OfRequests,
+    PerTimePresent,
+    Shortfall,
+    Status,
+    WithCredit,
+    read_beside,
+)
 from evenhand.fairness.temporal import Mean, Total
 from evenhand.fairness.trace import Trace
 
 if TYPE_CHECKING:
     from jaxtyping import Bool
+
+
+# How long to learn: so many episodes, but not for ever.
+EPISODES, LEAST_STEPS, MOST_STEPS = 200, 20_000, 100_000
+SOME = 10  # blocks, and decisions for each stakeholder, that an episode has
+LEAST_HORIZON, MOST_IN_SOME_BLOCKS = 50, 400
 
 
 @dataclass(frozen=True, eq=False)
@@ -37,6 +52,11 @@ class WorldOfLog:
     scheme: FairnessScheme  # as the audit and the replay have it
     label: str
     notes: tuple[str, ...]
+
+    @property
+    def default_steps(self) -> int:
+        """How many steps to learn for where nobody says it."""
+        return max(LEAST_STEPS, min(MOST_STEPS, EPISODES * self.world.horizon))
 
     def describe(self) -> str:
         """What is learned in, in a sentence."""
@@ -60,13 +80,14 @@ def world_of_log(
         log: As for `audit`.
         options: How the log is read and judged, as for `audit`.
         block: How long a block is, such as "7d"; a week by default (see `blocks_of`).
-        horizon: How many decisions an episode has; by default as many as the blocks have in all.
+        horizon: How many decisions an episode has; by default those of some blocks, and some for
+            each stakeholder (see `default_horizon`).
     """
     prepared, notes, label = read_for_replay(log, options)
     supply = set_off(Supply.of(prepared), notes)
     question = question_of(options)
     scheme = judged_as_logged(prepared, options, question).scheme
-    _require_learnable_status(prepared, scheme)
+    status = _learned_status(scheme.status, notes)
     blocks = blocks_of(supply.moments, prepared.until, block)
     for sentence in blocks.sentences():
         notes.add(sentence)
@@ -81,10 +102,24 @@ def world_of_log(
     always = all(rows["assessed"]) and one_each and "asked" not in supply.beside
     world = LogWorld(
         **rows,
-        horizon=len(rows["lots"]) if horizon is None else horizon,
-        scheme=to_toml(_learned(scheme, question.filter(), always)),
+        horizon=default_horizon(rows) if horizon is None else horizon,
+        scheme=to_toml(_learned(replace(scheme, status=status), question.filter(), always)),
     )
     return WorldOfLog(world, scheme, label, tuple(notes.sentences))
+
+
+def default_horizon(rows: Mapping[str, Any]) -> int:
+    """How many decisions an episode has: those of about ten blocks, and ten for each stakeholder.
+
+    Episodes that begin level again and again teach more than one long one, in which whoever still
+    acts at random soon leads by far; and decisions go on after the horizon, which only cuts off.
+
+    Args:
+        rows: The fields of `LogRows`.
+    """
+    lots, blocks, names = (len(rows[part]) for part in ("lots", "blocks", "names"))
+    some = min(MOST_IN_SOME_BLOCKS, SOME * round(lots / blocks))
+    return min(lots, max(LEAST_HORIZON, SOME * names, some))
 
 
 def _learned(scheme: FairnessScheme, filter_: Filter, always: bool) -> FairnessScheme:
@@ -98,13 +133,24 @@ def _learned(scheme: FairnessScheme, filter_: Filter, always: bool) -> FairnessS
     )
 
 
-def _require_learnable_status(prepared: Prepared, scheme: FairnessScheme) -> None:
-    own = read_beside(scheme.status)
-    if own is not None:
-        raise BadParameter(
-            f"a policy cannot be learned for a status that is {scheme.status.describe()}: "
-            "no reward of a step says it yet."
+def _learned_status(status: Status, notes: Notes) -> Status:
+    """The status as a reward of a step can say it; what no reward says is refused."""
+    if isinstance(status, WithCredit | PerTimePresent):
+        notes.add(
+            "Stakeholders come and go: while it is learned, newcomers begin at zero and everybody "
+            "counts at every moment, also who is not there. A replay judges as an audit does."
         )
+        return _learned_status(status.of, notes)
+    if isinstance(status, Shortfall):
+        return Unmet()
+    if read_beside(status) is not None:
+        hint = f" Judge requests with {argument('judge_requests', 'shortfall')}."
+        raise BadParameter(
+            f"a policy cannot be learned where the status is {status.describe()}: how much each "
+            "counts changes from one time to another, which no reward of a step says."
+            + (hint if isinstance(status, OfRequests) else " Leave that out.")
+        )
+    return status
 
 
 def _assessed(question: Question, prepared: Prepared) -> Bool[np.ndarray, " time"]:

@@ -25,7 +25,13 @@ from typing import Any
 from evenhand._util.plugins import child_environment
 from evenhand.errors import EvenhandError
 from evenhand.experiments.running.cpu_affinity import cores
-from evenhand.experiments.running.tasks import MAX_TRIES, BlockFailed, Task, TaskProgress
+from evenhand.experiments.running.tasks import (
+    MAX_TRIES,
+    BlockFailed,
+    Task,
+    TaskProgress,
+    task_from_json,
+)
 
 GRACE = 30.0  # seconds that a process has to save what it has, when it is asked to stop
 
@@ -210,7 +216,7 @@ def main() -> None:
     try:
         for line in sys.stdin:
             try:
-                task = Task.from_json(json.loads(line))
+                task = task_from_json(json.loads(line))
                 say(finished=task.do(lambda *now: say(now=now)).finished)
             except EvenhandError as error:
                 say(refused=str(error))

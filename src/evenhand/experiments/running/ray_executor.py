@@ -197,10 +197,10 @@ def _order(task: Task) -> dict[str, Any]:
 
     known = {name: version for name, version in versions().items() if name != "python"}
     return {
+        **task.to_json(),
         "name": task.name,
-        "spec": task.spec.to_json(),
         "path": str(task.path.absolute()),
-        "memory": _memory(task.spec.with_seeds(tuple(range(len(task.spec.seeds))))),
+        "memory": task.bytes_needed(_memory),
         "versions": known,
     }
 

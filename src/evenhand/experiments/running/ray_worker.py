@@ -12,7 +12,7 @@ from typing import Any
 
 from evenhand.errors import EvenhandError
 from evenhand.experiments.running.cpu_affinity import keep_to_one_core
-from evenhand.experiments.running.tasks import Task
+from evenhand.experiments.running.tasks import task_from_json
 
 REPORT_EVERY = 1.0  # seconds: a report from each of a thousand tasks is not too much
 
@@ -38,7 +38,7 @@ def do_away(
             if content is not None:
                 path.write_bytes(content)
         try:
-            run = replace(Task.from_json(order), path=path).do(_seldom(report))
+            run = replace(task_from_json(order), path=path).do(_seldom(report))
         except EvenhandError as error:
             return {"failed": str(error)}
         return {

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import functools
+import importlib
 import threading
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -58,6 +59,10 @@ class Task:
         """The task as it is sent to another process."""
         return {"spec": self.spec.to_json(), "path": str(self.path)}
 
+    def bytes_needed(self, of: Callable[[RunSpec], int]) -> int:
+        """How much memory it takes, by what a run of that many seeds does."""
+        return of(self.spec.with_seeds(tuple(range(len(self.spec.seeds)))))
+
     @classmethod
     def from_json(cls, table: dict[str, Any]) -> Task:
         """The task that was sent so, on one core: reading it may load jax."""
@@ -68,6 +73,13 @@ class Task:
 
         load_named(table["spec"]["environment"])
         return cls(RunSpec.from_json(table["spec"]), Path(table["path"]))
+
+
+def task_from_json(table: dict[str, Any]) -> Task:
+    """The task that was sent so: of the class that it names as module:Class, or a `Task`."""
+    module, _, name = str(table.get("kind", "")).partition(":")
+    kind = getattr(importlib.import_module(module), name) if module else Task
+    return kind.from_json(table)
 
 
 @functools.lru_cache(maxsize=2)

@@ -59,17 +59,28 @@ class DQN(DeepAgent):
     Args:
         proposal: Which memories to imagine at each step; none by default.
         lookahead: Over how many steps an experience gathers rewards.
+        baseline: What is taken from the reward of each step of an episode, by its number, so that
+            values are of what differs between states and not of what all have in common. The best
+            action stays the best. For horizons that terminate.
 
     The others are those of `DeepAgent`.
     """
 
     proposal: Proposal = NoProposal()
     lookahead: int = 1
+    baseline: tuple[float, ...] = ()
 
     def __post_init__(self) -> None:
         super().__post_init__()
         if self.lookahead < 1:
             raise BadParameter(f"lookahead is {self.lookahead}: it must be at least 1.")
+        if self.baseline and not (
+            self.horizon_terminates and len(self.baseline) == self.problem.environment.horizon
+        ):
+            raise BadParameter(
+                f"baseline has {len(self.baseline)} numbers: give one for each of the "
+                f"{self.problem.environment.horizon} steps, of a horizon that terminates."
+            )
         if jax.tree.leaves(self.network.start()):
             raise BadParameter(
                 f"{type(self.network).__name__} carries something from step to step: use "
@@ -203,6 +214,8 @@ class DQN(DeepAgent):
             pay = after[2]
             if self.shaping:
                 pay = pay + self._shaping((memory, scheme_state), after[:2], imagined, happened)
+            if self.baseline:
+                pay = pay - jnp.asarray(self.baseline)[happened.time]
             return *after[:2], self.scale * pay
 
         imagined = jnp.arange(pending.exist.shape[0]) > 0
@@ -220,7 +233,8 @@ class DQN(DeepAgent):
             for memory, scheme_state in (before, after)
         )
         horizon = self.problem.environment.horizon
-        return shaping(now, then, happened.time, horizon, self.horizon_terminates, self.discount)
+        settings = horizon, self.horizon_terminates, self.discount, self.problem.scheme.filter
+        return shaping(now, then, happened.time, *settings)
 
     def _welfare(
         self, memory: Any, scheme_state: Any, imagined: Bool[Array, ""]
@@ -229,7 +243,7 @@ class DQN(DeepAgent):
         vector = self.problem.scheme.status.value(scheme_state.status)
         if self.imagines:
             vector = jnp.where(imagined, self._claim(memory), vector)
-        return self.problem.scheme.contribution(vector)
+        return self.problem.welfare(vector)
 
     def _claim(self, memory: Any) -> Float[Array, " status"]:
         claim = self.problem.memory.implied_status(memory)

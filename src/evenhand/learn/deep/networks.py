@@ -60,6 +60,9 @@ class Network(ABC):
         """The carry at the start of an episode."""
         return ()
 
+    def require_alike(self, num_stakeholders: int) -> None:
+        """Refuse to be used for so many stakeholders, where it knows who is who."""
+
 
 class Dense(eqx.Module):
     """x ↦ Wx + b, with orthogonal W and b = 0 to begin with."""
@@ -148,7 +151,7 @@ class EquivariantMLP(Network):
         if num_actions != layout.stakeholders:
             raise BadParameter(
                 f"there are {num_actions} actions for {layout.stakeholders} stakeholders: a "
-                "network that treats them alike needs an action for each. Use Layers."
+                "network that treats them alike needs an action for each. Use MLP."
             )
         if self.groups is not None:
             self.groups.require_fit(layout.stakeholders)
@@ -175,6 +178,15 @@ class EquivariantMLP(Network):
         for layer in weights.hidden:
             x = jax.nn.relu(layer(x, means))
         return carry, x @ weights.out.weight[0] + weights.out.bias
+
+    def require_alike(self, num_stakeholders: int) -> None:
+        members = () if self.groups is None else self.groups.members
+        known = sum(map(len, members)) or len(self.kinds)
+        if (members or len(set(self.kinds)) > 1) and known != num_stakeholders:
+            raise BadParameter(
+                f"this policy knows {known} stakeholders by their kind or group, and of "
+                f"{num_stakeholders} it does not know who is which: learn for this number."
+            )
 
     def _labels(self, size: int) -> Float[np.ndarray, "stakeholder kind"]:
         """Which kind each one is, if there are several."""

@@ -73,15 +73,12 @@ class RecurrentDQN(DeepAgent):
         pay = happened.pay
         if self.shaping:
             now, then = (
-                self.problem.scheme.contribution(
-                    self.problem.scheme.status.value(at.scheme_state.status)
-                )
+                self.problem.welfare(self.problem.scheme.status.value(at.scheme_state.status))
                 for at in (before, after)
             )
             horizon = self.problem.environment.horizon
-            pay = pay + shaping(
-                now, then, happened.time, horizon, self.horizon_terminates, self.discount
-            )
+            settings = horizon, self.horizon_terminates, self.discount, self.problem.scheme.filter
+            pay = pay + shaping(now, then, happened.time, *settings)
         moment = Moment(
             self.encode(before),
             happened.carry,

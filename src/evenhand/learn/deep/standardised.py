@@ -57,7 +57,7 @@ class Standardised(Encoder):
             part = spread_to_members(attribute) if attribute.groups is not None else attribute
             values = jnp.asarray(part.values, dtype=jnp.float32)
             codes = leads(values / scale) if part.counts else ((values - shift) / scale)[..., None]
-            if values.shape == (size,):
+            if values.shape == (size,) and not part.shared:
                 each.append(codes)
             else:
                 common.append(codes.ravel())

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -14,6 +14,7 @@ from evenhand._util.saved_record import shortened
 from evenhand.errors import BadParameter, TooLarge
 from evenhand.learn.deep.encoders import Encoder
 from evenhand.learn.deep.networks import Network
+from evenhand.learn.policies.other_numbers import problem_for, weights_for
 from evenhand.problem.problem import AgentView, AugmentedState, Problem
 
 if TYPE_CHECKING:
@@ -36,6 +37,27 @@ class Greedy:
     encoder: Encoder
     network: Network
     weights: Any
+
+    def for_problem(self, problem: Problem) -> Greedy:
+        """The same policy in another problem: with another number of stakeholders, say.
+
+        Refused where the network has weights of its own for each stakeholder, or would see
+        another number of features.
+
+        Args:
+            problem: Like the one that it was learned in, for more, fewer or other stakeholders.
+        """
+        weights = weights_for(self.network, self.encoder, self.weights, self.problem, problem)
+        return replace(self, problem=problem, weights=weights)
+
+    def for_stakeholders(self, num_stakeholders: int, horizon: int | None = None) -> Greedy:
+        """The same policy for another number of stakeholders, all like those it learned with.
+
+        Args:
+            num_stakeholders: How many there are to be.
+            horizon: How many decisions an episode is to have; as many as it had by default.
+        """
+        return self.for_problem(problem_for(self.problem, num_stakeholders, horizon))
 
     def start(self) -> Any:
         """What it carries into an episode: nothing, unless the network is recurrent."""

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import jax
@@ -29,6 +29,7 @@ from evenhand.learn.deep.agent import DeepAgent
 from evenhand.learn.deep.encoders import ENCODERS, Encoder
 from evenhand.learn.deep.networks import NETWORKS, Network
 from evenhand.learn.policies.greedy_policy import Greedy, GreedyScore, score_greedy
+from evenhand.learn.policies.other_numbers import problem_for, usable_for, weights_for
 from evenhand.problem.problem import Problem
 from evenhand.problem.problem_file import build_problem, describe_problem
 
@@ -57,6 +58,17 @@ class Saved:
     def num_policies(self) -> int:
         return jax.tree.leaves(self.weights)[0].shape[0]
 
+    def for_stakeholders(self, num_stakeholders: int | None, horizon: int | None = None) -> Saved:
+        """The same policies for another number of stakeholders, all like those of the file.
+
+        Args:
+            num_stakeholders: How many there are to be; None: as many as there are.
+            horizon: How many decisions an episode is to have; as many as it had by default.
+        """
+        problem = problem_for(self.problem, num_stakeholders, horizon)
+        weights = weights_for(self.network, self.encoder, self.weights, self.problem, problem)
+        return replace(self, problem=problem, weights=weights)
+
     def evaluate(self, seed: int = 0, episodes: int = 1000) -> GreedyScore:
         """Means over greedy episodes, for each seed."""
         keys = jax.random.split(jax.random.key(seed), self.num_policies)
@@ -70,6 +82,9 @@ def save_policies(
     header = {**about, **describe_problem(agent.problem)}
     header["encoder"] = to_table(agent.encoder, ENCODERS)
     header["network"] = to_table(agent.network, NETWORKS)
+    one = jax.tree.map(lambda leaf: leaf[0], weights)
+    usable = usable_for(agent.problem, agent.network, agent.encoder, one)
+    header["stakeholders"] = usable.to_json(agent.problem.environment.num_stakeholders)
     write_tensors(path, "policy", header, named_leaves(weights))
 
 

@@ -14,6 +14,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
+from evenhand.fairness.filters import Always, Filter
 from evenhand.learn.proposals import Proposal, ProposalContext
 from evenhand.learn.schedules import Exploration, LearningRate
 from evenhand.learn.shaping import shaping
@@ -62,6 +63,7 @@ class Algorithm1:
     horizon_terminates: bool
     shaping: bool
     horizon: int | None
+    assessed: Filter = Always()
 
     def train(self, tables: Tables, learner: TabularState, steps: int) -> TabularState:
         """One learner, that many steps further."""
@@ -141,7 +143,8 @@ class Algorithm1:
         """γΦ(x') − Φ(x) of every experience: see `learn.shaping`."""
         now, then = tables.welfare[rows], tables.welfare[following]
         horizon = self.horizon or 0
-        return shaping(now, then, time, horizon, self.horizon_terminates, self.discount)
+        settings = horizon, self.horizon_terminates, self.discount, self.assessed
+        return shaping(now, then, time, *settings)
 
 
 @partial(jax.jit, static_argnames=("algorithm", "steps"), donate_argnames="learners")

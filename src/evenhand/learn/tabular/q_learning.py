@@ -116,6 +116,7 @@ class Tabular:
             self.horizon_terminates,
             self.shaping,
             self.steps_an_episode,
+            self.problem.scheme.filter,
         )
 
     def start(self, key: PRNGKeyArray) -> TabularState:
@@ -163,8 +164,7 @@ class Tabular:
             vectors = jax.vmap(self.problem.memory.implied_status)(carried.status)
         else:
             vectors = jax.vmap(self.problem.scheme.status.value)(carried[0].status)
-        contributions = self.problem.scheme.contribution(np.asarray(vectors))
-        return np.asarray(contributions, dtype=np.float32)
+        return np.asarray(self.problem.welfare(np.asarray(vectors)), dtype=np.float32)
 
     def evaluate(self, learners: TabularState, episodes: int = 0) -> ExactScore:
         """The exact undiscounted score of each learner's greedy policy, ties broken at random.

@@ -8,7 +8,6 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
-import orjson
 from starlette.exceptions import HTTPException
 from starlette.responses import Response
 
@@ -195,12 +194,6 @@ class _Passage:
         import traceback
 
         traceback.print_exc(file=sys.stderr)
-
-
-def json_lines(line: dict[str, Any]) -> None:
-    """Write a line of the log to standard error."""
-    sys.stderr.buffer.write(orjson.dumps({"time": time.time(), **line}) + b"\n")
-    sys.stderr.buffer.flush()
 
 
 def _bearer(scope: Any) -> str | None:

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import datetime
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from evenhand._util.moments import EPOCH
+from evenhand.errors import EvenhandError, as_sentence
 from evenhand.report.html.element import Child, Markup, element, figure_of, joined, name_of
 from evenhand.serve.api.models import MOST
 from evenhand.serve.api.tokens import Role
@@ -19,29 +22,53 @@ MOST_SHOWN = 50  # people of one proposal
 
 @dataclass(frozen=True)
 class LotsAsked:
-    """What is to be given: so many lots of an amount, nobody two of them."""
+    """What is to be given: so many lots of an amount, nobody two of them, now or on a later day."""
 
     amount: float = 1.0
     count: int = 1
+    day: str = ""
 
     @staticmethod
     def read(fields: Mapping[str, str]) -> LotsAsked:
         return LotsAsked(
             number_in(fields, "amount", "the amount", 1.0),
             count_in(fields, "count", "the number of people", MOST),
+            fields.get("day", "").strip(),
         )
 
     def fields(self) -> Markup:
-        return hidden(amount=f"{self.amount:g}", count=str(self.count))
+        return hidden(amount=f"{self.amount:g}", count=str(self.count), day=self.day)
+
+    def at(self, pool: LivePool) -> str | None:
+        """When; now if it is today, or the day of what happened last."""
+        is_now = not self.day or self.day in (_today(), last_day(pool))
+        return None if is_now else self.day
+
+
+def last_day(pool: LivePool) -> str:
+    """The day of what happened last in a pool whose times are dates; "" before anything did."""
+    if not pool.definition.dates or not pool.allocator.names:
+        return ""
+    last = EPOCH + datetime.timedelta(microseconds=int(pool.allocator.state.time))
+    return last.date().isoformat()
+
+
+def _today() -> str:
+    return datetime.datetime.now(datetime.UTC).date().isoformat()
 
 
 def next_card(
-    visit: Visit, pool: LivePool, answer: Mapping[str, Any], lots: LotsAsked, wrong: Complaint
+    visit: Visit,
+    pool: LivePool,
+    answer: Mapping[str, Any],
+    lots: LotsAsked,
+    wrong: Complaint,
+    refused: EvenhandError | None = None,
 ) -> Markup:
-    """The card; `answer` is that of the API."""
+    """The card; `answer` is that of the API, and `refused` why there is none."""
     shares = answer["shares"]
     if not shares:
-        return _nobody(visit, pool, wrong)
+        return _nobody(pool, wrong, refused)
     parts: list[Child] = [
         element("h2", {"id": "next-title"}, "Next" if len(shares) == 1 else "Next are"),
         _who(pool, shares, lots),
@@ -50,6 +77,7 @@ def next_card(
     ]
     if visit.may(Role.DECIDER):
         words: list[Child] = ["Give ", figure_of(lots.amount), " to ", _short_names(shares)]
+        words += [f" on {lots.day}"] if lots.at(pool) else []
         parts.append(
             visit.form(
                 f"/pools/{pool.name}/take",
@@ -116,8 +144,11 @@ def _level(pool: LivePool, name: str) -> float:
     return pool.allocator.standing(name)[0].level
 
 
-def _nobody(visit: Visit, pool: LivePool, wrong: Complaint) -> Markup:
-    if not any(pool.allocator.state.there):
+def _nobody(pool: LivePool, wrong: Complaint, refused: EvenhandError | None) -> Markup:
+    if refused is not None:
+        sentence = as_sentence(str(refused))
+        words = sentence[:1].upper() + sentence[1:]
+    elif not any(pool.allocator.state.there):
         words = "Nobody is in this pool yet: let somebody join on the page Standing."
     elif pool.allocator.state.by_request:
         words = "Nobody has asked for more than they received: enter what somebody asks for."
@@ -152,9 +183,15 @@ def _other_lots(pool: LivePool, lots: LotsAsked) -> Markup:
             step="any",
         ),
         several,
+        _day_field(pool, lots) if pool.definition.dates else None,
         button("Ask"),
     )
-    return folded("Another amount, or several people", form, is_open=lots != LotsAsked())
+    return folded("Another amount, several people, a later day", form, is_open=lots != LotsAsked())
+
+
+def _day_field(pool: LivePool, lots: LotsAsked) -> Markup:
+    earliest = max(_today(), last_day(pool))
+    return field("On which day", "day", lots.day or earliest, type="date", min=earliest)
 
 
 def person_link(pool: LivePool, name: str) -> Markup:

@@ -36,23 +36,34 @@ FIRST = 5  # people of the ranking
 MOST_AWAY = 20
 
 
-async def pool_page(visit: Visit, pool: str, wrong: Complaint = NOTHING_WRONG) -> Response:
-    """The page; `wrong` is what one of its forms could not do."""
+async def pool_page(
+    visit: Visit, pool: str, wrong: Complaint = NOTHING_WRONG, asked: LotsAsked | None = None
+) -> Response:
+    """The page; `wrong` is what one of its forms could not do.
+
+    Args:
+        visit: Who looks.
+        pool: The name of the pool.
+        wrong: What could not be done.
+        asked: What is to be given, if not what the address says.
+    """
     live = visit.live(pool)
     try:
-        lots = LotsAsked.read(visit.request.query_params if visit.request.method == "GET" else {})
+        is_asked = visit.request.method == "GET" and asked is None
+        lots = LotsAsked.read(visit.request.query_params) if is_asked else asked or LotsAsked()
     except EvenhandError as error:
         lots, wrong = LotsAsked(), complaint("take", error, {})
-    answer = await said(
-        decision_routes.who_is_next(
-            visit.request, pool, lots.amount, lots.count, lots.count > 1, None, None, None
-        )
-    )
+    try:
+        answer, refused = await _asked(visit, live, lots), None
+    except EvenhandError as error:  # of a day that is over, or of a plan that has come to its end
+        answer, refused = {"shares": [], "turn": live.turn, "runner_up": None}, error
+    if refused is not None and lots != LotsAsked() and not wrong.sentence:
+        return await pool_page(visit, pool, complaint("take", refused, {}), LotsAsked())
     content = (
         element("h1", None, "Who is next in ", element("span", {"class": "nowrap"}, pool)),
         await noted(visit, pool),
-        next_card(visit, live, answer, lots, wrong),
-        _otherwise(visit, live, answer["turn"], wrong) if visit.may(Role.DECIDER) else None,
+        next_card(visit, live, answer, lots, wrong, refused),
+        _otherwise(visit, live, answer["turn"], lots, wrong) if visit.may(Role.DECIDER) else None,
         await _what_if(visit, live),
         await _ranking(visit, live),
         await _latest(visit, live),
@@ -60,12 +71,23 @@ async def pool_page(visit: Visit, pool: str, wrong: Complaint = NOTHING_WRONG) -
     return pool_frame(visit, pool, "Who is next").around(content, status=wrong.status)
 
 
-def _otherwise(visit: Visit, live: LivePool, turn: str, wrong: Complaint) -> Markup:
-    """The form for a decision that is not the rule's."""
+async def _asked(visit: Visit, live: LivePool, lots: LotsAsked) -> Any:
+    several, at = lots.count > 1, lots.at(live)
+    return await said(
+        decision_routes.who_is_next(
+            visit.request, live.name, lots.amount, lots.count, several, None, None, at
+        )
+    )
+
+
+def _otherwise(
+    visit: Visit, live: LivePool, turn: str, lots: LotsAsked, wrong: Complaint
+) -> Markup:
+    """The form for a decision that is not the rule's, on the same day."""
     typed = wrong.typed if wrong.form == "otherwise" else {}
     form = visit.form(
         f"/pools/{live.name}/otherwise",
-        hidden(turn=turn),
+        hidden(turn=turn, day=lots.day),
         once(),
         wrong.at("otherwise"),
         element(
@@ -219,7 +241,11 @@ async def take(visit: Visit, pool: str) -> Response:
     try:
         lots = LotsAsked.read(fields)
         sent = DecisionSent.model_construct(
-            amount=lots.amount, count=lots.count, distinct=lots.count > 1, turn=fields.get("turn")
+            amount=lots.amount,
+            count=lots.count,
+            distinct=lots.count > 1,
+            turn=fields.get("turn"),
+            at=lots.at(visit.live(pool)),
         )
         return await _decide(visit, pool, sent, fields)
     except EvenhandError as error:
@@ -239,6 +265,7 @@ async def take_otherwise(visit: Visit, pool: str) -> Response:
             shares=[share],
             reason=fields.get("reason", "").strip()[:2000],
             turn=fields.get("turn"),
+            at=LotsAsked(day=fields.get("day", "").strip()).at(visit.live(pool)),
         )
         return await _decide(visit, pool, sent, fields)
     except EvenhandError as error:

@@ -45,6 +45,7 @@ def _verdict(answer: ReplayAnswer) -> Markup:
     return joined(
         (
             element("p", {"class": "lead"}, answer.verdict),
+            [element("p", None, sentence) for sentence in answer.learned],
             [element("p", {"class": "note"}, f"Please check first: {ask}") for ask in answer.asks],
             element("p", None, answer.held_fixed),
             element("p", None, f"Ties are broken {answer.ties}."),

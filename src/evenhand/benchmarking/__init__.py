@@ -1,0 +1,34 @@
+"""The yardstick: worlds with known optima, schemes and methods side by side, under one budget.
+
+A method of one's own is a subclass of `Method`: see docs/benchmark.md.
+"""
+
+# ruff: noqa: F401  # the imports under TYPE_CHECKING are for static checkers and readers
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from evenhand._util.lazy_exports import lazy_exports
+
+if TYPE_CHECKING:
+    from evenhand.benchmarking.benchmark_method import BENCHMARK_METHODS, Method, Seen, WorldFacts
+    from evenhand.benchmarking.benchmark_results import (
+        BenchmarkResults,
+        merge_results,
+        read_results,
+    )
+    from evenhand.benchmarking.benchmark_world import BenchmarkPair, pairs_of
+    from evenhand.benchmarking.leaderboard import Leaderboard
+    from evenhand.benchmarking.run_benchmark import run_benchmark
+
+__getattr__, __dir__, __all__ = lazy_exports(
+    __name__,
+    {
+        "benchmark_method": ("BENCHMARK_METHODS", "Method", "Seen", "WorldFacts"),
+        "benchmark_results": ("BenchmarkResults", "merge_results", "read_results"),
+        "benchmark_world": ("BenchmarkPair", "pairs_of"),
+        "leaderboard": ("Leaderboard",),
+        "run_benchmark": ("run_benchmark",),
+    },
+)

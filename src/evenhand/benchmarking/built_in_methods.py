@@ -1,0 +1,288 @@
+"""The methods that take part by name: FairQCM as it is by default, its peers, and fixed policies.
+
+All that learn share a network and its numbers where they can: those that the default recipe
+derives from the problem. What differs is what each of them is: its reward, its memory, its update.
+"""
+
+from __future__ import annotations
+
+import functools
+from abc import abstractmethod
+from dataclasses import fields, replace
+from typing import Any, ClassVar
+
+import jax
+import numpy as np
+
+from evenhand.benchmarking.agent_runs import AT_ONCE, in_rounds, judged_policy, run_agent
+from evenhand.benchmarking.benchmark_method import (
+    BENCHMARK_METHODS,
+    SEARCHED,
+    Contestant,
+    NotForThis,
+    Setting,
+    Trial,
+    TrialOutcome,
+    TrialProgress,
+)
+from evenhand.benchmarking.benchmark_world import BenchmarkPair
+from evenhand.benchmarking.peers.ggf_dqn import GiniDQN, GiniNetwork, halving_weights
+from evenhand.benchmarking.peers.weighted_sum import candidate_weights, linear_scheme
+from evenhand.benchmarking.peers.welfare_q_learning import (
+    DiscountedReceipts,
+    TableRow,
+    WelfareQLearning,
+    WelfareTable,
+)
+from evenhand.benchmarking.stages import stage_for
+from evenhand.decide.environment_rule import rule_for
+from evenhand.envs import Act, Environment, Random
+from evenhand.errors import BadParameter, CannotPlan
+from evenhand.learn.deep.agent import DeepAgent
+from evenhand.learn.deep.dqn import DQN
+from evenhand.learn.deep.networks import Recurrent
+from evenhand.learn.deep.recurrent import RecurrentDQN
+from evenhand.learn.default_recipe import default_learner
+from evenhand.learn.proposals import NoProposal
+from evenhand.memory.memory import Clock, LastWinner, Memory, Nothing, Product
+from evenhand.planning.restricted import ascend, restrict, starts
+from evenhand.problem.problem import Problem
+
+RATES = (1e-3, 3e-4, 2e-3, 4e-3)  # the learning rates that are tried of every network
+RANDOM_STARTS = 2  # policies without memory to ascend from, besides the two that are not random
+
+
+class AgentContestant(Contestant):
+    """A method that is an agent of the package."""
+
+    @classmethod
+    def settings_for(cls, pair: BenchmarkPair) -> list[dict[str, Any]]:
+        return [{"learning_rate": rate} for rate in RATES[:SEARCHED]]
+
+    @abstractmethod
+    def agent(self, problem: Problem, steps: int, setting: Setting) -> DeepAgent:
+        """The agent for a problem, which it may change to one of its own."""
+
+    @classmethod
+    def compete(cls, trial: Trial, progress: TrialProgress) -> TrialOutcome:
+        make = lambda problem: cls().agent(problem, trial.steps, trial.setting)  # noqa: E731
+        return run_agent(make, trial, progress)
+
+
+@BENCHMARK_METHODS.register("fairqcm")
+class FairQCMDefault(AgentContestant):
+    """FairQCM with the default recipe, which is derived from the problem alone."""
+
+    def agent(self, problem: Problem, steps: int, setting: Setting) -> DQN:
+        return default_learner(problem, steps=steps, **setting)
+
+
+def _plain(problem: Problem, steps: int, setting: Setting) -> DQN:
+    """DQN of the default recipe that sees the problem's own memory and imagines nothing."""
+    return default_learner(problem, steps=steps, keep_memory=True, proposal=NoProposal(), **setting)
+
+
+def _with_time(problem: Problem, *others: Memory) -> Memory:
+    return Product((*others, Clock(problem.environment.horizon + 1)))
+
+
+@BENCHMARK_METHODS.register("dqn")
+class SumDQN(AgentContestant):
+    """Deep Q-learning on the sum of all rewards, without memory but for the time."""
+
+    def agent(self, problem: Problem, steps: int, setting: Setting) -> DQN:
+        weights = (1.0,) * problem.environment.num_stakeholders
+        own = replace(problem, scheme=linear_scheme(weights), memory=Nothing())
+        return _plain(own, steps, setting)
+
+
+@BENCHMARK_METHODS.register("linear")
+class LinearScalarisation(AgentContestant):
+    """The same on a weighted sum, with the best of several weights."""
+
+    @classmethod
+    def settings_for(cls, pair: BenchmarkPair) -> list[dict[str, Any]]:
+        size = pair.world.environment().num_stakeholders
+        return [{"weights": list(weights)} for weights in candidate_weights(size, SEARCHED)]
+
+    def agent(self, problem: Problem, steps: int, setting: Setting) -> DQN:
+        size = problem.environment.num_stakeholders
+        weights = tuple(size * weight for weight in setting["weights"])
+        own = replace(problem, scheme=linear_scheme(weights), memory=Nothing())
+        return _plain(own, steps, {})
+
+
+@BENCHMARK_METHODS.register("ggf_dqn")
+class GGFDQN(AgentContestant):
+    """GGF-DQN (Siddique et al., 2020): vectors of values, judged by generalised Gini welfare."""
+
+    def agent(self, problem: Problem, steps: int, setting: Setting) -> GiniDQN:
+        size = problem.environment.num_stakeholders
+        own = replace(problem, scheme=linear_scheme((1.0,) * size), memory=Nothing())
+        plain = _plain(own, steps, setting)
+        shared = {spec.name: getattr(plain, spec.name) for spec in fields(DeepAgent)}
+        shared |= {"network": GiniNetwork(halving_weights(size)), "shaping": False}
+        return GiniDQN(**shared)
+
+
+@BENCHMARK_METHODS.register("welfare_q")
+class WelfareQ(AgentContestant):
+    """Welfare Q-learning (Fan et al., 2023): a table of vectors, scalarised when acting."""
+
+    @classmethod
+    def settings_for(cls, pair: BenchmarkPair) -> list[dict[str, Any]]:
+        return [
+            {"learning_rate": rate, "optimism": optimism}
+            for rate in (0.1, 0.3)
+            for optimism in (0.0, 1.0)
+        ]
+
+    def agent(self, problem: Problem, steps: int, setting: Setting) -> WelfareQLearning:
+        own = replace(problem, scheme=linear_scheme((1.0,) * problem.environment.num_stakeholders))
+        plain = _plain(replace(own, memory=Nothing()), steps, {})
+        discount = 1.0
+        most = getattr(problem.environment, "reward_bounds", lambda: (0.0, 1.0))()[1]
+        initial = setting["optimism"] * (most if np.isfinite(most) else 1.0)
+        return WelfareQLearning(
+            problem=replace(own, memory=DiscountedReceipts(discount)),
+            encoder=TableRow(),
+            network=WelfareTable(_welfare(problem), discount, initial),
+            discount=discount,
+            learning_rate=setting["learning_rate"],
+            exploration=plain.exploration,
+            horizon_terminates=True,
+            acts_with_target=False,
+        )
+
+
+def _welfare(problem: Problem) -> Any:
+    welfare = problem.scheme.welfare
+    assert welfare is not None  # every scheme of the benchmark has one
+    return welfare
+
+
+@BENCHMARK_METHODS.register("rnn")
+class RecurrentAgent(AgentContestant):
+    """A recurrent network that learns what to remember (the paper's baseline)."""
+
+    def agent(self, problem: Problem, steps: int, setting: Setting) -> RecurrentDQN:
+        own = replace(problem, memory=_with_time(problem, LastWinner()))
+        plain = _plain(own, steps, setting)
+        shared = {spec.name: getattr(plain, spec.name) for spec in fields(DeepAgent)}
+        shared |= {"network": Recurrent((32, 32), 32), "capacity": 5_000, "batch": 128}
+        return RecurrentDQN(**shared)
+
+
+class FixedContestant(Contestant):
+    """A policy that does not learn: its score is the same after every number of steps."""
+
+    learns: ClassVar[bool] = False
+
+    @abstractmethod
+    def score(self, trial: Trial, seed: int) -> tuple[float, np.ndarray]:
+        """Its score, and the mean status at the end (none where it is not known)."""
+
+    @classmethod
+    def compete(cls, trial: Trial, progress: TrialProgress) -> TrialOutcome:
+        policy = cls()
+        found = [policy.score(trial, seed) for seed in trial.seeds]
+        scores = np.broadcast_to(
+            np.array([score for score, _ in found]), (trial.checkpoints, len(found))
+        )
+        progress(trial.steps, float(scores.mean()))
+        return TrialOutcome(scores, np.array([status for _, status in found]))
+
+
+def _played(trial: Trial, act: Act, memory: Memory, seed: int) -> tuple[float, np.ndarray]:
+    problem = replace(trial.pair.problem(), memory=memory)
+    judge, key = trial.pair.judge(problem.environment), jax.random.key(seed)
+    play = lambda k: judged_policy(problem, judge, act, jax.random.fold_in(key, k), AT_ONCE)  # noqa: E731
+    score, status = in_rounds(play, trial.final_episodes)
+    return float(score), np.asarray(status, dtype=float)
+
+
+@BENCHMARK_METHODS.register("random")
+class RandomContestant(FixedContestant):
+    """Every action with the same chance."""
+
+    def score(self, trial: Trial, seed: int) -> tuple[float, np.ndarray]:
+        environment = trial.pair.world.environment()
+        if trial.pair.world.shared:
+            return _played(trial, Random(environment.num_actions), Nothing(), seed)
+        rng, stage = np.random.default_rng(seed), stage_for(trial.pair, AT_ONCE, seed)
+        stage.begin()
+        over = np.zeros(AT_ONCE, dtype=bool)
+        while not over.all():
+            over = stage.step(rng.integers(0, environment.num_actions, AT_ONCE)).over
+        return float(stage.scores.mean()), stage.statuses.mean(axis=0)
+
+
+class RuleContestant(FixedContestant):
+    """A simple rule of who is next, where an action serves one of those present."""
+
+    rule: ClassVar[str]
+
+    def score(self, trial: Trial, seed: int) -> tuple[float, np.ndarray]:
+        environment: Any = trial.pair.world.environment()
+        try:
+            policy = rule_for(environment, self.rule) if trial.pair.world.shared else None
+        except BadParameter as error:
+            raise NotForThis(str(error)) from None
+        if policy is None:
+            raise NotForThis(f"{self.rule} is put into environments of the package alone.")
+        return _played(trial, policy, policy.memory(), seed)
+
+
+@BENCHMARK_METHODS.register("least_served")
+class LeastServedRule(RuleContestant):
+    """Of those present, whoever has received least."""
+
+    rule = "least_served"
+
+
+@BENCHMARK_METHODS.register("longest_wait")
+class LongestWaitRule(RuleContestant):
+    """Of those present, whoever has waited longest."""
+
+    rule = "longest_wait"
+
+
+@BENCHMARK_METHODS.register("lottery")
+class LotteryRule(RuleContestant):
+    """Of those present, anybody with equal chance."""
+
+    rule = "lottery"
+
+
+@BENCHMARK_METHODS.register("memoryless_plan")
+class MemorylessPlan(FixedContestant):
+    """The best policy found that sees the state and the time, and remembers nothing; exact."""
+
+    def score(self, trial: Trial, seed: int) -> tuple[float, np.ndarray]:
+        return _best_without_memory(trial.pair)  # whatever the seed
+
+
+@functools.lru_cache(maxsize=1)
+def _best_without_memory(pair: BenchmarkPair) -> tuple[float, np.ndarray]:
+    environment = pair.world.planned()
+    if environment is None:
+        raise NotForThis("its world is not known to a planner.")
+    problem = Problem(environment, pair.scheme, Nothing())
+    try:
+        restricted = restrict(problem)
+    except CannotPlan as error:
+        raise NotForThis(str(error)) from None
+    rng = np.random.default_rng(0)
+    found = (ascend(restricted, first)[0] for first in starts(restricted, rng, RANDOM_STARTS))
+    return max(found), np.full(environment.num_stakeholders, np.nan)
+
+
+def every_method(pair: BenchmarkPair) -> list[str]:
+    """The methods that can be tried on a pair."""
+    environment: Any = pair.world.environment()
+    rules = isinstance(environment, Environment) and environment.takes_turns
+    return [
+        name
+        for name, kind in BENCHMARK_METHODS.classes.items()
+        if rules or not issubclass(kind, RuleContestant)
+    ]

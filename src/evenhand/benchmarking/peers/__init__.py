@@ -1,0 +1,1 @@
+"""Learners that others have published, written from their papers as `DeepAgent`s."""

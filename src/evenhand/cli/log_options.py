@@ -1,0 +1,150 @@
+"""How a log is read and judged, by the verbs that do so as `evenhand audit` does."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from evenhand.errors import BadParameter, visible
+
+if TYPE_CHECKING:
+    from evenhand.auditing.options import AuditOptions
+    from evenhand.decide.world.world_of_log import WorldOfLog
+
+READING = (
+    *("stakeholder", "time", "amount", "cumulative", "asked", "requests", "group", "entitlement"),
+    *("requests_stakeholder", "requests_time", "requests_table", "time_unit", "decimal"),
+    *("missing", "sheet", "header_row", "wide", "time_from_name", "merge_names"),
+    *("time_format", "encoding", "table", "engine", "roster", "newcomers", "only", "exclude"),
+    *("where", "by", "since", "until", "each_event", "every", "after_each", "when", "at_end"),
+    *("welfare", "temporal", "scheme", "lower_is_better", "unweighted", "judge_requests"),
+)
+SCORED_EPISODES = 1000  # that the score of a rule is the mean of
+# Of a log that is learned from; its scheme is that of the learner.
+LEARNING = tuple(name for name in READING if name != "scheme")
+
+
+def read_options(verb: str, log: str, reading: dict[str, Any], as_json: bool) -> AuditOptions:
+    """The options as the library takes them; what is missing is asked for with what there is.
+
+    Args:
+        verb: The command that was given.
+        log: The log as it was named.
+        reading: The options of `READING`.
+        as_json: Whether a program reads the output.
+    """
+    from evenhand.auditing.options import AuditOptions
+    from evenhand.cli.first_look import refuse_unnamed
+
+    tables = reading["table"] or [None]
+    if len(tables) > 1:
+        raise BadParameter(f"--table is given {len(tables)} times: once is enough for one log.")
+    group, wide = reading["group"], reading["wide"]
+    no_name = reading["stakeholder"] is None and wide != "stakeholder"
+    timed = reading["time"] is not None or reading["time_from_name"] or wide == "time"
+    if no_name or not timed:
+        given = {name: reading[name] for name in ("stakeholder", "time", "amount", "entitlement")}
+        given["group"] = next(iter(group or ()), None)
+        refuse_unnamed(verb, [log], {**reading, "table": tables[0]}, given, no_name, as_json)
+    return AuditOptions(
+        **{
+            **reading,
+            "stakeholder": reading["stakeholder"] or "",
+            "time": reading["time"] or "",
+            "table": tables[0],
+            "group": group[0] if group and len(group) == 1 else group or None,
+            "missing": reading["missing"] or (),
+            "only": reading["only"] or (),
+            "exclude": reading["exclude"] or (),
+        }
+    )
+
+
+def is_log(name: str) -> bool:
+    """Whether what is to be learned is a log, and not an environment by its name or class."""
+    from evenhand.auditing.sources.addresses import is_address
+
+    if os.path.isfile(name) or is_address(name):
+        return True
+    return ":" not in name and (bool(Path(name).suffix) or any(sign in name for sign in "*?["))
+
+
+def learned_world(
+    log: str,
+    reading: dict[str, Any],
+    as_json: bool,
+    block: str | None,
+    horizon: int | None,
+    **others: Any,
+) -> WorldOfLog:
+    """The environment that a log makes.
+
+    Args:
+        log: The log as it was named.
+        reading: The options of `LEARNING`, and the scheme.
+        as_json: Whether a program reads the output.
+        block: How long a block is.
+        horizon: How many decisions an episode has.
+        **others: Options of other environments, which a log has no use for.
+    """
+    for option, value in others.items():
+        if value is not None:
+            raise BadParameter(
+                f"--{option} is for an environment, and this is a log, which says that: leave it "
+                "out."
+            )
+    from evenhand.decide.world.world_of_log import world_of_log
+
+    return world_of_log(log, read_options("train", log, reading, as_json), block, horizon)
+
+
+def world_summary(made: WorldOfLog) -> dict[str, Any]:
+    """What a world was made of, and what the rule scores there that needs no learning."""
+    from evenhand.decide.environment_rule import rule_for
+    from evenhand.experiments.running.reference_scores import sampled
+    from evenhand.problem.problem import Problem
+
+    world = made.world
+    rule = rule_for(world, "least_served")
+    assert rule is not None
+    problem = Problem(world, world.default_scheme(), rule.memory())
+    score = float(sampled(problem, rule, episodes=SCORED_EPISODES).score)
+    return {
+        "log": made.label,
+        "describe": made.describe(),
+        "notes": list(made.notes),
+        "blocks": len(world.blocks),
+        "horizon": world.horizon,
+        "scheme": world.default_scheme().describe(),
+        "least_served": score,
+    }
+
+
+def print_world(about: Mapping[str, Any], out: Path | None) -> None:
+    """The same for people."""
+    print(f"\nLearned from {visible(about['describe'])}")
+    print(f"In that world least_served scores {about['least_served']:,.3f}.")
+    for note in about["notes"]:
+        print(f"- {visible(note)}")
+    if out is not None:
+        print(
+            f"Judge it on what came later: `evenhand replay {visible(about['log'])} … --since DATE "
+            f"--rule {out}`."
+        )
+
+
+def refuse_reading(name: str, reading: Mapping[str, Any]) -> None:
+    """Refuse options that say how a log is read, where there is none.
+
+    Args:
+        name: The environment that was named.
+        reading: The options of `LEARNING`, by name.
+    """
+    quiet: tuple[Any, ...] = (None, False, "utf-8", "stakeholder", [], ())
+    for option in (one for one, value in reading.items() if value not in quiet):
+        raise BadParameter(
+            f"--{option.replace('_', '-')} says how a log is read, and {name} is an environment: "
+            "leave it out, or name the file of a log."
+        )

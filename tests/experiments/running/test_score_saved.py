@@ -1,0 +1,57 @@
+"""A saved policy, scored for another number of stakeholders than it learned with."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pytest
+from typer.testing import CliRunner
+
+from evenhand._util.tensor_files import write_tensors
+from evenhand.cli.app import app
+from evenhand.envs import Doughnuts
+from evenhand.errors import BadFile, BadParameter
+from evenhand.experiments.running.run_spec import RunSpec
+from evenhand.experiments.running.score_saved import score_saved
+from evenhand.learn.policies.policy_files import save_policies
+from evenhand.learn.seeds import seed_keys, start_learners
+
+
+def saved(path, recipe):
+    spec = RunSpec(Doughnuts(3, 6), "full", (4,), steps=12, every=6, recipe=recipe, deep=True)
+    agent = spec.build()
+    weights = agent.acting(start_learners(agent, seed_keys(spec.seeds)))
+    save_policies(path, agent, weights, {"spec": spec.to_json()})
+    return path
+
+
+def test_a_policy_is_scored_for_another_number(tmp_path):
+    path = saved(tmp_path / "fair.policy", "best")
+    found = score_saved(path, episodes=4, num_stakeholders=30, horizon=8)
+    assert found.against.optimum is None  # 2^30 combinations of who is there
+    assert found.scores[0] >= 0
+    assert (found.details["stakeholders"], found.details["horizon"]) == (30, 8)
+    # Eight doughnuts for eight of thirty, who are nearly always among those present.
+    assert found.details["turn_taking"] == pytest.approx(0.6931 * 36, rel=1e-3)
+    words = "evaluate", str(path), "--episodes", "4", "--stakeholders", "30", "--horizon", "8"
+    done = CliRunner().invoke(app, [*words])
+    assert (
+        "Learned with 3 stakeholders over 6 decisions, it decides here for 30 over" in done.output
+    )
+    answer = json.loads(CliRunner().invoke(app, [*words, "--json"]).output)
+    assert (answer["stakeholders"], answer["scores"]) == (30, found.scores)
+    log = CliRunner().invoke(app, [*words, "--log", str(tmp_path / "a.parquet")])
+    assert "leave --stakeholders" in str(log.exception)
+
+
+def test_what_cannot_be_used_for_another_number_says_why(tmp_path):
+    path = saved(tmp_path / "fair.policy", "paper")
+    with pytest.raises(BadParameter, match="learn with EquivariantMLP"):
+        score_saved(path, episodes=4, num_stakeholders=7)
+    with pytest.raises(BadParameter, match="whole number from 1"):
+        score_saved(path, episodes=4, num_stakeholders=0)
+    run = tmp_path / "fair.run"
+    write_tensors(run, "run", {}, {"nothing": np.zeros(1)})
+    with pytest.raises(BadFile, match="only finished policies of networks"):
+        score_saved(run, num_stakeholders=7)

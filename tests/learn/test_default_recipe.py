@@ -1,0 +1,124 @@
+"""Everything is derived from the problem: what changes with the unit of amounts, and what not."""
+
+from dataclasses import dataclass, replace
+
+import jax
+import numpy as np
+import pytest
+
+from evenhand.envs import Doughnuts, Lending, Vaccines
+from evenhand.errors import BadParameter, NegativeStatus
+from evenhand.fairness.filters import AfterEach
+from evenhand.fairness.scheme import anytime, bounded, periodic
+from evenhand.fairness.temporal import Total
+from evenhand.fairness.welfare import LogNash, NegativeVariance, Rawls
+from evenhand.learn.deep.networks import MLP, EquivariantMLP
+from evenhand.learn.default_recipe import default_learner, default_network, default_tables
+from evenhand.learn.proposals import Everything, NoProposal
+from evenhand.learn.schedules import ExplorationBySteps
+from evenhand.learn.seeds import seed_keys, start_learners
+from evenhand.memory.memory import Clock, Full, Product
+from evenhand.problem.problem import Problem
+
+SHOP = Doughnuts(2, 4, (0.9, 0.5))
+
+
+@dataclass(frozen=True)
+class Grams(Doughnuts):
+    """The same shop, a doughnut weighing so much."""
+
+    weight: float = 80.0
+
+    def rewards(self, state, action, world):
+        return self.weight * super().rewards(state, action, world)
+
+
+def learner(shop, welfare=NegativeVariance(), **more):
+    return default_learner(Problem(shop, anytime(welfare, Total())), steps=3000, **more)
+
+
+def test_exploration_warm_up_and_memory_come_from_steps_and_horizon():
+    agent = learner(SHOP, LogNash())
+    assert agent.exploration == ExplorationBySteps(1000)
+    assert agent.warm_up == 150
+    assert agent.problem.memory == Product((Full(), Clock(5)))
+    assert (agent.discount, agent.horizon_terminates, agent.shaping) == (1.0, True, True)
+
+
+def test_a_long_horizon_is_discounted_and_has_no_clock():
+    agent = learner(Doughnuts(2, 2000, 0.8), LogNash())
+    assert agent.problem.memory == Full()
+    assert agent.discount < 1.0
+    assert not agent.horizon_terminates
+
+
+def test_the_unit_of_amounts_makes_no_difference():
+    """Minus the variance grows as the square of the unit: features and rewards stay as they are."""
+    plain, grams = learner(SHOP, proposal=NoProposal()), learner(Grams(2, 4, (0.9, 0.5)))
+    np.testing.assert_allclose(plain.scale, grams.scale * 80.0**2, rtol=1e-4)
+    state = plain.problem.initial(jax.random.key(3))
+    heavy = grams.problem.initial(jax.random.key(3))
+    for action in (0, 1, 0):
+        state, _, pay = plain.problem.step(jax.random.key(action), state, action)
+        heavy, _, much = grams.problem.step(jax.random.key(action), heavy, action)
+        np.testing.assert_allclose(plain.scale * pay, grams.scale * much, rtol=1e-4)
+        np.testing.assert_allclose(plain.encode(state), grams.encode(heavy), rtol=1e-4, atol=1e-5)
+
+
+def test_the_network_treats_alike_whom_all_parts_treat_alike():
+    alike, unlike = Doughnuts(3, 4, 0.5), Doughnuts(3, 4, (0.5, 0.5, 0.9))
+    scheme = anytime(Rawls(), Total())
+    assert default_network(Problem(alike, scheme)).kinds == ()
+    assert default_network(Problem(unlike, scheme)).kinds == (0, 0, 1)
+    # The environment treats them alike, the scheme does not.
+    entitled = Vaccines((1, 2, 2), transport_cost=0, delay=0.1).same_rate_scheme()
+    assert default_network(Problem(alike, entitled)).kinds == (0, 1, 1)
+    bank = Lending(horizon=4)
+    grouped = default_network(Problem(bank, bank.default_scheme()))
+    assert isinstance(grouped, EquivariantMLP)
+    assert grouped.groups == bank.groups
+
+
+def test_other_numbers_of_actions_have_layers():
+    class Two(Doughnuts):
+        @property
+        def num_actions(self):
+            return 2
+
+    assert isinstance(default_network(Problem(Two(3, 4, 0.5), anytime(Rawls(), Total()))), MLP)
+
+
+def test_it_learns_a_small_problem_to_its_optimum():
+    """One who is always there and one who seldom is: 99% of the exact optimum."""
+    from evenhand.planning.planner import plan
+
+    shop = Doughnuts(2, 4, (1.0, 0.4))
+    problem = Problem(shop, shop.default_scheme())
+    agent = default_learner(problem, steps=2000, proposal=NoProposal())
+    learners = agent.train_steps(start_learners(agent, seed_keys([0])), 2000)
+    best = plan(problem).value
+    assert float(agent.evaluate(learners, 1000).score[0]) > 0.985 * best
+
+
+def test_tables_imagine_everything_where_the_memory_determines_the_reward():
+    tables = default_tables(Problem(SHOP, anytime(LogNash(), Total())))
+    assert tables.proposal == Everything()
+    assert (tables.discount, tables.horizon_terminates, tables.shaping) == (1.0, True, True)
+
+
+def test_shaping_only_where_the_scheme_allows_it():
+    events = bounded(AfterEach(2), Rawls(), Total())
+    assert not default_tables(Problem(SHOP, events)).shaping
+    assert default_tables(Problem(SHOP, periodic(2, Rawls(), Total()))).shaping
+
+
+@pytest.mark.parametrize("steps", [99, 100.5, True])
+def test_too_few_steps_are_a_sentence(steps):
+    with pytest.raises(BadParameter, match="whole number from 100"):
+        default_learner(Problem(SHOP, SHOP.default_scheme()), steps=steps)
+
+
+def test_a_reward_that_is_no_number_is_refused_before_anything_is_learned():
+    debts = replace(Grams(2, 4, (0.9, 0.5)), weight=-1.0)
+    with pytest.raises(NegativeStatus, match="random episode"):
+        learner(debts, LogNash())
