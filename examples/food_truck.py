@@ -66,3 +66,10 @@ RULES = {
     "all that is asked for": lambda env: _nearest(env.asked),
     "the mean of what is loaded": lambda env: _nearest(LOADED / 12),
 }
+
+if __name__ == "__main__":
+    env = FoodTruck()
+    for name, rule in RULES.items():
+        env.reset(seed=0)
+        given = sum(env.step(rule(env))[-1]["stakeholder_rewards"] for _ in range(env.horizon))
+        print(f"{name}: in one episode each receives {np.round(given, 1).tolist()}")

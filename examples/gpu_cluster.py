@@ -57,3 +57,10 @@ RULES = {
     "least served with work": lambda env: _two_first((env.work > 0) / (1 + env.received)),
     "most work": lambda env: _two_first(env.work),
 }
+
+if __name__ == "__main__":
+    env = GpuCluster()
+    for name, rule in RULES.items():
+        env.reset(seed=0)
+        given = sum(env.step(rule(env))[-1]["stakeholder_rewards"] for _ in range(env.horizon))
+        print(f"{name}: in one episode each receives {np.round(given, 1).tolist()}")
