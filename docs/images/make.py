@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import csv
+import datetime
 import os
 import shlex
 import subprocess
@@ -16,11 +17,13 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
-from evenhand.experiments.paper.demo import year_of_allocations
+import numpy as np
 
 HERE = Path(__file__).resolve().parent
 sys.path[:0] = [str(HERE.parents[1]), str(HERE.parents[1] / "tests" / "helpers")]
 WIDTH = {"width": 1000, "height": 640}
+CLINICS = ("Ashford", "Birchwood", "Cedar Hill", "Dunmore", "Eastgate", "Fairview")
+WEEKS = 52
 
 
 def main(reproduced: Path | None) -> None:
@@ -66,6 +69,27 @@ def gallery_pictures(page: Any, folder: Path) -> None:
                 open_report(page, folder / f"{name}.html")
                 picture = HERE / f"gallery-{name}.png"
                 page.locator("#heatmap figure").screenshot(path=picture)
+
+
+def year_of_allocations(seed: int = 4) -> list[tuple[str, str, int]]:
+    """A year of weekly deliveries to six clinics: the near ones early, the far ones late.
+
+    In the last week everyone gets what is missing to the same total.
+    """
+    rng = np.random.default_rng(seed)
+    # From 1 to −1 over the year: which clinics the deliveries favour, and how much.
+    tide = np.cos(np.pi * np.arange(WEEKS - 1) / (WEEKS - 2))[:, None]
+    nearness = np.linspace(1.0, -1.0, len(CLINICS))[None]
+    expected = 100 * (1 + 0.75 * tide * nearness)
+    amounts = rng.poisson(expected)
+    totals = amounts.sum(axis=0)
+    last = totals.max() - totals + 100
+    first_monday = datetime.date(2025, 1, 6)
+    return [
+        (str(first_monday + datetime.timedelta(weeks=week)), clinic, int(doses))
+        for week, row in enumerate([*amounts, last])
+        for clinic, doses in zip(CLINICS, row, strict=True)
+    ]
 
 
 def audit(folder: Path, command: str, report: Path) -> None:

@@ -32,7 +32,7 @@ VERBS = {
     "evaluate": ("evaluate fair.policy", LEARN, ""),
     "compare": ("compare doughnuts", LEARN, ""),
     "reproduce": ("reproduce theorems", LEARN, ""),
-    "demo": ("demo", LEARN, ""),
+    "demo": ("demo", None, f"No policy was learned: {LEARN}"),
 }
 # Distributions that are not called as their packages are.
 CALLED = {

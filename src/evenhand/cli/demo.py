@@ -6,11 +6,14 @@ import contextlib
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from evenhand.cli.output import JsonOption, print_json, print_table
+
+if TYPE_CHECKING:
+    from evenhand.experiments.demo import Story
 
 
 def demo(
@@ -19,49 +22,68 @@ def demo(
     ),
     as_json: JsonOption = False,
 ) -> None:
-    """Two logs judged, the fairest policy found, and learned: on one page, in a minute or two.
+    """One log: judged, chance ruled out, decided anew by rules and by a policy that is learned.
 
     Example: evenhand demo --out demo.html
     """
     from evenhand._util.files import require_place, write_whole
 
     require_place(out, "out")
-    from evenhand.experiments.paper.demo import build_demo
-    from evenhand.report.html.pages.demo_page import demo_page, three_commands
+    from evenhand.experiments.demo import build_demo
+    from evenhand.report.html.pages.demo_page import demo_page
 
     started = time.perf_counter()
-    with _steps(as_json) as (on_stage, progress):
-        story = build_demo(on_stage, progress)
+    with _steps(as_json) as on_stage:
+        story = build_demo(on_stage)
         on_stage("The page")
-    write_whole(out, demo_page(story))
-    methods = story.learning.to_json()["methods"]
+        write_whole(out, demo_page(story))
+    seconds = time.perf_counter() - started
     if as_json:
-        figures: dict[str, Any] = {
-            "page": str(out),
-            "seconds": round(time.perf_counter() - started, 1),
-            "vaccines": {name: answer.score for name, answer in story.vaccines.items()},
-            "year": story.year.verdict,
-            "optimum": story.best.value,
-            "random": story.random,
-            "turn_taking": story.turn_taking,
-            "learned": {name: one["scores"] for name, one in methods.items()},
-        }
-        print_json(figures)
-        return
-    first, second = story.vaccines
-    print(f"{first}: {story.vaccines[first].verdict}\n")
-    print(f"{second}: {story.vaccines[second].verdict}\n")
-    rows = [("exact optimum", f"{story.best.value:.2f}", "")]
-    rows += [(name, f"{one['iqm']:.2f}", f"{one['regret']:.2f}") for name, one in methods.items()]
-    rows.append(("at random", f"{story.random:.2f}", f"{story.best.value - story.random:.2f}"))
-    print_table("Twelve doughnuts for three customers", ("", "score", "below the optimum"), rows)
-    print(f"\nThe whole story is in {out} ({time.perf_counter() - started:.0f} s). Try next:\n")
-    for command, what in three_commands():
+        print_json({"page": str(out), "seconds": round(seconds, 1), **_figures(story)})
+    else:
+        _tell(story, out, seconds)
+
+
+def _figures(story: Story) -> dict[str, Any]:
+    """What was found, as numbers."""
+    judged, learned = story.judged, story.learned
+    return {
+        "naive": story.naive.verdict,
+        "verdict": judged.verdict,
+        "chance": None if judged.chance is None else judged.chance.to_json(),
+        "best": None if judged.best is None else judged.best.to_json(),
+        "since": story.since,
+        "rules": {one.name: one.score for one in story.rules.everything},
+        "learned": None if isinstance(learned, str) else learned.outcome.score,
+        "not_learned": learned if isinstance(learned, str) else None,
+        "next": [one.to_json() for one in story.turn.ranking],
+    }
+
+
+def _tell(story: Story, out: Path, seconds: float) -> None:
+    from evenhand.report.html.pages.demo_page import learned_verdict, next_commands, worst_of
+    from evenhand.report.text import chance
+
+    judged = story.judged
+    print(f"In crates, {worst_of(story.naive)} is treated worst; per household it is another:\n")
+    print(f"{judged.verdict}\n\nCould it be chance? {chance(judged)}\n")
+    outcomes = list(story.rules.everything)
+    if isinstance(story.learned, str):
+        said = f"No policy was learned: {story.learned}"
+    else:
+        outcomes.append(story.learned.outcome)
+        said = learned_verdict(story, story.learned)
+    rows = [(one.name, f"{one.score:.3f}") for one in sorted(outcomes, key=lambda one: -one.score)]
+    print_table(f"From {story.since} on, by rules and by a policy", ("", "score"), rows)
+    first = story.turn.ranking[0]
+    print(f"\n{said}\n\nNext, on {story.turn.when}: {first.name}, who {first.reason}.")
+    print(f"\nThe whole story is in {out} ({seconds:.0f} s). Try next:\n")
+    for command, what in next_commands():
         print(f"  {command}\n      {what}")
 
 
 @contextlib.contextmanager
-def _steps(hidden: bool) -> Iterator[tuple[Callable[[str], None], Callable[..., None]]]:
+def _steps(hidden: bool) -> Iterator[Callable[[str], None]]:
     """Each step as it begins, and how long it took: on standard error, for a person."""
     from rich.console import Console
     from rich.text import Text
@@ -81,8 +103,5 @@ def _steps(hidden: bool) -> Iterator[tuple[Callable[[str], None], Callable[..., 
             began, doing = time.perf_counter(), words
             status.update(Text(f"{words} …"))
 
-        def progress(method: str, steps: int, of: int, score: float) -> None:
-            status.update(Text(f"{doing} … {method}, {steps / of:.0%}, score {score:,.2f}"))
-
-        yield on_stage, progress
+        yield on_stage
     done()

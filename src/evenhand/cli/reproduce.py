@@ -20,12 +20,16 @@ if TYPE_CHECKING:
     from evenhand.experiments.paper.reproduction import Remaining, Reproduction
 
 
+PARTS = "parts"
+
+
 def reproduce_command(
     figure: Annotated[
         str,
         typer.Argument(
             help="Which figure: tabular, doughnuts, lending, lending-gaussian, doughnuts-ablation "
-            "or lending-ablation; or all of the paper."
+            "or lending-ablation; all of the paper; or parts, what each part of the default recipe "
+            "is worth."
         ),
     ],
     seeds: Annotated[
@@ -60,11 +64,18 @@ def reproduce_command(
         reproduce_figure,
     )
 
-    if figure not in (*FIGURES, "all"):
-        raise UnknownName(f"there is no figure {figure!r}: there are {', '.join(FIGURES)} and all.")
+    if figure not in (*FIGURES, "all", PARTS):
+        raise UnknownName(
+            f"there is no figure {figure!r}: there are {', '.join(FIGURES)}, {PARTS} and all."
+        )
     require_folder(out, "out")
     number = seeds or (QUICK_SEEDS if quick else 10)
     folder = out / "quick" if quick else out
+    if figure == PARTS:
+        from evenhand.cli.reproduce_parts import reproduce_parts
+
+        reproduce_parts(folder / PARTS, number, quick, as_json)
+        return
     names = ALL if figure == "all" else (figure,)
     spread = executor(ray)
     with _bar(Remaining(names, number, quick), as_json) as (on_progress, on_stage):

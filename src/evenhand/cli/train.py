@@ -14,7 +14,6 @@ from evenhand.cli.audit import audit_command
 from evenhand.cli.borrowed_options import borrow_options
 from evenhand.cli.learning_options import (
     Deep,
-    EnvironmentArgument,
     Episodes,
     Horizon,
     MemoryOption,
@@ -53,7 +52,13 @@ if TYPE_CHECKING:
 
 @borrow_options(audit_command, LEARNING, into="reading")
 def train_command(
-    environment: EnvironmentArgument,
+    environment: Annotated[
+        str,
+        typer.Argument(
+            help="The environment: doughnuts, lending, another one, or one of your own as "
+            "module:Class; or the file of a log."
+        ),
+    ],
     reading: dict[str, Any],
     method: Annotated[str, typer.Option(help="fairqcm, full, min, reset or rnn.")] = "fairqcm",
     stakeholders: Stakeholders = None,

@@ -68,7 +68,7 @@ def default_learner(
     seen, play = found.problem, found.play
     discount = seen.discount if ends or seen.discount < 1.0 else FAR_SIGHT
     discount = settings.get("discount", discount)
-    shaping = may_shape(seen, ends, discount)
+    shaping = settings.get("shaping", may_shape(seen, ends, discount))
     rewards = learned_rewards(seen, play, ends, discount, shaping)
     baseline = rewards.mean(axis=0) if ends else np.zeros(0)
     chosen: dict[str, Any] = {

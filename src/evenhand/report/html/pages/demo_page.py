@@ -1,41 +1,37 @@
-"""The demo's page: from two logs to a fair policy and its decisions."""
+"""The demo's page: one log, from the verdict to the next decision."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
-from evenhand.experiments.paper.demo import CUSTOMERS, EpisodeStep, Story
-from evenhand.report.html import plots
-from evenhand.report.html.charts import as_spec, drawn_rows, short_axis
+from evenhand._util.wording import join_names
+from evenhand.auditing.answer.answer import Answer
+from evenhand.decide.replay.replay_answer import Outcome
+from evenhand.experiments.demo import HUNDREDS, TRUCK, VAN, WEEKS, LearnedRule, Story, best_rule
 from evenhand.report.html.element import Child, Markup, element, figure_of, joined, table
 from evenhand.report.html.page_data import compact_answer
 from evenhand.report.html.pages.audit_page import audit_charts
-from evenhand.report.html.pages.learning_page import Curves, best_found, summary_table
 from evenhand.report.html.sections import over_time, stakeholders
 from evenhand.report.html.sections.stakeholder_story import stakeholder_story
 from evenhand.report.html.template import PageSection, asset, page
-
-if TYPE_CHECKING:
-    from evenhand.auditing.answer.answer import Answer
+from evenhand.report.text import chance
 
 TITLE = "Fairness that remembers"
-COUNTRIES = (("A", "●", "circle"), ("B", "■", "square"))
 
 
 def demo_page(story: Story) -> bytes:
     """The page, as the bytes of a file."""
-    curves = Curves()
     parts = [
-        PageSection("verdict", "Equal at the end, unfair before", _vaccines(story, curves)),
-        PageSection("year", "The same question for a year of deliveries", _year(story.year)),
-        PageSection("optimum", "How fair could it be at best?", _optimum(story)),
-        PageSection("learning", "Learning a fair policy", _learning(story, curves)),
-        PageSection("steps", "The learned policy, step by step", _steps(story.episode)),
+        PageSection("verdict", "1. Who is behind? Not who it seems", _judged(story)),
+        PageSection("chance", "2. Could it be chance?", _chance(story)),
+        PageSection("avoidable", "3. What was avoidable", _avoidable(story.judged)),
+        PageSection("rules", "4. The last two weeks by other rules", _rules(story)),
+        PageSection("learned", "5. A policy learned from the weeks before", _learned(story)),
+        PageSection("next", "6. Who is next, and why", _next(story)),
+        PageSection("yours", "Your own log", _commands()),
     ]
-    log = compact_answer(story.year)
     sub = (
-        "Decisions that look fair at the end can have been unfair all the way. evenhand judges "
-        "them over their whole history, computes the fairest policy, and learns a fair policy."
+        "A food bank gives out crates, one delivery each working day, to four districts. Its log "
+        f"of {WEEKS} weeks is simulated; every number below was computed from it when this page "
+        "was made."
     )
     head = joined(
         (
@@ -44,222 +40,191 @@ def demo_page(story: Story) -> bytes:
             element("p", {"class": "sub"}, sub),
         )
     )
-    data = {
-        "logs": [log],
-        "static": curves.rows,
-        "episode": {"names": CUSTOMERS, "steps": [vars(step) for step in story.episode]},
-    }
-    charts = {**audit_charts((story.year,), (log,)), **curves.specs}
-    scripts = ("audit.js", "static_charts.js", "stepper.js")
-    return page(TITLE, head, parts, data, charts, scripts)
+    log = compact_answer(story.judged)
+    charts = audit_charts((story.judged,), (log,))
+    return page(TITLE, head, parts, {"logs": [log]}, charts, ("audit.js",))
 
 
-def _vaccines(story: Story, curves: Curves) -> Markup:
-    first = next(iter(story.vaccines.values()))
-    b = first.stakeholder("B")
-    words = (
-        "Two countries receive 40,000 vaccines each. In one plan A is served first; in the other "
-        "both are served at the same time. At the end the two plans look the same. But the first "
-        f"plan leaves B behind in {b.share_below:.0%} of the months."
-    )
-    charts = [
-        _shipments(f"shipments{k}", process, answer, curves)
-        for k, (process, answer) in enumerate(story.vaccines.items())
+def _judged(story: Story) -> Markup:
+    naive, judged = story.naive, story.judged
+    rows: list[tuple[Child, ...]] = [
+        (
+            name,
+            f"{100 * size:,}",
+            figure_of(naive.stakeholder(name).final),
+            figure_of(naive.stakeholder(name).final_unfairness, signed=True),
+            figure_of(judged.stakeholder(name).final),
+            figure_of(judged.stakeholder(name).short_of_share),
+        )
+        for name, size in HUNDREDS.items()
     ]
+    columns = (
+        *("", "households", "crates", "from the mean"),
+        *("crates per 100 households", "crates short of its share"),
+    )
+    wrong, right = worst_of(naive), worst_of(judged)
+    words = (
+        f"Counted in crates, {wrong} is treated worst. But the districts differ in size: per "
+        f"household it is {right}. Whoever judges without sizes helps the wrong one."
+    )
     return joined(
         (
             element("p", {"class": "verdict"}, words),
-            element("div", {"class": "pair"}, charts),
-            over_time.unfairness_by_time(story.vaccines),
+            table("At the end of the log.", columns, rows),
+            element("p", None, element("b", None, "In crates: "), naive.verdict),
+            element("p", None, element("b", None, "Per household: "), judged.verdict),
+            over_time.spread(judged, 0),
+            stakeholders.heatmap(judged, 0),
+            element("h3", None, "One district over time"),
+            stakeholder_story(judged, 0),
         )
     )
 
 
-def _shipments(name: str, process: str, answer: Answer, curves: Curves) -> Markup:
-    """The doses of each country after each month."""
-    import altair as alt
-
-    over = answer.over_time
-    rows = [
-        {
-            "month": time,
-            "country": country,
-            "doses": float(over.mean[k] + over.unfairness[k, who]),
-            "words": f"{time}: {country} has {over.mean[k] + over.unfairness[k, who]:,.0f}",
-        }
-        for who, country in enumerate(over.names)
-        for k, time in enumerate(over.times)
-    ]
-    names = [country for country, *_ in COUNTRIES]
-    x = alt.X("month:O", title=None, axis=alt.Axis(labelAngle=0))
-    y = alt.Y("doses:Q", title="doses so far", axis=short_axis())
-    scale = alt.Scale(domain=names, range=["var(--first)", "var(--second)"])
-    colour = alt.Color("country:N", legend=None, scale=scale)
-    shapes = alt.Scale(domain=names, range=[shape for *_, shape in COUNTRIES])
-    shape = alt.Shape("country:N", legend=None, scale=shapes)
-    base = drawn_rows("shipments")
-    line = base.mark_line(strokeWidth=2).encode(x=x, y=y, color=colour)
-    # Where both have the same value, both points stay visible.
-    size = alt.Size("country:N", legend=None, scale=alt.Scale(domain=names, range=[190, 60]))
-    points = base.mark_point(filled=True, opacity=1).encode(
-        x=x, y=y, color=colour, shape=shape, size=size, tooltip=[alt.Tooltip("words:N")]
-    )
-    curves.specs[name] = as_spec(alt.layer(line, points).properties(height=200))
-    curves.rows[name] = {"shipments": rows}
-    legend = plots.legend(
-        (plots.glyph(sign, colour), country)
-        for (country, sign, _), colour in zip(COUNTRIES, ("first", "second"), strict=True)
-    )
-    ends = ", ".join(str(row["words"]) for row in rows)
-    caption = element("b", None, process[0].upper() + process[1:])
-    return plots.plot(name, "static", None, f"{process}. {ends}.", caption, legend)
+def worst_of(answer: Answer) -> str:
+    """Who is treated worst overall."""
+    lowest = min(one.overall_unfairness for one in answer.by_stakeholder)
+    named = [one.name for one in answer.by_stakeholder if one.overall_unfairness == lowest]
+    return join_names(named)
 
 
-def _year(answer: Answer) -> Markup:
-    return joined(
-        (
-            element("p", {"class": "verdict"}, answer.verdict),
-            element(
-                "p",
-                None,
-                "Simulated: six clinics, one delivery per week. The nearest clinics are served "
-                "first, and by December all have received the same. ",
-                element("code", None, "evenhand audit"),
-                " makes such a report of any log, with a search for each stakeholder.",
-            ),
-            over_time.spread(answer, 0),
-            stakeholders.heatmap(answer, 0),
-            element("h3", None, "One clinic over time"),
-            stakeholder_story(answer, 0),
-        )
-    )
-
-
-def _optimum(story: Story) -> Markup:
-    best = story.best.value
-    rows = [
-        ("the fairest policy (optimum)", figure_of(round(best, 3)), figure_of(0)),
-        (
-            "turn taking: of those present, serve the one with least",
-            figure_of(round(story.turn_taking, 3)),
-            figure_of(round(best - story.turn_taking, 3) + 0.0),
-        ),
-        (
-            "acting at random",
-            figure_of(round(story.random, 3)),
-            figure_of(round(best - story.random, 3)),
-        ),
-    ]
+def _chance(story: Story) -> Markup:
     words = (
-        "Three customers share twelve doughnuts, one at a time. Each customer is present with "
-        "probability 0.8, and a doughnut for an absent customer is wasted. Fairness is assessed "
-        "after every doughnut (log-Nash welfare). The problem is small enough to enumerate every "
-        "situation: no policy of any kind scores higher than the first line."
+        "In every log somebody is furthest behind. So the same deliveries are drawn by lot, again "
+        "and again, with odds by the number of households."
     )
     return joined(
+        (element("p", None, words), element("p", {"class": "verdict"}, chance(story.judged)))
+    )
+
+
+def _avoidable(answer: Answer) -> Markup:
+    parts, best = answer.gap_parts, answer.best
+    if parts is None or best is None:
+        return element("p", None, "Nothing to say.")
+    rows = [
+        ("an even log", figure_of(parts.even)),
+        ("the best there was", figure_of(parts.best)),
+        ("a fair lottery, in the middle of its draws", figure_of(parts.lottery)),
+        ("what was done", figure_of(parts.actual)),
+    ]
+    words = f"{best.sentence()} {parts.sentence()}"
+    return joined(
         (
-            element("p", None, words),
-            table("Expected score of twelve doughnuts", ("", "score", "below the optimum"), rows),
+            element("p", {"class": "verdict"}, words),
+            table("Scores of the whole log: the higher, the fairer.", ("", "score"), rows),
         )
     )
 
 
-def _learning(story: Story, curves: Curves) -> Markup:
-    parts = {"best": story.learning}
-    ours = story.learning.to_json()["methods"]["fairqcm"]
-    left = max(0.0, ours["regret"])
+def _rules(story: Story) -> Markup:
+    answer = story.rules
     words = (
-        "FairQCM does not know the problem: it decides and observes what happens. After each step "
-        "it also computes the value that the step would have had if the customers had received "
-        "other amounts before. The other methods learn only from what happened, with the same "
-        f"number of steps. After {story.learning.spec.steps:,} steps FairQCM is {left:.2f} "
-        "below the exact optimum; the table has all methods."
+        f"Deliveries stay as they were: {TRUCK} crates on a Monday, {VAN} on other days, whole. "
+        f"From {story.since} on, rules decide who gets them. {answer.verdict}"
     )
-    assert best_found(parts) <= story.best.value + 1e-3  # nothing beats the optimum
+    meaning = (
+        element("li", None, element("b", None, one.name), f": next is {one.rule.describe()}.")
+        for one in answer.outcomes
+        if one.rule is not None
+    )
     return joined(
         (
-            element("p", None, words),
-            curves.figure("learning", parts, "score", "accumulated welfare"),
-            summary_table(parts, "After the last step. Regret is the distance to the optimum."),
+            element("p", {"class": "verdict"}, words),
+            table("The higher the score, the fairer.", *_compared(answer.everything)),
+            element("ul", None, meaning),
         )
     )
 
 
-def _steps(episode: list[EpisodeStep]) -> Markup:
-    """Buttons and a drawing that the script fills; without the script, a table of all steps."""
-    differs = [step.step for step in episode if not step.as_the_optimum]
-    where = "At every step it does the same as an optimal policy."
-    if differs:
-        listed = ", ".join(map(str, differs))
-        where = f"It differs from the optimal policy at step {listed}."
-    buttons = (
-        ("first", "First"),
-        ("back", "◀ Back"),
-        ("next", "Next ▶"),
-        ("play", "Play"),
-    )
-    stepper = element(
-        "div",
-        {"class": "stepper", "data-script": True, "hidden": True},
-        element(
-            "div",
-            {"class": "controls"},
-            (
-                element("button", {"type": "button", "data-step": kind}, label)
-                for kind, label in buttons
-            ),
-        ),
-        element("p", {"class": "now", "aria-live": "polite"}),
-        element("ol", {"class": "counter"}),
-    )
+def _compared(
+    outcomes: tuple[Outcome, ...],
+) -> tuple[tuple[str, ...], list[tuple[Child, ...]]]:
+    """The columns and rows that say how ways to decide compare."""
     rows: list[tuple[Child, ...]] = [
         (
-            f"{step.step}",
-            ", ".join(n for n, here in zip(CUSTOMERS, step.present, strict=True) if here) or "–",
-            " / ".join(map(str, step.had)),
-            f"{CUSTOMERS[step.choice]}{' (wasted)' if step.wasted else ''}",
-            "yes" if step.as_the_optimum else "no",
-            figure_of(step.score),
+            one.name,
+            figure_of(one.score),
+            join_names(one.worst) or "nobody",
+            figure_of(one.worst_unfairness, signed=True),
         )
-        for step in episode
+        for one in sorted(outcomes, key=lambda one: -one.score)
     ]
-    columns = ("step", "present", "received so far", "goes to", "optimal", "score so far")
-    everyone = " / ".join(CUSTOMERS)
+    return ("", "score", "worst off", "by"), rows
+
+
+def _learned(story: Story) -> Markup:
+    found = story.learned
+    if not isinstance(found, LearnedRule):
+        return element("p", None, f"No policy was learned: {found}")
+    words = (
+        f"From the {found.decisions} deliveries before {story.since} a world is made: their weeks, "
+        f"drawn again and again. A policy learns in it to decide {found.horizon} deliveries, and "
+        "then decides those that it has never seen."
+    )
     return joined(
         (
-            element(
-                "p",
-                None,
-                "One episode of the learned policy. It sees who is present and remembers how many "
-                f"doughnuts each has received. {where}",
-            ),
-            stepper,
-            element(
-                "details",
-                {"class": "paper"},
-                element("summary", None, "All steps as a table"),
-                table(f"Received so far: {everyone}", columns, rows, kind="words"),
-            ),
-            element(
-                "noscript",
-                None,
-                element("p", None, "The buttons need this page’s script; the table has all steps."),
+            element("p", None, words),
+            element("p", {"class": "verdict"}, learned_verdict(story, found)),
+            table(
+                "On the deliveries that were not learned from.",
+                *_compared((*story.rules.everything, found.outcome)),
             ),
         )
     )
 
 
-def three_commands() -> list[tuple[str, str]]:
+def learned_verdict(story: Story, found: LearnedRule) -> str:
+    """Whether learning was worth it, in a sentence."""
+    rule = best_rule(story.rules)
+    scores = f"{found.outcome.score:.3g} against {rule.score:.3g}"
+    if found.beats(story.rules):
+        return (
+            f"It is fairer than every rule: {scores} for {rule.name}, the best of them. Unlike "
+            "them it looks at how large a delivery is."
+        )
+    return f"It is not fairer than {rule.name}: {scores}. Use the rule, which is simpler."
+
+
+def _next(story: Story) -> Markup:
+    turn = story.turn
+    first = turn.ranking[0]
+    rows = [(one.name, f"{one.rank}", figure_of(one.level), one.reason) for one in turn.ranking]
+    words = f"On {turn.when} the next delivery goes to {first.name}, who {first.reason}."
+    return joined(
+        (
+            element("p", {"class": "verdict"}, words),
+            table(
+                "By least_served, with the whole log as its memory.",
+                ("", "rank", "crates per 100 households", "why"),
+                rows,
+                "words",
+            ),
+            element("p", None, f"“Why not us?” {turn.why_not}"),
+            element(
+                "p",
+                None,
+                element("code", None, "evenhand serve"),
+                " answers the same over HTTP and on a page, keeps what was decided in a log that "
+                "cannot quietly be changed, and lets a learned policy decide, too.",
+            ),
+        )
+    )
+
+
+def _commands() -> Markup:
+    items = (
+        element("li", None, element("code", None, command), f": {what}.")
+        for command, what in next_commands()
+    )
+    return element("ul", {"class": "commands"}, items)
+
+
+def next_commands() -> list[tuple[str, str]]:
     """What to try next, and what it does."""
+    log = "LOG.csv --stakeholder WHO --time WHEN --amount HOW_MUCH"
     return [
-        (
-            "evenhand audit LOG.csv --stakeholder WHO --time WHEN --amount HOW_MUCH "
-            "--out report.html",
-            "audit a log of your own",
-        ),
-        (
-            "evenhand plan doughnuts --stakeholders 3 --horizon 12 --memories",
-            "the best score that each kind of memory allows",
-        ),
-        ("evenhand reproduce all --quick", "the paper on one page, in about ten minutes"),
+        (f"evenhand audit {log} --best --out report.html", "audit a log of your own"),
+        (f"evenhand replay {log}", "decide it anew by other rules"),
+        ("evenhand serve --store decisions.db", "say who is next, from now on"),
     ]
