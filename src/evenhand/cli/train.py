@@ -80,6 +80,10 @@ def train_command(
     out: Annotated[
         Path | None, typer.Option(help="Write the policy to this file; it resumes there.")
     ] = None,
+    start: Annotated[
+        Path | None,
+        typer.Option(help="Begin with the policies of this file, to go on from them (deep)."),
+    ] = None,
     track: Annotated[
         list[str] | None,
         typer.Option(
@@ -131,6 +135,7 @@ def train_command(
         every=total // checkpoints,
         recipe=recipe,
         deep=networks,
+        start=None if start is None else str(start.resolve()),
         **variants(memory, proposal, scheme),
     )
     run = _trained(spec, out, as_json, track or ())
@@ -190,7 +195,8 @@ def _print(run: Run, against: Yardstick, out: Path | None) -> None:
     how = f"means of {episodes:,} greedy episodes"
     how = how if run.spec.deep else "exact values of the greedy policy"
     known = f"The exact optimum is {best:,.3f}; acting" if best is not None else "Acting"
-    print(f"\n{known} at random scores {against.random:,.3f}. Scores are {how}.")
+    rules = "".join(f", the rule {name} {score:,.3f}" for name, score in against.rules)
+    print(f"\n{known} at random scores {against.random:,.3f}{rules}. Scores are {how}.")
     if not run.finished:
         print("Stopped before the end." + (" Run it again to continue." if out else ""))
     elif out is not None:
