@@ -122,6 +122,7 @@ def run_benchmark(
             folder = Path(out)
             require_folder(folder, "out")
             folder.mkdir(parents=True, exist_ok=True)
+        (folder / "cells").mkdir(exist_ok=True)  # before a cluster brings back the first
         every = steps // evaluations
         budget = _Budget(
             tuple(range(seed, seed + seeds)),
