@@ -1,0 +1,1 @@
+"""What each part of the default recipe is worth, and how learning compares with simple rules."""

@@ -1,0 +1,180 @@
+"""Learners trained with their scores on the way, one file for each, so that it can be resumed."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from evenhand._util.bootstrap import bootstrap_interval
+from evenhand._util.files import write_whole
+from evenhand.experiments.ablation.simple_rules import RuleScore, rule_scores
+from evenhand.experiments.ablation.studied import STUDIED, Studied
+from evenhand.experiments.ablation.variants import VARIANTS, changes_anything
+from evenhand.experiments.running.compare_methods import MethodResult
+from evenhand.experiments.running.reference_scores import Yardstick, yardstick
+from evenhand.learn.seeds import seed_keys, start_learners
+
+if TYPE_CHECKING:
+    from jaxtyping import Float
+
+EVALUATIONS = 15
+MOST_EPISODES = 1000  # that an evaluation is the mean of
+DECISIONS = 15_000  # of an evaluation: fewer episodes where they are long
+QUICK = 10  # a quick study has as many times fewer steps
+Listener = Callable[[str, str], None]  # a problem, and what is being done there
+
+
+@dataclass(frozen=True, eq=False)
+class Trained:
+    """One variant on one problem: scores of all seeds before learning and on the way."""
+
+    steps: Float[np.ndarray, " evaluation"]
+    scores: Float[np.ndarray, "evaluation seed"]
+    seconds: float
+
+    @property
+    def final(self) -> Float[np.ndarray, " seed"]:
+        return self.scores[-1]
+
+    @property
+    def untrained(self) -> Float[np.ndarray, " seed"]:
+        return self.scores[0]
+
+    def interval(self) -> tuple[float, float]:
+        """Of the mean of the final scores."""
+        return bootstrap_interval(self.final, np.random.default_rng(0))
+
+    def steps_to(self, level: float) -> list[int | None]:
+        """For each seed, the steps from which on every evaluation is at a level."""
+        result = MethodResult("", {"score": self.scores}, self.steps, self.seconds, 0.0)
+        return result.steps_to(level)
+
+
+@dataclass(frozen=True, eq=False)
+class ProblemStudy:
+    """What came of one problem: what there is to be had, the rules, and the learners."""
+
+    name: str
+    studied: Studied
+    against: Yardstick
+    rules: list[RuleScore]
+    variants: dict[str, Trained | None]  # None where it is the same as the default
+
+    @property
+    def optimum(self) -> float:
+        assert self.against.optimum is not None
+        return self.against.optimum
+
+
+@dataclass(frozen=True)
+class Study:
+    """All problems and variants, in a folder from which what is done is read.
+
+    Args:
+        folder: Where each finished part is written.
+        seeds: How many learners of each variant.
+        quick: A tenth of the steps: to see it work, not to judge.
+        names: Which problems; by default all of them.
+    """
+
+    folder: Path
+    seeds: int = 10
+    quick: bool = False
+    names: tuple[str, ...] = tuple(STUDIED)
+
+    def run(self, listener: Listener = lambda *_: None) -> list[ProblemStudy]:
+        """Everything, variant by variant, so that what is stopped has the most telling first."""
+        for variant in VARIANTS:
+            for name in self.names:
+                listener(name, variant)
+                self.trained(name, variant)
+        return [self.of(name) for name in self.names]
+
+    def of(self, name: str) -> ProblemStudy:
+        """One problem; what is not in the folder yet is done now."""
+        studied = STUDIED[name]
+        return ProblemStudy(
+            name,
+            studied,
+            yardstick(studied.environment),
+            self.rules(name),
+            {variant: self.trained(name, variant) for variant in VARIANTS},
+        )
+
+    def rules(self, name: str) -> list[RuleScore]:
+        """The scores of the simple rules, best first."""
+        path = self.folder / f"{_file(name)}.rules.json"
+        if not path.exists():
+            scores = rule_scores(STUDIED[name].problem)
+            _write(path, [[one.name, one.score, *one.interval] for one in scores])
+        return [RuleScore(rule, score, (low, high)) for rule, score, low, high in _read(path)]
+
+    def trained(self, name: str, variant: str) -> Trained | None:
+        """One variant on one problem; None where it is the same as the default."""
+        path = self.folder / f"{_file(name)}.{_file(variant)}.json"
+        settings = {"seeds": self.seeds, "steps": self._steps(name), "episodes": episodes_of(name)}
+        if not path.exists() or _read(path)["settings"] != settings:
+            problem, steps = STUDIED[name].problem, self._steps(name)
+            found = None
+            if changes_anything(variant, problem, steps):
+                found = train(name, variant, self.seeds, steps)
+            _write(path, {"settings": settings, "found": None if found is None else _plain(found)})
+        found = _read(path)["found"]
+        if found is None:
+            return None
+        return Trained(np.array(found["steps"]), np.array(found["scores"]), found["seconds"])
+
+    def _steps(self, name: str) -> int:
+        every = STUDIED[name].steps // EVALUATIONS // (QUICK if self.quick else 1)
+        return every * EVALUATIONS
+
+
+def episodes_of(name: str) -> int:
+    """How many episodes an evaluation is the mean of: hundreds of them."""
+    episodes = DECISIONS // STUDIED[name].environment.horizon
+    return min(MOST_EPISODES, max(1, episodes // 100) * 100)
+
+
+def train(name: str, variant: str, seeds: int, steps: int) -> Trained:
+    """Train the learners of a variant, evaluating them before and on the way."""
+    started = time.perf_counter()
+    agent, episodes = VARIANTS[variant](STUDIED[name].problem, steps), episodes_of(name)
+    learners = start_learners(agent, seed_keys(range(seeds)))
+
+    def scores() -> Iterator[Any]:
+        nonlocal learners
+        yield agent.evaluate(learners, episodes).score
+        for _ in range(EVALUATIONS):
+            learners = agent.train_steps(learners, steps // EVALUATIONS)
+            yield agent.evaluate(learners, episodes).score
+
+    curve = np.array([np.asarray(one, dtype=np.float64) for one in scores()])
+    every = np.arange(EVALUATIONS + 1) * (steps // EVALUATIONS)
+    return Trained(every, curve, time.perf_counter() - started)
+
+
+def _file(name: str) -> str:
+    return name.replace(" ", "-")
+
+
+def _plain(found: Trained) -> dict[str, Any]:
+    return {
+        "steps": found.steps.tolist(),
+        "scores": found.scores.tolist(),
+        "seconds": round(found.seconds, 1),
+    }
+
+
+def _write(path: Path, table: Any) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    write_whole(path, json.dumps(table).encode())
+
+
+def _read(path: Path) -> Any:
+    return json.loads(path.read_bytes())

@@ -1,0 +1,46 @@
+"""The default recipe, and the same without one of its parts."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+
+from evenhand.learn.deep.dqn import DQN
+from evenhand.learn.deep.networks import MLP
+from evenhand.learn.default_recipe import WIDTHS, default_learner
+from evenhand.learn.proposals import NoProposal
+from evenhand.problem.problem import Problem
+
+Variant = Callable[[Problem, int], DQN]
+
+
+def default(problem: Problem, steps: int) -> DQN:
+    """The default recipe as it is."""
+    return default_learner(problem, steps=steps)
+
+
+def nothing_imagined(problem: Problem, steps: int) -> DQN:
+    """Every experience is a real one."""
+    return default_learner(problem, steps=steps, proposal=NoProposal())
+
+
+def no_shaping(problem: Problem, steps: int) -> DQN:
+    """A step is rewarded by all the welfare there is, and scaled by how large that is."""
+    return default_learner(problem, steps=steps, shaping=False)
+
+
+def no_equal_treatment(problem: Problem, steps: int) -> DQN:
+    """Fully connected layers of the same widths, which treat everybody in a way of their own."""
+    return default_learner(problem, steps=steps, network=MLP(WIDTHS))
+
+
+VARIANTS: Mapping[str, Variant] = {
+    "default": default,
+    "nothing imagined": nothing_imagined,
+    "no shaping": no_shaping,
+    "no equal treatment": no_equal_treatment,
+}
+
+
+def changes_anything(variant: str, problem: Problem, steps: int) -> bool:
+    """Whether a variant is another learner than the default for this problem."""
+    return variant == "default" or VARIANTS[variant](problem, steps) != default(problem, steps)

@@ -1,0 +1,39 @@
+"""Each variant differs from the default in one part, and says where it does not differ."""
+
+from __future__ import annotations
+
+from dataclasses import fields
+
+import pytest
+
+from evenhand.envs import Jobs, WaitingList
+from evenhand.experiments.ablation.variants import VARIANTS, changes_anything
+from evenhand.problem.problem import Problem
+
+STEPS = 1000
+
+
+def problem_of(env):
+    return Problem(env, env.default_scheme())
+
+
+@pytest.mark.parametrize(
+    ("variant", "parts"),
+    [
+        ("nothing imagined", {"proposal"}),
+        ("no shaping", {"shaping", "scale", "baseline"}),
+        ("no equal treatment", {"network"}),
+    ],
+)
+def test_a_variant_differs_in_one_part_and_what_belongs_to_it(variant, parts):
+    problem = problem_of(Jobs())
+    plain, other = (VARIANTS[name](problem, STEPS) for name in ("default", variant))
+    differ = {f.name for f in fields(plain) if getattr(plain, f.name) != getattr(other, f.name)}
+    assert differ == parts
+    assert changes_anything(variant, problem, STEPS)
+
+
+def test_where_nothing_is_imagined_by_default_nothing_changes():
+    """The waits are in the state: there is nothing to imagine."""
+    problem = problem_of(WaitingList((0.5, 0.4), 1.0, 2, 6))
+    assert not changes_anything("nothing imagined", problem, STEPS)
