@@ -146,6 +146,7 @@ def _learn(log: str, sized: dict[str, Any], rest: AuditOptions) -> LearnedRule:
     world = world_of_log(log, options, horizon=horizon).world
     problem = Problem(world, world.default_scheme())
     # Small and near-sighted, as it has seconds to learn ten decisions.
+    # Chosen by looking at the outcome: docs/results.md has what else was tried.
     small: dict[str, Any] = {"batch": 32, "network": EquivariantMLP((32, 32)), "discount": 0.5}
     learner = default_learner(problem, steps=STEPS, **small)
     learned = learner.train_steps(start_learners(learner, seed_keys((0,))), STEPS)
