@@ -33,7 +33,7 @@ from evenhand.problem.problem import Problem
 
 ROOT = Path(__file__).parents[1]
 DATA = ROOT.parent / "shared" / "data"
-SEEDS, STEPS = 5, 20_000
+SEEDS, STEPS = 5, 10_000
 RULES = ("least_served", "round_robin", "even_out", "lottery")
 
 

@@ -11,10 +11,10 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from evenhand import LogNash, Parity, Total, anytime, bounded
+from evenhand import LogNash, Parity, Rawls, Total, Trace, anytime, bounded
 from evenhand.envs import Random, State, rollout, rollouts, to_trace
-from evenhand.envs.log_world import LogWorld, TimePointEnds
-from evenhand.errors import EvenhandError, TooLarge
+from evenhand.envs.log_world import LogWorld, TimePointEnds, Unmet
+from evenhand.errors import BadParameter, EvenhandError, TooLarge
 from evenhand.fairness.scheme_file import from_table, to_table, to_toml
 from evenhand.memory.memory import Full
 from evenhand.planning.planner import plan
@@ -169,6 +169,18 @@ def test_the_exact_optimum_is_that_of_trying_everything():
     world = replace(TWO_BLOCKS, scheme=EVERY_STEP, horizon=5)
     found = plan(Problem(world, world.default_scheme()))
     assert found.value == pytest.approx(best(world, (0.0, 0.0), (), 5), rel=1e-5)
+
+
+def test_parts_that_read_such_a_world_are_refused_elsewhere():
+    trace = Trace([[1, 0], [0, 1]])
+    for scheme in (bounded(TimePointEnds()), anytime(Rawls(), status=Unmet())):
+        with pytest.raises(BadParameter, match="is for worlds that are made from logs"):
+            scheme.score(trace)
+    without = replace(TWO_BLOCKS, scheme=to_toml(anytime(Rawls(), Total(), Unmet())))
+    problem = Problem(without, without.default_scheme())
+    first = problem.initial(jax.random.key(0))
+    with pytest.raises(BadParameter, match="this world has no requests"):
+        problem.step(jax.random.key(0), first, 0)
 
 
 def test_a_moment_has_the_phase_of_its_place_in_a_block():

@@ -6,15 +6,15 @@ import jax
 import numpy as np
 import pytest
 
-from evenhand.envs import Doughnuts, Lending, Vaccines
+from evenhand.envs import Doughnuts, Lending, Vaccines, WaitingList
 from evenhand.errors import BadParameter, NegativeStatus
 from evenhand.fairness.filters import AfterEach
 from evenhand.fairness.scheme import anytime, bounded, periodic
-from evenhand.fairness.temporal import Total
+from evenhand.fairness.temporal import Discounted, Total
 from evenhand.fairness.welfare import LogNash, NegativeVariance, Rawls
 from evenhand.learn.deep.networks import MLP, EquivariantMLP
 from evenhand.learn.default_recipe import default_learner, default_network, default_tables
-from evenhand.learn.proposals import Everything, NoProposal
+from evenhand.learn.proposals import Everything, NoProposal, Replayed
 from evenhand.learn.schedules import ExplorationBySteps
 from evenhand.learn.seeds import seed_keys, start_learners
 from evenhand.memory.memory import Clock, Full, Product
@@ -43,6 +43,13 @@ def test_exploration_warm_up_and_memory_come_from_steps_and_horizon():
     assert agent.warm_up == 150
     assert agent.problem.memory == Product((Full(), Clock(5)))
     assert (agent.discount, agent.horizon_terminates, agent.shaping) == (1.0, True, True)
+    assert agent.proposal == Replayed(4)
+
+
+def test_where_the_reward_is_read_off_the_state_nothing_is_imagined():
+    clinic = WaitingList(arrivals=(0.5, 0.5), urgencies=1.0, capacity=2, horizon=4)
+    agent = default_learner(Problem(clinic, clinic.default_scheme()), steps=200)
+    assert agent.proposal == NoProposal()
 
 
 def test_a_long_horizon_is_discounted_and_has_no_clock():
@@ -52,9 +59,19 @@ def test_a_long_horizon_is_discounted_and_has_no_clock():
     assert not agent.horizon_terminates
 
 
+def test_the_discount_falls_with_the_horizon_and_with_shaping():
+    def discount(horizon, scheme):
+        return default_learner(Problem(Doughnuts(2, horizon, 0.8), scheme), steps=200).discount
+
+    shaped, bare = anytime(Rawls(), Total()), bounded(AfterEach(2), Rawls(), Total())
+    assert [discount(20, shaped), discount(40, shaped)] == [1.0, 0.9]
+    assert [discount(20, bare), discount(40, bare)] == [1.0, 0.99]
+    assert discount(40, anytime(Rawls(), Discounted(0.7))) == 0.7
+
+
 def test_the_unit_of_amounts_makes_no_difference():
     """Minus the variance grows as the square of the unit: features and rewards stay as they are."""
-    plain, grams = learner(SHOP, proposal=NoProposal()), learner(Grams(2, 4, (0.9, 0.5)))
+    plain, grams = learner(SHOP), learner(Grams(2, 4, (0.9, 0.5)))
     np.testing.assert_allclose(plain.scale, grams.scale * 80.0**2, rtol=1e-4)
     state = plain.problem.initial(jax.random.key(3))
     heavy = grams.problem.initial(jax.random.key(3))
@@ -94,7 +111,7 @@ def test_it_learns_a_small_problem_to_its_optimum():
 
     shop = Doughnuts(2, 4, (1.0, 0.4))
     problem = Problem(shop, shop.default_scheme())
-    agent = default_learner(problem, steps=2000, proposal=NoProposal())
+    agent = default_learner(problem, steps=2000)
     learners = agent.train_steps(start_learners(agent, seed_keys([0])), 2000)
     best = plan(problem).value
     assert float(agent.evaluate(learners, 1000).score[0]) > 0.985 * best

@@ -6,7 +6,8 @@ import pytest
 
 from evenhand.envs import Doughnuts
 from evenhand.errors import BadParameter
-from evenhand.fairness.scheme import anytime, periodic
+from evenhand.fairness.filters import AfterEach
+from evenhand.fairness.scheme import anytime, bounded
 from evenhand.fairness.temporal import Total, Worst
 from evenhand.fairness.welfare import LogNash
 from evenhand.learn import fairqcm, host
@@ -119,7 +120,7 @@ def test_shaping_is_for_sums_at_every_step_that_come_to_something():
     with pytest.raises(BadParameter, match="discount below 1"):
         require_shaping(PROBLEM, False, 1.0)
     for problem in (
-        Problem(SHOP, periodic(2, LogNash(), Total())),
+        Problem(SHOP, bounded(AfterEach(2), LogNash(), Total())),
         Problem(SHOP, anytime(LogNash(), Total()), augment_with_score=True),
         Problem(SHOP, anytime(LogNash(), Worst()), augment_with_score=True),
     ):

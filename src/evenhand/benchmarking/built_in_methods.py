@@ -26,6 +26,7 @@ from evenhand.benchmarking.benchmark_method import (
     TrialProgress,
 )
 from evenhand.benchmarking.benchmark_world import BenchmarkPair
+from evenhand.benchmarking.host_recipe import host_learner
 from evenhand.benchmarking.peers.ggf_dqn import GiniDQN, GiniNetwork, halving_weights
 from evenhand.benchmarking.peers.weighted_sum import candidate_weights, linear_scheme
 from evenhand.benchmarking.peers.welfare_q_learning import (
@@ -43,8 +44,9 @@ from evenhand.learn.deep.dqn import DQN
 from evenhand.learn.deep.networks import Recurrent
 from evenhand.learn.deep.recurrent import RecurrentDQN
 from evenhand.learn.default_recipe import default_learner
-from evenhand.learn.proposals import NoProposal
-from evenhand.memory.memory import Clock, LastWinner, Memory, Nothing, Product
+from evenhand.learn.proposals import Above, NoProposal
+from evenhand.learn.schedules import ExplorationBySteps
+from evenhand.memory.memory import LastWinner, Memory, Nothing
 from evenhand.planning.restricted import ascend, restrict, starts
 from evenhand.problem.problem import Problem
 
@@ -74,16 +76,16 @@ class FairQCMDefault(AgentContestant):
     """FairQCM with the default recipe, which is derived from the problem alone."""
 
     def agent(self, problem: Problem, steps: int, setting: Setting) -> DQN:
+        if not problem.environment.compiled:
+            return host_learner(problem, steps, Above(1), setting)
         return default_learner(problem, steps=steps, **setting)
 
 
 def _plain(problem: Problem, steps: int, setting: Setting) -> DQN:
     """DQN of the default recipe that sees the problem's own memory and imagines nothing."""
+    if not problem.environment.compiled:
+        return host_learner(problem, steps, NoProposal(), setting)
     return default_learner(problem, steps=steps, keep_memory=True, proposal=NoProposal(), **setting)
-
-
-def _with_time(problem: Problem, *others: Memory) -> Memory:
-    return Product((*others, Clock(problem.environment.horizon + 1)))
 
 
 @BENCHMARK_METHODS.register("dqn")
@@ -139,7 +141,6 @@ class WelfareQ(AgentContestant):
 
     def agent(self, problem: Problem, steps: int, setting: Setting) -> WelfareQLearning:
         own = replace(problem, scheme=linear_scheme((1.0,) * problem.environment.num_stakeholders))
-        plain = _plain(replace(own, memory=Nothing()), steps, {})
         discount = 1.0
         most = getattr(problem.environment, "reward_bounds", lambda: (0.0, 1.0))()[1]
         initial = setting["optimism"] * (most if np.isfinite(most) else 1.0)
@@ -149,7 +150,7 @@ class WelfareQ(AgentContestant):
             network=WelfareTable(_welfare(problem), discount, initial),
             discount=discount,
             learning_rate=setting["learning_rate"],
-            exploration=plain.exploration,
+            exploration=ExplorationBySteps(max(1, steps // 3)),
             horizon_terminates=True,
             acts_with_target=False,
         )
@@ -166,7 +167,7 @@ class RecurrentAgent(AgentContestant):
     """A recurrent network that learns what to remember (the paper's baseline)."""
 
     def agent(self, problem: Problem, steps: int, setting: Setting) -> RecurrentDQN:
-        own = replace(problem, memory=_with_time(problem, LastWinner()))
+        own = replace(problem, memory=LastWinner())
         plain = _plain(own, steps, setting)
         shared = {spec.name: getattr(plain, spec.name) for spec in fields(DeepAgent)}
         shared |= {"network": Recurrent((32, 32), 32), "capacity": 5_000, "batch": 128}

@@ -12,7 +12,7 @@ from evenhand.envs import Environment, FishWood
 from evenhand.errors import BadParameter, MissingExtra
 from evenhand.fairness.scheme import FairnessScheme, anytime
 from evenhand.fairness.temporal import Total
-from evenhand.fairness.welfare import GeneralisedGini, LogNash, Welfare
+from evenhand.fairness.welfare import GeneralisedGini, LogNash, Rawls, Welfare
 from evenhand.learn.host import HostWorld
 
 PREFIX = "mo/"
@@ -30,7 +30,7 @@ class KnownWorld:
 # Resource gathering pays a death with −1, where log-Nash is not defined: it is judged by a
 # generalised Gini welfare, in which the worst-off weighs most.
 KNOWN: Mapping[str, KnownWorld] = {
-    "fishwood-v0": KnownWorld(LogNash(), 200, FishWood),
+    "fishwood-v0": KnownWorld(Rawls(), 200, FishWood),
     "resource-gathering-v0": KnownWorld(GeneralisedGini((0.5, 0.3, 0.2)), 100),
     "four-room-v0": KnownWorld(LogNash(), 200),
 }

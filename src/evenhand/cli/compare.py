@@ -138,7 +138,8 @@ def print_comparison(comparison: MethodComparison, title: str) -> None:
     columns += ["reached the margin" if goal else "not wasted", "s"]
     print_table(title, columns, rows)
     best = f"The exact optimum is {comparison.optimum:,.2f}" if exact else "No optimum is known"
-    print(f"\n{best}; acting at random scores {comparison.random:,.2f}.")
+    rules = "".join(f"; {name} scores {score:,.2f}" for name, score in comparison.against.rules)
+    print(f"\n{best}; acting at random scores {comparison.random:,.2f}{rules}.")
 
 
 def _row(name: str, result: dict[str, Any], exact: bool, goal: bool) -> list[str]:

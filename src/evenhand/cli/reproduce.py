@@ -13,11 +13,12 @@ import typer
 from evenhand.cli.compare import print_comparison, write_chart
 from evenhand.cli.environment_options import at_most
 from evenhand.cli.learning_options import Ray, executor
-from evenhand.cli.output import JsonOption, print_json, print_table
+from evenhand.cli.output import JsonOption, print_json, print_table, progress_bar
 from evenhand.errors import UnknownName
 
 if TYPE_CHECKING:
     from evenhand.experiments.paper.reproduction import Remaining, Reproduction
+    from evenhand.experiments.running.tasks import Executor
 
 
 PARTS = "parts"
@@ -28,8 +29,8 @@ def reproduce_command(
         str,
         typer.Argument(
             help="Which figure: tabular, doughnuts, lending, lending-gaussian, doughnuts-ablation "
-            "or lending-ablation; all of the paper; or parts, what each part of the default recipe "
-            "is worth."
+            "or lending-ablation; all of the paper; recipe, the default recipe on every world; or "
+            "parts, what each part of it is worth."
         ),
     ],
     seeds: Annotated[
@@ -64,9 +65,10 @@ def reproduce_command(
         reproduce_figure,
     )
 
-    if figure not in (*FIGURES, "all", PARTS):
+    if figure not in (*FIGURES, "all", "recipe", PARTS):
         raise UnknownName(
-            f"there is no figure {figure!r}: there are {', '.join(FIGURES)}, {PARTS} and all."
+            f"there is no figure {figure!r}: there are {', '.join(FIGURES)}, recipe, {PARTS} and "
+            "all."
         )
     require_folder(out, "out")
     number = seeds or (QUICK_SEEDS if quick else 10)
@@ -78,6 +80,9 @@ def reproduce_command(
         return
     names = ALL if figure == "all" else (figure,)
     spread = executor(ray)
+    if figure == "recipe":
+        _default_recipe(folder, number, quick, spread, as_json)
+        return
     with _bar(Remaining(names, number, quick), as_json) as (on_progress, on_stage):
         if figure == "all":
             from evenhand.experiments.paper.reproduction import reproduce_all
@@ -100,6 +105,34 @@ def reproduce_command(
         print_comparison(one, f"{name}, {number} seeds of {one.spec.steps:,} steps")
         print()
     print(f"The chart is in {folder / figure / 'chart.html'}.")
+
+
+def _default_recipe(
+    folder: Path, seeds: int, quick: bool, spread: Executor | None, as_json: bool
+) -> None:
+    """How near the default recipe comes to the optimum of every world."""
+    from evenhand.experiments.paper.default_table import default_table
+
+    with progress_bar("learning", hidden=as_json) as progress:
+        found = [one.to_json() for one in default_table(folder, seeds, quick, progress, spread)]
+    if as_json:
+        print_json(found)
+        return
+    rows = [
+        (
+            one["world"],
+            f"{one['steps']:,}",
+            f"{one['optimum']:,.2f}",
+            f"{one['share_of_the_way']:.1%}",
+            f"{one['least_share']:.1%}",
+            f"{one['near']} of {one['seeds']}",
+            f"{one['untrained_share']:.1%}",
+        )
+        for one in found
+    ]
+    columns = ("", "steps", "optimum", "of the way", "least", "seeds at 99%", "untrained")
+    print_table(f"The default recipe, {seeds} seeds", columns, rows)
+    print(f"\nThe numbers are in {folder / 'recipe' / 'results.json'}.")
 
 
 def _show_all(found: Reproduction, folder: Path, as_json: bool) -> None:

@@ -14,7 +14,6 @@ from evenhand.cli.audit import audit_command
 from evenhand.cli.borrowed_options import borrow_options
 from evenhand.cli.learning_options import (
     Deep,
-    EnvironmentArgument,
     Episodes,
     Horizon,
     MemoryOption,
@@ -53,7 +52,13 @@ if TYPE_CHECKING:
 
 @borrow_options(audit_command, LEARNING, into="reading")
 def train_command(
-    environment: EnvironmentArgument,
+    environment: Annotated[
+        str,
+        typer.Argument(
+            help="The environment: doughnuts, lending, another one, or one of your own as "
+            "module:Class; or the file of a log."
+        ),
+    ],
     reading: dict[str, Any],
     method: Annotated[str, typer.Option(help="fairqcm, full, min, reset or rnn.")] = "fairqcm",
     stakeholders: Stakeholders = None,
@@ -74,6 +79,10 @@ def train_command(
     ] = None,
     out: Annotated[
         Path | None, typer.Option(help="Write the policy to this file; it resumes there.")
+    ] = None,
+    start: Annotated[
+        Path | None,
+        typer.Option(help="Begin with the policies of this file, to go on from them (deep)."),
     ] = None,
     track: Annotated[
         list[str] | None,
@@ -126,6 +135,7 @@ def train_command(
         every=total // checkpoints,
         recipe=recipe,
         deep=networks,
+        start=None if start is None else str(start.resolve()),
         **variants(memory, proposal, scheme),
     )
     run = _trained(spec, out, as_json, track or ())
@@ -185,7 +195,8 @@ def _print(run: Run, against: Yardstick, out: Path | None) -> None:
     how = f"means of {episodes:,} greedy episodes"
     how = how if run.spec.deep else "exact values of the greedy policy"
     known = f"The exact optimum is {best:,.3f}; acting" if best is not None else "Acting"
-    print(f"\n{known} at random scores {against.random:,.3f}. Scores are {how}.")
+    rules = "".join(f", the rule {name} {score:,.3f}" for name, score in against.rules)
+    print(f"\n{known} at random scores {against.random:,.3f}{rules}. Scores are {how}.")
     if not run.finished:
         print("Stopped before the end." + (" Run it again to continue." if out else ""))
     elif out is not None:

@@ -13,6 +13,9 @@ import jax
 import jax.numpy as jnp
 
 from evenhand.envs.environment import Environment, Outcomes, State, one_each, require_count
+from evenhand.fairness.scheme import FairnessScheme, anytime
+from evenhand.fairness.temporal import Total
+from evenhand.fairness.welfare import Rawls
 from evenhand.memory.attribute import Attribute
 from evenhand.problem.environment_like import ENVIRONMENTS
 
@@ -93,6 +96,13 @@ class FishWood(Environment[Whereabouts, jax.Array]):
 
     def attributes(self, state: State[Whereabouts, jax.Array]) -> tuple[Attribute, ...]:
         return (Attribute(state.world.place[None].astype(float)),)
+
+    def default_scheme(self) -> FairnessScheme:
+        """Whichever of fish and wood there is less of, at every step, added up.
+
+        Under log-Nash acting at random is all but optimal: it likes even times, and not even finds.
+        """
+        return anytime(Rawls(), Total())
 
     def bounds(self) -> tuple[float, float]:
         return 0.0, 1.0

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from evenhand._util.saved_record import shortened
-from evenhand.errors import BadParameter, TooLarge
+from evenhand.errors import BadParameter, TooLarge, argument
 
 if TYPE_CHECKING:
     from jaxtyping import Bool, Float, Int
@@ -160,7 +160,8 @@ def require_learnable(stakeholders: int, lots: int, time_points: int) -> None:
         if number > most:
             raise TooLarge(
                 f"the log has {number:,} {what}, and a policy is learned from at most {most:,}: "
-                "take fewer of them (only, where, since), or a coarser log."
+                f"take fewer of them ({argument('only')}, {argument('where')}, "
+                f"{argument('since')}), or a coarser log."
             )
     if not stakeholders or not lots:
         raise BadParameter("a world needs stakeholders and lots to give out.")

@@ -23,6 +23,7 @@ import numpy as np
 from evenhand._util.arrays import Array
 from evenhand.envs.environment import Environment, Outcomes, State, require_count
 from evenhand.envs.log_rows import LogRows
+from evenhand.errors import BadParameter
 from evenhand.fairness.filters import FILTERS, Filter
 from evenhand.fairness.labels import Labels, by_value
 from evenhand.fairness.scheme import FairnessScheme
@@ -61,6 +62,17 @@ class Situation(NamedTuple):
     phase: Int[Array, ""]  # the part of the block, such as the day of the week
 
 
+def _position(part: Any, step: Step) -> Position:
+    """Where a step led, for a part of a scheme that makes sense in such a world alone."""
+    world = getattr(step.next_state, "world", None)
+    if not isinstance(world, Position):
+        raise BadParameter(
+            f"{type(part).__name__} is for worlds that are made from logs, whose states it looks "
+            "at: choose another."
+        )
+    return world
+
+
 @FILTERS.register("time_point_ends")
 @dataclass(frozen=True)
 class TimePointEnds(Filter[tuple[()]]):
@@ -72,7 +84,7 @@ class TimePointEnds(Filter[tuple[()]]):
         return ()
 
     def update(self, state: tuple[()], step: Step) -> tuple[tuple[()], Bool[Array, ""]]:
-        return state, step.next_state.world.assessed
+        return state, _position(self, step).assessed
 
     def describe(self) -> str:
         return "after the last lot of each time point that is assessed in the log"
@@ -89,7 +101,10 @@ class Unmet(Status[Array]):
         return np.zeros(num_stakeholders)
 
     def update(self, state: Array, step: Step) -> Array:
-        return -step.next_state.world.wanted
+        wanted = _position(self, step).wanted
+        if wanted.shape != state.shape:
+            raise BadParameter("this world has no requests, and so nothing that is not met.")
+        return -wanted
 
     def value(self, state: Array) -> Float[Array, " status"]:
         return state

@@ -4,7 +4,7 @@ No environment is looked up by its type. What is derived, and from what:
 
 - the memory: the smallest known that determines the reward, and a clock where the horizon ends
 - the scale of rewards, statuses and observations: random play
-- the discount: 1 with a clock where the horizon is short enough to learn to the end, else less
+- the discount: 1 where the horizon is short, else less, and least where shaping helps
 - exploration, warm-up, the fall of the learning rate: shares of the steps that there are
 - the network: it treats alike whom environment, scheme and memory treat alike
 - shaping: wherever the scheme allows it
@@ -25,22 +25,22 @@ from evenhand.learn.deep.networks import MLP, EquivariantMLP, Network
 from evenhand.learn.deep.standardised import Standardised
 from evenhand.learn.deep.targets import Huber, PolyakUpdate
 from evenhand.learn.determining_memory import FoundMemory, find_memory
-from evenhand.learn.proposals import Above, Around, Everything, NoProposal, Proposal
+from evenhand.learn.proposals import Everything, NoProposal, Proposal, Replayed
 from evenhand.learn.random_play import RandomPlay, typical
 from evenhand.learn.schedules import ExplorationBySteps, Watkins
 from evenhand.learn.shaping import may_shape, shaped_pay
 from evenhand.learn.tabular.q_learning import Tabular
-from evenhand.memory.memory import Full, GroupDifference, Memory, Product
 from evenhand.problem.problem import Problem
 
 if TYPE_CHECKING:
     from jaxtyping import Float
 
-LONGEST_EPISODE = 256  # decisions: a longer horizon cuts episodes off, and the future is
-FAR_SIGHT = 0.99  # discounted by this much
+LONGEST_EPISODE = 256  # decisions: a longer horizon cuts episodes off rather than ends them
+FEW_STEPS = 20  # an episode of at most so many is learned to its end, undiscounted
+SHORT_VIEW, FAR_VIEW = 0.9, 0.99  # the discount of longer ones: with shaping, and without
 WIDTHS = (64, 64)
 FEWEST_STEPS = 100
-MOST_IMAGINED = 32  # memories at a step
+IMAGINED = 4  # memories beside the real one, where any are
 
 
 def default_learner(
@@ -58,7 +58,8 @@ def default_learner(
         steps: How many decisions it will take: exploration and learning rate fall by them.
         keep_memory: Whether to see the problem's own memory; by default the smallest known that
             determines the reward is found and used in its place.
-        proposal: What to imagine; by default few memories near the real one, or none.
+        proposal: What to imagine; by default four memories that could be, where the memory
+            determines the reward and its past matters.
         **settings: Any field of `DQN`, in place of what is derived.
     """
     _require_steps(steps)
@@ -66,8 +67,7 @@ def default_learner(
     ends = problem.environment.horizon <= LONGEST_EPISODE and not goes_on
     found = find_memory(problem, clock=ends, keep=keep_memory)
     seen, play = found.problem, found.play
-    discount = seen.discount if ends or seen.discount < 1.0 else FAR_SIGHT
-    discount = settings.get("discount", discount)
+    discount = settings.get("discount", default_discount(seen, ends))
     shaping = settings.get("shaping", may_shape(seen, ends, discount))
     rewards = learned_rewards(seen, play, ends, discount, shaping)
     baseline = rewards.mean(axis=0) if ends else np.zeros(0)
@@ -82,7 +82,7 @@ def default_learner(
         "baseline": tuple(baseline.tolist()),
         "scale": 1.0 / value_size(rewards - baseline if ends else rewards, discount),
         "learning_rate": 1e-3,
-        "halved_after": max(1, steps // 4),
+        "halved_after": max(1, steps // 10),
         "batch": 128,
         "capacity": 50_000,
         "warm_up": min(1000, max(1, steps // 20)),
@@ -120,6 +120,22 @@ def default_tables(
         horizon_terminates=True,
         shaping=shaping,
     )
+
+
+def default_discount(problem: Problem, ends: bool) -> float:
+    """1 where there are few steps to learn to the end; less where there are many.
+
+    With shaping a step is paid for what it changes for good, so that a short view is enough, and
+    is learned with far smaller errors.
+    """
+    if problem.discount < 1.0 or (ends and problem.environment.horizon <= FEW_STEPS):
+        return problem.discount
+    return SHORT_VIEW if may_shape(problem, ends, SHORT_VIEW) else FAR_VIEW
+
+
+def imagined_by_default(found: FoundMemory) -> Proposal:
+    """Few memories that could be, where they have a reward and their past matters; else none."""
+    return Replayed(IMAGINED) if found.determines and found.looks_back else NoProposal()
 
 
 def default_network(problem: Problem) -> Network:
@@ -176,25 +192,6 @@ def value_size(rewards: Float[np.ndarray, "episode time"], discount: float) -> f
         ahead[:, time] = total
     size = float(ahead.std())
     return size if size > 0 and np.isfinite(size) else 1.0
-
-
-def imagined_by_default(found: FoundMemory) -> Proposal:
-    """Few memories near the real one, where they have a meaning and a reward; else none."""
-    play, memory = found.play, _claiming(found.problem.memory)
-    amounts = play.received[~play.over]
-    whole = play.unit == 1.0 and bool((amounts == np.round(amounts)).all())
-    if not (found.determines and found.looks_back and whole):
-        return NoProposal()
-    if isinstance(memory, GroupDifference) and len(memory.groups.names) == 2:
-        return Around(5)
-    if isinstance(memory, Full) and 2**found.problem.environment.num_stakeholders <= MOST_IMAGINED:
-        return Above(2)
-    return NoProposal()
-
-
-def _claiming(memory: Memory) -> Memory:
-    """The part of a memory that claims a status."""
-    return memory.parts[0] if isinstance(memory, Product) else memory
 
 
 def _require_steps(steps: int) -> None:

@@ -15,6 +15,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
+from evenhand.errors import NotFinite
 from evenhand.learn.deep.encoders import observed
 from evenhand.memory.memory import Memory, Product
 from evenhand.problem.memory_check import agree
@@ -82,6 +83,11 @@ def random_play(problem: Problem, memories: tuple[Memory, ...] = ()) -> RandomPl
     one = functools.partial(_episode, problem, memories)
     play = jax.jit(jax.vmap(one), compiler_options=quick)
     found = jax.device_get(play(jax.random.split(jax.random.key(0), EPISODES)))
+    for episode, time, i in np.argwhere(~np.isfinite(found.received) & ~found.over[..., None])[:1]:
+        raise NotFinite(
+            f"the environment gave stakeholder {i} a reward of {found.received[episode, time, i]:g}"
+            f" at step {time + 1} of a random episode: rewards must be finite numbers."
+        )
     for episode, time in np.argwhere(~np.isfinite(found.pay) & ~found.over)[:1]:
         where = f" after step {time + 1} of a random episode"
         require_reward(problem, found.pay[episode, time], found.status[episode, time], where)

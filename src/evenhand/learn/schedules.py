@@ -62,6 +62,7 @@ class EpsilonSchedule(ABC):
     """
 
     start: float
+    floor: float
 
     @property
     def falls_every_step(self) -> bool:

@@ -72,6 +72,14 @@ def test_on_the_log_it_decides_what_it_decides_in_the_world_made_of_it():
     assert len({who for who, _ in in_the_world(policy)}) > 1
 
 
+def test_with_requests_too_lots_are_split_alike():
+    log = drawn(1)
+    log = log.assign(wants=log["doses"])
+    asking = {"asked": "wants", "judge_requests": "shortfall"}
+    policy = untrained(world_of_log(log, AuditOptions(**COLUMNS, **asking)).world)
+    assert replayed(policy, log, **asking) == in_the_world(policy)
+
+
 def test_stakeholders_are_known_by_name_and_those_who_are_not_there_are_not_eligible():
     log = drawn(2)
     policy = untrained(world_of_log(log, AuditOptions(**COLUMNS)).world)

@@ -14,6 +14,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+import jax
 import numpy as np
 
 from evenhand._util.bootstrap import bootstrap_interval, interquartile_mean
@@ -28,12 +29,13 @@ from evenhand.experiments.running.learning_room import require_room_to_learn
 from evenhand.experiments.running.local_processes import LocalProcesses
 from evenhand.experiments.running.reference_scores import Yardstick, sampled, yardstick
 from evenhand.experiments.running.run_spec import RunSpec, Setting
-from evenhand.experiments.running.runs import Run, versions
+from evenhand.experiments.running.runs import FINAL_EPISODES, Run, versions
 from evenhand.experiments.running.tasks import Executor, Task, TaskProgress, run_tasks
 from evenhand.fairness.scheme import FairnessScheme, anytime
 from evenhand.fairness.temporal import Total
 from evenhand.fairness.welfare import WelfareFunction
 from evenhand.learn.proposals import Proposal
+from evenhand.learn.seeds import seed_keys, start_learners
 from evenhand.memory.memory import Full, Memory
 from evenhand.planning import regret
 from evenhand.planning.evaluation import evaluate
@@ -41,6 +43,7 @@ from evenhand.planning.state_table import MEMORY_LIMIT
 from evenhand.problem.problem import Problem
 
 HARD_CODED = ("oracle", "random")
+UNTRAINED = "untrained"  # the networks of FairQCM before they learned anything: a control
 RULE_TABLE = 1 << 27  # bytes; what a rule remembers may have too many values to list
 RULE_EPISODES = 2_000  # of each seed, where the score of a rule is sampled
 EVALUATIONS = 100  # how many times a run is evaluated, at even distances
@@ -212,7 +215,8 @@ def compare(
     )
     folder = _folder(out)
     rules = {method: rule_for(environment, method) for method in methods}
-    fixed = [method for method in methods if method in HARD_CODED or rules[method] is not None]
+    unlearned = (*HARD_CODED, UNTRAINED)
+    fixed = [method for method in methods if method in unlearned or rules[method] is not None]
     learned = [shared.for_method(method) for method in methods if method not in fixed]
     for spec in learned:
         # What is wrong is found here, not in another process.
@@ -223,7 +227,9 @@ def compare(
         """What takes little, while others are busy."""
         yardstick(environment, scheme)
         for method in methods:
-            if method in fixed:
+            if method == UNTRAINED:
+                results[method] = _untrained(shared)
+            elif method in fixed:
                 results[method] = _hard_coded(shared.for_method(method), rules[method])
 
     with contextlib.ExitStack() as stack:
@@ -277,7 +283,7 @@ def _require_methods(
             f"{type(environment).__name__} has too many states for tables: compare networks "
             "(deep=True)."
         )
-    known = all_methods(environment, deep, recipe)
+    known = (*all_methods(environment, deep, recipe), *((UNTRAINED,) if deep else ()))
     for method in methods:
         if method not in known and rule_for(environment, method) is None:
             raise BadParameter(
@@ -306,6 +312,25 @@ def _folder(out: Path | None) -> Path | None:
 
 def result_of(method: str, run: Run) -> MethodResult:
     return MethodResult(method, run.measures, run.steps, run.seconds, run.compile_seconds)
+
+
+def untrained_scores(spec: RunSpec) -> dict[str, np.ndarray]:
+    """What the networks of each seed measure before they have learned anything."""
+    agent = spec.build()
+    learners = start_learners(agent, seed_keys(spec.seeds))
+    measured = jax.device_get(agent.evaluate(learners, FINAL_EPISODES))
+    return {name: np.asarray(values, float) for name, values in measured._asdict().items()}
+
+
+def _untrained(spec: RunSpec) -> MethodResult:
+    """A flat curve: what does not learn is the same at every time."""
+    started = time.perf_counter()
+    shape = (EVALUATIONS, len(spec.seeds))
+    curves = {
+        name: np.broadcast_to(values, shape) for name, values in untrained_scores(spec).items()
+    }
+    steps = (np.arange(EVALUATIONS) + 1) * spec.every
+    return MethodResult(UNTRAINED, curves, steps, time.perf_counter() - started, 0.0)
 
 
 def _hard_coded(spec: RunSpec, rule: RulePolicy | None) -> MethodResult:

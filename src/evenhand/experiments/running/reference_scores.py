@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import jax
 import jax.numpy as jnp
 
+from evenhand.decide.environment_rule import rule_for
 from evenhand.envs import Act, Environment, OutcomesNotFinite, Random
 from evenhand.errors import CannotPlan, TooLarge
 from evenhand.fairness.scheme import FairnessScheme
@@ -20,16 +21,22 @@ from evenhand.problem.problem import AugmentedState, Problem
 if TYPE_CHECKING:
     from jaxtyping import PRNGKeyArray
 
-ROOM = 1 << 31  # bytes that planning the optimum may take: without it, the rules have to do
+ROOM = 1 << 31  # bytes that planning the optimum may take: beyond, rules have to do
+RULES = ("least_served", "longest_wait")  # that are scored where no optimum is known
 EPISODES = 10_000  # that the score of a policy is the mean of, where it is sampled
 
 
 @dataclass(frozen=True)
 class Yardstick:
-    """The least and the most there is to be had. No optimum where it cannot be planned."""
+    """The least and the most there is to be had.
+
+    Where the optimum cannot be planned there is none, and what simple rules score stands in its
+    place, if the environment has turns to take.
+    """
 
     optimum: float | None
     random: float
+    rules: tuple[tuple[str, float], ...] = ()  # each with its score
 
     def level(self, share: float) -> float:
         """That share of the optimum; of the way from random to it where scores are negative."""
@@ -54,8 +61,22 @@ def yardstick(environment: Environment, scheme: FairnessScheme | None = None) ->
         found = plan(problem, use_memory=memory is not None, memory_limit=ROOM)
     except (CannotPlan, TooLarge, OutcomesNotFinite):
         policy = Random(environment.num_actions)
-        return Yardstick(None, float(sampled(problem, policy).score))
+        rules = _rules(environment, judged)
+        return Yardstick(None, float(sampled(problem, policy).score), rules)
     return Yardstick(found.value, found.random_value())
+
+
+def _rules(environment: Environment, scheme: FairnessScheme) -> tuple[tuple[str, float], ...]:
+    """What simple rules score, where action i serves stakeholder i."""
+    if not environment.takes_turns:
+        return ()
+    scores = []
+    for name in RULES:
+        rule = rule_for(environment, name)
+        if rule is not None:
+            problem = Problem(environment, scheme, rule.memory())
+            scores.append((name, float(sampled(problem, rule).score)))
+    return tuple(scores)
 
 
 def sampled(problem: Problem, act: Act, seed: int = 0, episodes: int = EPISODES) -> GreedyScore:

@@ -59,6 +59,7 @@ class RunSpec:
         settings: Fields of a deep agent in place of the recipe's, and `script_mistakes`.
         evaluation: How many episodes every evaluation is the mean of (deep); None: 100, and 1,000
             for the last.
+        start: A policy file whose weights the learners begin with (deep).
         version: The version of evenhand that the run was begun with.
     """
 
@@ -74,6 +75,7 @@ class RunSpec:
     scheme: FairnessScheme | None = None
     settings: Mapping[str, Setting] = field(default_factory=dict, hash=False)
     evaluation: int | None = None
+    start: str | None = None
     version: str = __version__
 
     def __post_init__(self) -> None:
@@ -86,6 +88,8 @@ class RunSpec:
         for name in ("method", "recipe", "version"):
             if not isinstance(getattr(self, name), str):
                 raise BadParameter(f"{name} is {getattr(self, name)!r}: it must be a text.")
+        if self.start is not None and not (self.deep and isinstance(self.start, str)):
+            raise BadParameter("start is a policy file to begin with, for networks (deep).")
         if not isinstance(self.deep, bool):
             raise BadParameter(f"deep is {self.deep!r}: it must be True or False.")
         if self.steps % self.every:

@@ -29,6 +29,8 @@ from evenhand._util.tensor_files import (
 )
 from evenhand.errors import BadFile
 from evenhand.experiments.running.run_spec import RunSpec, spec_in
+from evenhand.experiments.running.warm_start import start_from_policies
+from evenhand.learn.deep.agent import DeepAgent
 from evenhand.learn.seeds import seed_keys, start_learners
 
 if TYPE_CHECKING:
@@ -38,7 +40,8 @@ SAVE_EVERY = 2.0  # seconds: what a kill may cost
 SAVING_SHARE = 0.05  # of the time, at most: large runs are saved less often
 FINAL_EPISODES = 1000  # that a last evaluation is the mean of, where evaluations are sampled
 
-MEASURES = ("score", "kept", "achieved")  # what an evaluation may say, in this order
+# What an evaluation may say, in this order: loss and value are of networks.
+MEASURES = ("score", "kept", "achieved", "loss", "value")
 
 Progress = Callable[[int, int, float], None]  # steps done, of how many, the mean score
 
@@ -128,6 +131,8 @@ def _stretch(learner: Agent, run: Run, compiling: bool) -> Run:
     if run.spec.evaluation is not None:
         more = {"episodes": run.spec.evaluation}
     measured = jax.device_get(learner.evaluate(learners, **more))._asdict()
+    if isinstance(learner, DeepAgent):
+        measured |= jax.device_get(learner.learning(learners))._asdict()
     took = time.perf_counter() - started
     return Run(
         run.spec,
@@ -147,7 +152,10 @@ def _with_row(rows: np.ndarray | None, row: Any) -> np.ndarray:
 def _begin(learner: Agent, spec: RunSpec) -> Run:
     keys = seed_keys(spec.seeds)
     none = {"score": np.zeros((0, len(spec.seeds)))}
-    return Run(spec, start_learners(learner, keys), none)
+    learners = start_learners(learner, keys)
+    if spec.start is not None and isinstance(learner, DeepAgent):
+        learners = start_from_policies(learner, learners, spec.start, spec.seeds)
+    return Run(spec, learners, none)
 
 
 def save_run(run: Run, path: str | os.PathLike[str]) -> None:

@@ -24,6 +24,7 @@ from evenhand.experiments.running.runs import (
     times_in,
     train,
 )
+from evenhand.experiments.running.warm_start import require_start
 from evenhand.learn.deep.agent import DeepAgent
 from evenhand.learn.policies.policy_files import load_policies, save_policies
 
@@ -81,6 +82,8 @@ def prepare(spec: RunSpec, path: str | os.PathLike[str] | None = None) -> Method
     """
     agent = spec.build()
     require_room_to_learn(spec, agent, side_by_side=len(spec.seeds))
+    if spec.start is not None and isinstance(agent, DeepAgent):
+        require_start(agent, spec.start)
     return MethodTraining(spec, agent, path, _trained_before(spec, path))
 
 
@@ -95,7 +98,8 @@ def _run_of_policy(spec: RunSpec, path: str | os.PathLike[str]) -> Run:
     about = load_policies(path).header
     if spec_in(about, path) != spec:
         raise BadFile(
-            f"{path} holds a policy with other settings: choose another output, or remove the file."
+            f"{path} holds a policy with other settings: choose another output, or remove the "
+            f"file; to go on from it, name another output and add --start {path}."
         )
     saved = SavedRecord(about, path).table("measures")
     saved.require_only(MEASURES)
@@ -133,6 +137,7 @@ def summary(run: Run, against: Yardstick) -> dict[str, Any]:
         "final_scores": scores.tolist(),
         "optimum": best,
         "random": against.random,
+        "rules": dict(against.rules),
         "regret": None if best is None else (best - scores).tolist(),
         "final": {name: rows[-1].tolist() for name, rows in run.measures.items()},
         "curve": {

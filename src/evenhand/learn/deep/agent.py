@@ -36,6 +36,7 @@ if TYPE_CHECKING:
 
 
 EPISODES = 100  # that an evaluation is the mean of
+LOSS_SHARE = 0.01  # of the newest loss in the running mean
 
 
 class AgentState(NamedTuple):
@@ -52,6 +53,7 @@ class AgentState(NamedTuple):
     steps: Int[Array, ""]  # decisions taken since the learner knew nothing
     epsilon: Float[Array, ""]
     updates: Int[Array, ""]
+    loss: Float[Array, ""]  # of the latest updates, on a running mean
     key: PRNGKeyArray
     past: Any = ()  # the last steps, where something is imagined from them
 
@@ -67,6 +69,13 @@ class DecisionRecord(NamedTuple):
     pay: Float[Array, ""]
     is_over: Bool[Array, ""]  # whether the episode stops here
     terminated: Bool[Array, ""]  # whether it ended; cut off, it would have gone on
+
+
+class LearningProgress(NamedTuple):
+    """How learning goes: the loss of the latest updates, and the value of the best action now."""
+
+    loss: Float[Array, ""]
+    value: Float[Array, ""]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -185,6 +194,7 @@ class DeepAgent(ABC):
             steps=zero,
             epsilon=jnp.asarray(self.exploration.start, dtype=jnp.float32),
             updates=zero,
+            loss=jnp.zeros(()),
             key=key,
         )
 
@@ -247,7 +257,7 @@ class DeepAgent(ABC):
         """One step of gradient descent on a batch, if there is enough to draw it from."""
         key, batch_key = jax.random.split(learner.key)
         batch = self.draw(learner, batch_key)
-        slope = jax.grad(self.loss_of)(learner.weights, learner, batch)
+        loss, slope = jax.value_and_grad(self.loss_of)(learner.weights, learner, batch)
         change, optimiser = self._optimiser.update(slope, learner.optimiser)
         weights = optax.apply_updates(learner.weights, change)
         moved = learner._replace(
@@ -255,6 +265,7 @@ class DeepAgent(ABC):
             target=self.target.apply(learner.target, weights),
             optimiser=optimiser,
             updates=learner.updates + 1,
+            loss=learner.loss + LOSS_SHARE * (loss - learner.loss),
         )
         return choose(self.ready(learner), moved, learner._replace(key=key))._replace(key=key)
 
@@ -279,6 +290,16 @@ class DeepAgent(ABC):
         learners = _train_all(self, learners, jnp.asarray(steps, dtype=jnp.int32))
         require_finite_values(learners.weights)
         return learners
+
+    def learning(self, learners: AgentState) -> LearningProgress:
+        """How learning goes, for each learner: its loss, and what it expects where it stands."""
+        return _progress(self, learners)
+
+    def started_from(self, learners: AgentState, weights: Any) -> AgentState:
+        """Learners that begin with weights learned before, and explore as little as at the end."""
+        fresh = jax.tree.map(jnp.copy, weights)
+        low = jnp.full_like(learners.epsilon, self.exploration.floor)
+        return learners._replace(weights=weights, target=fresh, epsilon=low)
 
     def acting(self, learner: AgentState) -> Any:
         """The weights that greedy evaluation goes by."""
@@ -305,6 +326,16 @@ def _train_all(agent: DeepAgent, learners: AgentState, steps: Int[Array, ""]) ->
     # Not a closure of the agent: equal agents share what was compiled.
     once = lambda _, now: agent.learn(jax.vmap(agent.experience)(now))  # noqa: E731
     return jax.lax.fori_loop(0, steps, once, learners)
+
+
+@partial(jax.jit, static_argnames="agent")
+def _progress(agent: DeepAgent, learners: AgentState) -> LearningProgress:
+    def one(learner: AgentState) -> LearningProgress:
+        features = agent.encode(learner.augmented)
+        values = agent.network.apply(learner.weights, learner.carry, features)[1]
+        return LearningProgress(learner.loss, jnp.max(values) / agent.scale)
+
+    return jax.vmap(one)(learners)
 
 
 def _as_is(learners: AgentState, *_: Any) -> AgentState:

@@ -14,7 +14,13 @@ from starlette.responses import HTMLResponse, PlainTextResponse, Response
 
 from evenhand import __version__
 from evenhand.errors import EvenhandError
-from evenhand.serve.api import decision_routes, log_routes, pool_routes, token_routes
+from evenhand.serve.api import (
+    decision_routes,
+    import_routes,
+    log_routes,
+    pool_routes,
+    token_routes,
+)
 from evenhand.serve.api.context import NotAllowed, as_json, require_role
 from evenhand.serve.api.gate import Gate, GateLimits
 from evenhand.serve.api.problems import (
@@ -85,7 +91,7 @@ def make_application(
     )
     app.state.service = service
     app.openapi = lambda: describe(app)
-    for routes in (decision_routes, pool_routes, log_routes, token_routes):
+    for routes in (decision_routes, pool_routes, log_routes, import_routes, token_routes):
         app.include_router(routes.router)
     door = PageDoor(Sessions())
     app.router.routes.extend(page_routes(door))

@@ -14,11 +14,9 @@ from fastapi import APIRouter, Depends, Query
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, Response, StreamingResponse
 
-from evenhand.auditing.options import AuditOptions
-from evenhand.errors import BadParameter
 from evenhand.serve.api.context import PROBLEMS, as_json, require_role, service_of
 from evenhand.serve.api.decision_routes import AmountAsked
-from evenhand.serve.api.models import AlarmsShown, ForecastShown, ImportShown, Name, OverTimeShown
+from evenhand.serve.api.models import AlarmsShown, ForecastShown, Name, OverTimeShown
 from evenhand.serve.api.tokens import Role
 from evenhand.serve.pools.changes import DecisionTaken
 from evenhand.serve.pools.exports import (
@@ -35,7 +33,6 @@ from evenhand.serve.pools.forecast import forecast, recent_rate
 from evenhand.serve.pools.live_alarms import alarms_of_pool
 from evenhand.serve.pools.live_audit import audit_pool
 from evenhand.serve.pools.live_pool import Wish
-from evenhand.serve.pools.log_kinds import suffix_of
 from evenhand.serve.pools.received_over_time import received_over_time
 from evenhand.serve.pools.service import now
 from evenhand.serve.pools.views import entry_view
@@ -47,16 +44,6 @@ RECENT = 200  # decisions by which the expected number a day is estimated
 # A page that brings its own policy for scripts and style, by their digests.
 PAGE_POLICY = "frame-ancestors 'none'; base-uri 'none'; form-action 'none'"
 PARQUET = "application/vnd.apache.parquet"
-WORKBOOK = "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet"
-BYTES = {"schema": {"type": "string", "format": "binary"}}
-LOG_BODY = {
-    "requestBody": {
-        "content": {
-            "text/csv": {"schema": {"type": "string"}},
-            **dict.fromkeys((WORKBOOK, PARQUET, "application/octet-stream"), BYTES),
-        }
-    }
-}
 Text = Annotated[str | None, Query(max_length=200)]
 CSV: dict[int | str, dict[str, Any]] = {
     200: {"content": {"text/csv": {"schema": {"type": "string"}}}}
@@ -276,56 +263,3 @@ async def _entries_as_they_come(request: Request, pool: str, after: int) -> Asyn
         if silent >= HEARTBEAT:
             silent = 0.0
             yield b": still here\n\n"
-
-
-@router.post("/import", response_model=ImportShown, status_code=201, openapi_extra=LOG_BODY)
-async def import_log(
-    request: Request,
-    pool: str,
-    stakeholder: Text = None,
-    time: Text = None,
-    amount: Text = None,
-    time_format: Text = None,
-    decimal: Annotated[str | None, Query(max_length=1)] = None,
-    sheet: Text = None,
-    header_row: Text = None,
-    wide: Annotated[str | None, Query(max_length=20, description="time or stakeholder")] = None,
-    merge_names: bool = False,
-) -> Response:
-    """Let a log that exists already be the history of a new pool; all of it or nothing.
-
-    The body is the file: CSV, packed CSV, a workbook (.xlsx, .xls, .ods), Parquet or JSON lines,
-    known by its content. The options are those of `evenhand audit`: the columns that say who
-    received, when and how much, and how the file is laid out.
-    """
-    actor = require_role(request, Role.OWNER)
-    body = await request.body()
-    if not body:
-        raise BadParameter("the body is empty: send the file of the log.")
-    options = AuditOptions(
-        stakeholder=stakeholder or "",
-        time=time or "",
-        amount=amount,
-        time_format=time_format,
-        decimal=decimal,
-        sheet=int(sheet) if sheet is not None and sheet.isdecimal() else sheet,
-        header_row=header_row,
-        wide=wide,
-        merge_names=merge_names,
-    )
-    service = service_of(request)
-    async with service.heavy:
-        with tempfile.TemporaryDirectory(prefix="evenhand-") as folder:
-            log = Path(folder) / f"log{suffix_of(body)}"
-            log.write_bytes(body)
-            room = await service.import_history(pool, actor, str(log), options)
-    live = room.pool
-    return as_json(
-        {
-            "pool": pool,
-            "decisions": live.decisions,
-            "stakeholders": live.allocator.state.there.count(1),
-            "turn": live.turn,
-        },
-        201,
-    )

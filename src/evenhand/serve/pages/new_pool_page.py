@@ -18,7 +18,8 @@ from evenhand.serve.pages.pool_frame import frame
 from evenhand.serve.pages.visit import Visit, complaint, said, see
 
 RULES = (
-    *("least_served", "half_life:7d", "half_life:30d", "longest_wait", "round_robin"),
+    *("least_served", "virtual_time", "half_life:7d", "half_life:30d", "longest_wait"),
+    "round_robin",
     *("lottery", "weighted_lottery", "first_come", "even_out", "proportional"),
 )
 POOL_NAME = "[A-Za-z0-9][A-Za-z0-9_.\\-]{0,63}"

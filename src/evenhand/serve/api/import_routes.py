@@ -1,0 +1,84 @@
+"""A log that exists already becomes the history of a pool."""
+
+from __future__ import annotations
+
+import tempfile
+from pathlib import Path
+from typing import Annotated
+
+from fastapi import APIRouter, Query
+from starlette.requests import Request
+from starlette.responses import Response
+
+from evenhand.auditing.options import AuditOptions
+from evenhand.errors import BadParameter
+from evenhand.serve.api.context import PROBLEMS, as_json, require_role, service_of
+from evenhand.serve.api.log_routes import PARQUET, Text
+from evenhand.serve.api.models import ImportShown
+from evenhand.serve.api.tokens import Role
+from evenhand.serve.pools.log_kinds import suffix_of
+
+router = APIRouter(prefix="/v1/pools/{pool}", tags=["The log"], responses=PROBLEMS)
+WORKBOOK = "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet"
+BYTES = {"schema": {"type": "string", "format": "binary"}}
+LOG_BODY = {
+    "requestBody": {
+        "content": {
+            "text/csv": {"schema": {"type": "string"}},
+            **dict.fromkeys((WORKBOOK, PARQUET, "application/octet-stream"), BYTES),
+        }
+    }
+}
+
+
+@router.post("/import", response_model=ImportShown, status_code=201, openapi_extra=LOG_BODY)
+async def import_log(
+    request: Request,
+    pool: str,
+    stakeholder: Text = None,
+    time: Text = None,
+    amount: Text = None,
+    time_format: Text = None,
+    decimal: Annotated[str | None, Query(max_length=1)] = None,
+    sheet: Text = None,
+    header_row: Text = None,
+    wide: Annotated[str | None, Query(max_length=20, description="time or stakeholder")] = None,
+    merge_names: bool = False,
+) -> Response:
+    """Let a log that exists already be the history of a new pool; all of it or nothing.
+
+    The body is the file: CSV, packed CSV, a workbook (.xlsx, .xls, .ods), Parquet or JSON lines,
+    known by its content. The options are those of `evenhand audit`: the columns that say who
+    received, when and how much, and how the file is laid out.
+    """
+    actor = require_role(request, Role.OWNER)
+    body = await request.body()
+    if not body:
+        raise BadParameter("the body is empty: send the file of the log.")
+    options = AuditOptions(
+        stakeholder=stakeholder or "",
+        time=time or "",
+        amount=amount,
+        time_format=time_format,
+        decimal=decimal,
+        sheet=int(sheet) if sheet is not None and sheet.isdecimal() else sheet,
+        header_row=header_row,
+        wide=wide,
+        merge_names=merge_names,
+    )
+    service = service_of(request)
+    async with service.heavy:
+        with tempfile.TemporaryDirectory(prefix="evenhand-") as folder:
+            log = Path(folder) / f"log{suffix_of(body)}"
+            log.write_bytes(body)
+            room = await service.import_history(pool, actor, str(log), options)
+    live = room.pool
+    return as_json(
+        {
+            "pool": pool,
+            "decisions": live.decisions,
+            "stakeholders": live.allocator.state.there.count(1),
+            "turn": live.turn,
+        },
+        201,
+    )
