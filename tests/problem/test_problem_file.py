@@ -22,6 +22,7 @@ from evenhand import (
     anytime,
 )
 from evenhand._util import tensor_files
+from evenhand.envs import WaitingList
 from evenhand.errors import BadFile, SchemeFileError
 from evenhand.interop.numpy_policy.deployed_policy import load_policy
 from evenhand.learn.policies.policy_files import load_policies
@@ -92,3 +93,18 @@ def test_a_file_of_a_later_format_is_refused(tmp_path, monkeypatch):
     monkeypatch.undo()
     with pytest.raises(BadFile, match="of another version of evenhand"):
         load_plan(tmp_path / "later")
+
+
+def test_a_scheme_that_is_code_is_known_as_the_environments_own():
+    """The waiting list's scheme reads the state by a method: no file could say it otherwise."""
+    clinic = WaitingList(arrivals=(0.5, 0.5), urgencies=1.0, capacity=2, horizon=4)
+    scheme = clinic.default_scheme()
+    problem = Problem(clinic, scheme, Product((OfStatus(scheme.status), Clock(5))))
+    header = json.loads(json.dumps(describe_problem(problem)))
+    assert (header["scheme"], header["memory"][0]) == ("default", "scheme_status")
+    again = build_problem(header)
+    assert again.environment == clinic
+    assert again.scheme == again.environment.default_scheme()
+    assert again.memory.parts[0] == OfStatus(again.scheme.status)
+    with pytest.raises(SchemeFileError, match="Python code"):
+        describe_problem(Problem(clinic, clinic.urgency_scheme(), Full()))

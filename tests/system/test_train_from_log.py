@@ -46,7 +46,7 @@ def started(*arguments):
 
 
 def training(log, out):
-    asked = ("--until", "2023-12-31", "--steps", "4000", "--seeds", "2", "--out", out, "--json")
+    asked = ("--until", "2023-12-31", "--steps", "2000", "--seeds", "2", "--out", out, "--json")
     return started("train", log, *READ, *JUDGED, *asked)
 
 
