@@ -29,8 +29,9 @@ def reproduce_command(
         str,
         typer.Argument(
             help="Which figure: tabular, doughnuts, lending, lending-gaussian, doughnuts-ablation "
-            "or lending-ablation; all of the paper; recipe, the default recipe on every world; or "
-            "parts, what each part of it is worth."
+            "or lending-ablation; all of the paper; or a table of ours: recipe (the default on "
+            "every world), parts (what each part of it is worth), many (stakeholders) or proposals "
+            "(which imagined memories pay)."
         ),
     ],
     seeds: Annotated[
@@ -64,13 +65,15 @@ def reproduce_command(
         Remaining,
         reproduce_figure,
     )
+    from evenhand.experiments.scaling.tables import TABLES
 
-    if figure not in (*FIGURES, "all", "recipe", PARTS):
-        raise UnknownName(
-            f"there is no figure {figure!r}: there are {', '.join(FIGURES)}, recipe, {PARTS} and "
-            "all."
-        )
+    if figure not in (*FIGURES, *TABLES, "all", "recipe", PARTS):
+        known = ", ".join((*FIGURES, *TABLES, "recipe", PARTS))
+        raise UnknownName(f"there is no figure {figure!r}: there are {known} and all.")
     require_folder(out, "out")
+    if figure in TABLES:
+        _table(figure, out / "quick" if quick else out, seeds, quick, as_json)
+        return
     number = seeds or (QUICK_SEEDS if quick else 10)
     folder = out / "quick" if quick else out
     if figure == PARTS:
@@ -105,6 +108,21 @@ def reproduce_command(
         print_comparison(one, f"{name}, {number} seeds of {one.spec.steps:,} steps")
         print()
     print(f"The chart is in {folder / figure / 'chart.html'}.")
+
+
+def _table(name: str, out: Path, seeds: int | None, quick: bool, as_json: bool) -> None:
+    """A table that is no figure of the paper."""
+    from evenhand.experiments.scaling.tables import TABLES
+
+    asked = TABLES[name]
+    number = seeds or asked.seeds
+    with progress_bar(asked.title, hidden=as_json) as progress:
+        rows, columns, words = asked.make(out / name, number, quick, progress)
+    if as_json:
+        print_json({"rows": rows})
+        return
+    print_table(f"{asked.title}, {number} seeds", columns, words)
+    print(f"\nThe numbers are in {out / name}.")
 
 
 def _default_recipe(

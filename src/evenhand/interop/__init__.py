@@ -16,7 +16,13 @@ from evenhand._util.lazy_exports import lazy_exports
 from evenhand.interop.gymnasium.registration import register_environments
 
 if TYPE_CHECKING:
-    from evenhand.interop.gymnasium.learner import gymnasium_learner, score_episodes, train
+    from evenhand.interop.gymnasium.learner import (
+        gymnasium_learner,
+        score_episodes,
+        score_side_by_side,
+        train,
+    )
+    from evenhand.interop.gymnasium.learner_files import load_learner, save_learner
     from evenhand.interop.gymnasium.observations import DictObservation, FlatObservation
     from evenhand.interop.gymnasium.stakeholder_rewards import FromInfo, FromReward
     from evenhand.interop.gymnasium.wrapper import FairnessWrapper, fairness_of
@@ -28,7 +34,13 @@ if TYPE_CHECKING:
 __getattr__, __dir__, _names = lazy_exports(
     __name__,
     {
-        "gymnasium.learner": ("gymnasium_learner", "score_episodes", "train"),
+        "gymnasium.learner": (
+            "gymnasium_learner",
+            "score_episodes",
+            "score_side_by_side",
+            "train",
+        ),
+        "gymnasium.learner_files": ("load_learner", "save_learner"),
         "gymnasium.observations": ("DictObservation", "FlatObservation"),
         "gymnasium.stakeholder_rewards": ("FromInfo", "FromReward"),
         "gymnasium.wrapper": ("FairnessWrapper", "fairness_of"),

@@ -1,12 +1,12 @@
 """Learning in environments that are not JAX: the same agents, driven from the host.
 
 Each decision is one call of a compiled function, which stores what happened, learns, and chooses
-the next action; the environment answers in between.
+the next action; the environment answers in between. Several learners go side by side in one call.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -15,86 +15,42 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from evenhand.errors import BadParameter, UnequalLengths
-from evenhand.fairness.trace import Override, Step
+from evenhand.errors import BadParameter
+from evenhand.fairness.trace import Step
 from evenhand.learn.deep.agent import AgentState, DecisionRecord, DeepAgent
+from evenhand.learn.deep.dqn import DQN
 from evenhand.learn.finite_values import require_finite_values
-from evenhand.memory.attribute import Attribute
-from evenhand.memory.feature_layout import FeatureLayout
+from evenhand.learn.host_world import HostWorld, Walk
 from evenhand.problem.memory_check import require_same_reward
 from evenhand.problem.problem import AugmentedState, Problem
 from evenhand.problem.reward import SchemeState
 from evenhand.problem.reward_check import require_reward
-from evenhand.process.process import Process, Transition
+from evenhand.process.process import Process
 
 if TYPE_CHECKING:
-    from jaxtyping import Array, Bool, Float, PRNGKeyArray
+    from jaxtyping import Float
 
 CHECKED = 500  # random decisions along which a memory's claim is compared with the reward
 
 
-@dataclass(frozen=True, eq=False)
-class HostWorld:
-    """An environment that runs on the host, as a problem needs it: its state is what is observed.
-
-    `observe` makes a vector of numbers, always as long, of a state of the process. `horizon` is
-    where an episode is cut off if the process has not ended it before.
-    """
-
-    process: Process
-    num_actions: int
-    horizon: int
-    observe: Callable[[Any], Any]
-    size: int  # of the observation
-    may_override: bool = False
-    layout: FeatureLayout | None = None  # which numbers of the observation belong to whom
-
-    def __post_init__(self) -> None:
-        if self.layout is not None:
-            self.layout.require_fit(self.num_stakeholders, self.size)
-
-    @property
-    def num_stakeholders(self) -> int:
-        return self.process.num_stakeholders
-
-    @property
-    def compiled(self) -> bool:
-        return False
-
-    def initial(self, key: PRNGKeyArray) -> Float[Array, " feature"]:
-        """A state of the right shape: where episodes start is for the process to say."""
-        return jnp.zeros(self.size)
-
-    def step(self, key: PRNGKeyArray, state: Any, action: Any) -> tuple[Any, Step]:
-        raise BadParameter("this environment runs on the host: use learn.host.HostLoop.")
-
-    def is_over(self, state: Any) -> Bool[Array, ""]:
-        raise BadParameter("this environment runs on the host: use learn.host.HostLoop.")
-
-    def achieved(self, world: Any) -> Bool[Array, ""]:
-        return jnp.ones((), dtype=bool)
-
-    def attributes(self, state: Any) -> tuple[Attribute, ...]:
-        return (Attribute(state),) if self.layout is None else self.layout.attributes(state)
-
-    def seen(self, state: Any) -> Float[np.ndarray, " feature"]:
-        """The observation of a state of the process; one of another length is refused."""
-        vector = np.asarray(self.observe(state), dtype=np.float32).ravel()
-        if vector.shape != (self.size,):
-            raise UnequalLengths(
-                f"an observation has {vector.size} numbers where {self.size} were announced: "
-                "`observe` must make vectors of one length."
-            )
-        return vector
-
-
 @dataclass(eq=False)
 class HostLoop:
-    """One agent in one environment on the host, which it walks about in and learns from."""
+    """One agent in an environment on the host, which it walks about in and learns from.
+
+    Args:
+        agent: What learns. Its problem's environment is a `HostWorld`.
+        rng: Randomness of the environment.
+        seed: Of the agent.
+        beside: More processes like the world's. A learner of its own learns in each of them, side
+            by side with the first and with the seeds that follow.
+        learn_every: After how many decisions the agent learns from what it has stored.
+    """
 
     agent: DeepAgent
     rng: np.random.Generator
     seed: int = 0
+    beside: tuple[Process, ...] = ()
+    learn_every: int = 1
 
     def __post_init__(self) -> None:
         world = self.agent.problem.environment
@@ -103,128 +59,229 @@ class HostLoop:
         self.world = world
         if getattr(self.agent, "imagines", False):
             self._require_memory_pays()
-        key, weights_key = jax.random.split(jax.random.key(self.seed))
-        self._state = world.process.initial(self.rng)
-        self._decided = 0
-        start = jax.jit(self.agent.begin)(key, weights_key, self._first(self._state))
-        self.learners: AgentState = jax.tree.map(lambda leaf: jnp.asarray(leaf)[None], start)
-        self._carry, self._action = self._choose(self.learners)
+        self.steps, self.kept = 0, None
+        self.before_level = self._warm_up()  # decisions before values are put on their level
+        self.planned = 0  # steps that exploration falls by, where a number was given
+        self.measured: Any = None  # what a survey of the environment showed, if there was one
+        self._walks = [Walk(world, world.process, self.rng)]
+        for k, process in enumerate(self.beside, start=1):
+            self._walks.append(Walk(world, process, np.random.default_rng(self.seed + k)))
+        keys = [jax.random.split(jax.random.key(self.seed + k)) for k in range(len(self._walks))]
+        template = self.agent.problem.initial(jax.random.key(0))
+        firsts = [template._replace(state=jnp.asarray(walk.shown)) for walk in self._walks]
+        begin = jax.jit(self.agent.begin)
+        starts = [begin(*pair, first) for pair, first in zip(keys, firsts, strict=True)]
+        self.learners: AgentState = _stacked(starts)
+        self._carry, self._actions = self._choose(self.learners)
 
     def train_steps(self, steps: int) -> None:
-        """That many decisions, learning after each."""
+        """That many decisions of each learner, learning as it goes."""
+        problem, self.kept = self.agent.problem, None
         for _ in range(steps):
-            answer = self._answer(int(self._action))
-            cut = self._decided == self.world.horizon
-            is_over = answer.terminated or answer.truncated or cut
-            after = answer.next_state
-            if is_over:
-                self._state = self.world.process.initial(self.rng)
-                self._decided = 0
-            first = self.world.seen(self._state) if is_over else self._blank
-            self.learners, self._carry, self._action, paid = self._advance(
-                self.learners,
-                self._carry,
-                self._action,
-                (np.asarray(answer.rewards, dtype=np.float32), _override(self.world, answer)),
-                (self.world.seen(after), first),
-                (bool(is_over), bool(answer.terminated)),
+            chosen = zip(self._walks, np.asarray(self._actions), strict=True)
+            told = np.stack([walk.step(int(action)) for walk, action in chosen])
+            self.steps += 1
+            if self.before_level == 0:
+                self.learners = self._level(self.learners)
+            self.before_level -= 1
+            advance = self._storing if self.steps % self.learn_every else self._learning
+            self.learners, self._carry, self._actions, paid = advance(
+                self.learners, self._carry, self._actions, told
             )
-            reward, status = jax.device_get(paid)
-            require_reward(self.agent.problem, reward, status, " after a decision")
+            rewards = np.asarray(paid[0])
+            for k in np.flatnonzero(~np.isfinite(rewards)):
+                require_reward(problem, rewards[k], np.asarray(paid[1][k]), " after a decision")
         require_finite_values(self.learners.weights)
 
-    def _answer(self, action: int) -> Transition:
-        answer = self.world.process.step(self._state, action, self.rng)
-        rewards = np.shape(answer.rewards)
-        if rewards != (self.world.num_stakeholders,):
-            raise UnequalLengths(
-                f"the environment gave rewards of shape {rewards} to "
-                f"{self.world.num_stakeholders} stakeholders: one each is needed."
+    def begin_again(self) -> None:
+        """Begin new episodes, as environments that hold their own state do when they are loaded."""
+        for walk in self._walks:
+            walk.begin()
+        template = self.agent.problem.initial(jax.random.key(0))
+        blank = (self.agent.empty_replay()[1], self.agent.network.start(), jnp.zeros((), jnp.int32))
+        pending, carry, time = jax.tree.map(
+            lambda leaf: jnp.broadcast_to(leaf, (len(self._walks), *leaf.shape)), blank
+        )
+        firsts = [template._replace(state=jnp.asarray(walk.shown)) for walk in self._walks]
+        self.learners = self.learners._replace(
+            augmented=_stacked(firsts), pending=pending, carry=carry, time=time
+        )
+        self._carry, self._actions = self._choose(self.learners)
+
+    @property
+    def rngs(self) -> list[np.random.Generator]:
+        """The randomness of each learner's environment."""
+        return [walk.rng for walk in self._walks]
+
+    @property
+    def acting(self) -> Any:
+        """What greedy decisions of each learner go by: what was kept, or the latest weights."""
+        return self.agent.acting(self.learners) if self.kept is None else self.kept
+
+    def start_from(self, weights: Any) -> None:
+        """Begin with other weights of the same form, as a learner that knew them already.
+
+        Args:
+            weights: Of one learner or of as many as there are here, on a leading axis.
+        """
+        like = jax.tree.leaves(self.learners.weights)
+        given = jax.tree.leaves(weights)
+        if [leaf.shape[1:] for leaf in given] != [leaf.shape[1:] for leaf in like]:
+            raise BadParameter(
+                "the weights are of a network of another form: start from a learner with the same "
+                "network, stakeholders, actions and observations."
             )
-        self._state = answer.next_state
-        self._decided += 1
-        return answer
+        spread = [jnp.broadcast_to(a, b.shape) + 0.0 for a, b in zip(given, like, strict=True)]
+        weights = jax.tree.unflatten(jax.tree.structure(self.learners.weights), spread)
+        target = jax.tree.map(jnp.copy, weights)
+        self.learners = self.learners._replace(weights=weights, target=target)
+        self.before_level = -1
+        self._carry, self._actions = self._choose(self.learners)
+
+    def errors(self) -> dict[str, float]:
+        """The loss on what is stored, and the mean value of the best actions there."""
+        if not isinstance(self.agent, DQN) or int(self.learners.replay.stored.min()) == 0:
+            return {}
+        loss, value = self._errors(self.learners)
+        return {"loss": float(loss.mean()), "value": float(value.mean())}
+
+    def weights_of(self, number: int) -> Any:
+        """What greedy decisions of the first so many learners go by, on a leading axis."""
+        return jax.tree.map(lambda leaf: leaf[:number], self.acting)
 
     @property
     def weights(self) -> Any:
-        """What greedy decisions go by now."""
-        acting = self.agent.acting(self.learners)
-        return jax.tree.map(lambda leaf: leaf[0], acting)
+        """What greedy decisions of the first learner go by now."""
+        return jax.tree.map(lambda leaf: leaf[0], self.acting)
 
     def episode(self, rng: np.random.Generator, process: Process | None = None) -> float:
-        """The score of one greedy episode, without learning from it.
+        """The score of one greedy episode of the first learner, without learning from it.
 
         It is played in `process`, where given: an environment that holds its own state cannot play
         it in the midst of the episode that is being learned from.
         """
-        problem, weights = self.agent.problem, self.weights
         process = self.world.process if process is None else process
-        state = process.initial(rng)
-        augmented, carry = self._first(state), self.agent.network.start()
-        score = 0.0
-        for time in range(self.world.horizon):
-            carry, action = self._greedy(weights, carry, augmented)
-            answer = process.step(state, int(action), rng)
-            state = answer.next_state
-            is_over = answer.terminated or answer.truncated or time == self.world.horizon - 1
-            paid = np.asarray(answer.rewards, dtype=np.float32), _override(self.world, answer)
-            augmented, pay = self._follow(augmented, action, paid, self.world.seen(state), is_over)
-            status = problem.scheme.status.value(augmented.scheme_state.status)
-            require_reward(problem, float(pay), status, f" after decision {time + 1}")
-            score += problem.discount**time * float(pay)
-            if is_over:
-                break
-        return score
+        return float(self.play(self.weights_of(1), [process], [rng])[0])
 
-    def _first(self, state: Any) -> AugmentedState:
-        template = self.agent.problem.initial(jax.random.key(0))
-        return template._replace(state=jnp.asarray(self.world.seen(state)))
+    def play(
+        self, weights: Any, processes: Sequence[Process], rngs: Sequence[np.random.Generator]
+    ) -> Float[np.ndarray, " process"]:
+        """The scores of greedy episodes side by side, one in each process.
 
-    @cached_property
-    def _blank(self) -> Float[np.ndarray, " feature"]:
-        return np.zeros(self.world.size, dtype=np.float32)
+        Args:
+            weights: Those that decide in each process, on a leading axis.
+            processes: Like the world's, but other objects than those that are learned in.
+            rngs: Randomness of each.
+        """
+        problem = self.agent.problem
+        walks = [Walk(self.world, *pair) for pair in zip(processes, rngs, strict=True)]
+        template = problem.initial(jax.random.key(0))
+        augmented = _stacked([template._replace(state=jnp.asarray(w.shown)) for w in walks])
+        start = self.agent.network.start()
+        carry = jax.tree.map(lambda leaf: jnp.stack([leaf] * len(walks)), start)
+        carry, actions = self._greedy(weights, carry, augmented)
+        scores, going, time = np.zeros(len(walks)), np.ones(len(walks), dtype=bool), 0
+        told = np.zeros((len(walks), self.world.num_told), dtype=np.float32)
+        while going.any():
+            for k, action in enumerate(np.asarray(actions)):
+                if going[k]:
+                    told[k] = walks[k].step(int(action), again=False)
+            carry, actions, augmented, pay, status = self._follow(
+                weights, carry, augmented, actions, told
+            )
+            for k in map(int, np.flatnonzero(going)):
+                where = f" after decision {time + 1}"
+                require_reward(problem, float(pay[k]), np.asarray(status[k]), where)
+            scores += np.where(going, problem.discount**time * np.asarray(pay), 0.0)
+            going &= told[:, -2] == 0
+            time += 1
+        return scores
 
     @cached_property
     def _choose(self) -> Any:
-        def choose(learners: AgentState) -> tuple[Any, Any]:
-            learner = jax.tree.map(lambda leaf: leaf[0], learners)
+        def choose(learner: AgentState) -> tuple[Any, Any]:
             # The key that the next step will split, so that no randomness is used twice.
             key = jax.random.fold_in(learner.key, 1)
             return self.agent.choose(learner, learner.augmented, key)
 
-        return jax.jit(choose)
+        return jax.jit(jax.vmap(choose))
 
     @cached_property
-    def _advance(self) -> Any:
+    def _learning(self) -> Any:
+        return self._advance(learns=True)
+
+    @cached_property
+    def _storing(self) -> Any:
+        return self._advance(learns=False)
+
+    def _advance(self, learns: bool) -> Any:
         agent, problem = self.agent, self.agent.problem
 
-        def advance(
-            learners: AgentState, carry: Any, action: Any, paid: Any, seen: Any, ended: Any
-        ) -> tuple[AgentState, Any, Any, Any]:
-            learner = jax.tree.map(lambda leaf: leaf[0], learners)
-            (rewards, override), (state, first), (is_over, terminated) = paid, seen, ended
+        def take_in(learner: AgentState, carry: Any, action: Any, told: Any) -> Any:
+            rewards, override, state, first, is_over, terminated = self.world.unpack(told)
             step = Step(action, rewards, state, override)
             after, pay = problem.after(learner.augmented, step, state, is_over)
+            ended = is_over if agent.horizon_terminates else terminated
             happened = DecisionRecord(
-                learner.augmented,
-                learner.carry,
-                learner.time,
-                step,
-                after,
-                pay,
-                is_over,
-                terminated,
+                learner.augmented, learner.carry, learner.time, step, after, pay, is_over, ended
             )
             start = problem.initial(jax.random.key(0))._replace(state=first)
             learner = agent.take_in(learner, happened, carry, start)
-            learners = agent.learn(jax.tree.map(lambda leaf: leaf[None], learner))
-            keys = jax.random.split(learners.key[0])
-            learners = learners._replace(key=keys[None, 0])
-            learner = jax.tree.map(lambda leaf: leaf[0], learners)
-            status = problem.scheme.status.value(after.scheme_state.status)
-            return learners, *agent.choose(learner, learner.augmented, keys[1]), (pay, status)
+            return learner, (pay, problem.scheme.status.value(after.scheme_state.status))
+
+        def choose(learner: AgentState) -> Any:
+            keys = jax.random.split(learner.key)
+            learner = learner._replace(key=keys[0])
+            return learner, *agent.choose(learner, learner.augmented, keys[1])
+
+        def advance(learners: AgentState, carry: Any, action: Any, told: Any) -> Any:
+            learners, paid = jax.vmap(take_in)(learners, carry, action, told)
+            if learns:
+                learners = agent.learn(learners)
+            return *jax.vmap(choose)(learners), paid
 
         return jax.jit(advance, donate_argnums=0)
+
+    def _warm_up(self) -> int:
+        """After how many decisions the values are put on their level; below 0: they are not."""
+        if not isinstance(self.agent, DQN) or self.agent.warm_up is None:
+            return -1
+        return max(1, self.agent.warm_up - 2)
+
+    @cached_property
+    def _level(self) -> Any:
+        """Values on the level of what was experienced so far.
+
+        They would otherwise begin at 0, and the first updates would teach above all how bad (or
+        how good) everything is that was tried, compared with what was not.
+        """
+        agent, horizon = self.agent, self.world.horizon
+        assert isinstance(agent, DQN)
+        gathered = sum(agent.discount**k for k in range(agent.lookahead))
+        ahead = sum(agent.discount**k for k in range(horizon))
+
+        def level(learner: AgentState) -> AgentState:
+            items, stored = learner.replay.items, learner.replay.stored
+            unit = jax.vmap(lambda one: agent.network.unit(learner.weights, one))(items.features)
+            there = jnp.arange(unit.shape[0]) < stored
+            total = jnp.sum(jnp.where(there, items.reward / jnp.where(there, unit, 1.0), 0.0))
+            mean = total / jnp.maximum(stored, 1) / gathered
+            weights = agent.network.with_level(learner.weights, ahead * mean)
+            return learner._replace(weights=weights, target=jax.tree.map(jnp.copy, weights))
+
+        return jax.jit(jax.vmap(level))
+
+    @cached_property
+    def _errors(self) -> Any:
+        agent = self.agent
+
+        def errors(learner: AgentState) -> tuple[Any, Any]:
+            batch = agent.draw(learner, jax.random.fold_in(learner.key, 2))
+            look = lambda one: agent.network.apply(learner.weights, (), one)[1]  # noqa: E731
+            best = jnp.max(jax.vmap(look)(batch.features), axis=-1)
+            return agent.loss_of(learner.weights, learner, batch), jnp.mean(best)
+
+        return jax.jit(jax.vmap(errors))
 
     @cached_property
     def _greedy(self) -> Any:
@@ -233,63 +290,50 @@ class HostLoop:
             carry, values = self.agent.network.apply(weights, carry, features)
             return carry, jnp.argmax(values)
 
-        return jax.jit(greedy)
+        return jax.jit(jax.vmap(greedy))
 
     @cached_property
     def _follow(self) -> Any:
         problem = self.agent.problem
 
-        def follow(
-            augmented: AugmentedState, action: Any, paid: Any, state: Any, is_over: Any
-        ) -> Any:
-            step = Step(action, paid[0], state, paid[1])
-            return problem.after(augmented, step, state, is_over)
+        def follow(weights: Any, carry: Any, augmented: Any, action: Any, told: Any) -> Any:
+            rewards, override, state, _, is_over, _ = self.world.unpack(told)
+            step = Step(action, rewards, state, override)
+            after, pay = problem.after(augmented, step, state, is_over)
+            carry, values = self.agent.network.apply(weights, carry, self.agent.encode(after))
+            status = problem.scheme.status.value(after.scheme_state.status)
+            return carry, jnp.argmax(values), after, pay, status
 
-        return jax.jit(follow)
+        return jax.jit(jax.vmap(follow))
 
     def _require_memory_pays(self) -> None:
         """As `Problem.require_memory_pays`, along random decisions of this environment."""
         problem, rng = self.agent.problem, np.random.default_rng(self.seed)
-        pays = jax.jit(lambda *at: _both_pays(problem, *at))
-        state = self.world.process.initial(rng)
-        augmented, decided = self._first(state), 0
+        pays = jax.jit(lambda *at: _both_pays(problem, self.world, *at))
+        walk = Walk(self.world, self.world.process, rng)
+        template = problem.initial(jax.random.key(0))
+        augmented = template._replace(state=walk.shown)
         for time in range(CHECKED):
-            action = int(rng.integers(self.world.num_actions))
-            answer = self.world.process.step(state, action, rng)
-            state, decided = answer.next_state, decided + 1
-            is_over = answer.terminated or answer.truncated or decided == self.world.horizon
-            paid = np.asarray(answer.rewards, dtype=np.float32), _override(self.world, answer)
-            augmented, claimed, true = pays(
-                augmented, action, paid, self.world.seen(state), is_over
-            )
+            action = walk.random_action(rng)
+            augmented, claimed, true = pays(augmented, action, walk.step(action))
             where = f" after {time + 1} random decisions"
             status = problem.scheme.status.value(augmented.scheme_state.status)
             require_reward(problem, true, status, where)
             require_same_reward(problem, claimed, true, where.strip())
-            if is_over:
-                state, decided = self.world.process.initial(rng), 0
-                augmented = self._first(state)
+            if walk.decided == 0:
+                augmented = template._replace(state=walk.shown)
+
+
+def _stacked(trees: Sequence[Any]) -> Any:
+    return jax.tree.map(lambda *leaves: jnp.stack(leaves), *trees)
 
 
 def _both_pays(
-    problem: Problem, augmented: AugmentedState, action: Any, paid: Any, state: Any, is_over: Any
+    problem: Problem, world: HostWorld, augmented: AugmentedState, action: Any, told: Any
 ) -> tuple[AugmentedState, Any, Any]:
-    step = Step(action, paid[0], state, paid[1])
+    rewards, override, state, _, is_over, _ = world.unpack(told)
+    step = Step(action, rewards, state, override)
     scheme_state: SchemeState = augmented.scheme_state
     _, _, claimed = problem.imagine(augmented.memory, scheme_state, step, is_over)
     after, true = problem.after(augmented, step, state, is_over)
     return after, claimed, true
-
-
-def _override(world: HostWorld, answer: Transition) -> Override | None:
-    if not world.may_override:
-        if answer.override is not None:
-            raise BadParameter(
-                "the environment put a reward in place of the welfare of a step: build the "
-                "HostWorld with may_override=True."
-            )
-        return None
-    if answer.override is None:
-        return Override(np.zeros((), dtype=bool), np.zeros((), dtype=np.float32))
-    applies, value = answer.override
-    return Override(np.asarray(applies, dtype=bool), np.asarray(value, dtype=np.float32))

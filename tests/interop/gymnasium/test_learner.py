@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+import dataclasses
+
 import gymnasium
+import jax
+import jax.numpy as jnp
 import numpy as np
 import pytest
 from gymnasium import spaces
 
+import own_environments as own
 from evenhand import AlphaFair, LogNash, Total, anytime
 from evenhand.envs import Doughnuts
 from evenhand.errors import (
@@ -15,11 +20,19 @@ from evenhand.errors import (
     MemoryDoesNotPay,
     NegativeStatus,
     NotDiscrete,
+    NotFinite,
     NotReset,
     UnequalLengths,
 )
-from evenhand.interop import FairnessWrapper, FromInfo, gymnasium_learner, score_episodes, train
-from evenhand.interop.gymnasium.learner import GymnasiumProcess, gymnasium_world
+from evenhand.interop import (
+    FairnessWrapper,
+    FromInfo,
+    export_policy,
+    gymnasium_learner,
+    score_episodes,
+    train,
+)
+from evenhand.interop.gymnasium.gymnasium_process import GymnasiumProcess, gymnasium_world
 from evenhand.interop.trackers import Sink
 from evenhand.learn.deep.networks import MLP
 from evenhand.learn.proposals import Above
@@ -190,3 +203,117 @@ def test_a_status_without_welfare_is_refused_as_the_wrapper_refuses_it(scheme):
     env.reset()
     with pytest.raises(NegativeStatus, match=sentence):
         env.step(1)
+
+
+# With all defaults
+
+
+def test_it_begins_as_what_is_best_at_once_and_says_what_it_measured():
+    """Pairs of four, log-Nash: before anything is learned, it decides by the largest gain."""
+    loop = gymnasium_learner(own.Pairs(), NASH, steps=600)
+    assert loop.steps == 120  # a fifth: random decisions count
+    env, total = own.Pairs(), 0.0
+    env.reset(seed=int(np.random.default_rng(5).integers(2**31)))
+    received = np.zeros(4)
+    for _ in range(5):
+        gains = [
+            np.log1p(received + np.isin(np.arange(4), (i, 2 + j)) * 2 * env.size).sum()
+            for i in range(2)
+            for j in range(2)
+        ]
+        best = int(np.argmax(gains))
+        *_, told = env.step((best // 2, best % 2))
+        received += told["stakeholder_rewards"]
+        total += np.log1p(received).sum()
+    process = GymnasiumProcess(own.Pairs(), 4, FromInfo())
+    assert loop.episode(np.random.default_rng(5), process) == pytest.approx(total, rel=1e-5)
+
+
+def test_it_never_takes_what_a_mask_rules_out():
+    env, tested = own.Counter(masks=True), own.Counter(masks=True)
+    loop = gymnasium_learner(env, NASH, steps=300)
+    loop.train_steps(80)
+    score_episodes(loop, tested, 5)
+    assert env.impossible == tested.impossible == 0
+    policy = export_policy(loop)
+    memory = policy.start()
+    # What is shown begins with the mask; then comes who is there.
+    assert policy([0, 1, 0, 1], memory) == 1
+    assert policy([1, 0, 1, 0], memory) == 0
+    wrong = own.Counter(masks=True)
+    wrong.action_space = spaces.Discrete(3)
+    with pytest.raises(UnequalLengths, match="has 2 numbers for 3 actions"):
+        gymnasium_learner(wrong, NASH, steps=300)
+
+
+def test_train_goes_on_counting_and_tracks_losses_and_values():
+    loop, kept = gymnasium_learner(own.Counter(), NASH, steps=300), Kept()
+    start = loop.steps
+    for _ in range(2):
+        train(loop, 50, test_env=own.Counter(), checkpoints=2, episodes=2, sinks=[kept])
+    assert [step - start for step, _ in kept.rows] == [25, 50, 75, 100]
+    assert all({"score", "epsilon", "loss", "value"} == set(row) for _, row in kept.rows)
+    falling = [row["epsilon"] for _, row in kept.rows]
+    assert falling == sorted(falling, reverse=True)
+
+
+def test_what_is_kept_is_the_best_on_the_same_episodes(monkeypatch):
+    loop = gymnasium_learner(own.Counter(), NASH, steps=200)
+    good = loop.learners.target
+
+    def forget(steps):
+        """Training that makes it worse: every value is turned round."""
+        loop.kept = None
+        bad = jax.tree.map(jnp.zeros_like, good)
+        serving = dataclasses.replace(bad.serving, bias=bad.serving.bias.at[:, 0].set(-2.0))
+        loop.learners = loop.learners._replace(target=dataclasses.replace(bad, serving=serving))
+
+    before = score_episodes(loop, own.Counter(), 30)
+    monkeypatch.setattr(loop, "train_steps", forget)
+    curve = train(loop, 2, test_env=own.Counter(), checkpoints=1, episodes=30)
+    assert curve[0] < before.mean()
+    assert score_episodes(loop, own.Counter(), 30).tolist() == before.tolist()
+    train(loop, 2, test_env=own.Counter(), checkpoints=1, episodes=30, keep_best=False)
+    assert score_episodes(loop, own.Counter(), 30).mean() == pytest.approx(curve[0])
+
+
+def test_rewards_that_are_wrong_are_refused_in_a_sentence():
+    class Wrong(own.Counter):
+        def __init__(self, rewards):
+            super().__init__()
+            self.wrong = rewards
+
+        def step(self, action):
+            *answer, told = super().step(action)
+            late = {"stakeholder_rewards": self.wrong} if self.time > 3 else told
+            return *answer, late
+
+    with pytest.raises(NotFinite, match=r"rewards .*nan.* must be numbers"):
+        gymnasium_learner(Wrong([np.nan, 0.0]), NASH, steps=200)
+    with pytest.raises(UnequalLengths, match=r"shape \(3,\) to 2 stakeholders"):
+        gymnasium_learner(Wrong([0.0, 0.0, 0.0]), NASH, steps=200)
+    with pytest.raises(NegativeStatus, match="has no welfare under LogNash"):
+        gymnasium_learner(Wrong([-5.0, 0.0]), NASH, steps=200)
+
+
+def test_vector_environments_are_refused_with_the_reason():
+    several = gymnasium.vector.SyncVectorEnv([own.Counter, own.Counter])
+    with pytest.raises(BadParameter, match="vector environment, of several at once"):
+        gymnasium_learner(several, NASH)
+
+
+def test_a_limit_is_found_wherever_it_is_stated():
+    class Endless(Refilled):
+        num_stakeholders = 2
+
+    limited = gymnasium.wrappers.TimeLimit(Endless(), 9)
+    rewards = {"stakeholder_rewards": told_rewards}
+    outside = gymnasium.wrappers.TransformReward(limited, float)
+    assert gymnasium_world(outside, **rewards).horizon == 9
+    inside = Endless()
+    inside.max_steps = 7
+    assert gymnasium_world(gymnasium.wrappers.TimeLimit(inside, 9), **rewards).horizon == 7
+    many = Endless()
+    many.action_space = spaces.MultiDiscrete([100, 100])
+    with pytest.raises(NotDiscrete, match="2 choices at once make 10,000 actions"):
+        gymnasium_world(many, horizon=3, **rewards)

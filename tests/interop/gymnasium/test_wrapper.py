@@ -239,3 +239,12 @@ def test_a_discounted_score_is_the_discounted_sum_of_what_is_paid():
             expected += 0.5**time * pay
             assert info["score"] == pytest.approx(expected)
             assert info["status"].tolist() == counts.tolist()
+
+
+def test_a_horizon_cuts_episodes_off_as_it_does_for_a_learner():
+    env = FairnessWrapper(Kitchen(), NASH, Full(), FromInfo("each"), num_stakeholders=2, horizon=3)
+    env.reset(seed=0)
+    ends = [env.step(0)[2:4] for _ in range(3)]
+    assert ends == [(False, False), (False, False), (False, True)]
+    with pytest.raises(NotReset):
+        env.step(0)

@@ -1,178 +1,53 @@
 """Section 5.2 in any Gymnasium environment: `evenhand.learn`'s agents, driven from the host.
 
-loop = gymnasium_learner(env, scheme, Full(), proposal=Above(1))
-train(loop, steps=10_000, test_env=other, sinks=[CsvSink("curve.csv")])
+loop = gymnasium_learner(env, scheme, steps=20_000)
+train(loop, test_env=other, sinks=[CsvSink("curve.csv")])
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from copy import deepcopy
-from dataclasses import dataclass, field
+from collections.abc import Mapping, Sequence
 from itertools import pairwise
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 import gymnasium
+import jax
+import jax.numpy as jnp
 import numpy as np
-from gymnasium import spaces
 
-from evenhand.errors import BadParameter, CannotCarry, NotDiscrete, NotReset
+from evenhand.errors import BadParameter
 from evenhand.fairness.scheme import FairnessScheme
-from evenhand.interop.gymnasium.stakeholder_rewards import (
-    EnvStep,
-    StakeholderRewards,
-    attribute,
-    checked,
-    horizon_of,
-    num_stakeholders_of,
-    override_of,
-    stakeholder_rewards_of,
-)
+from evenhand.interop.gymnasium.gymnasium_process import GymnasiumProcess, gymnasium_world
+from evenhand.interop.gymnasium.stakeholder_rewards import StakeholderRewards
 from evenhand.interop.trackers import Sink
 from evenhand.learn.deep.dqn import DQN
 from evenhand.learn.deep.encoders import Relative
+from evenhand.learn.deep.masked_network import MaskedNetwork
 from evenhand.learn.deep.networks import MLP
 from evenhand.learn.deep.targets import PolyakUpdate
-from evenhand.learn.host import HostLoop, HostWorld
+from evenhand.learn.host import HostLoop
+from evenhand.learn.host_defaults import (
+    LEARN_EVERY,
+    default_memory,
+    default_settings,
+    survey_steps,
+)
+from evenhand.learn.host_survey import Measurements, Serves, survey
 from evenhand.learn.proposals import NoProposal, Proposal
 from evenhand.learn.schedules import Exploration
 from evenhand.memory.feature_layout import FeatureLayout
-from evenhand.memory.memory import Full, Memory
+from evenhand.memory.memory import Memory
 from evenhand.problem.problem import Problem
-from evenhand.process.process import Transition
 
 if TYPE_CHECKING:
     from jaxtyping import Float
 
+STEPS = 20_000  # decisions that a learner plans for
 
-@dataclass(eq=False)
-class GymnasiumProcess:
-    """A Gymnasium environment behind the interface of `process.Process`.
-
-    The environment holds its own state, so that only the latest one can be stepped from. Every
-    episode begins with a seed from the generator that is passed: randomness is an argument.
-    """
-
-    env: gymnasium.Env
-    num_stakeholders: int
-    stakeholder_rewards: StakeholderRewards
-    _latest: Any = field(default=None, init=False)
-
-    def initial(self, rng: np.random.Generator) -> Any:
-        observation, _ = self.env.reset(seed=int(rng.integers(2**31)))
-        self._latest = deepcopy(observation)
-        return self._latest
-
-    def step(self, state: Any, action: Any, rng: np.random.Generator) -> Transition:
-        if state is not self._latest or state is None:
-            raise NotReset(
-                "the environment has moved on from this state, or its episode is over: begin a new "
-                "one, and play episodes in between in an environment of their own (test_env)."
-            )
-        assert isinstance(self.env.action_space, spaces.Discrete)
-        given = self.env.action_space.start + action
-        following, reward, terminated, truncated, info = self.env.step(given)
-        seen = EnvStep(state, given, following, reward, info)
-        rewards = checked(self.stakeholder_rewards(seen), self.num_stakeholders)
-        replaced = override_of(info) if attribute(self.env, "may_override", False) else None
-        # A copy, here and above: some environments fill one and the same array again and again.
-        self._latest = deepcopy(following)
-        is_over = bool(terminated or truncated)
-        answer = Transition(self._latest, rewards, replaced, bool(terminated), bool(truncated))
-        if is_over:
-            self._latest = None
-        return answer
-
-
-def gymnasium_world(
-    env: gymnasium.Env,
-    stakeholder_rewards: StakeholderRewards | None = None,
-    *,
-    num_stakeholders: int | None = None,
-    horizon: int | None = None,
-    layout: FeatureLayout | None = None,
-) -> HostWorld:
-    """A Gymnasium environment as the environment of a `Problem`, to be learned on the host.
-
-    `layout` says which numbers of the (flattened) observation belong to whom; where it is left
-    out, the environment's own `feature_layout` counts, if it has one.
-    """
-    if not isinstance(env.action_space, spaces.Discrete):
-        raise NotDiscrete(
-            f"the actions are of the kind {type(env.action_space).__name__}, and the learner needs "
-            "a value for each of finitely many: make them Discrete, or use a learner of continuous "
-            "actions with a FairnessWrapper."
-        )
-    shown = spaces.flatten_space(env.observation_space)
-    if not isinstance(shown, spaces.Box):
-        raise CannotCarry(
-            f"observations of the kind {type(env.observation_space).__name__} are not vectors of "
-            "one length: wrap the environment to make them so."
-        )
-    length = horizon_of(env, horizon, 0)
-    if length < 1:
-        raise BadParameter(
-            "nothing says after how many decisions an episode is cut off: give the horizon."
-        )
-    process = GymnasiumProcess(
-        env,
-        num_stakeholders_of(env, num_stakeholders),
-        stakeholder_rewards or stakeholder_rewards_of(env),
-    )
-
-    def observe(observation: Any) -> Float[np.ndarray, " feature"]:
-        return np.asarray(spaces.flatten(env.observation_space, observation))
-
-    return HostWorld(
-        process,
-        int(env.action_space.n),
-        length,
-        observe,
-        int(np.prod(shown.shape)),
-        bool(attribute(env, "may_override", False)),
-        attribute(env, "feature_layout", None) if layout is None else layout,
-    )
-
-
-def gymnasium_learner(
-    env: gymnasium.Env,
-    scheme: FairnessScheme,
-    memory: Memory = Full(),
-    *,
-    proposal: Proposal = NoProposal(),
-    stakeholder_rewards: StakeholderRewards | None = None,
-    num_stakeholders: int | None = None,
-    horizon: int | None = None,
-    layout: FeatureLayout | None = None,
-    augment_with_score: bool = False,
-    seed: int = 0,
-    **settings: Any,
-) -> HostLoop:
-    """FairQCM (or DQN, with no proposal) in a Gymnasium environment.
-
-    Args:
-        env: An environment with finitely many actions, without a `FairnessWrapper`.
-        scheme: What fair means.
-        memory: What the agent remembers; all that each has received, by default.
-        proposal: Which memories to imagine, such as `Above(1)`; none by default.
-        stakeholder_rewards: What each stakeholder received in a step, as a function of an
-            `EnvStep`; not needed where the environment says so itself.
-        num_stakeholders: How many there are, where the environment does not say.
-        horizon: After how many decisions an episode is cut off, where the environment does not
-            say.
-        layout: Which numbers of the observation belong to whom, where the environment does not say.
-        augment_with_score: Whether the agent also sees the running score.
-        seed: Of all randomness.
-        **settings: Fields of `learn.DQN` in place of the defaults here.
-    """
-    world = gymnasium_world(
-        env,
-        stakeholder_rewards,
-        num_stakeholders=num_stakeholders,
-        horizon=horizon,
-        layout=layout,
-    )
-    usual: dict[str, Any] = {
+# With a network or an encoder of one's own: nothing is measured then.
+PLAIN_SETTINGS: Mapping[str, Any] = MappingProxyType(
+    {
         "encoder": Relative(),
         "network": MLP((64, 64)),
         "discount": 0.95,
@@ -184,15 +59,102 @@ def gymnasium_learner(
         "double": True,
         "horizon_terminates": True,
     }
-    problem = Problem(world, scheme, memory, augment_with_score)
-    agent = DQN(problem=problem, proposal=proposal, **usual | settings)
-    return HostLoop(agent, np.random.default_rng(seed), seed)
+)
+
+
+def gymnasium_learner(
+    env: gymnasium.Env,
+    scheme: FairnessScheme,
+    memory: Memory | None = None,
+    *,
+    steps: int = STEPS,
+    proposal: Proposal = NoProposal(),
+    stakeholder_rewards: StakeholderRewards | None = None,
+    num_stakeholders: int | None = None,
+    horizon: int | None = None,
+    layout: FeatureLayout | None = None,
+    serves: Serves | None = None,
+    augment_with_score: bool = False,
+    seed: int = 0,
+    beside: Sequence[gymnasium.Env] = (),
+    measured: Measurements | None = None,
+    warm_start: HostLoop | None = None,
+    learn_every: int = LEARN_EVERY,
+    **settings: Any,
+) -> HostLoop:
+    """FairQCM (or DQN, with no proposal) in a Gymnasium environment.
+
+    Before anything is learned, up to 2,000 decisions are made at random, from which the scale of
+    rewards and observations, and whom each action serves, are measured; they count as steps.
+
+    Args:
+        env: An environment with finitely many actions, without a `FairnessWrapper`.
+        scheme: What fair means.
+        memory: What the agent remembers. Default: what determines the reward (all that each has
+            received, or what the status carries), and the number of steps.
+        steps: How many decisions it will learn from, in all: exploration falls by them.
+        proposal: Which memories to imagine, such as `Above(1)`; none by default.
+        stakeholder_rewards: What each stakeholder received in a step, as a function of an
+            `EnvStep`; not needed where the environment says so itself.
+        num_stakeholders: How many there are, where the environment does not say.
+        horizon: After how many decisions an episode is cut off, where the environment does not
+            say.
+        layout: Which numbers of the observation belong to whom, where neither the environment nor
+            the shapes of its observations say so.
+        serves: For each action the stakeholders whom it serves, where it is known; `()` where
+            actions are nobody's. Default: measured.
+        augment_with_score: Whether the agent also sees the running score.
+        seed: Of all randomness.
+        beside: More environments of the kind. A learner of its own learns in each of them, with
+            the seeds that follow, in the same compiled call.
+        measured: What was measured before, in place of random decisions.
+        warm_start: Another learner of the same form, whose weights are the first ones.
+        learn_every: After how many decisions it learns from what it has stored.
+        **settings: Fields of `learn.DQN` in place of the defaults here. With a network or an
+            encoder of your own nothing is measured, and the others are `PLAIN_SETTINGS`.
+    """
+    world = gymnasium_world(
+        env,
+        stakeholder_rewards,
+        num_stakeholders=num_stakeholders,
+        horizon=horizon,
+        layout=layout,
+    )
+    known = default_memory(scheme, world.horizon) if memory is None else memory
+    problem = Problem(world, scheme, known, augment_with_score)
+    rng = np.random.default_rng(seed)
+    surveyed = 0
+    if "network" in settings or "encoder" in settings:
+        usual = dict(PLAIN_SETTINGS)
+    else:
+        if measured is None:
+            surveyed = survey_steps(world.num_actions, steps)
+            measured = survey(problem, surveyed, rng).measure(problem, serves)
+        usual = default_settings(problem, measured, steps, settings.get("shaping"))
+    chosen = usual | settings
+    if world.masked:
+        chosen["network"] = MaskedNetwork(chosen["network"])
+    agent = DQN(problem=problem, proposal=proposal, **chosen)
+    inner = world.process
+    assert isinstance(inner, GymnasiumProcess)
+    others = tuple(_like(inner, other) for other in beside)
+    loop = HostLoop(agent, rng, seed, others, learn_every)
+    loop.steps, loop.planned, loop.measured = surveyed, steps, measured
+    if warm_start is not None:
+        loop.start_from(warm_start.acting)
+    return loop
+
+
+def _like(process: GymnasiumProcess, env: gymnasium.Env) -> GymnasiumProcess:
+    return GymnasiumProcess(
+        env, process.num_stakeholders, process.stakeholder_rewards, process.masked
+    )
 
 
 def score_episodes(
     loop: HostLoop, env: gymnasium.Env, episodes: int = 100, seed: int = 0
 ) -> Float[np.ndarray, " episode"]:
-    """The scores of greedy episodes.
+    """The scores of greedy episodes of the first learner.
 
     Args:
         loop: A learner that `gymnasium_learner` made.
@@ -201,42 +163,93 @@ def score_episodes(
         episodes: How many.
         seed: Of the episodes.
     """
+    return score_side_by_side(loop, [env], episodes, seed, loop.weights_of(1))[:, 0]
+
+
+def score_side_by_side(
+    loop: HostLoop,
+    envs: Sequence[gymnasium.Env],
+    episodes: int = 100,
+    seed: int = 0,
+    weights: Any = None,
+) -> Float[np.ndarray, "episode learner"]:
+    """The scores of greedy episodes of each learner; the k-th episode is the same for all.
+
+    Args:
+        loop: A learner that `gymnasium_learner` made, or several side by side.
+        envs: An environment for each learner, other objects than those that are learned in.
+        episodes: How many.
+        seed: Of the episodes.
+        weights: What decides, for each environment; what the learners act by, by default.
+    """
     inner = loop.world.process
     if not isinstance(inner, GymnasiumProcess):
         raise BadParameter("this learner is not in a Gymnasium environment: see learn.host.")
-    process = GymnasiumProcess(env, inner.num_stakeholders, inner.stakeholder_rewards)
-    rng = np.random.default_rng(seed)
-    return np.array([loop.episode(rng, process) for _ in range(episodes)])
+    processes = [_like(inner, env) for env in envs]
+    weights = loop.acting if weights is None else weights
+    seeds = np.random.SeedSequence(seed).spawn(episodes)
+    return np.array(
+        [
+            loop.play(weights, processes, [np.random.default_rng(one) for _ in processes])
+            for one in seeds
+        ]
+    )
 
 
 def train(
     loop: HostLoop,
-    steps: int,
+    steps: int = STEPS,
     *,
-    test_env: gymnasium.Env,
+    test_env: gymnasium.Env | Sequence[gymnasium.Env],
     checkpoints: int = 10,
     episodes: int = 100,
     sinks: Sequence[Sink] = (),
+    keep_best: bool = True,
 ) -> Float[np.ndarray, " checkpoint"]:
     """Learn, and score greedy episodes at each checkpoint; returns those mean scores.
 
     Args:
-        loop: A learner that `gymnasium_learner` made. It goes on from where it is.
+        loop: A learner that `gymnasium_learner` made. It goes on from where it is, and so does
+            the number of steps that sinks are told.
         steps: How many decisions to learn from.
-        test_env: An environment like the learner's, but another object, for the scores.
+        test_env: An environment like the learner's, but another object, for the scores; of several
+            learners side by side, one each.
         checkpoints: How many times to score, at even distances.
         episodes: How many greedy episodes a score is the mean of.
-        sinks: Where `score` and `epsilon` of each checkpoint are logged.
+        sinks: Where `score`, `epsilon`, `loss` and `value` (the mean of the best actions') of each
+            checkpoint are logged.
+        keep_best: Whether to act, in the end, by the best of the checkpoints and of what was known
+            before, on the same episodes; otherwise by the latest weights.
     """
     if not 1 <= checkpoints <= steps:
         raise BadParameter(f"{checkpoints} checkpoints in {steps} steps: use 1 to {steps}.")
-    ends = np.linspace(0, steps, checkpoints + 1).astype(int)
+    envs = [test_env] if isinstance(test_env, gymnasium.Env) else list(test_env)
+    best, best_scores = loop.acting, None
+    if keep_best:
+        best = jax.tree.map(jnp.copy, best)
+        best_scores = score_side_by_side(loop, envs, episodes)
     curve = []
-    for before, now in pairwise(ends):
+    for before, now in pairwise(np.linspace(0, steps, checkpoints + 1).astype(int)):
         loop.train_steps(int(now - before))
-        score = float(score_episodes(loop, test_env, episodes).mean())
-        curve.append(score)
-        values = {"score": score, "epsilon": float(loop.learners.epsilon[0])}
+        scores = score_side_by_side(loop, envs, episodes)
+        if best_scores is not None:
+            better = _clearly_better(scores, best_scores)
+            best = jax.tree.map(_where(better), loop.acting, best)
+            best_scores = np.where(better, scores, best_scores)
+        curve.append(float(scores.mean()))
+        values = {"score": curve[-1], "epsilon": float(loop.learners.epsilon[0]), **loop.errors()}
         for sink in sinks:
-            sink.log(int(now), values)
+            sink.log(loop.steps, values)
+    if keep_best:
+        loop.kept = best
     return np.array(curve)
+
+
+def _clearly_better(now: np.ndarray, before: np.ndarray) -> np.ndarray:
+    """Of each learner, whether the mean rose by more than its error on the same episodes."""
+    more = now - before
+    return more.mean(axis=0) > more.std(axis=0) / np.sqrt(len(more))
+
+
+def _where(better: np.ndarray) -> Any:
+    return lambda new, old: jnp.where(better.reshape(-1, *(1,) * (new.ndim - 1)), new, old)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -10,6 +11,7 @@ import numpy as np
 from gymnasium import spaces
 
 from evenhand.errors import CannotCarry
+from evenhand.memory.feature_layout import FeatureLayout
 
 if TYPE_CHECKING:
     from jaxtyping import Float
@@ -73,6 +75,46 @@ class DictObservation(Join):
         if isinstance(shown, spaces.Dict):
             return {**observation, self.name: seen}
         return {"observation": observation, self.name: seen}
+
+
+def layout_of(shown: spaces.Space, num_stakeholders: int) -> FeatureLayout | None:
+    """Whose numbers are whose, as far as the shapes of a space of observations say so.
+
+    An array whose first axis is as long as there are stakeholders has a row for each; one of so
+    many choices is about one of them. What no shape tells is nobody's; None: it tells nothing.
+
+    >>> both = spaces.Dict({"asks": spaces.Box(0, 1, (3, 2)), "hour": spaces.Box(0, 24, (1,))})
+    >>> layout_of(both, 3)
+    FeatureLayout(per_stakeholder=((0, 2, 4), (1, 3, 5)), shared=(6,))
+    """
+    owned = tuple(_owned(shown, num_stakeholders, 0))
+    if not owned:
+        return None
+    taken = {place for block in owned for place in block}
+    rest = (place for place in range(spaces.flatdim(shown)) if place not in taken)
+    return FeatureLayout(owned, tuple(rest))
+
+
+def _owned(shown: spaces.Space, number: int, start: int) -> Iterator[tuple[int, ...]]:
+    """The places, in the flattened observation, of each feature that every stakeholder has."""
+    parts = _parts(shown)
+    if parts:
+        for part in parts:
+            yield from _owned(part, number, start)
+            start += spaces.flatdim(part)
+        return
+    one_hot = isinstance(shown, spaces.Discrete) and shown.n == number
+    rows = isinstance(shown, spaces.Box | spaces.MultiBinary) and shown.shape[:1] == (number,)
+    if one_hot or rows:
+        features = spaces.flatdim(shown) // number
+        for feature in range(features):
+            yield tuple(start + i * features + feature for i in range(number))
+
+
+def _parts(shown: spaces.Space) -> tuple[spaces.Space, ...]:
+    if isinstance(shown, spaces.Dict):
+        return tuple(shown.spaces.values())
+    return tuple(shown.spaces) if isinstance(shown, spaces.Tuple) else ()
 
 
 def _flattened(shown: spaces.Space) -> spaces.Space | None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -62,6 +62,8 @@ def stakeholder_rewards_of(env: gymnasium.Env) -> StakeholderRewards:
     space = attribute(env, "reward_space", None)
     if isinstance(space, spaces.Box) and len(space.shape) == 1:
         return FromReward()
+    if attribute(env, "num_stakeholders", None) is not None:
+        return FromInfo()
     raise NoStakeholderRewards(
         "the environment has one reward for all and does not say what each stakeholder received: "
         "give stakeholder_rewards, a function of an EnvStep (see "
@@ -88,10 +90,25 @@ def horizon_of(env: gymnasium.Env, given: int | None, otherwise: int) -> int:
     """After how many decisions an episode ends at the latest, where that is known."""
     if given is not None:
         return given
-    known = attribute(env, "horizon", None)
-    if known is None and env.spec is not None:
-        known = env.spec.max_episode_steps
-    return otherwise if known is None else int(known)
+    stated = list(_stated_limits(env))
+    return min(stated) if stated else otherwise
+
+
+# Where environments, and the wrappers around them, say how long an episode may be.
+LIMITS = ("horizon", "_max_episode_steps", "max_episode_steps", "max_steps", "max_timesteps")
+
+
+def _stated_limits(env: gymnasium.Env) -> Iterator[int]:
+    """Every limit that a layer of the environment states; the shortest is what holds."""
+    layer: Any = env
+    while layer is not None:
+        spec = getattr(layer, "spec", None)
+        stated = [getattr(layer, name, None) for name in LIMITS]
+        stated.append(None if spec is None else spec.max_episode_steps)
+        for limit in stated:
+            if isinstance(limit, int | np.integer) and not isinstance(limit, bool) and limit > 0:
+                yield int(limit)
+        layer = getattr(layer, "env", None)
 
 
 def checked(rewards: Any, size: int) -> Float[np.ndarray, " stakeholder"]:

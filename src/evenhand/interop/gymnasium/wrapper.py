@@ -56,8 +56,8 @@ class FairnessWrapper(gymnasium.Wrapper, RecordConstructorArgs):
             `EnvStep`. Default: the entry `stakeholder_rewards` of `info` in our environments, the
             vector reward in those of MO-Gymnasium.
         num_stakeholders: How many there are, where the environment does not say.
-        horizon: After how many decisions an episode ends at the latest, where the environment does
-            not say.
+        horizon: After how many decisions an episode is cut off (truncated), where the environment
+            does not do so itself.
         augment_with_score: Whether the agent also sees the running score, which schemes that are
             not sums over time need.
         join: Where the memory goes: behind the observation (`FlatObservation`) or beside it in a
@@ -113,7 +113,7 @@ class FairnessWrapper(gymnasium.Wrapper, RecordConstructorArgs):
     ) -> tuple[Any, dict[str, Any]]:
         observation, info = self.env.reset(seed=seed, options=options)
         self._at, self._observation = self.fairness.first(), deepcopy(observation)
-        self._score, self._weight = 0.0, 1.0
+        self._score, self._weight, self._decided = 0.0, 1.0, 0
         info = {**info, "status": np.array(self.fairness.status(self._at)), "score": 0.0}
         return self._joined(), info
 
@@ -122,6 +122,9 @@ class FairnessWrapper(gymnasium.Wrapper, RecordConstructorArgs):
             raise NotReset("the episode has not begun, or is over: call reset() before step().")
         fairness, before = self.fairness, self._at
         observation, reward, terminated, truncated, info = self.env.step(action)
+        self._decided += 1
+        late = self._decided == fairness.problem.environment.horizon
+        truncated = truncated or (late and not terminated)
         seen = EnvStep(self._observation, action, observation, reward, info)
         rewards = checked(self.stakeholder_rewards(seen), fairness.num_stakeholders)
         ours = self.env.unwrapped

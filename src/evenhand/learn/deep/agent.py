@@ -20,7 +20,7 @@ from evenhand._util.hashing import require_hashable
 from evenhand.errors import BadParameter
 from evenhand.fairness.trace import Step
 from evenhand.learn.deep.encoders import Encoder, Layout
-from evenhand.learn.deep.networks import Network
+from evenhand.learn.deep.networks import IMPOSSIBLE, Network
 from evenhand.learn.deep.replay_buffer import Replay
 from evenhand.learn.deep.targets import HardUpdate, Loss, Squared, TargetUpdate
 from evenhand.learn.finite_values import require_finite_values
@@ -210,6 +210,8 @@ class DeepAgent(ABC):
         dice = jax.random.uniform(key, (2,))
         size = values.shape[0]
         anything = jnp.minimum((dice[1] * size).astype(jnp.int32), size - 1)
+        if self.network.masks:
+            anything = _one_of(values > IMPOSSIBLE, dice[1])
         best = jnp.argmax(values).astype(jnp.int32)
         return carry, jnp.where(dice[0] < learner.epsilon, anything, best)
 
@@ -340,6 +342,13 @@ def _progress(agent: DeepAgent, learners: AgentState) -> LearningProgress:
 
 def _as_is(learners: AgentState, *_: Any) -> AgentState:
     return learners
+
+
+def _one_of(possible: Bool[Array, " action"], die: Float[Array, ""]) -> Int[Array, ""]:
+    """One of the possible actions, each as likely."""
+    number = jnp.sum(possible)
+    place = jnp.minimum((die * number).astype(jnp.int32), number - 1)
+    return jnp.argmax(jnp.cumsum(possible) == place + 1).astype(jnp.int32)
 
 
 def of_action(

@@ -286,7 +286,8 @@ class DQN(DeepAgent):
         ahead = batch.ahead if self._stores_ahead else self._ahead(learner, batch.following)
         goal = batch.reward + batch.bootstrap * ahead
         value = of_action(self._values(weights, batch.features), batch.action)
-        return jnp.mean(self.loss(value - goal))
+        unit = jax.vmap(lambda one: self.network.unit(weights, one))(batch.features)
+        return jnp.mean(self.loss((value - goal) / unit))
 
     def _ahead(self, learner: AgentState, following: Array) -> Float[Array, " item"]:
         """What follows is worth, to the target network; double: of the network's own choice."""

@@ -27,6 +27,8 @@ if TYPE_CHECKING:
 Weights = Any
 Carry = Any
 
+IMPOSSIBLE = -1e9  # the value of an action that cannot be taken
+
 
 class Network(ABC):
     """What values an agent learns with."""
@@ -40,6 +42,19 @@ class Network(ABC):
         self, weights: Weights, carry: Carry, features: Float[Array, " feature"]
     ) -> tuple[Carry, Float[Array, " action"]]:
         """The carry after the features, and the value of each action."""
+
+    def unit(self, weights: Weights, features: Float[Array, " feature"]) -> Float[Array, ""]:
+        """In which unit errors of the values are measured; 1, unless a network knows better."""
+        return jnp.ones(())
+
+    def with_level(self, weights: Weights, level: Float[Array, ""]) -> Weights:
+        """Fresh weights with values about this high, in their unit, where a network knows how."""
+        return weights
+
+    @property
+    def masks(self) -> bool:
+        """Whether it gives the value `IMPOSSIBLE` to actions that cannot be taken."""
+        return False
 
     def start(self) -> Carry:
         """The carry at the start of an episode."""

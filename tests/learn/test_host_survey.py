@@ -1,0 +1,75 @@
+"""What a random walk tells: whom actions serve, what they bring, and in which unit."""
+
+from __future__ import annotations
+
+import jax
+import numpy as np
+import pytest
+
+import own_environments as own
+from evenhand.fairness.scheme import anytime
+from evenhand.fairness.status import WaitingTime
+from evenhand.fairness.temporal import Total
+from evenhand.fairness.welfare import Rawls
+from evenhand.interop.gymnasium.gymnasium_process import gymnasium_world
+from evenhand.learn.host_defaults import default_memory, default_settings, survey_steps
+from evenhand.learn.host_survey import survey
+from evenhand.memory.memory import Clock, Full, OfStatus, Product
+from evenhand.problem.problem import Problem
+
+
+def surveyed(env, scheme=own.NASH, steps=200):
+    world = gymnasium_world(env)
+    problem = Problem(world, scheme, default_memory(scheme, world.horizon))
+    return problem, survey(problem, steps, np.random.default_rng(0)).measure(problem)
+
+
+def test_whom_actions_serve_and_what_they_bring_is_found_out():
+    _, measured = surveyed(own.Pairs())
+    # Two choices at once, numbered as NumPy unravels them: of the first pair, then of the second.
+    assert measured.serves == ((0, 2), (0, 3), (1, 2), (1, 3))
+    # Twice its size is what a stakeholder receives, and nothing besides.
+    np.testing.assert_allclose(measured.amount, (0.0, 2.0), atol=1e-6)
+    sizes = [2.0, 4.0, 6.0]
+    assert measured.unit == pytest.approx(np.mean(sizes), rel=0.1)
+
+
+def test_an_action_that_may_serve_anybody_is_nobodys():
+    class Amounts(own.Counter):
+        """How much to give to whoever is next."""
+
+        def step(self, action):
+            following, *answer, _ = super().step(0)
+            served = np.zeros(2)
+            served[self.time % 2] = 1 + action
+            return following, *answer, {"stakeholder_rewards": served}
+
+    _, measured = surveyed(Amounts())
+    assert measured.serves == ()
+    assert measured.amount == ()
+
+
+def test_in_another_unit_the_network_is_shown_the_same_numbers():
+    """Rawls and Full know no unit of their own: in grams or in kilograms it is one problem."""
+    rawls = anytime(Rawls(), Total())
+    shown = []
+    for unit in (1.0, 1000.0):
+        problem, measured = surveyed(own.Counter(unit), rawls)
+        encoder = default_settings(problem, measured, 1000)["encoder"]
+        at = problem.initial(jax.random.key(0))
+        memory = (np.array([2.0, 1.0], np.float32) * unit, at.memory[1])
+        seen = at.seen._replace(memory=memory)
+        shown.append(np.asarray(encoder(problem, np.array([1.0, 0.0], np.float32), seen)))
+    np.testing.assert_allclose(*shown, rtol=1e-4, atol=1e-5)
+
+
+def test_defaults_follow_from_the_scheme():
+    waiting = anytime(Rawls(), Total(), WaitingTime())
+    assert default_memory(own.NASH, 6) == Product((Full(), Clock(7)))
+    assert default_memory(waiting, 6) == Product((OfStatus(WaitingTime()), Clock(7)))
+    assert default_memory(own.NASH, 10_000) == Full()
+    for scheme, shapes in ((own.NASH, True), (waiting, False)):
+        problem, measured = surveyed(own.Counter(), scheme)
+        assert default_settings(problem, measured, 1000)["shaping"] is shapes
+    assert survey_steps(28, 20_000) == 28 * 40
+    assert survey_steps(2, 500) == 100
