@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 
 import pytest
 
@@ -65,9 +66,10 @@ def test_steps_count_from_where_it_stays():
     assert by_name["fairqcm"].steps_to_level == 750
     assert by_name["fairqcm"].reached == 2
     assert by_name["peer"].steps_to_level is None
-    falls = runs("clinic", "rule", [[110, 20]])
-    rule = {row.method: row for row in board(falls).rows["clinic"]}["rule"]
-    assert (rule.steps_to_level, rule.reached) == (None, 0)
+    assert by_name["rule"].steps_to_level is None  # it takes none
+    again = runs("clinic", "peer", [[110, 20]])[0]
+    again = {row.method: row for row in board([replace(again, seed=9)]).rows["clinic"]}["peer"]
+    assert (again.seeds, again.reached) == (3, 0)
 
 
 def test_a_world_without_a_known_optimum_has_scores_and_no_share():

@@ -86,7 +86,7 @@ class Leaderboard:
         table = {}
         for pair, facts in self.results.pairs.items():
             found = [
-                _row(method, runs, facts, self.results.steps)
+                _row(method, runs, facts, self.results.steps if self.learns(method) else None)
                 for method in self.methods
                 if (runs := self.results.of(pair, method))
             ]
@@ -177,7 +177,8 @@ def _share(facts: PairFacts, run: BenchmarkRun) -> float:
     return 1.0 if share is None else share
 
 
-def _row(method: str, runs: list[BenchmarkRun], facts: PairFacts, steps: int) -> PairRow:
+def _row(method: str, runs: list[BenchmarkRun], facts: PairFacts, steps: int | None) -> PairRow:
+    """What runs came to; `steps` is None for what does not learn, and so takes none."""
     scores = np.array([run.score for run in runs])
     score = _estimate(scores)
     share = regret = None
@@ -185,7 +186,7 @@ def _row(method: str, runs: list[BenchmarkRun], facts: PairFacts, steps: int) ->
     if facts.optimum is not None:
         share = _estimate(np.array([_share(facts, run) for run in runs]))
         regret = facts.optimum - score.value
-        reached = [_steps_to(facts, run, steps) for run in runs]
+        reached = [_steps_to(facts, run, steps) for run in runs] if steps else []
     middle = float(np.median(reached)) if reached else np.inf
     means = [run.welfare_of_means for run in runs if run.welfare_of_means is not None]
     return PairRow(
