@@ -182,8 +182,8 @@ def learned_verdict(story: Story, found: LearnedRule) -> str:
     scores = f"{found.outcome.score:.3g} against {rule.score:.3g}"
     if found.beats(story.rules):
         return (
-            f"It is fairer than every rule here: {scores} for {rule.name}, the best of them. Unlike "
-            "them it looks at how large a delivery is."
+            f"It is fairer than every rule here: {scores} for {rule.name}, the best of them. "
+            "Unlike them it looks at how large a delivery is."
         )
     return f"It is not fairer than {rule.name}: {scores}. Use the rule, which is simpler."
 
