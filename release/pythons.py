@@ -8,6 +8,7 @@ import tempfile
 import time
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 PROJECT = Path(__file__).resolve().parents[1]
 CHECK = PROJECT / "tests" / "helpers" / "installed_check.py"
@@ -49,15 +50,24 @@ def try_wheel(wheel: Path, python: str, oldest: bool = False) -> bool:
 
 def _install(python: Path, wheel: Path, extras: Sequence[str], oldest: bool) -> None:
     what = f"evenhand[{','.join(extras)}] @ {wheel.as_uri()}" if extras else str(wheel)
-    if oldest:
-        # Only uv resolves to the oldest versions; it comes from PyPI, as everything here.
-        pip = [python, "-m", "pip", "install", "--quiet", "--disable-pip-version-check", "uv"]
-        subprocess.run(pip, check=True)
-        uv = [python.with_name("uv"), "pip", "install", "--quiet", "--python", python]
-        subprocess.run([*uv, "--resolution", "lowest-direct", what], check=True)
-        return
     pip = [python, "-m", "pip", "install", "--quiet", "--disable-pip-version-check"]
+    if oldest:
+        pip += ["-c", _oldest(python, pip)]
     subprocess.run([*pip, what], check=True)
+
+
+def _oldest(python: Path, pip: list[Any]) -> Path:
+    """A file with the oldest allowed version of each package that pyproject.toml names.
+
+    Only uv resolves so; it comes from PyPI, as everything here.
+    """
+    subprocess.run([*pip, "uv"], check=True)
+    found = python.with_name("oldest.txt")
+    asked = [word for extra in STAGES[-1] for word in ("--extra", extra)]
+    uv = [python.with_name("uv"), "pip", "compile", "--quiet", "--python", python]
+    project = [PROJECT / "pyproject.toml", *asked, "--resolution", "lowest-direct", "-o", found]
+    subprocess.run([*uv, *project], check=True, stdout=subprocess.DEVNULL)
+    return found
 
 
 def _megabytes(folder: Path) -> float:

@@ -29,16 +29,16 @@ def test_demo_tells_the_whole_story_on_one_page(tmp_path):
     done = run_process("demo", "--json", "--out", str(page))
     assert done.returncode == 0, done.stderr
     told = json.loads(done.stdout)
-    assert told["vaccines"] == {"A first, then B": -20_000.0, "side by side": 0.0}
-    assert "Equal at the end, but unequal month by month" in told["year"]
-    assert told["optimum"] == pytest.approx(37.6332, abs=1e-4)
-    assert told["turn_taking"] == pytest.approx(told["optimum"])
-    assert min(told["learned"]["fairqcm"]) > 0.99 * told["optimum"]
-    assert min(told["learned"]["fairqcm"]) > max(told["learned"]["full"])
+    assert "Treated worst overall was Hill" in told["naive"]
+    assert "Treated worst overall was Harbour" in told["verdict"]
+    assert told["chance"]["named"] == ["Harbour"]
+    assert told["best"]["score"] > told["best"]["actual"]
+    rules = told["rules"]
+    assert rules["least_served"] == max(rules.values())
+    assert told["learned"] > rules["as logged"]
+    assert told["next"][0]["name"] == "Harbour"
     assert page.stat().st_size < 2_000_000
-    text = page.read_text()
-    assert "Equal at the end, unfair before" in text
-    assert text.count('<section id="') == 5
+    assert page.read_text().count('<section id="') == 7
 
 
 def test_demo_refuses_a_folder_that_is_not_there(tmp_path):

@@ -45,6 +45,13 @@ def test_a_job_that_is_done_cannot_be_done_again():
     assert np.asarray(env.present(State(at(4, 0, 1, 3), RUNS))).tolist() == [True, True, False]
 
 
+def test_a_job_that_cannot_be_done_in_time_is_not_worked_on():
+    """At step 5 the job of the third has one step left, and needs two."""
+    env = Jobs()
+    assert np.asarray(env.present(State(at(5, 1, 0, 1), RUNS))).tolist() == [True, True, False]
+    assert after(env, at(4, 0, 0, 0), RUNS, 2) == ([0, 0, 0], [0, 0, 0])
+
+
 def test_what_is_seen_is_what_is_left_of_each_job_and_of_its_time():
     seen = np.asarray(Jobs().observation(State(at(4, 1, 0, 3), RUNS)))
     assert seen == pytest.approx([0.5, 1.0, 0.0, 2 / 3, 1.0, 2 / 6, 1.0])

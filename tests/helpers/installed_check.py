@@ -94,7 +94,13 @@ def serve_answers() -> None:
     stopper = threading.Timer(120, service.kill)  # one that hangs is a failure, not a wait
     stopper.start()
     try:
-        said = json.loads("".join(iter(service.stdout.readline, "}\n")) + "}")
+        printed = ""
+        for line in service.stdout:  # one object over several lines; then it serves
+            printed += line
+            if line == "}\n":
+                break
+        assert printed, service.stderr.read()
+        said = json.loads(printed)
         address = said["address"]
         from evenhand.serve.client import DecisionClient
 

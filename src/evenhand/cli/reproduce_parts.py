@@ -22,18 +22,26 @@ def reproduce_parts(folder: Path, seeds: int, quick: bool, as_json: bool) -> Non
     from evenhand._util.files import write_whole
     from evenhand.experiments.ablation import study_table
     from evenhand.experiments.ablation.study import Study
+    from evenhand.experiments.ablation.table_study import TABLES, study_tables
+    from evenhand.experiments.running.reference_scores import yardstick
 
     if seeds < 2:
         raise BadParameter("--seeds is 1: a table with intervals needs at least 2.")
     studies = Study(folder, seeds, quick).run(
         lambda name, variant: print(f"{name}: {variant}", file=sys.stderr)
     )
+    in_tables = {name: study_tables(folder, name, seeds, quick) for name in TABLES}
+    against = {name: yardstick(environment) for name, environment in TABLES.items()}
     tables = {
         "Learning beside simple rules": (
             study_table.AGAINST_RULES,
             study_table.rows_against_rules(studies),
         ),
         "What each part is worth": (study_table.PARTS, study_table.rows_of_parts(studies)),
+        "What imagining is worth to tables": (
+            study_table.TABLES,
+            study_table.rows_of_tables(in_tables, against),
+        ),
     }
     pages = (f"## {name}\n\n{study_table.to_markdown(*one)}" for name, one in tables.items())
     write_whole(folder / "tables.md", "\n".join(pages).encode())

@@ -44,8 +44,8 @@ class Jobs(Environment[Workshop, jax.Array]):
     User i has a new job at every `periods`[i]-th step, which takes `work`[i] steps of the machine
     and is due when the next one comes: then what was done of it is lost. A user receives 1 for
     each job that is done in time. Before each step it is seen whether the machine runs (with the
-    chance of `uptime`); the action says for whom. There is too much work for all: looking ahead,
-    one begins only what can still be done, and leaves out jobs by turns.
+    chance of `uptime`); the action says for whom. A job that cannot be done in time any more is
+    not worked on. There is too much work for all: looking ahead, one leaves out jobs by turns.
 
     Args:
         periods: After how many steps each user's next job comes.
@@ -123,8 +123,9 @@ class Jobs(Environment[Workshop, jax.Array]):
         return done.astype(float)
 
     def present(self, state: State[Workshop, jax.Array]) -> Bool[Array, " stakeholder"]:
-        """Whose job can still be worked on: the machine runs, and it is not done."""
-        return state.noise & (state.world.work < jnp.asarray(self.work))
+        """Whose job can be worked on: the machine runs, and it can still be done in time."""
+        missing = jnp.asarray(self.work) - state.world.work
+        return state.noise & (missing > 0) & (missing <= state.world.left)
 
     def observation(self, state: State[Workshop, jax.Array]) -> Float[Array, " feature"]:
         """The share of each job that is left, of its time that is left, and if the machine runs."""

@@ -119,16 +119,14 @@ class Study:
         """One variant on one problem; None where it is the same as the default."""
         path = self.folder / f"{_file(name)}.{_file(variant)}.json"
         settings = {"seeds": self.seeds, "steps": self._steps(name), "episodes": episodes_of(name)}
-        if not path.exists() or _read(path)["settings"] != settings:
-            problem, steps = STUDIED[name].problem, self._steps(name)
-            found = None
-            if changes_anything(variant, problem, steps):
-                found = train(name, variant, self.seeds, steps)
-            _write(path, {"settings": settings, "found": None if found is None else _plain(found)})
-        found = _read(path)["found"]
+        found = read_cell(path, settings)
         if found is None:
-            return None
-        return Trained(np.array(found["steps"]), np.array(found["scores"]), found["seconds"])
+            problem, steps = STUDIED[name].problem, self._steps(name)
+            found = {}
+            if changes_anything(variant, problem, steps):
+                found = {variant: train(name, variant, self.seeds, steps)}
+            write_cell(path, settings, found)
+        return found.get(variant)
 
     def _steps(self, name: str) -> int:
         every = STUDIED[name].steps // EVALUATIONS // (QUICK if self.quick else 1)
@@ -163,11 +161,29 @@ def _file(name: str) -> str:
     return name.replace(" ", "-")
 
 
-def _plain(found: Trained) -> dict[str, Any]:
+def write_cell(path: Path, settings: dict[str, int], found: dict[str, Trained]) -> None:
+    """Write what was trained, with the settings that it was trained with."""
+    plain = {
+        name: {
+            "steps": one.steps.tolist(),
+            "scores": one.scores.tolist(),
+            "seconds": round(one.seconds, 1),
+        }
+        for name, one in found.items()
+    }
+    _write(path, {"settings": settings, "found": plain})
+
+
+def read_cell(path: Path, settings: dict[str, int]) -> dict[str, Trained] | None:
+    """What was trained with these settings; None if nothing was."""
+    if not path.exists():
+        return None
+    kept = _read(path)
+    if kept["settings"] != settings:
+        return None
     return {
-        "steps": found.steps.tolist(),
-        "scores": found.scores.tolist(),
-        "seconds": round(found.seconds, 1),
+        name: Trained(np.array(one["steps"]), np.array(one["scores"]), one["seconds"])
+        for name, one in kept["found"].items()
     }
 
 

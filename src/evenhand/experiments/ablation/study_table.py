@@ -5,12 +5,13 @@ from __future__ import annotations
 
 import csv
 import io
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
 from evenhand.experiments.ablation.study import ProblemStudy, Trained
+from evenhand.experiments.running.reference_scores import Yardstick
 
 LEVELS = (0.95, 0.99)
 Row = tuple[str, ...]
@@ -26,6 +27,7 @@ AGAINST_RULES = (
     "within 1%",
     "above the rule",
 )
+TABLES = ("problem", "tables that learn with", "steps", "of the optimum", "to 95%", "to 99%")
 PARTS = ("problem", "variant", "final score", "of the optimum", "steps to 95%", "steps to 99%")
 
 
@@ -69,6 +71,22 @@ def rows_of_parts(studies: Sequence[ProblemStudy]) -> list[Row]:
             reached = (_steps(found, study.against.level(share)) for share in LEVELS)
             scores = f"{mean:.3f} ({low:.3f} to {high:.3f})"
             rows.append((study.name, name, scores, _share(study, mean), *reached))
+    return rows
+
+
+def rows_of_tables(
+    found: Mapping[str, Mapping[str, Trained]], against: Mapping[str, Yardstick]
+) -> list[Row]:
+    """One row per problem and way to learn a table, with the exact scores of where it ends."""
+    rows: list[Row] = []
+    for name, variants in found.items():
+        optimum = against[name].optimum
+        assert optimum is not None
+        for variant, one in variants.items():
+            mean, (low, high) = float(one.final.mean()), one.interval()
+            shares = f"{mean / optimum:.1%} ({low / optimum:.1%} to {high / optimum:.1%})"
+            reached = (_steps(one, against[name].level(share)) for share in LEVELS)
+            rows.append((name, variant, f"{int(one.steps[-1]):,}", shares, *reached))
     return rows
 
 

@@ -160,7 +160,9 @@ def _learned(story: Story) -> Markup:
     words = (
         f"From the {found.decisions} deliveries before {story.since} a world is made: their weeks, "
         f"drawn again and again. A policy learns in it to decide {found.horizon} deliveries, and "
-        "then decides those that it has never seen."
+        "then decides those that it has never seen. The log and the settings of the learner were "
+        "chosen so that this can be shown in seconds: it illustrates, and is no evidence that "
+        "learning beats rules."
     )
     return joined(
         (
@@ -180,8 +182,8 @@ def learned_verdict(story: Story, found: LearnedRule) -> str:
     scores = f"{found.outcome.score:.3g} against {rule.score:.3g}"
     if found.beats(story.rules):
         return (
-            f"It is fairer than every rule: {scores} for {rule.name}, the best of them. Unlike "
-            "them it looks at how large a delivery is."
+            f"It is fairer than every rule here: {scores} for {rule.name}, the best of them. "
+            "Unlike them it looks at how large a delivery is."
         )
     return f"It is not fairer than {rule.name}: {scores}. Use the rule, which is simpler."
 
