@@ -41,6 +41,10 @@ PARAMETERS = {
     "generalised_gini": {"weights": (0.4, 0.3, 0.2, 0.1)},
     "alpha_fair": {"alpha": 0.5},
 }
+# Others register parts of their own: a world from a log has a status that reads nothing else.
+BUILT_IN = [
+    name for name, kind in STATUSES.classes.items() if "evenhand.fairness" in kind.__module__
+]
 
 
 def swaps(labels):
@@ -52,7 +56,7 @@ def swaps(labels):
             yield order
 
 
-@pytest.mark.parametrize("name", STATUSES.classes)
+@pytest.mark.parametrize("name", BUILT_IN)
 def test_a_status_treats_those_alike_whom_it_says(name):
     status = STATUSES.get(name)(**PARAMETERS.get(name, {}))
     rng = np.random.default_rng(0)

@@ -309,7 +309,7 @@ def test_mistakes_are_named():
         DQN(**parts | {"problem": Problem(shop, shop.nash_scheme(), Reset())}, proposal=Above(1))
     with pytest.raises(MemoryDoesNotPay, match="does not determine the reward"):
         DQN(**parts | {"problem": Problem(shop, shop.nash_scheme(), Min())}, proposal=Above(1))
-    with pytest.raises(BadParameter, match="sums of it at every step"):
+    with pytest.raises(BadParameter, match="not assessed at every step needs a horizon"):
         DQN(**parts | {"problem": Problem(shop, periodic(2, LogNash(), Total()))}, shaping=True)
     with pytest.raises(BadParameter, match="do not fit"):
         RecurrentDQN(**parts | {"network": Recurrent()}, capacity=10)
