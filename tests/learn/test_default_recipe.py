@@ -59,6 +59,7 @@ def test_a_long_horizon_is_discounted_and_has_no_clock():
     assert not agent.horizon_terminates
 
 
+@pytest.mark.system
 def test_the_discount_falls_with_the_horizon_and_with_shaping():
     def discount(horizon, scheme):
         return default_learner(Problem(Doughnuts(2, horizon, 0.8), scheme), steps=200).discount
@@ -105,6 +106,7 @@ def test_other_numbers_of_actions_have_layers():
     assert isinstance(default_network(Problem(Two(3, 4, 0.5), anytime(Rawls(), Total()))), MLP)
 
 
+@pytest.mark.system
 def test_it_learns_a_small_problem_to_its_optimum():
     """One who is always there and one who seldom is: 99% of the exact optimum."""
     from evenhand.planning.planner import plan

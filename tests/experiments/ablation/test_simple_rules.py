@@ -11,6 +11,8 @@ from evenhand.experiments.ablation import simple_rules as trying
 from evenhand.experiments.ablation.simple_rules import rule_scores, simple_rules
 from evenhand.problem.problem import Problem
 
+pytestmark = pytest.mark.system  # each trains something
+
 
 def problem_of(env):
     return Problem(env, env.default_scheme())

@@ -21,6 +21,8 @@ from evenhand.experiments.ablation.study_table import (
 )
 from evenhand.experiments.running.reference_scores import Yardstick
 
+pytestmark = pytest.mark.system  # each trains something
+
 # Of two seeds the first stays at 99 from step 10 on, the second never gets there; it is at 95 from
 # step 20 on.
 FOUND = Trained(np.arange(4) * 10, np.array([[10, 30], [99, 90], [99, 97], [100, 98.0]]), 1.0)

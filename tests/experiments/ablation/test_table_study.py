@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import numpy as np
+import pytest
 
 from evenhand.envs import Doughnuts
 from evenhand.experiments.ablation import table_study
 from evenhand.experiments.ablation.study import Trained
 from evenhand.experiments.ablation.study_table import rows_of_tables
 from evenhand.experiments.running.reference_scores import Yardstick
+
+pytestmark = pytest.mark.system  # each trains something
 
 SHOP = {"shop": Doughnuts(2, 2, 0.5)}
 

@@ -10,6 +10,8 @@ from evenhand.envs import Jobs, WaitingList
 from evenhand.experiments.ablation.variants import VARIANTS, changes_anything
 from evenhand.problem.problem import Problem
 
+pytestmark = pytest.mark.system  # each trains something
+
 STEPS = 1000
 
 

@@ -26,6 +26,7 @@ def saved(path, recipe):
     return path
 
 
+@pytest.mark.system
 def test_a_policy_is_scored_for_another_number(tmp_path):
     path = saved(tmp_path / "fair.policy", "best")
     found = score_saved(path, episodes=4, num_stakeholders=30, horizon=8)

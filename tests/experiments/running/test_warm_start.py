@@ -44,6 +44,7 @@ def test_each_seed_begins_with_its_own_weights_or_with_those_of_the_first(policy
     assert np.asarray(begun.epsilon).tolist() == pytest.approx([0.05, 0.05])
 
 
+@pytest.mark.system
 def test_a_run_goes_on_from_it_and_says_how_learning_goes(policy):
     path, _ = policy
     run = train(SPEC.build(), replace(SPEC, start=str(path)))

@@ -135,6 +135,7 @@ def test_what_is_visited_was_real():
     assert len(memories) > 40
 
 
+@pytest.mark.system
 def test_what_is_drawn_does_not_depend_on_what_happens():
     """The same learner before two outcomes: it imagines the same memories."""
     for proposal in (SomeAbove(4), Visited(4), Replayed(4, 2)):
@@ -159,6 +160,7 @@ def _record(learner, before, step, after, pay):
     return DecisionRecord(before, (), learner.time, step, after, pay, no, no)
 
 
+@pytest.mark.system
 @pytest.mark.parametrize("proposal", [Visited(4), Replayed(4, 2)], ids=str)
 def test_any_memory_can_be_imagined_from_the_past_and_clocks_stay(proposal):
     window = Window(2)
