@@ -118,14 +118,19 @@ def test_the_reproduction_opens_offline_and_is_drawn(browser, reproduced, tmp_pa
     assert "A quick run." in page.locator("#verdict").inner_text()
 
 
-@pytest.mark.parametrize("which", ["story", "reproduced"])
+@pytest.fixture
+def demonstrated(story):
+    return demo_page(story)
+
+
+@pytest.mark.parametrize("which", ["demonstrated", "reproduced"])
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_no_barriers_on_either_page(browser, which, scheme, request, tmp_path, barriers):
     path = tmp_path / "page.html"
     path.write_bytes(request.getfixturevalue(which))
     page = browser.new_context(offline=True, color_scheme=scheme, bypass_csp=True).new_page()
     page.goto(path.as_uri())
-    page.wait_for_selector("html[data-drawn]")
+    page.wait_for_selector("html[data-drawn], html[data-ready]")
     serious, passed = barriers(page)
     assert serious == []
     assert passed > 20

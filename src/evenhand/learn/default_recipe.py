@@ -39,7 +39,7 @@ LONGEST_EPISODE = 256  # decisions: a longer horizon cuts episodes off rather th
 FEW_STEPS = 20  # an episode of at most so many is learned to its end, undiscounted
 SHORT_VIEW, FAR_VIEW = 0.9, 0.99  # the discount of longer ones: with shaping, and without
 WIDTHS = (64, 64)
-FEWEST_STEPS = 100
+FEWEST_STEPS = 10
 IMAGINED = 4  # memories beside the real one, where any are
 
 

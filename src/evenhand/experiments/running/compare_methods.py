@@ -138,10 +138,10 @@ class MethodComparison:
         }
 
     def curves(self) -> str:
-        """Every evaluation of every seed as CSV, a row each."""
-        names = list(next(iter(self.methods.values())).measures)
+        """Every evaluation of every seed as CSV, a row each; what does not learn has no loss."""
+        names = list(dict.fromkeys(m for result in self.methods.values() for m in result.measures))
         rows = (
-            (name, seed, int(steps), *(result.measures[m][k, seed] for m in names))
+            (name, seed, int(steps), *(_cell(result.measures.get(m), k, seed) for m in names))
             for name, result in self.methods.items()
             for k, steps in enumerate(result.steps)
             for seed in range(result.curve.shape[1])
@@ -162,6 +162,10 @@ class MethodComparison:
         levels = (f"median_steps_to_{share:.0%}" for share in LEVELS)
         heading = ("method", "iqm", "interval_low", "interval_high", *columns[2:], *levels)
         return _csv(heading, rows)
+
+
+def _cell(measure: Any, evaluation: int, seed: int) -> float | None:
+    return None if measure is None else measure[evaluation, seed]
 
 
 def _typical(summary: Mapping[str, Any], share: float) -> float | None:
