@@ -172,7 +172,7 @@ def test_a_users_mistake_is_one_sentence_and_exit_code_2(monkeypatch, capsys):
     def mistaken() -> None:
         raise BadParameter("period is 0: it must be a whole number from 1.")
 
-    monkeypatch.setattr("evenhand.cli.app.app", mistaken)
+    monkeypatch.setattr("evenhand.cli.app.run", mistaken)
     with pytest.raises(SystemExit) as stop:
         cli.main()
     assert stop.value.code == 2
@@ -193,7 +193,7 @@ def test_ctrl_c_is_one_sentence_whatever_it_becomes_on_the_way(monkeypatch, caps
                 raise SystemExit(130) from pressed
         raise ImportError("an error while initializing")
 
-    monkeypatch.setattr("evenhand.cli.app.app", interrupted)
+    monkeypatch.setattr("evenhand.cli.app.run", interrupted)
     before = signal.signal(signal.SIGINT, signal.default_int_handler)
     try:
         with pytest.raises(SystemExit) as stop:

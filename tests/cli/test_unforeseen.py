@@ -25,7 +25,7 @@ def fails_with(monkeypatch, capsys, tmp_path):
     monkeypatch.setattr(sys, "argv", ["evenhand", "audit", "postgresql://me:secret@host/db"])
 
     def fails_with(raising) -> tuple[int, str]:
-        monkeypatch.setattr("evenhand.cli.app.app", raising)
+        monkeypatch.setattr("evenhand.cli.app.run", raising)
         with pytest.raises(SystemExit) as stop:
             cli.main()
         captured = capsys.readouterr()

@@ -127,9 +127,10 @@ def test_the_running_scores_of_blocks_are_those_of_the_prefixes(scheme, rewards,
 def test_any_relabelling_relabels_the_answer(scheme, rewards, order):
     """Who was place i is place order.index(i): shares and groups move along, the score stays."""
     table = np.asarray(rewards)
-    other = FairnessScheme(
-        relabelled(scheme.status, order), relabelled(scheme.aggregation, order), scheme.filter
-    )
+    # A welfare of groups' statuses speaks of the places of groups, which stay where they are.
+    moves = scheme.status.per_stakeholder
+    aggregation = relabelled(scheme.aggregation, order) if moves else scheme.aggregation
+    other = FairnessScheme(relabelled(scheme.status, order), aggregation, scheme.filter)
     before, after = Stream(scheme, N), Stream(other, N)
     try:
         before.extend(Trace(rewards=table))

@@ -27,10 +27,10 @@ def main() -> None:
         silence_libraries()
         with standard_streams():
             require_unicode(sys.argv[1:])
-            from evenhand.cli.app import app
+            from evenhand.cli.app import run
 
             with naming_the_extra():
-                app()
+                run()
     except EvenhandError as error:
         # One plain sentence for a user's mistake; a traceback would only hide it.
         say(str(error))

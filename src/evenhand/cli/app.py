@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Sequence
+from functools import cache
 from typing import Annotated, Any, cast
 
 import typer
 from typer.core import TyperGroup
+from typer.main import get_command
 
 from evenhand import __version__
 from evenhand._util.compile_cache import enable_compile_cache
@@ -113,3 +115,14 @@ def options(
     context.with_resource(naming_arguments(as_option))
     if context.invoked_subcommand in COMPILING:
         enable_compile_cache()
+
+
+def run() -> None:
+    """Run the verb that the arguments of this process name."""
+    _command()()
+
+
+@cache
+def _command() -> Any:
+    # Made once: it takes longer to make, from all that the verbs declare, than most verbs run.
+    return get_command(app)
