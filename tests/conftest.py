@@ -20,7 +20,7 @@ gc.set_threshold(200_000, 20, 50)
 
 # How many examples a law is tried on: `make test-system` runs the laws again with `thorough`.
 # A test says a number of its own only where each example is costly, as when it is compiled.
-hypothesis.settings.register_profile("quick", max_examples=60, deadline=None)
+hypothesis.settings.register_profile("quick", max_examples=40, deadline=None)
 hypothesis.settings.register_profile("thorough", max_examples=300, deadline=None)
 # `make mutate` asks only whether a law is broken, not by how small an example.
 hypothesis.settings.register_profile(

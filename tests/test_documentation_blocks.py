@@ -26,7 +26,13 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
-@pytest.mark.parametrize("page", pages.PAGES, ids=lambda p: p.name)
+@pytest.mark.parametrize(
+    "page",
+    [
+        pytest.param(page, id=page.name, marks=[pytest.mark.system] * (page.name in pages.LONG))
+        for page in pages.PAGES
+    ],
+)
 def test_what_a_page_shows_is_what_happens(page, folder):
     names: dict = {}
     for block, said in pages.with_output(page):

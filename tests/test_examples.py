@@ -13,6 +13,7 @@ import pytest
 from places import ROOT, SERVING
 
 
+@pytest.mark.system
 @pytest.mark.parametrize("script", sorted((ROOT / "examples").glob("*.py")), ids=lambda p: p.name)
 def test_example_scripts_run(script):
     run = subprocess.run([sys.executable, script], capture_output=True, text=True, check=False)

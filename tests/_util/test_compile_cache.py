@@ -110,6 +110,7 @@ def test_the_oldest_entries_go_when_it_has_grown_too_large(tmp_path):
     assert [path.name[0] for path in entries(tmp_path)] == list("0123456")
 
 
+@pytest.mark.system
 def test_what_was_compiled_is_found_again_and_what_is_corrupt_is_no_error(tmp_path):
     first = compile_with(tmp_path)
     kept = entries(tmp_path)
@@ -123,6 +124,7 @@ def test_what_was_compiled_is_found_again_and_what_is_corrupt_is_no_error(tmp_pa
     assert (again.stdout, again.stderr) == (first.stdout, "")
 
 
+@pytest.mark.system
 def test_an_unwritable_cache_is_no_error(tmp_path):
     (tmp_path / "a file").write_text("")
     for place in (tmp_path / "a file", tmp_path / "a file" / "below", "a" * 5000):

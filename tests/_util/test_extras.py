@@ -93,6 +93,7 @@ def run_without_extras(code: str, *arguments: object, folder=None, stdin: str = 
     return json.loads(found.stdout)
 
 
+@pytest.mark.system
 def test_every_verb_works_or_says_what_to_install(tmp_path):
     verbs = {command.name for command in app.registered_commands}
     assert set(VERBS) <= verbs

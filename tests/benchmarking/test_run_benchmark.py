@@ -88,6 +88,7 @@ class _Killed(Exception):
     pass
 
 
+@pytest.mark.system
 def test_what_was_killed_goes_on_to_the_same_numbers(tmp_path):
     pairs = pairs_of([{**SHOP, "presence": 0.5}])
     whole = run(["test_first", "random"], pairs, search=1)

@@ -98,6 +98,7 @@ def test_what_cannot_be_learned_is_one_sentence(here, monkeypatch, capsys, argum
     assert err.strip().count("\n") == 0
 
 
+@pytest.mark.system
 def test_a_world_of_ones_own_is_learned_saved_and_scored_again(here, monkeypatch, capsys):
     """Turns are best: with the mean over four steps of the least, (0 + 2.5 + 2.5 + 5) / 4."""
     learn = (

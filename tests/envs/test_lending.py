@@ -111,6 +111,7 @@ def test_profit_moves_by_r_and_credit_by_c():
     np.testing.assert_allclose(env.credit(worlds)[:, 0], [0.9, 0.2], rtol=1e-6)
 
 
+@pytest.mark.system
 @settings(max_examples=25)
 @given(seed=st.integers(0, 2**31 - 1))
 def test_credit_stays_within_its_range_and_never_drifts(seed):

@@ -37,6 +37,11 @@ from places import ROOT
 
 PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").glob("*.md"))]
 EXTRAS = ("mo_gymnasium", "stable_baselines3")  # Python that needs them is run by test-system
+# Pages that take so long that they are left to `make test-system`.
+LONG = {
+    *("extending.md", "how-do-i.md"),
+    *("tutorial-engineer.md", "tutorial-operator.md", "tutorial-researcher.md"),
+}
 NEEDS_EXTRAS = {"interop.md"}  # so is the Python of these pages
 EACH_ALONE = {"README.md"}  # every block can be copied by itself
 SLOW = {"demo", "benchmark", "train", "evaluate", "compare", "reproduce", "serve"}

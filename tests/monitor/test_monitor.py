@@ -353,6 +353,7 @@ def test_a_state_that_does_not_fit_is_refused(tmp_path):
     assert not load_state(monitor, reader, tmp_path / "none.json")
 
 
+@pytest.mark.system
 def test_memory_does_not_grow():
     """Ids are remembered up to a number; all else has a fixed size."""
     reader = Reader(Keys(id="id"), ("A", "B"))

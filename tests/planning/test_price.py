@@ -188,6 +188,7 @@ def test_no_memory_over_five_steps():
     assert found.lower == pytest.approx(brute_force(5, (0.7, 0.4), "none"), abs=1e-9)
 
 
+@pytest.mark.system
 def test_all_are_exact_up_to_six_steps():
     few = {name: OURS[name] for name in ("none", "last winner", "window 1")}
     assert all(row.exact for row in price(5, 0.8, few, time_limit=300.0).rows)
@@ -314,6 +315,7 @@ def test_without_time_the_bounds_hold_the_best_between_them(time_limit, four):
         assert f"{found['none'].lower:.6f} to {found.optimum:.6f}" in found.table()
 
 
+@pytest.mark.system
 def test_three_customers():
     memories = {"none": Nothing(), "last winner": LastWinner(), "Min": Min()}
     found = price(4, 0.8, memories, size=3, time_limit=2.0)

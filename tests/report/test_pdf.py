@@ -47,6 +47,7 @@ def test_no_browser_is_one_sentence(monkeypatch):
         pdf.as_pdf(b"")
 
 
+@pytest.mark.system
 def test_a_browser_that_does_not_end_is_ended_with_all_it_started(browser, tmp_path):
     browser(f"(sleep 3; touch {tmp_path}/outlived) & sleep 60")
     began = time.monotonic()

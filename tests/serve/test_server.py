@@ -37,6 +37,7 @@ def test_a_port_that_is_taken_or_none():
         Listening(port=70_000)
 
 
+@pytest.mark.system
 def test_the_documented_commands_work_and_ctrl_c_stops_it_cleanly(tmp_path):
     """Five minutes with curl, as docs/serve.md has them."""
     service = Process(tmp_path / "decisions.db")

@@ -81,6 +81,7 @@ def test_a_plan_does_on_a_log_what_it_does_in_its_environment(planned, seed):
     assert served == in_the_shop(planned.problem, act, presence)
 
 
+@pytest.mark.system
 @pytest.mark.parametrize("seed", range(2))
 def test_a_learned_policy_serves_whom_it_values_most_of_those_there(learned, seed):
     served, presence = replayed(LearnedChoices(learned), seed)

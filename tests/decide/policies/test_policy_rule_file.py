@@ -35,6 +35,7 @@ def files(tmp_path_factory):
     return folder
 
 
+@pytest.mark.system
 def test_a_plan_is_replayed_by_its_file(files, tmp_path, monkeypatch, capsys):
     """Two who are always there: the plan takes turns, as least served does."""
     from evenhand import cli
@@ -71,6 +72,7 @@ def test_which_names_are_files(files, monkeypatch):
         rule_or_policy("least_srved")
 
 
+@pytest.mark.system
 @pytest.mark.parametrize(
     ("about", "place"), [({}, 0), ({"measures": {"score": [[9, 1], [2, 7]]}}, 1)]
 )

@@ -9,6 +9,7 @@ from evenhand.experiments.paper import theorems
 from evenhand.experiments.paper.theorems import THEOREMS
 
 
+@pytest.mark.system
 @pytest.mark.parametrize("theorem", THEOREMS, ids=[one.where for one in THEOREMS])
 def test_each_comes_out(theorem):
     learned = (theorems.fairqcm_converges, theorems.drawing_few_converges)

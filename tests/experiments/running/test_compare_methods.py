@@ -27,6 +27,7 @@ from waiting import wait_until
 SHOP = Doughnuts(num_stakeholders=2, horizon=4, presence=0.8)
 
 
+@pytest.mark.system
 def test_a_comparison_has_everything_asked_for(tmp_path):
     methods = ["fairqcm", "full", "min", "oracle", "random"]
     found = compare(SHOP, methods, seeds=3, steps=2_000, out=tmp_path)

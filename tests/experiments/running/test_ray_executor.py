@@ -266,6 +266,7 @@ def test_why_a_cluster_was_not_joined():
     assert "cannot be joined (This node has an address)" in said
 
 
+@pytest.mark.system
 def test_ray_is_not_loaded_unasked():
     code = (
         "import sys\n"

@@ -126,6 +126,7 @@ def test_one_that_is_killed_again_and_again_is_given_up(tmp_path, monkeypatch):
     assert len(pids) == 3
 
 
+@pytest.mark.system
 @pytest.mark.parametrize("order", [1, -1])
 def test_what_a_process_refuses_is_said_and_the_others_stop(tmp_path, order):
     long = replace(SPEC, steps=100_000_000, every=1_000_000)
@@ -236,6 +237,7 @@ def test_a_failure_meanwhile_stops_the_others(tmp_path):
     assert threading.active_count() < 20
 
 
+@pytest.mark.system
 @pytest.mark.timeout(900)  # only a hang takes as long
 def test_an_interrupted_process_keeps_what_it_has(tmp_path):
     task = Task(replace(SPEC, steps=100_000_000, every=10_000), tmp_path / "a.run")

@@ -31,6 +31,7 @@ def policy(tmp_path_factory):
     return path, [np.asarray(leaf) for leaf in jax.tree.leaves(learners.weights)]
 
 
+@pytest.mark.system
 def test_each_seed_begins_with_its_own_weights_or_with_those_of_the_first(policy):
     path, weights = policy
     agent = SPEC.build()

@@ -126,6 +126,7 @@ class Kept(Sink):
         self.rows.append((step, dict(values)))
 
 
+@pytest.mark.system
 def test_it_learns_with_counterfactuals_what_the_planner_knows():
     loop, kept = learner(Counter(), proposal=Above(1)), Kept()
     curve = train(loop, 1500, test_env=Counter(), checkpoints=2, episodes=20, sinks=[kept])
@@ -229,6 +230,7 @@ def test_it_begins_as_what_is_best_at_once_and_says_what_it_measured():
     assert loop.episode(np.random.default_rng(5), process) == pytest.approx(total, rel=1e-5)
 
 
+@pytest.mark.system
 def test_it_never_takes_what_a_mask_rules_out():
     env, tested = own.Counter(masks=True), own.Counter(masks=True)
     loop = gymnasium_learner(env, NASH, steps=300)
@@ -246,6 +248,7 @@ def test_it_never_takes_what_a_mask_rules_out():
         gymnasium_learner(wrong, NASH, steps=300)
 
 
+@pytest.mark.system
 def test_train_goes_on_counting_and_tracks_losses_and_values():
     loop, kept = gymnasium_learner(own.Counter(), NASH, steps=300), Kept()
     start = loop.steps
@@ -257,6 +260,7 @@ def test_train_goes_on_counting_and_tracks_losses_and_values():
     assert falling == sorted(falling, reverse=True)
 
 
+@pytest.mark.system
 def test_what_is_kept_is_the_best_on_the_same_episodes(monkeypatch):
     loop = gymnasium_learner(own.Counter(), NASH, steps=200)
     good = loop.learners.target

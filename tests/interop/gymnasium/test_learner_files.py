@@ -21,6 +21,7 @@ def saved(tmp_path_factory):
     return path, loop
 
 
+@pytest.mark.system
 def test_saved_and_loaded_they_go_on_alike(saved):
     path, loop = saved
     loaded = load_learner(path, own.Counter(), own.NASH)
@@ -50,6 +51,7 @@ def test_what_does_not_fit_is_said(saved, tmp_path):
         load_learner(other, own.Counter(), own.NASH)
 
 
+@pytest.mark.system
 def test_a_warm_start_begins_with_what_another_learned(saved):
     _, loop = saved
     warm = gymnasium_learner(own.Counter(), own.NASH, steps=400, warm_start=loop)

@@ -206,6 +206,7 @@ def test_double_targets_and_losses_by_hand():
     assert (expected < theirs.max(axis=1)).any()
 
 
+@pytest.mark.system
 def test_a_seed_is_the_same_alone_and_among_others():
     """To a relative 1e-3 of the weights after 60 updates: batched sums may be rounded otherwise."""
     shop = Doughnuts(2, 6, 0.8)
@@ -278,6 +279,7 @@ def test_filters_and_folds_are_learned_to_near_the_exact_optimum(problem, propos
     assert (scores < found.value + 0.2).all()
 
 
+@pytest.mark.system
 def test_a_learned_policy_has_its_exact_score():
     shop = Doughnuts(2, 5, 0.7)
     problem = Problem(shop, shop.nash_scheme(), Full())

@@ -173,6 +173,7 @@ def test_an_environment_that_cannot_grow_is_refused():
         Pair(2).resized(3)
 
 
+@pytest.mark.system
 def test_files_say_for_whom_they_can_be_used(tmp_path):
     for network, any_number in ((ALIKE, True), (MLP((4,)), False)):
         problem = Problem(SHOP, anytime(Rawls(), Total()))

@@ -155,6 +155,7 @@ def updated_from_one_step(proposal):
     return memories_of(learner.table, changed)
 
 
+@pytest.mark.system
 def test_a_proposal_of_ones_own_works_on_tables_and_networks():
     assert updated_from_one_step(OneMore()) == [(0, 0), (0, 1), (1, 0)]
     assert updated_from_one_step(AnyOneReached()) == [(0, 0)]  # nothing else is reached at once
