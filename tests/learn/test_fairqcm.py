@@ -24,6 +24,8 @@ from evenhand.learn import (
     Tabular,
     Watkins,
 )
+from evenhand.learn.default_recipe import default_learner
+from evenhand.learn.policies.policy_files import load_policies
 from evenhand.memory.memory import Clock, Full, Min, Product
 from evenhand.planning import plan
 from evenhand.problem.problem import Problem
@@ -101,3 +103,51 @@ def test_mistakes_are_named():
             agent.train(10, seed)
     with pytest.raises(BadParameter, match="steps is 0"):
         agent.train(0)
+
+
+def test_checkpoints_are_called_and_can_end_it():
+    agent, seen = FairQCM(PROBLEM, Above(1)), []
+    learned = agent.train(25, seed=[2, 3], every=10, on_checkpoint=lambda now: seen.append(now))
+    assert [now.steps for now in seen] == [10, 20, 25]
+    assert seen[-1] is learned
+    assert learned.train(50, every=20, on_checkpoint=lambda now: now.steps >= 45).steps == 45
+    for name, wrong in (("steps", 0), ("every", True), ("every", 2.5)):
+        with pytest.raises(BadParameter, match=f"{name} is {wrong}: it must be a whole number"):
+            agent.train(**{"steps": 10, name: wrong})
+
+
+def test_it_begins_with_what_another_learned():
+    first = FairQCM(PROBLEM, Above(1)).train(2_000, seed=[4, 5])
+    tables = np.asarray(first.learners.q)
+    later = FairQCM(PROBLEM, Above(1)).train(1, seed=[5, 6], start=first)
+    changed = np.asarray(later.learners.q) != tables[[1, 0]]  # its own seed's, or the first's
+    assert changed.reshape(2, -1).sum(axis=1).max() <= 4  # by the step since, and what it imagined
+    with pytest.raises(BadParameter, match="start was learned with another network"):
+        FairQCM(PROBLEM, network=MLP((8,))).train(1, start=first)
+    other = Problem(SHOP, SHOP.default_scheme(), Product((Full(), Clock(5))))
+    with pytest.raises(BadParameter, match="start was learned with another network"):
+        FairQCM(other, Above(1)).train(1, start=first)
+
+
+def test_derived_it_has_the_settings_of_the_default_recipe_and_is_saved(tmp_path):
+    agent = FairQCM.derived(PROBLEM, steps=200, batch=16)
+    assert agent.agent == default_learner(PROBLEM, steps=200, batch=16)
+    learned = agent.train(20, seed=[1, 2], every=7)
+    whole = agent.train(20, seed=[1, 2])
+    for a, b in zip(
+        *(jax.tree.leaves(one.learners.replay) for one in (learned, whole)), strict=True
+    ):
+        np.testing.assert_array_equal(a, b)
+    further = agent.train(1, seed=2, start=learned)
+    ours, theirs = (jax.tree.leaves(one.learners.weights) for one in (learned, further))
+    for a, b in zip(ours, theirs, strict=True):
+        np.testing.assert_array_equal(np.asarray(a)[1], np.asarray(b)[0])  # not yet warmed up
+    learned.save(tmp_path / "fair.policy")
+    saved = load_policies(tmp_path / "fair.policy")
+    augmented = agent.problem.initial(jax.random.key(3))
+    policy = saved.policy(1)
+    np.testing.assert_array_equal(
+        policy.values(policy.start(), augmented), learned.action_values(augmented, seed=2)
+    )
+    with pytest.raises(BadParameter, match="a table is not saved"):
+        FairQCM(PROBLEM).train(1).save(tmp_path / "table.policy")

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import os
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from types import MappingProxyType
@@ -13,11 +14,14 @@ import jax.numpy as jnp
 import numpy as np
 
 from evenhand.errors import BadParameter
+from evenhand.learn.deep.agent import DeepAgent
 from evenhand.learn.deep.dqn import DQN
 from evenhand.learn.deep.encoders import Encoder, Relative
 from evenhand.learn.deep.networks import Network
 from evenhand.learn.deep.targets import PolyakUpdate
+from evenhand.learn.default_recipe import default_learner
 from evenhand.learn.policies.greedy_policy import Greedy
+from evenhand.learn.policies.policy_files import save_policies
 from evenhand.learn.proposals import Above, Proposal
 from evenhand.learn.seeds import seed_keys, start_learners
 from evenhand.learn.tabular.greedy_table import GreedyTable
@@ -113,18 +117,47 @@ class FairQCM:
     def __repr__(self) -> str:
         return f"FairQCM({self.agent!r})"
 
-    def train(self, steps: int, seed: int | Sequence[int] = 0) -> Learned:
-        """Learn from nothing for so many steps of the environment.
+    @classmethod
+    def derived(cls, problem: Problem, steps: int, **settings: Any) -> FairQCM:
+        """One with a network whose every setting is derived from the problem.
+
+        Args:
+            problem: What to learn: an environment and a scheme.
+            steps: How many decisions it will take: exploration and learning rate fall by them.
+            **settings: As of `learn.default_recipe.default_learner`.
+        """
+        made = cls.__new__(cls)
+        made.agent = default_learner(problem, steps=steps, **settings)
+        return made
+
+    def train(
+        self,
+        steps: int,
+        seed: int | Sequence[int] = 0,
+        *,
+        start: Learned | None = None,
+        every: int | None = None,
+        on_checkpoint: OnCheckpoint | None = None,
+    ) -> Learned:
+        """Learn for so many steps of the environment.
 
         Args:
             steps: How many decisions each learner takes.
             seed: A random seed, or several: one learner each, side by side.
+            start: What another agent learned, with a network of the same form or in a table of the
+                same size: each seed begins with what the same seed learned there, or with what the
+                first did. Default: nothing is known.
+            every: After how many steps `on_checkpoint` is called; at the end by default.
+            on_checkpoint: See `Learned.train`.
         """
         seeds = (seed,) if isinstance(seed, int) else tuple(seed)
         if not seeds or len(set(seeds)) < len(seeds) or min(seeds) < 0:
             raise BadParameter(f"seed is {seed!r}: give a number from 0, or several, none twice.")
         learners = start_learners(self.agent, seed_keys(seeds))
-        return Learned(self.agent, seeds, 0, learners).train(steps)
+        if start is not None:
+            learners = _started_from(self.agent, learners, start, seeds)
+        begun = Learned(self.agent, seeds, 0, learners)
+        return begun.train(steps, every=every, on_checkpoint=on_checkpoint)
 
 
 @dataclass(frozen=True, eq=False)
@@ -136,13 +169,45 @@ class Learned:
     steps: int
     learners: Any  # a TabularState or AgentState, with a leading axis of seeds
 
-    def train(self, steps: int) -> Learned:
-        """The same learners, so many steps further; these stay as they are."""
-        if isinstance(steps, bool) or int(steps) != steps or steps < 1:
-            raise BadParameter(f"steps is {steps!r}: it must be a whole number from 1.")
+    def train(
+        self, steps: int, *, every: int | None = None, on_checkpoint: OnCheckpoint | None = None
+    ) -> Learned:
+        """The same learners, so many steps further; these stay as they are.
+
+        Args:
+            steps: How many decisions each learner takes.
+            every: After how many steps `on_checkpoint` is called; at the end by default. Tables
+                draw random numbers for that many steps at once, so that others are drawn.
+            on_checkpoint: Called with what was learned so far, to look at, to save or to plot. If
+                it returns True, learning ends there.
+        """
+        for name, number in (("steps", steps), ("every", steps if every is None else every)):
+            if isinstance(number, bool) or int(number) != number or number < 1:
+                raise BadParameter(f"{name} is {number!r}: it must be a whole number from 1.")
+        now, last = self, self.steps + int(steps)
+        while now.steps < last:
+            now = now._further(min(int(every or steps), last - now.steps))
+            if on_checkpoint is not None and on_checkpoint(now) is True:
+                break
+        return now
+
+    def _further(self, steps: int) -> Learned:
         # Copied: training takes over the arrays that it is given.
-        learners = self.agent.train_steps(jax.tree.map(jnp.copy, self.learners), int(steps))
-        return Learned(self.agent, self.seeds, self.steps + int(steps), learners)
+        learners = self.agent.train_steps(jax.tree.map(jnp.copy, self.learners), steps)
+        return Learned(self.agent, self.seeds, self.steps + steps, learners)
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the policies of all seeds to a file, as `evenhand train` does.
+
+        `evenhand evaluate`, `replay` and `serve` read it, and so does `load_policies`. For networks
+        alone: to save a table, plan the problem or learn it with `evenhand train`.
+        """
+        if not isinstance(self.agent, DeepAgent):
+            raise BadParameter(
+                "a table is not saved: give FairQCM a network, or use FairQCM.derived."
+            )
+        about = {"spec": {"seeds": list(self.seeds), "steps": self.steps}}
+        save_policies(path, self.agent, self.agent.acting(self.learners), about)
 
     @cached_property
     def scores(self) -> Float[np.ndarray, " seed"]:
@@ -172,3 +237,24 @@ class Learned:
             )
         place = 0 if seed is None else self.seeds.index(seed)
         return jax.tree.map(lambda leaf: leaf[place], self.learners)
+
+
+OnCheckpoint = Callable[[Learned], Any]
+
+
+def _started_from(
+    agent: Tabular | DQN, learners: Any, start: Learned, seeds: tuple[int, ...]
+) -> Any:
+    """The learners with what was learned before in place of nothing."""
+    what = "weights" if isinstance(agent, DeepAgent) else "q"
+    places = np.asarray([start.seeds.index(s) if s in start.seeds else 0 for s in seeds])
+    before, blank = getattr(start.learners, what, None), getattr(learners, what)
+    known = jax.tree.map(lambda leaf: jnp.asarray(leaf)[places], before)
+    if jax.tree.map(jnp.shape, known) != jax.tree.map(jnp.shape, blank):
+        raise BadParameter(
+            "start was learned with another network, memory or number of stakeholders, or in a "
+            "table where this is a network: use the same, or leave start out."
+        )
+    if isinstance(agent, DeepAgent):
+        return agent.started_from(learners, known)
+    return learners._replace(q=known)
