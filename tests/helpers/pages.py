@@ -39,8 +39,8 @@ PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").g
 EXTRAS = ("mo_gymnasium", "stable_baselines3")  # Python that needs them is run by test-system
 # Pages that take so long that they are left to `make test-system`.
 LONG = {
-    *("extending.md", "how-do-i.md"),
-    *("tutorial-engineer.md", "tutorial-operator.md", "tutorial-researcher.md"),
+    *("chance.md", "extending.md", "gallery.md", "how-do-i.md"),
+    *(f"tutorial-{whose}.md" for whose in ("auditor", "engineer", "operator", "researcher")),
 }
 NEEDS_EXTRAS = {"interop.md"}  # so is the Python of these pages
 EACH_ALONE = {"README.md"}  # every block can be copied by itself

@@ -157,6 +157,7 @@ def four():
     return price(4, 0.8)
 
 
+@pytest.mark.system
 @pytest.mark.parametrize(
     ("horizon", "presence"), [(2, (0.5, 0.5)), (2, (0.3, 0.9)), (3, (0.3, 0.9))]
 )

@@ -55,6 +55,7 @@ def test_a_run_goes_on_from_it_and_says_how_learning_goes(policy):
     assert np.isfinite(run.measures["value"]).all()
 
 
+@pytest.mark.system
 def test_policies_that_do_not_fit_are_a_sentence(policy):
     path, _ = policy
     other = replace(SPEC, environment=Doughnuts(2, 3, (0.8, 0.5))).build()

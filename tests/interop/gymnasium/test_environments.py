@@ -18,6 +18,7 @@ from evenhand.interop.gymnasium.rendering import FAINT, PRESENT, SERVED, Scene, 
 NAMES = sorted(REGISTERED)
 
 
+@pytest.mark.system
 @pytest.mark.parametrize("name", NAMES)
 @pytest.mark.parametrize("mode", ["ansi", "rgb_array"])
 def test_it_passes_gymnasiums_own_checks(name, mode):

@@ -11,6 +11,8 @@ import own_environments as own
 from evenhand.errors import BadFile, BadParameter
 from evenhand.interop import gymnasium_learner, load_learner, save_learner
 
+pytestmark = pytest.mark.system  # a learner of its own is compiled for most of them
+
 
 @pytest.fixture(scope="module")
 def saved(tmp_path_factory):
@@ -21,7 +23,6 @@ def saved(tmp_path_factory):
     return path, loop
 
 
-@pytest.mark.system
 def test_saved_and_loaded_they_go_on_alike(saved):
     path, loop = saved
     loaded = load_learner(path, own.Counter(), own.NASH)
@@ -51,7 +52,6 @@ def test_what_does_not_fit_is_said(saved, tmp_path):
         load_learner(other, own.Counter(), own.NASH)
 
 
-@pytest.mark.system
 def test_a_warm_start_begins_with_what_another_learned(saved):
     _, loop = saved
     warm = gymnasium_learner(own.Counter(), own.NASH, steps=400, warm_start=loop)

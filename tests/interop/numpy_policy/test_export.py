@@ -30,6 +30,7 @@ def greedy(
     return Greedy(problem, encoder, network, weights)
 
 
+@pytest.mark.system
 @pytest.mark.parametrize(
     "parts",
     [
