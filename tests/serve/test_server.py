@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 import shutil
 import signal
+import socket
 import subprocess
 
 import pytest
@@ -57,3 +59,23 @@ def test_the_documented_commands_work_and_ctrl_c_stops_it_cleanly(tmp_path):
     service.process.send_signal(signal.SIGINT)
     assert service.process.wait() == 0
     service.process.stdout.close()
+
+
+def test_small_answers_are_sent_at_once():
+    """The event loop lets sockets send at once that are TCP by number, and no others."""
+
+    async def accepted() -> int:
+        met = asyncio.get_running_loop().create_future()
+
+        def note(_: object, writer: asyncio.StreamWriter) -> None:
+            of = writer.get_extra_info("socket")
+            met.set_result(of.getsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY))
+            writer.close()
+
+        bound = Listening(port=0).bind()
+        async with await asyncio.start_server(note, sock=bound):
+            _, writer = await asyncio.open_connection(*bound.getsockname())
+            writer.close()
+            return await met
+
+    assert asyncio.run(accepted()) != 0
