@@ -11,6 +11,7 @@ All methods are pure JAX for one state; the caller maps them.
 
 from __future__ import annotations
 
+import math
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from types import MappingProxyType
@@ -313,6 +314,11 @@ MOST_STAKEHOLDERS = 10**6
 
 def require_count(value: Any, what: str, most: int = MOST_DECISIONS) -> None:
     """Refuse what is not a whole number from 1 to `most`."""
+    if what == "horizon" and isinstance(value, float) and value == math.inf:
+        raise BadParameter(
+            "horizon is inf: a score is of so many decisions. Where they go on, choose after how "
+            "many to look, let the environment say goes_on = True, and use a discounted scheme."
+        )
     if isinstance(value, bool) or not isinstance(value, (int, np.integer)) or value < 1:
         raise BadParameter(f"{what} is {shortened(value)}: it must be a whole number from 1.")
     if value > most:
