@@ -64,6 +64,21 @@ def test_pools_are_listed_and_their_names_are_taken_once(client):
     assert (twice.status_code, "twice" in twice.json()["detail"]) == (422, True)
 
 
+def test_stakeholders_are_names_or_names_with_an_entitlement(client):
+    sent = ["Dan", {"name": "Eve", "entitlement": 0.5}, {"name": "Fay"}]
+    assert client.post("/v1/pools", json={"name": "c", "stakeholders": sent}).status_code == 201
+    shown = client.get("/v1/pools/c/state").json()["stakeholders"]
+    assert [(one["name"], one["entitlement"]) for one in shown] == [
+        ("Dan", 1.0),
+        ("Eve", 0.5),
+        ("Fay", 1.0),
+    ]
+    for wrong, where in (("", "stakeholders.0"), ({"nme": "Gil"}, "stakeholders.0.name"), (3, "")):
+        refused = client.post("/v1/pools", json={"name": "d", "stakeholders": [wrong]})
+        assert refused.status_code == 422
+        assert f"'{where or 'stakeholders.0'}' does not fit" in refused.json()["detail"]
+
+
 def test_the_state_and_the_log_page_by_page(client):
     first = client.get(f"{BASE}/state?limit=2").json()
     assert (first["cursor"], first["eligible"]) == (2, 3)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, StringConstraints
+from pydantic import BaseModel, ConfigDict, Discriminator, Field, StringConstraints, Tag
 
 MOST = 10_000
 Amount = Annotated[float, Field(gt=0, le=1e15, allow_inf_nan=False)]
@@ -73,6 +73,14 @@ class StakeholderSent(Sent):
     entitlement: Amount = 1.0
 
 
+# Told apart before they are looked at, so that only the mistakes of what was meant are named.
+WITH_ENTITLEMENT, NAME_ALONE = "(with entitlement)", "(name alone)"
+Somebody = Annotated[
+    Annotated[StakeholderSent, Tag(WITH_ENTITLEMENT)] | Annotated[Name, Tag(NAME_ALONE)],
+    Discriminator(lambda sent: NAME_ALONE if isinstance(sent, str) else WITH_ENTITLEMENT),
+]
+
+
 class PoolSent(Sent):
     name: Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9][A-Za-z0-9_.-]{0,63}$")]
     rule: str | dict[str, Any] = Field(
@@ -84,7 +92,9 @@ class PoolSent(Sent):
     )
     dates: bool = Field(True, description="Whether times are dates, and not plain numbers.")
     audit: dict[str, Any] = Field({}, description='How it is judged, such as {"every": "month"}.')
-    stakeholders: list[StakeholderSent] = Field([], max_length=100_000)
+    stakeholders: list[Somebody] = Field(
+        [], max_length=100_000, description="Names, or names with an entitlement."
+    )
 
 
 class TokenSent(Sent):

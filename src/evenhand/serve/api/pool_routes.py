@@ -46,8 +46,11 @@ async def pools(request: Request) -> Response:
 async def make_pool(request: Request, sent: PoolSent) -> Response:
     """Make a pool: a rule, and those who are there from the start."""
     actor = require_role(request, Role.OWNER)
-    table = sent.model_dump()
-    people = [(one["name"], one["entitlement"]) for one in table.pop("stakeholders")]
+    table = sent.model_dump(exclude={"stakeholders"})
+    people = [
+        (one, 1.0) if isinstance(one, str) else (one.name, one.entitlement)
+        for one in sent.stakeholders
+    ]
     names = [name for name, _ in people]
     if len(set(names)) < len(names):
         raise BadParameter("'stakeholders' names somebody twice: name everybody once.")

@@ -18,6 +18,7 @@ from evenhand.errors import (
     UnknownPool,
     as_sentence,
 )
+from evenhand.serve.api.models import NAME_ALONE, WITH_ENTITLEMENT
 
 TITLES = {
     400: "Bad request",
@@ -81,7 +82,8 @@ async def unforeseen(request: Request, error: Exception) -> Response:
 async def validation_error(request: Request, error: Any) -> Response:
     """What does not fit the schema: the first thing that is wrong, where, and what fits."""
     first = error.errors()[0]
-    where = ".".join(str(part) for part in first["loc"][1:]) or str(first["loc"][0])
+    parts = [str(part) for part in first["loc"][1:] if part not in (WITH_ENTITLEMENT, NAME_ALONE)]
+    where = ".".join(parts) or str(first["loc"][0])
     words = str(first["msg"])
     sentence = f"{where!r} does not fit: {words[0].lower()}{words[1:]}."
     if first["type"] == "json_invalid":
