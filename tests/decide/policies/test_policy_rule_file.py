@@ -10,6 +10,7 @@ import jax
 import numpy as np
 import pytest
 
+from evenhand._util.tensor_files import write_tensors
 from evenhand.decide.policies.decision_setting import RealDecision
 from evenhand.decide.policies.policy_rule_file import is_policy_file, policy_rule, rule_or_policy
 from evenhand.decide.rules.least_served import LeastServed
@@ -96,6 +97,13 @@ def test_files_that_hold_no_policy_are_refused(files, tmp_path):
     other.write_text("not a policy")
     with pytest.raises(BadFile, match="is not a policy that evenhand wrote"):
         policy_rule(other)
+
+
+def test_what_was_learned_in_tables_is_refused_with_what_to_do(tmp_path):
+    path = tmp_path / "small.policy"
+    write_tensors(path, "run", {}, {"q": np.zeros(3)})
+    with pytest.raises(BadFile, match=r"in tables.*train with --deep"):
+        policy_rule(path)
 
 
 def test_a_replay_by_rules_alone_does_without_jax(tmp_path):

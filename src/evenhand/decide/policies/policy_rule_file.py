@@ -56,6 +56,12 @@ def policy_rule(path: str | os.PathLike[str]) -> Rule:
             f"{path} is a policy exported for NumPy, which does not say what its choices are: give "
             "the file that it was exported from."
         )
+    if kind == "run":
+        raise BadFile(
+            f"{path} holds what was learned in tables, which decide only in the environment that "
+            "they were learned in: for a log or a pool learn a network (train with --deep), or "
+            "save the exact plan (evenhand plan … --save)."
+        )
     from evenhand.learn.policies.policy_files import load_policies
 
     saved = load_policies(path)
