@@ -104,8 +104,9 @@ def test_reasons():
     allocator.join("B", "2021-03-01", entitlement=2)
     allocator.give("A", 8, "2021-03-01T12:00")
     assert allocator.why("A", "2021-03-02T12:00") == (
-        "A is second of 2: it has 4 left of what it received, which halves every 1d. B is next: it "
-        "has 0 left of what it received, which halves every 1d: 0 per unit of its entitlement."
+        "A is second of 2: it has 4 left of what it received, which halves every 1 day. B is "
+        "next: it has 0 left of what it received, which halves every 1 day: 0 per unit of its "
+        "entitlement."
     )
     allocator.pause("A", "2021-03-03")
     assert allocator.why("A") == "A is not eligible: it is paused."

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 
 DAY = datetime.timedelta(days=1) / datetime.timedelta(microseconds=1)
 UNITS = {"h": DAY / 24, "d": DAY, "w": 7 * DAY}  # of a limit, in microseconds
+UNIT_WORDS = {"h": "hour", "d": "day", "w": "week"}
 
 
 @dataclass(frozen=True, eq=False)
@@ -232,3 +233,15 @@ def read_limit(text: Any, plain_numbers: bool, called: str | None = None) -> flo
             raise BadParameter(f"{what}, and the log's times are plain numbers: give a number.")
         return float(found[1])
     return float(found[1]) * UNITS[found[2] or "d"]
+
+
+def limit_in_words(text: Any) -> str:
+    """A limit as a sentence has it: "30 days" for 30d; a number alone stays a number.
+
+    >>> limit_in_words("30d"), limit_in_words("1w"), limit_in_words(2.5)
+    ('30 days', '1 week', '2.5')
+    """
+    number, unit = re.fullmatch(r"\s*([\d.]+)\s*([hdw]?)\s*", str(text)).groups()  # type: ignore[union-attr]
+    if not unit:
+        return number
+    return f"{number} {UNIT_WORDS[unit]}" + "s" * (float(number) != 1)

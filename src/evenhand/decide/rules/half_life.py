@@ -12,7 +12,7 @@ from typing import Any
 
 from evenhand._util.arrays import namespace
 from evenhand._util.wording import format_number
-from evenhand.auditing.reading.waits import read_limit
+from evenhand.auditing.reading.waits import limit_in_words, read_limit
 from evenhand.decide.rules.least_served import BEGIN_AT, require_start
 from evenhand.decide.rules.rule import RULES, Entrant, Instant, Remembered, Rule
 
@@ -48,6 +48,10 @@ class HalfLife(Rule):
     def _unit(self) -> float:
         return float(self.half_life) if self.unit is None else self.unit
 
+    @property
+    def _in_words(self) -> str:
+        return limit_in_words(self.half_life)
+
     def with_newcomers(self, newcomers: str) -> Rule:
         return replace(self, newcomers=newcomers)
 
@@ -68,14 +72,14 @@ class HalfLife(Rule):
 
     def says(self, memory: Remembered, entitlement: float, instant: Instant) -> str:
         now = format_number(self.level(memory, 1.0, instant))
-        words = f"has {now} left of what it received, which halves every {self.half_life}"
+        words = f"has {now} left of what it received, which halves every {self._in_words}"
         if entitlement != 1.0:
             share = format_number(self.level(memory, entitlement, instant))
             words += f": {share} per unit of its entitlement"
         return words
 
     def describe(self) -> str:
-        return f"whoever has received least lately: amounts count half after {self.half_life}"
+        return f"whoever has received least lately: amounts count half after {self._in_words}"
 
 
 def _log2(value: Any) -> Any:

@@ -25,7 +25,7 @@ def rule_of(rule: Rule | str | dict[str, Any]) -> Rule:
     """A rule, from its name, with what it needs to know after a colon; or from a table.
 
     >>> rule_of("half_life:7d").describe()
-    'whoever has received least lately: amounts count half after 7d'
+    'whoever has received least lately: amounts count half after 7 days'
     """
     if isinstance(rule, Rule):
         return rule
