@@ -191,6 +191,10 @@ def test_text_that_is_not_utf_8(refuses, run, tmp_path):
     refuses(("not UTF-8", "line 2", "--encoding latin-1"), str(path), *OPTIONS)
     found = json.loads(run(str(path), *OPTIONS, "--encoding", "latin-1", "--json")[1])
     assert "Curaçao" in [one["name"] for one in found["stakeholders"]]
+    for unknown in ("klingon", "hex", "\0" * 3000):
+        words = ("which is not known: it is a name such as latin-1, cp1252 or utf-16.",)
+        refuses(words, str(path), *OPTIONS, "--encoding", unknown)
+        assert len(run(str(path), *OPTIONS, "--encoding", unknown)[2]) < 200
 
 
 def test_a_stakeholder_who_is_not_on_the_roster(refuses, tmp_path):

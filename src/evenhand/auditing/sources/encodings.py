@@ -6,6 +6,7 @@ import io
 import shutil
 from pathlib import Path
 
+from evenhand._util.saved_record import shortened
 from evenhand.auditing.sources.gzip_files import open_unpacked
 from evenhand.auditing.sources.temporary_copies import new_folder
 from evenhand.errors import BadFile, BadParameter, argument
@@ -13,6 +14,7 @@ from evenhand.errors import BadFile, BadParameter, argument
 
 def copied_in_utf_8(path: str, encoding: str) -> str:
     """A copy of a text file in UTF-8, all that the engine reads, kept until the program ends."""
+    _require_known(encoding)
     folder = new_folder()
     copy = folder / Path(path).name.removesuffix(".gz")
     try:
@@ -21,14 +23,20 @@ def copied_in_utf_8(path: str, encoding: str) -> str:
             open(copy, "w", encoding="utf-8", newline="") as target,
         ):
             shutil.copyfileobj(source, target, 1 << 20)
-    except LookupError:
-        raise BadParameter(
-            f"{argument('encoding')} is {encoding!r}, which is not known: it is a name such as "
-            "latin-1, cp1252 or utf-16."
-        ) from None
     except UnicodeError as error:
         raise BadFile(f"{path} is not written in {encoding}: {error}.") from None
     return str(copy)
+
+
+def _require_known(encoding: str) -> None:
+    """Refuse what is not the name of an encoding of text."""
+    try:
+        io.TextIOWrapper(io.BytesIO(), encoding=encoding)
+    except (LookupError, ValueError):  # the latter for names that no name can be, with a NUL say
+        raise BadParameter(
+            f"{argument('encoding')} is {shortened(encoding)}, which is not known: it is a name "
+            "such as latin-1, cp1252 or utf-16."
+        ) from None
 
 
 def where_not_utf_8(paths: tuple[str, ...]) -> str:
