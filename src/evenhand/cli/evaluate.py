@@ -11,6 +11,7 @@ from evenhand._util.files import require_apart, require_place
 from evenhand.cli.environment_options import at_most, require_at_most
 from evenhand.cli.learning_options import Seed
 from evenhand.cli.output import JsonOption, print_json, print_table
+from evenhand.cli.train_on_host import evaluate_on_host, refuse_unused
 from evenhand.errors import BadFile, BadParameter
 
 if TYPE_CHECKING:
@@ -49,9 +50,14 @@ def evaluate_command(
 
     Example: evenhand evaluate fair.policy --stakeholders 50 --horizon 1000
     """
+    from evenhand._util.tensor_files import kind_of
     from evenhand.envs.own_environment import load_named
     from evenhand.experiments.running.score_saved import saved_environment, score_saved
 
+    if kind_of(file) == "learner":
+        refuse_unused({"--log": log, "--stakeholders": stakeholders, "--horizon": horizon})
+        evaluate_on_host(file, episodes, seed, as_json)
+        return
     load_named(saved_environment(file))
     for option, value in (("--stakeholders", stakeholders), ("--horizon", horizon)):
         require_at_most(option, value)

@@ -57,14 +57,17 @@ def print_table(
     def cell(text: str) -> Text:
         return Text(shortened(visible(text), LONGEST_NAME) if numbers else visible(text))
 
-    table = Table(title=Text(visible(title)), title_justify="left", box=None, pad_edge=False)
+    console = Console()
+    if title:  # by itself: above a narrow table it would be broken into lines as narrow
+        console.print(Text(visible(title)), style="italic", soft_wrap=True)
+    table = Table(box=None, pad_edge=False)
     for k, column in enumerate(columns):
         table.add_column(
             cell(column), justify="right" if k and numbers else "left", overflow="fold"
         )
     for row in rows:
         table.add_row(*map(cell, row))
-    Console().print(table)
+    console.print(table)
 
 
 @contextlib.contextmanager

@@ -40,6 +40,7 @@ from evenhand.cli.log_options import (
     world_summary,
 )
 from evenhand.cli.output import JsonOption, print_json, print_table
+from evenhand.cli.train_on_host import is_host_class, refuse_unused, train_on_host
 from evenhand.errors import BadParameter
 
 if TYPE_CHECKING:
@@ -55,8 +56,8 @@ def train_command(
     environment: Annotated[
         str,
         typer.Argument(
-            help="The environment: doughnuts, lending, another one, or one of your own as "
-            "module:Class; or the file of a log."
+            help="The environment: doughnuts, lending, another one, or one of your own (evenhand's "
+            "or Gymnasium's) as module:Class; or the file of a log."
         ),
     ],
     reading: dict[str, Any],
@@ -111,6 +112,31 @@ def train_command(
 
     if out is not None:
         require_place(out, "out")
+    if not is_log(environment) and is_host_class(environment):
+        from evenhand.interop.gymnasium.host_training import HostTraining
+        from evenhand.interop.gymnasium.learner import STEPS
+
+        refuse_reading(environment, {**reading, "block": block})
+        refuse_unused(
+            {
+                "--method": None if method == "fairqcm" else method,
+                "--recipe": None if recipe == "default" else recipe,
+                "--stakeholders": stakeholders,
+                "--horizon": horizon,
+                "--presence": presence,
+                "--episodes": episodes,
+                "--tabular": None if deep is not False else deep,
+                "--memory": memory,
+                "--proposal": proposal,
+                "--start": start,
+            }
+        )
+        fair = variants(None, None, scheme)["scheme"]
+        chosen = chosen_seeds(seed, seeds)
+        train_on_host(
+            HostTraining(environment, fair, steps or STEPS, chosen), out, track or (), as_json
+        )
+        return
     made: WorldOfLog | None = None
     env: Environment
     networks = True

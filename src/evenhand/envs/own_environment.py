@@ -20,8 +20,8 @@ from evenhand.errors import BadParameter, EvenhandError
 from evenhand.problem.environment_like import ENVIRONMENTS
 
 
-def load_environment(name: str) -> type[Environment]:
-    """The class that `module:Class` names; it is imported and registered under that name."""
+def load_class(name: str) -> type:
+    """The class that `module:Class` names, whatever it is; its module is imported."""
     module_name, _, class_name = name.partition(":")
     if not all(part.isidentifier() for part in (*module_name.split("."), class_name)):
         raise BadParameter(
@@ -31,10 +31,16 @@ def load_environment(name: str) -> type[Environment]:
     if not isinstance(kind, type):
         what = f"has no class {class_name}" if kind is None else f"has {class_name}, not a class"
         raise BadParameter(f"the module {module_name} {what}: check the name after the colon.")
+    return kind
+
+
+def load_environment(name: str) -> type[Environment]:
+    """The environment that `module:Class` names; it is imported and registered under that name."""
+    kind = load_class(name)
     if not issubclass(kind, Environment):
         raise BadParameter(
-            f"{name} is not an evenhand.envs.Environment: subclass it; for a Gymnasium environment "
-            "use evenhand.interop.gymnasium.gymnasium_learner from Python."
+            f"{name} is not an evenhand.envs.Environment: subclass it. Gymnasium environments are "
+            "for train and evaluate alone; from Python, see evenhand.interop.gymnasium_learner."
         )
     missing = sorted(getattr(kind, "__abstractmethods__", ()))
     if missing:

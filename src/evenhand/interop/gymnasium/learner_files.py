@@ -8,6 +8,7 @@ begin a new episode, and go on alike.
 from __future__ import annotations
 
 import os
+from collections.abc import Mapping
 from dataclasses import fields
 from typing import Any
 
@@ -25,14 +26,18 @@ from evenhand.learn.host_survey import Measurements
 KIND = "learner"
 
 
-def save_learner(path: str | os.PathLike[str], loop: HostLoop) -> None:
+def save_learner(
+    path: str | os.PathLike[str], loop: HostLoop, about: Mapping[str, Any] | None = None
+) -> None:
     """Write a learner to a file, whole; then it begins a new episode.
 
     Args:
         path: The file.
         loop: A learner that `gymnasium_learner` made.
+        about: What else the file is to say of it.
     """
     header = {
+        "about": None if about is None else dict(about),
         "settings": _settings(loop),
         "seed": loop.seed,
         "learners": len(loop.rngs),
