@@ -171,7 +171,7 @@ def audit_command(
     missing: Annotated[
         list[str] | None,
         typer.Option(
-            help="A mark for an amount that is not told, such as '*', or '*=1-4' with what it can "
+            help="A mark for an amount that is not told, such as `*`, or `*=1-4` with what it can "
             "hide (may be repeated). Common ones are known.",
             metavar="MARK",
             rich_help_panel=COLUMNS,

@@ -113,6 +113,7 @@ def _places(
 ) -> tuple[list[Path], list[Path]]:
     """Where pages and logs are to be written; refused if that cannot be."""
     from evenhand._util.files import require_apart, require_place
+    from evenhand._util.wording import pluralise
     from evenhand.auditing.sources.addresses import is_address
     from evenhand.auditing.sources.file_names import matching_files
     from evenhand.decide.replay.replayed_file import require_writable
@@ -124,8 +125,8 @@ def _places(
         require_writable(path)
     if logs and len(rules) != 1:
         raise BadParameter(
-            f"--out writes the log of one rule, and {len(rules) or 'no'} --rule was named: name "
-            "one."
+            f"--out writes the log of one rule, and {pluralise(len(rules), 'rule')} "
+            f"{'was' if len(rules) == 1 else 'were'} named: name one with --rule."
         )
     named = ("requests", "entitlement", "roster", "scheme", "next")
     read = [str(reading[name]) for name in named if reading[name] is not None]

@@ -11,10 +11,7 @@ below those that the solver takes for zero.
 
 from __future__ import annotations
 
-import os
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -22,6 +19,7 @@ import numpy as np
 from scipy.optimize import Bounds, LinearConstraint, milp
 from scipy.sparse import coo_array
 
+from evenhand._util.quiet_solver import nothing_on_stdout
 from evenhand.planning.relaxation import Allowed, rule_out
 from evenhand.planning.restricted import Decisions, Restricted
 
@@ -55,7 +53,7 @@ def prove(
         return relaxed, decisions
     program = _program(restricted, allowed)
     whole = np.concatenate(program.whole)
-    with _nothing_on_stdout():
+    with nothing_on_stdout():
         found = milp(
             SCALE * np.concatenate(program.cost),
             integrality=whole,
@@ -70,27 +68,6 @@ def prove(
     if bound is None or not np.isfinite(bound):
         return relaxed, decisions
     return max(reached, min(relaxed, -bound / SCALE)), decisions
-
-
-@contextmanager
-def _nothing_on_stdout() -> Iterator[None]:
-    """Send what the solver prints to stderr, as stdout may have to hold one JSON object.
-
-    HiGHS 1.12 has a stray print that no option silences (its issue 2783). Not to nowhere: another
-    thread may be printing.
-    """
-    try:
-        kept = os.dup(1)
-    except OSError:  # there is no stdout to keep clean
-        yield
-        return
-    try:
-        with suppress(OSError):
-            os.dup2(2, 1)
-        yield
-    finally:
-        os.dup2(kept, 1)
-        os.close(kept)
 
 
 class _Choices(NamedTuple):

@@ -12,9 +12,10 @@ from evenhand._util.moments import as_numbers, moment_label
 from evenhand._util.wording import join_names
 from evenhand.auditing.reading.events import LogEvents
 from evenhand.auditing.reading.history import History
+from evenhand.auditing.reading.name_spellings import plain_name
 from evenhand.auditing.reading.roster import Roster, presence
 from evenhand.auditing.reading.timed_amounts import TimedAmounts
-from evenhand.auditing.reading.values import read_numbers
+from evenhand.auditing.reading.values import Writing, read_numbers
 from evenhand.auditing.sources.engines import fetch
 from evenhand.auditing.sources.open_source import open_table
 from evenhand.errors import BadRoster, ZeroEntitlement, argument
@@ -104,8 +105,17 @@ def _refuse_zero(low: np.ndarray, names: tuple[str, ...]) -> None:
         )
 
 
-def of_table(source: Any, stakeholder: str, encoding: str = "utf-8") -> dict[str, float]:
-    """From a table with a column of names and a column of numbers, or from a mapping."""
+def of_table(
+    source: Any, stakeholder: str, encoding: str = "utf-8", decimal: str | None = None
+) -> dict[str, float]:
+    """From a table with a column of names and a column of numbers, or from a mapping.
+
+    Args:
+        source: The table, or where it is.
+        stakeholder: The column of names, where it has that column; else it is the first.
+        encoding: How text files are written.
+        decimal: The sign before the fraction, if the user says it.
+    """
     if isinstance(source, Mapping):
         return {str(name): float(value) for name, value in source.items()}
     table = open_table(source, encoding)
@@ -117,13 +127,26 @@ def of_table(source: Any, stakeholder: str, encoding: str = "utf-8") -> dict[str
     name = stakeholder if stakeholder in table.columns else table.columns[0]
     table.refuse_doubled(name, "entitlement")
     number = next(column for column in table.columns if column != name)
-    typed = read_numbers(table.load([name, number], as_text=[name, number]).frame, number)
+    loaded = table.load([name, number], as_text=[name, number])
+    typed = read_numbers(loaded.frame, number, Writing(decimal=decimal))
     found = fetch(typed.frame.with_columns(nw.col(name).cast(nw.String)))
     names = [str(who) for who in found[name]]
     if len(set(names)) != len(names):
         twice = next(who for who in names if names.count(who) > 1)
         raise BadRoster(f"{table.label} names {twice!r} twice: one row each.")
     return dict(zip(names, found[number].tolist(), strict=True))
+
+
+def _if_written_otherwise(missing: list[str], entitlements: Mapping[str, float]) -> str:
+    """What to do where a name is there, but in other capitals, spaces or accents."""
+    known = {plain_name(name): name for name in entitlements}
+    for name in missing:
+        if plain_name(name) in known:
+            return (
+                f"; {name!r} may be {known[plain_name(name)]!r}, written otherwise: "
+                f"{argument('merge_names')} takes such names as one"
+            )
+    return ""
 
 
 def in_order(entitlements: Mapping[str, float], names: tuple[str, ...]) -> np.ndarray:
@@ -134,7 +157,7 @@ def in_order(entitlements: Mapping[str, float], names: tuple[str, ...]) -> np.nd
             f"no entitlement is given for {join_names([repr(n) for n in missing], 12)}: add "
             f"{'it' if len(missing) == 1 else 'them'}, or leave "
             f"{'that stakeholder' if len(missing) == 1 else 'those stakeholders'} out with "
-            f"{argument('exclude')}."
+            f"{argument('exclude')}{_if_written_otherwise(missing, entitlements)}."
         )
     values = np.array([entitlements[name] for name in names])
     _refuse_zero(values, names)

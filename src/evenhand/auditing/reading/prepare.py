@@ -193,7 +193,9 @@ def _shares(events: LogEvents, history: History) -> Float[np.ndarray, " stakehol
         given = entitling.of_column(history)
         given |= entitling.of_rows(events, [name for name in history.names if name not in given])
     else:
-        given = entitling.of_table(options.entitlement, options.stakeholder, options.encoding)
+        given = entitling.of_table(
+            options.entitlement, options.stakeholder, options.encoding, options.decimal
+        )
     if options.merge_names:
         plain = {plain_name(name): value for name, value in given.items()}
         known = {name: plain.get(plain_name(name)) for name in history.names}

@@ -10,6 +10,7 @@ import numpy as np
 from scipy.optimize import Bounds, LinearConstraint, milp
 from scipy.sparse import coo_array
 
+from evenhand._util.quiet_solver import nothing_on_stdout
 from evenhand.decide.hindsight.division import Division
 from evenhand.decide.hindsight.whole_lots import WholeLots
 
@@ -134,9 +135,11 @@ class LinearModel:
         options = {"mip_rel_gap": 0.0}
         if seconds is not None:
             options["time_limit"] = seconds
-        found = milp(
-            -gain, integrality=whole, bounds=Bounds(low, high), constraints=limits, options=options
-        )
+        within = Bounds(low, high)
+        with nothing_on_stdout():
+            found = milp(
+                -gain, integrality=whole, bounds=within, constraints=limits, options=options
+            )
         if not whole.any():
             return LinearResult(found.x, -found.fun if found.x is not None else np.inf)
         bound = found.mip_dual_bound

@@ -14,6 +14,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from evenhand._util.quiet_solver import nothing_on_stdout
+
 if TYPE_CHECKING:
     from jaxtyping import Bool
 
@@ -102,13 +104,15 @@ def _integer_plan(eligible: Bool[np.ndarray, "turn stakeholder"], turns: int) ->
     columns = (starts[:, None] + np.arange(turns)).ravel()
     rows = np.repeat(np.arange(len(starts)), turns)
     windows = csr_array((np.ones(len(rows)), (rows, columns)), shape=(len(starts), count))
-    found = milp(
-        c=np.zeros(count),
-        integrality=np.ones(count),
-        bounds=Bounds(0, 1),
-        constraints=[LinearConstraint(one_each, 0, 1), LinearConstraint(windows, 1, np.inf)],
-        options={"time_limit": SECONDS},
-    )
+    limits = [LinearConstraint(one_each, 0, 1), LinearConstraint(windows, 1, np.inf)]
+    with nothing_on_stdout():
+        found = milp(
+            c=np.zeros(count),
+            integrality=np.ones(count),
+            bounds=Bounds(0, 1),
+            constraints=limits,
+            options={"time_limit": SECONDS},
+        )
     if found.status == 2:  # infeasible
         return DeadlinePlan(False)
     if found.x is None:
