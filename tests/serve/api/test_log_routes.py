@@ -168,6 +168,33 @@ def test_an_existing_log_counts_from_the_first_day(client):
     assert "new pool" in imported(client).json()["detail"]
 
 
+def test_what_was_imported_is_nobodys_rule_and_what_is_odd_is_noted(client):
+    client.post("/v1/pools", json={"name": "old"})
+    odd = b"day,who,doses\n2021-01-01,Ann,1\n2021-01-02,ann,1\n2021-01-03,Ben,\n"
+    answer = imported(client, odd).json()
+    assert any("Ann" in note and "ann" in note for note in answer["notes"])
+    assert any("empty" in note for note in answer["notes"])
+    rows = client.get("/v1/pools/old/export.csv").text.splitlines()
+    place = rows[0].split(",").index("by_rule")
+    assert [row.split(",")[place] for row in rows[1:]] == [""] * (len(rows) - 1)
+    first = client.get("/v1/pools/old/events").json()["entries"][-1]["number"]
+    assert client.get(f"/v1/pools/old/decisions/{first}").json()["by_rule"] is None
+    client.post("/v1/pools/old/decisions", json={})
+    assert client.get("/v1/pools/old/export.csv").text.splitlines()[-1].split(",")[place] == "true"
+
+
+def test_of_a_burden_those_are_worst_off_who_had_most(client):
+    busy(client)
+    good, bad = (
+        client.get(f"{BASE}/audit", params=asked).json()["verdict"]
+        for asked in ({}, {"lower_is_better": "true"})
+    )
+    worst = [
+        words.partition("Treated worst overall w")[2].partition(",")[0] for words in (good, bad)
+    ]
+    assert worst[0] != worst[1]
+
+
 @pytest.mark.parametrize(
     ("log", "more", "words"),
     [

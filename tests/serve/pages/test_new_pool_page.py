@@ -22,6 +22,13 @@ def test_a_pool_of_names(ann):
     assert "on-call" in ann.open("/")
 
 
+def test_what_is_given_out_may_be_a_burden(ann):
+    typed = {"pool": "on-call", "rule": "least_served", "people": "Dee\nEve", "given": "burden"}
+    ann.send("/new", "/new", **typed)
+    pool = ann.client.app.inner.state.service.rooms["on-call"].pool
+    assert pool.definition.audit == {"lower_is_better": True}
+
+
 @pytest.mark.parametrize(
     ("typed", "words"),
     [

@@ -10,6 +10,7 @@ from fastapi import APIRouter, Query
 from starlette.requests import Request
 from starlette.responses import Response
 
+from evenhand.auditing.notes import Notes
 from evenhand.auditing.options import AuditOptions
 from evenhand.errors import BadParameter
 from evenhand.serve.api.context import PROBLEMS, as_json, require_role, service_of
@@ -66,12 +67,12 @@ async def import_log(
         wide=wide,
         merge_names=merge_names,
     )
-    service = service_of(request)
+    service, notes = service_of(request), Notes()
     async with service.heavy:
         with tempfile.TemporaryDirectory(prefix="evenhand-") as folder:
             log = Path(folder) / f"log{suffix_of(body)}"
             log.write_bytes(body)
-            room = await service.import_history(pool, actor, str(log), options)
+            room = await service.import_history(pool, actor, str(log), options, notes)
     live = room.pool
     return as_json(
         {
@@ -79,6 +80,7 @@ async def import_log(
             "decisions": live.decisions,
             "stakeholders": live.allocator.state.there.count(1),
             "turn": live.turn,
+            "notes": notes.sentences,
         },
         201,
     )

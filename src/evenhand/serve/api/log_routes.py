@@ -65,6 +65,9 @@ def _asked(
     at_end: bool | None = None,
     welfare: Text = None,
     temporal: Text = None,
+    lower_is_better: Annotated[
+        bool | None, Query(description="What is given out is a burden, such as nights on call.")
+    ] = None,
     tolerance: Annotated[str | None, Query(max_length=20)] = None,
     max_unfairness: Annotated[str | None, Query(max_length=20)] = None,
     min_score: Annotated[float | None, Query(allow_inf_nan=False)] = None,

@@ -155,7 +155,7 @@ class DecisionShown(BaseModel):
     actor: str
     at: float | str | None
     shares: list[ShareShown]
-    by_rule: bool
+    by_rule: bool | None  # None: it was imported, and no rule was asked
     proposed: list[dict[str, Any]] | None
     reason: str | None
     among: list[str] | None
@@ -261,6 +261,7 @@ class ImportShown(BaseModel):
     decisions: int
     stakeholders: int
     turn: str
+    notes: list[str]  # what is odd about the log, but not an error
 
 
 class TokenShown(BaseModel):

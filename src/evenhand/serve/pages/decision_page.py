@@ -70,7 +70,7 @@ def _why_shown(taken: Mapping[str, Any], why: Any) -> Markup:
         return joined(
             (
                 element("p", {"class": "because"}, "This is from a log that was imported."),
-                element("p", None, "By the rule it would have been so: ", why["sentence"]),
+                element("p", None, "The rule of this pool would have said: ", why["sentence"]),
             )
         )
     if taken["by_rule"]:

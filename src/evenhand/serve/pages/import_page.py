@@ -22,6 +22,8 @@ from evenhand.serve.pages.forms import button, choice, folded, hidden, text_area
 from evenhand.serve.pages.new_pool_page import (
     RULES,
     chosen_rule,
+    given_field,
+    judged_as,
     name_field,
     new_pool_page,
     rule_field,
@@ -151,6 +153,7 @@ class ImportPages:
             ),
             name_field(said("pool")),
             rule_field(visit, said("rule")),
+            given_field(said("given")),
             button("Import", "strong"),
         )
         return frame(visit, "Import a log").around(
@@ -204,7 +207,9 @@ async def _imported(
         if notes.questions and "checked" not in fields:
             raise _Unanswered(" ".join(notes.questions))
         dates = not read.history.plain_numbers
-        definition = PoolDefinition(name, rule, dates=dates, policies=policies)
+        definition = PoolDefinition(
+            name, rule, dates=dates, audit=judged_as(fields), policies=policies
+        )
         room = service.rooms.get(definition.name)
         if room is None or room.pool.number > 1 or room.pool.definition != definition:
             room = await service.make_pool(definition, visit.token.name)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import Any
 
 import pydantic
 from starlette.responses import Response
@@ -21,6 +22,11 @@ RULES = (
     *("least_served", "virtual_time", "half_life:7d", "half_life:30d", "longest_wait"),
     "round_robin",
     *("lottery", "weighted_lottery", "first_come", "even_out", "proportional"),
+)
+BURDEN = "burden"
+GIVEN = (
+    ("", "Something to have: whoever received least is behind"),
+    (BURDEN, "A burden, such as nights on call: whoever received most is worst off"),
 )
 POOL_NAME = "[A-Za-z0-9][A-Za-z0-9_.\\-]{0,63}"
 
@@ -47,6 +53,7 @@ async def new_pool_page(visit: Visit, wrong: Complaint = NOTHING_WRONG) -> Respo
         wrong.at("names"),
         name_field(wrong.typed_at("names", "pool")),
         rule_field(visit, wrong.typed_at("names", "rule", RULES[0])),
+        given_field(wrong.typed_at("names", "given")),
         text_area(
             *("People, one name per line", "people", wrong.typed_at("names", "people")),
             rows=6,
@@ -88,6 +95,16 @@ def rule_field(visit: Visit, chosen: str) -> Markup:
     return choice("Who is next", "rule", options, chosen)
 
 
+def given_field(chosen: str) -> Markup:
+    """Whether it is good to be given something: who is next is the same, the audit is not."""
+    return choice("What is given out", "given", GIVEN, chosen)
+
+
+def judged_as(fields: Mapping[str, str]) -> dict[str, Any]:
+    """The options of an audit that follow from what is given out."""
+    return {"lower_is_better": True} if fields.get("given") == BURDEN else {}
+
+
 def chosen_rule(visit: Visit, fields: Mapping[str, str]) -> str:
     """The rule that was chosen; refused if it is none of those offered."""
     rule = fields.get("rule", "")
@@ -124,6 +141,7 @@ def _pool_sent(fields: Mapping[str, str], rule: str) -> PoolSent:
             {
                 "name": fields.get("pool", "").strip(),
                 "rule": rule,
+                "audit": judged_as(fields),
                 "stakeholders": [{"name": name} for name in names],
             }
         )

@@ -90,6 +90,11 @@ class DecisionTaken(Change):
     runner_up: tuple[str, str] | None = None
     kind: ClassVar[str] = "decide"
 
+    @property
+    def by_rule(self) -> bool | None:
+        """Whether it is what the rule proposed; None if nobody asked it, as of imported rows."""
+        return None if self.because is None else self.proposed is None
+
     def to_json(self) -> dict[str, Any]:
         said = {name: value for name, value in vars(self).items() if value is not None}
         return {"event": self.kind, **said}

@@ -58,14 +58,14 @@ def decision_rows(store: DecisionStore, pool: str, up_to: int) -> Iterator[Row]:
 
 
 def _shares(entry: LogEntry, taken: DecisionTaken, entitled: dict[str, float]) -> Iterator[Row]:
-    by_rule, recorded = str(taken.proposed is None).lower(), moment_of(entry.recorded)
-    said = (entry.number, recorded, entry.actor, by_rule, taken.reason or "")
+    by_rule = "" if taken.by_rule is None else str(taken.by_rule).lower()
+    said = (entry.number, moment_of(entry.recorded), entry.actor, by_rule, taken.reason or "")
     for name, amount in taken.shares:
         yield (taken.at, name, amount, *said, entitled[name])
 
 
 def _entitled(entry: LogEntry, at: Any, name: str, entitlement: float) -> Row:
-    said = ("", moment_of(entry.recorded), entry.actor, "true", "what it is entitled to")
+    said = ("", moment_of(entry.recorded), entry.actor, "", "what it is entitled to")
     return (at, name, 0, *said, entitlement)
 
 

@@ -24,7 +24,13 @@ Moment = Any
 
 
 def import_history(
-    store: DecisionStore, pool: LivePool, log: Any, options: AuditOptions, actor: str, now: int
+    store: DecisionStore,
+    pool: LivePool,
+    log: Any,
+    options: AuditOptions,
+    actor: str,
+    now: int,
+    notes: Notes | None = None,
 ) -> int:
     """Write the history of a log into a pool to which nothing has happened yet; all or nothing.
 
@@ -37,6 +43,7 @@ def import_history(
         options: Which columns hold what, as of an audit.
         actor: Who asks for it.
         now: Microseconds since 1970.
+        notes: Where it is noted what is odd, but not an error.
 
     Returns:
         How many decisions there are.
@@ -45,7 +52,7 @@ def import_history(
         raise BadParameter(
             f"something has happened in the pool {pool.name!r} already: import into a new pool."
         )
-    prepared = read_history(log, options, Notes())
+    prepared = read_history(log, options, Notes() if notes is None else notes)
     if prepared.history.plain_numbers == pool.definition.dates:
         kinds = ("dates", "plain numbers")
         raise BadParameter(

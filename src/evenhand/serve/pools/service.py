@@ -10,6 +10,7 @@ from typing import Any
 
 import orjson
 
+from evenhand.auditing.notes import Notes
 from evenhand.auditing.options import AuditOptions
 from evenhand.errors import BadParameter, EvenhandError, StoreConflict
 from evenhand.serve.pools.asked_changes import AnswersOnce, AskedChange
@@ -229,14 +230,21 @@ class DecisionService:
         )
 
     async def import_history(
-        self, name: str, actor: str, log: str, options: AuditOptions
+        self,
+        name: str,
+        actor: str,
+        log: str,
+        options: AuditOptions,
+        notes: Notes | None = None,
     ) -> PoolRoom:
         """Let a log be the history of a pool to which nothing has happened yet."""
         room = self.room(name)
         async with room.gate:
             await self.pools.read_anew(room)
             pool = await self.pools.load_aside(name)  # which may fail half way
-            await asyncio.to_thread(import_history, self.store, pool, log, options, actor, now())
+            await asyncio.to_thread(
+                import_history, self.store, pool, log, options, actor, now(), notes
+            )
             room.pool = pool
             room.tell(pool.number)
         self._save_now_and_then(room)

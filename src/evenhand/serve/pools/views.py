@@ -75,7 +75,7 @@ def decision_view(entry: LogEntry, undone: bool, turn: str | None = None) -> dic
             {"name": name, "amount": amount, "reason": reason}
             for (name, amount), reason in zip(taken.shares, because, strict=True)
         ],
-        "by_rule": taken.proposed is None,
+        "by_rule": taken.by_rule,
         "proposed": proposed,
         "reason": taken.reason,
         "among": None if taken.among is None else list(taken.among),
