@@ -88,6 +88,9 @@ def _print(found: SavedScore) -> None:
     print_table(title, ("", *columns), zip(names, *columns.values(), strict=True))
     known = "No exact optimum is known" if best is None else f"Optimum {best:,.3f}"
     print(f"\n{known}, acting at random {found.against.random:,.3f}.")
+    warning = found.against.warning(found.scores)
+    if warning is not None and "stakeholders" not in answer:  # then it is of another number
+        print(warning)
     if "stakeholders" in answer:
         learned = found.spec.environment
         print(

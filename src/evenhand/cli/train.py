@@ -223,6 +223,9 @@ def _print(run: Run, against: Yardstick, out: Path | None) -> None:
     known = f"The exact optimum is {best:,.3f}; acting" if best is not None else "Acting"
     rules = "".join(f", the rule {name} {score:,.3f}" for name, score in against.rules)
     print(f"\n{known} at random scores {against.random:,.3f}{rules}. Scores are {how}.")
+    warning = against.warning(run.scores[-1].tolist())
+    if warning is not None and run.finished:
+        print(warning)
     if not run.finished:
         print("Stopped before the end." + (" Run it again to continue." if out else ""))
     elif out is not None:

@@ -38,3 +38,30 @@ def test_nor_what_is_not_added_up_or_said_to_be_one():
     log = pd.DataFrame({"day": [1, 2], "who": ["A", "B"], "got": [0.2, 0.5]})
     assert audit(log, **MAPPED, amount="got").asks == ()
     assert asked([0.2, 0.5, 1.0, 0.0], out_of="tried") == ()
+
+
+def test_those_of_whom_every_amount_is_empty_are_asked_about():
+    log = pd.DataFrame(
+        {
+            "day": [1, 2, 2, 3, 3],
+            "who": ["A", "B", "C", "C", "D"],
+            "got": [1, 1, None, None, None],
+        }
+    )
+    (question,) = audit(log, **MAPPED, amount="got").asks
+    assert question.startswith("Did C and D receive nothing, or is it not known?")
+    assert "with `exclude`" in question
+    assert audit(log, **MAPPED, amount="got", exclude=["C", "D"]).asks == ()
+    assert audit(log, **MAPPED, amount="got", roster=["A", "B", "C", "D"]).asks == ()
+    assert audit(log[log.who < "C"], **MAPPED, amount="got").asks == ()
+
+
+@pytest.mark.parametrize(
+    ("unit", "welfare", "questions"),
+    [(1_000_000, None, 1), (10, None, 0), (1_000_000, "rawls", 0)],
+)
+def test_statuses_that_are_tiny_beside_what_log_nash_adds_are_asked_about(unit, welfare, questions):
+    log = pd.DataFrame({"day": [1, 1, 2, 2], "who": ["A", "B"] * 2, "got": [20, 5, 9, 1]})
+    sizes = {"A": 3.0 * unit, "B": 1.0 * unit}
+    asks = audit(log, **MAPPED, amount="got", entitlement=sizes, welfare=welfare).asks
+    assert len([ask for ask in asks if ask.startswith("Are the units right?")]) == questions

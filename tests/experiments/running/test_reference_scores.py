@@ -7,7 +7,7 @@ import pytest
 from evenhand.envs import Doughnuts
 from evenhand.errors import TooLarge
 from evenhand.experiments.running import reference_scores
-from evenhand.experiments.running.reference_scores import yardstick
+from evenhand.experiments.running.reference_scores import Yardstick, yardstick
 from evenhand.fairness.scheme import anytime
 from evenhand.fairness.temporal import Total
 from evenhand.fairness.welfare import Utilitarian
@@ -30,3 +30,12 @@ def test_without_an_optimum_rules_stand_in_its_place(monkeypatch):
     found = yardstick.__wrapped__(shop, anytime(Utilitarian(), Total()))
     assert found.optimum is None
     assert dict(found.rules)["least_served"] == pytest.approx(6.0, abs=1e-4)
+
+
+def test_what_is_worse_than_not_learning_is_said():
+    against = Yardstick(None, random=3.0, rules=(("longest_wait", 4.0), ("least_served", 6.0)))
+    assert against.warning([6.0, 6.5]) is None
+    assert "The rule least_served is better" in against.warning([5.0, 6.5])
+    assert against.warning([2.9, 9.0]).startswith("1 of 2 seeds scored below acting at random")
+    assert against.warning([2.9]).startswith("It scored below acting at random")
+    assert Yardstick(10.0, random=3.0).warning([3.0]) is None

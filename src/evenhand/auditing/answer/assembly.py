@@ -33,11 +33,12 @@ from evenhand.auditing.notes import Notes
 from evenhand.auditing.options import AuditOptions
 from evenhand.auditing.reading.history import History
 from evenhand.auditing.reading.prepare import Prepared
-from evenhand.auditing.reading.suspicious_rows import note_sizes
+from evenhand.auditing.reading.suspicious_rows import note_sizes, note_small
 from evenhand.auditing.reading.timed_amounts import TimedAmounts
 from evenhand.auditing.sources.log_table import LogTable
 from evenhand.errors import argument
 from evenhand.fairness.tolerance import Tolerance
+from evenhand.fairness.welfare import LogNash
 
 if TYPE_CHECKING:
     from jaxtyping import Float
@@ -61,6 +62,8 @@ def assemble(
     people = _by_stakeholder(judged, case, claims, group_of)
     if log.shares is None and options.out_of is None:
         note_sizes(terms.direction.sign * judged.final, notes)
+    if isinstance(judgement.scheme.welfare, LogNash) and log.shares is not None:
+        note_small(judged.final, judgement.scheme.welfare.offset, notes)
     _note_weights(log, options, notes)
     _note_periods(judged, notes)
     gaps = _gaps(case, judged, group_of, options, notes)

@@ -31,7 +31,12 @@ from evenhand.auditing.reading.name_spellings import plain_name
 from evenhand.auditing.reading.requests import asked_over_time, of_those, read_requests
 from evenhand.auditing.reading.roster import Roster
 from evenhand.auditing.reading.roster_table import apply_roster, as_groups, read_groups, roster_of
-from evenhand.auditing.reading.suspicious_rows import note_aggregate, note_alike, note_rates
+from evenhand.auditing.reading.suspicious_rows import (
+    note_aggregate,
+    note_alike,
+    note_never_told,
+    note_rates,
+)
 from evenhand.auditing.reading.timed_amounts import Known, Reading, Unchanging
 from evenhand.auditing.reading.waits import judged_waits, read_cases
 from evenhand.auditing.sources.log_table import LogTable
@@ -111,6 +116,9 @@ def prepare(
         roster = without_unknown(roster, history, hidden.unknown)
     note_aggregate(history, notes)
     note_alike(history, notes)
+    if options.amount is not None and roster is None:
+        asked_for = () if requests is None else requests.names
+        note_never_told(whole, {*asked_for, *(hidden.unknown if hidden else ())}, notes)
     if options.out_of is None and not options.holds_readings and not options.has_requests:
         note_rates(history, options.amount, notes)
     group_of: dict[str, str] = {}

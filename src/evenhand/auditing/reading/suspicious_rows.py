@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Collection
 
 import numpy as np
 
-from evenhand._util.wording import join_names
+from evenhand._util.wording import format_number, join_names
 from evenhand.auditing.notes import Notes
 from evenhand.auditing.reading.history import History
 from evenhand.auditing.reading.name_spellings import alike
@@ -17,6 +18,7 @@ CLOSE = 0.02  # how near the sum of the others counts as equal to it
 # more: in the United States' vaccine counts the parts come to 105 % of the whole, and once 116 %.
 LOOSE, TOWERS = 0.2, 3.0
 FAR_APART = 20  # times
+SMALL = 0.1
 
 
 def find_aggregate(history: History) -> str | None:
@@ -63,6 +65,27 @@ def note_alike(history: History, notes: Notes) -> None:
         )
 
 
+def note_never_told(history: History, others: Collection[str], notes: Notes) -> None:
+    """Ask about those of whom every amount is empty, which may mean unknown and not nothing.
+
+    Args:
+        history: All of the log.
+        others: Those who need no amount: on a roster, among those who asked, or known to be hidden.
+        notes: Where to ask.
+    """
+    rows = np.bincount(history.who, minlength=len(history.names))
+    silent = [history.names[k] for k in np.flatnonzero(rows == 0)]
+    silent = [name for name in silent if name not in others]
+    if silent:
+        one = len(silent) == 1
+        notes.ask(
+            f"Did {join_names(silent)} receive nothing, or is it not known? "
+            f"{'Its amount is' if one else 'Their amounts are'} empty in every row, and "
+            f"{'it is' if one else 'they are'} judged as having received nothing. If it is not "
+            f"known, leave {'it' if one else 'them'} out with {argument('exclude')}."
+        )
+
+
 RATE = re.compile(r"(?<![a-z])(rate|percent|percentage|pct|proportion|share)(?![a-z])|%")
 
 
@@ -91,6 +114,25 @@ def looks_like_rate(history: History, column: str) -> bool:
             return False
         fractions = fractions or bool(((amount > 0) & (amount < 1)).any())
     return fractions
+
+
+def note_small(final: np.ndarray, offset: float, notes: Notes) -> None:
+    """Where statuses are tiny beside what log Nash adds to them, its scores hardly differ.
+
+    Args:
+        final: The statuses at the end.
+        offset: What is added to each before the logarithm is taken.
+        notes: Where to ask.
+    """
+    largest = float(np.abs(final).max(initial=0.0))
+    if 0.0 < largest < SMALL * offset:
+        notes.ask(
+            f"Are the units right? The largest status is {format_number(largest)}, and log Nash "
+            f"adds {offset:g} to each before it takes the logarithm, so that scores hardly tell "
+            "even from uneven and depend on the unit. Give entitlements in larger units (thousands "
+            "of people, say) or amounts in smaller ones, or ask with "
+            f"{argument('welfare', 'rawls')}."
+        )
 
 
 def note_sizes(final: np.ndarray, notes: Notes) -> None:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import functools
+import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -44,6 +46,20 @@ class Yardstick:
         if self.optimum > 0:
             return share * self.optimum
         return self.random + share * (self.optimum - self.random)
+
+    def warning(self, scores: Sequence[float]) -> str | None:
+        """A sentence where what was learned is worse than not learning; None elsewhere."""
+        below = sum(score < self.random for score in scores)
+        if below:
+            whose = f"{below} of {len(scores)} seeds" if len(scores) > 1 else "It"
+            return (
+                f"{whose} scored below acting at random: learn for longer, or use a rule; a policy "
+                "like this is not to be used."
+            )
+        name, best = max(self.rules, key=lambda rule: rule[1], default=("", -math.inf))
+        if sum(scores) / len(scores) < best:
+            return f"The rule {name} is better than what was learned: learn for longer, or use it."
+        return None
 
 
 @functools.lru_cache(maxsize=16)
