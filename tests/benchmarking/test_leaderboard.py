@@ -83,7 +83,7 @@ def test_what_is_lost_is_said_first():
     assert [(loss.pair, loss.peer) for loss in found.losses] == [("clinic", "peer")]
     assert found.contested == 3
     first, second = loss_sentences(found)
-    assert first == "fairqcm is behind a peer that learns on 1 of 3 pairs:"
+    assert first == "fairqcm is not ahead of every peer that learns on 1 of 3 pairs:"
     assert second.strip() == "clinic: peer 75.0%, fairqcm 50.0% (the intervals are apart)."
 
 
@@ -102,3 +102,18 @@ def test_all_pairs_together():
     assert board().profile("fairqcm")[50] == 1.0
     assert board().profile("fairqcm")[51] == 0.5
     assert json.loads(json.dumps(board().to_json()))["contested"] == 3
+
+
+def test_level_is_not_ahead():
+    level = Leaderboard(
+        BenchmarkResults(
+            1000,
+            {"shop": SHOP},
+            METHODS,
+            [
+                *runs("shop", "fairqcm", [[0, 0.0], [0, 0.0]]),
+                *runs("shop", "peer", [[0, 0.0], [0, 0.0]]),
+            ],
+        )
+    )
+    assert loss_sentences(level)[1].strip() == "shop: level with peer, both 0.0%."

@@ -42,7 +42,7 @@ class PairRow(NamedTuple):
 
 
 class LostPair(NamedTuple):
-    """A pair on which a peer that learns is ahead of ours."""
+    """A pair on which a peer that learns is ahead of ours, or level with it."""
 
     pair: str
     peer: str
@@ -95,7 +95,7 @@ class Leaderboard:
 
     @cached_property
     def losses(self) -> list[LostPair]:
-        """Where a peer that learns is ahead of ours, the worst first."""
+        """Where ours is not ahead of every peer that learns, the worst first."""
         found = []
         for pair, rows in self.rows.items():
             ours = next((row for row in rows if row.method == OURS), None)
@@ -103,7 +103,7 @@ class Leaderboard:
             if ours is None or not peers:
                 continue
             best = max(peers, key=lambda row: row.score.value)
-            if best.score.value > ours.score.value:
+            if best.score.value >= ours.score.value:
                 mine, theirs = (row.share or row.score for row in (ours, best))
                 apart = theirs.low > mine.high
                 found.append(LostPair(pair, best.method, mine.value, theirs.value, apart))
@@ -221,18 +221,20 @@ def _steps_to(facts: PairFacts, run: BenchmarkRun, steps: int) -> float:
 
 
 def loss_sentences(board: Leaderboard) -> list[str]:
-    """Where ours is behind a peer that learns, in words; or that it is not."""
+    """Where ours is not ahead of every peer that learns, in words; or that it is."""
     if OURS not in board.methods or not board.contested:
         return []
     if not board.losses:
         return [f"{OURS} is ahead of every peer that learns on all {board.contested} pairs."]
-    behind = len(board.losses)
-    first = f"{OURS} is behind a peer that learns on {behind} of {board.contested} pairs:"
+    lost = len(board.losses)
+    first = f"{OURS} is not ahead of every peer that learns on {lost} of {board.contested} pairs:"
     return [first, *(f"  {_loss_words(board, loss)}" for loss in board.losses)]
 
 
 def _loss_words(board: Leaderboard, loss: LostPair) -> str:
     known = board.results.pairs[loss.pair].optimum is not None
-    ours, theirs = (f"{x:.1%}" if known else f"{x:,.4g}" for x in (loss.ours, loss.theirs))
+    ours, theirs = (f"{x:z.1%}" if known else f"{x:,.4g}" for x in (loss.ours, loss.theirs))
+    if loss.ours == loss.theirs:
+        return f"{loss.pair}: level with {loss.peer}, both {ours}."
     sure = "the intervals are apart" if loss.certain else "the intervals overlap"
     return f"{loss.pair}: {loss.peer} {theirs}, {OURS} {ours} ({sure})."

@@ -148,8 +148,8 @@ def print_board(board: Leaderboard) -> None:
             [
                 one.method if one.learns else f"{one.method} (does not learn)",
                 f"{one.pairs} of {len(board.known)}",
-                f"{one.share.value:.1%}",
-                f"{one.share.low:.1%} to {one.share.high:.1%}",
+                f"{one.share.value:z.1%}",
+                f"{one.share.low:z.1%} to {one.share.high:z.1%}",
                 "" if one.ours_better is None else f"{one.ours_better.value:.0%}",
             ]
             for one in board.standings
@@ -170,12 +170,12 @@ def print_board(board: Leaderboard) -> None:
 
 def _cells(row: PairRow) -> list[str]:
     low, high = (row.share or row.score)[1:]
-    span = f"{low:.1%} to {high:.1%}" if row.share else f"{low:,.3g} to {high:,.3g}"
+    span = f"{low:z.1%} to {high:z.1%}" if row.share else f"{low:,.3g} to {high:,.3g}"
     reached = "" if row.steps_to_level is None else f"{row.steps_to_level:,.0f}"
     return [
         row.method,
         f"{row.score.value:,.4g}",
-        "" if row.share is None else f"{row.share.value:.1%}",
+        "" if row.share is None else f"{row.share.value:z.1%}",
         span,
         "" if row.regret is None else f"{row.regret:,.3g}",
         reached,
