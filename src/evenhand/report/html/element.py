@@ -89,7 +89,7 @@ def told_apart(one: float, other: float) -> tuple[Markup, Markup]:
 
 def percent(share: float) -> Markup:
     """A share of 1 as a whole percentage."""
-    return element("data", {"value": repr(share), "class": "share"}, f"{share:.0%}")
+    return element("data", {"value": repr(share), "class": "share"}, f"{share:z.0%}")
 
 
 def name_of(name: str) -> Markup:
