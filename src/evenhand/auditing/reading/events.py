@@ -305,7 +305,7 @@ def _condition(text: str, given: str, frame: Frame, table: LogTable) -> nw.Expr:
 
 
 def _plainly(value: Any) -> str:
-    """A value as people write it: text in quotes, dates and numbers without."""
+    """A value as people write it: text in quotes, dates and numbers without; no date is nothing."""
     if isinstance(value, np.datetime64):
-        return moment_label(value)
+        return "" if np.isnat(value) else moment_label(value)
     return f"{value:g}" if isinstance(value, float) else repr(value)
