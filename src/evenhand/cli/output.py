@@ -59,7 +59,7 @@ def print_table(
 
     console = Console()
     if title:  # by itself: above a narrow table it would be broken into lines as narrow
-        console.print(Text(visible(title)), style="italic", soft_wrap=True)
+        console.print(Text(visible(title)), style="italic")
     table = Table(box=None, pad_edge=False)
     for k, column in enumerate(columns):
         table.add_column(

@@ -36,7 +36,8 @@ def test_shared_alike_every_month_is_the_best(run, shipments):
 
 def test_the_verdict_says_what_was_avoidable(run, shipments, tmp_path):
     words = (
-        "With the same supply, times and eligibility, the best score was 6.29, and here it is 4.51."
+        "With the same supply, times and eligibility, the best score was 6.29, and here it is "
+        "4.51: all of the gap to an even log was avoidable."
     )
     assert words in run(shipments, *COLUMNS, "--best")[1]
     roster = tmp_path / "roster.csv"

@@ -75,8 +75,10 @@ class BestThereWas:
         else:
             words = f"{kept}, {score} could have been scored (and nothing above {bound}), and here "
             words += f"it is {actual}"
-        if self.even is None or self.even <= self.score:
+        if self.even is None:
             return f"{words}."
+        if self.even <= self.score:  # an even log was in reach
+            return f"{words}: all of the gap to an even log was avoidable."
         return f"{words}: {share:.0%} of the gap to an even log was avoidable."
 
     def to_json(self) -> dict[str, Any]:

@@ -42,7 +42,8 @@ class GapParts:
 
     @property
     def out_of_reach(self) -> float:
-        return max(self.even - self.best, 0.0)
+        beyond = self.even - self.best
+        return beyond if beyond > EQUAL * max(abs(self.even), abs(self.best)) else 0.0
 
     @property
     def by_chance(self) -> float:
