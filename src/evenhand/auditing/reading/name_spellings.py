@@ -71,7 +71,7 @@ def merge_names(frame: Frame, column: str, known: Sequence[str]) -> tuple[Frame,
     merged = nw.coalesce(nw.col(INTO), name).alias(column)
     shown = [f"{old!r} into {new!r}" for old, new in sorted(spelt.items())]
     note = (
-        f"{pluralise(len(spelt), 'name was', 'names were')} merged with others from which they "
-        f"differ only in capitals, spaces or accents ({join_names(shown, 3)})."
+        f"{pluralise(len(spelt), 'name was', 'names were')} merged with others that differ only in "
+        f"capitals, spaces or accents ({join_names(shown, 3)})."
     )
     return frame.with_columns(merged).drop(INTO), (note,)
