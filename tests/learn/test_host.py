@@ -70,8 +70,8 @@ def test_it_learns_from_the_host_what_the_planner_knows():
     loop = HostLoop(agent(Shop(), proposal=Above(1), shaping=True), np.random.default_rng(0))
     loop.train_steps(900)
     learner = loop.learners
-    # Two items a step, a real and an imagined one: a hundred are there after fifty steps.
-    assert int(learner.updates[0]) == 900 - 49
+    # It learns from the hundredth step on: imagined items do not count.
+    assert int(learner.updates[0]) == 900 - 99
     rng = np.random.default_rng(1)
     scores = [loop.episode(rng) for _ in range(300)]
     best = plan(Problem(JAX_SHOP, JAX_SHOP.nash_scheme())).value

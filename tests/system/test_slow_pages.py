@@ -11,6 +11,8 @@ pytestmark = [pytest.mark.system, pytest.mark.filterwarnings("default")]
 
 def test_slow_commands_of_the_pages_run(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
+    for name, text in pages.GIVEN.items():
+        (tmp_path / name).write_text(text)
     ran = 0
     for page in pages.PAGES:  # in one folder, so that a page may use what the README trained
         for block in pages.blocks(page):

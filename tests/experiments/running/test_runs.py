@@ -178,7 +178,7 @@ def test_deep_methods_compared_with_settings_of_their_own(tmp_path):
     assert found.methods["full"].curve.shape == (100, 2)
     assert found.methods["random"].scores[0] == pytest.approx(found.random, abs=0.1)
     header = (tmp_path / "curves.csv").read_text().splitlines()[0]
-    assert header == "method,seed,steps,score,kept,achieved"
+    assert header == "method,seed,steps,score,kept,achieved,loss,value"
     agent = replace(SPEC, settings={"batch": 16, "script_mistakes": True}).build()
     assert agent.batch == 16
     import jax
