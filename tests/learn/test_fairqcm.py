@@ -73,6 +73,7 @@ def test_the_greedy_policy_takes_the_best_action():
         learned.policy(1)
 
 
+@pytest.mark.system
 def test_with_a_network_it_is_deep():
     agent = FairQCM(PROBLEM, proposal=Above(2), network=MLP((8,)), warm_up=50, capacity=500)
     assert isinstance(agent.agent, DQN)
@@ -129,6 +130,7 @@ def test_it_begins_with_what_another_learned():
         FairQCM(other, Above(1)).train(1, start=first)
 
 
+@pytest.mark.system
 def test_derived_it_has_the_settings_of_the_default_recipe_and_is_saved(tmp_path):
     agent = FairQCM.derived(PROBLEM, steps=200, batch=16)
     assert agent.agent == default_learner(PROBLEM, steps=200, batch=16)

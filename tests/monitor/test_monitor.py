@@ -529,3 +529,16 @@ def test_one_key_has_one_role():
     assert Keys(id="time")
     with pytest.raises(BadParameter, match="`stakeholder` and `amount` both name the key 'who'"):
         Keys(stakeholder="who", amount="who")
+
+
+def test_an_end_is_judged_once_until_something_happens():
+    """Killed after its last save, a monitor that is told again that all is over adds nothing."""
+    monitor = Monitor(anytime(), ("A", "B"))
+    monitor.push(1, "A")
+    assert len(monitor.finish()) == 1
+    other = Monitor(anytime(), ("A", "B"))
+    other.resume(monitor.snapshot())
+    assert other.finish() == []
+    assert other.summary() == monitor.summary()
+    other.push(2, "B")
+    assert len(other.finish()) == 1

@@ -38,7 +38,8 @@ if TYPE_CHECKING:
     from jaxtyping import Float
 
 STEPS = 4096  # periods taken at once, however long a gap in the events is
-KEPT = ("plain_numbers", "last_at", "late", "outside", "alerts", "alarmed")  # in a snapshot
+# Of these a snapshot has the values.
+KEPT = ("plain_numbers", "last_at", "late", "outside", "alerts", "alarmed", "ended")
 
 
 class Monitor:
@@ -105,6 +106,7 @@ class Monitor:
         self.outside = 0  # events outside their stakeholder's stay
         self.alerts = 0
         self.alarmed = False  # whether the last assessment had an alert
+        self.ended = False  # whether the end was judged, and nothing happened since
 
     @property
     def begun(self) -> bool:
@@ -167,7 +169,7 @@ class Monitor:
         received = received.reshape(len(steps), len(self.names))
         received[0] += self.open
         found = self._closed(steps, received)
-        self.open, self.last_at = received[-1], float(at[-1])
+        self.open, self.last_at, self.ended = received[-1], float(at[-1]), False
         return found
 
     def _join(self, at: np.ndarray, batch: Batch) -> None:
@@ -187,8 +189,9 @@ class Monitor:
 
     def found_at_end(self) -> list[Findings]:
         """The same as `finish`, with the assessments still together."""
-        if not self.begun:
+        if not self.begun or self.ended:
             return []
+        self.ended = True
         if self.alarms is not None:
             self.alarms.close()
         found: list[Findings] = []

@@ -81,6 +81,7 @@ def status(client, method, path, sent, secret):
     return client.request(method, path, json=sent, headers=headers).status_code
 
 
+@pytest.mark.system
 @pytest.mark.parametrize("role", [None, *Role])
 def test_every_endpoint_for_every_role(service, role):
     client, secrets, _ = service
