@@ -131,6 +131,18 @@ def test_what_is_tried_leaves_no_trace(turns, seed):
         )
 
 
+def test_those_who_join_together_begin_alike_whatever_was_tried_between():
+    state = RuleState(LeastServed())
+    for entitlement in (1.0, 2.0, 1.0, 1.0):
+        state.add(entitlement)
+    state.give(0, 1.0)
+    assert state.memory[state.add()][1] == 0.2
+    with state.trial():
+        state.give(1, 1.0)
+    # Not 0.19999999999999998, the mean of those there with the one who joined at 0.2.
+    assert state.memory[state.add()][1] == 0.2
+
+
 def test_a_newcomer_begins_at_the_mean_weighed_by_entitlements():
     state = RuleState(LeastServed())
     state.add(1.0)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import math
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 
 import numpy as np
 
@@ -206,6 +206,7 @@ class RuleState:
     def trial(self) -> Iterator[None]:
         """Whatever is chosen and given meanwhile is undone in the end."""
         now = self.time, self.turn, self.front
+        starts = self.starts
         self._before = {}
         try:
             yield
@@ -215,7 +216,7 @@ class RuleState:
                 self.heap.set_entry(place, entry)
             self._before = None
             self.time, self.turn, self.front = now
-            self._starts.clear()
+            self.starts = starts
 
     def set_aside(self, place: int) -> None:
         """While something is tried: somebody is not chosen again."""
@@ -261,6 +262,19 @@ class RuleState:
 
     def least_level(self) -> float:
         return self._start("least", lambda levels, entitled: float(levels.min()))
+
+    @property
+    def starts(self) -> dict[str, float]:
+        """Where those who join at this very moment begin, as far as somebody asked already.
+
+        It is part of the state: the mean of those there, worked out again with those who joined at
+        it, can differ in its last digit, and a tie would be broken by that.
+        """
+        return dict(self._starts) if self._starting == (self.time, self.turn) else {}
+
+    @starts.setter
+    def starts(self, starts: Mapping[str, float]) -> None:
+        self._starts, self._starting = dict(starts), (self.time, self.turn)
 
     def _start(self, name: str, of: Callable[[np.ndarray, np.ndarray], float]) -> float:
         """What those there come to, without those who joined at this very moment."""
