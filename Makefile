@@ -4,7 +4,7 @@ VENV   ?= .venv
 BIN    := $(VENV)/bin
 PIP    := $(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt
 
-.PHONY: demo test check docs format test-system fuzz bench mutate release test-pythons clean
+.PHONY: demo test check docs format test-system laws fuzz bench mutate release test-pythons clean
 
 demo: $(VENV)/.base
 	@$(BIN)/evenhand demo
@@ -30,6 +30,10 @@ test-system: $(VENV)/.system
 	@VENV=$(VENV) sh tests/system/install.sh
 	$(BIN)/python -m pytest -m 'hypothesis and not system' -n 2 --hypothesis-profile thorough --timeout 900
 	$(BIN)/python -m pytest -m system -n 2 --dist loadfile -rs --timeout 900
+
+# The laws on a thousand examples drawn anew, for the night: what falls becomes an @example.
+laws: $(VENV)/.dev
+	$(BIN)/python -m pytest -m 'hypothesis and not system' -n 2 --hypothesis-profile anew --timeout 3600
 
 # Odd files and options by the thousand, for every verb; TRIES=… and SEED=… choose others.
 TRIES ?= 10000

@@ -72,7 +72,7 @@ def stores(tmp_path_factory):
 
 @given(rule=st.sampled_from(RULES), happened=happenings)
 # The mean at which somebody joins, worked out again after others joined at it: 0.19999999999999998.
-@example(rule="least_served", happened=[(kind, 0) for kind in "join decide join save join".split()])
+@example("least_served", [("join", 0), ("decide", 0), ("join", 0), ("save", 0), ("join", 0)])
 def test_the_live_state_is_the_fold_and_an_undone_decision_never_was(stores, rule, happened):
     store, name = stores[0], stores[1]()
     pool = LivePool.new(PoolDefinition(name, rule=rule, dates=False))
