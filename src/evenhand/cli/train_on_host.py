@@ -57,13 +57,9 @@ def train_on_host(
     scores = training.scores(loop, SCORED_EPISODES, 1)
     if as_json:
         print_json(
-            {
-                "environment": training.name,
-                "steps": loop.steps,
-                "seeds": list(training.seeds),
-                "scores": scores.tolist(),
+            _to_json(training, loop.steps, scores, SCORED_EPISODES)
+            | {
                 "before": None if before is None else before.tolist(),
-                "episodes": SCORED_EPISODES,
                 "wall_seconds": round(time.perf_counter() - started, 3),
             }
         )
@@ -82,18 +78,20 @@ def evaluate_on_host(path: Path, episodes: int, seed: int, as_json: bool) -> Non
     loop = training.learner(path)
     scores = training.scores(loop, episodes, seed)
     if as_json:
-        print_json(
-            {
-                "environment": training.name,
-                "steps": loop.steps,
-                "seeds": list(training.seeds),
-                "scores": scores.tolist(),
-                "episodes": episodes,
-            }
-        )
+        print_json(_to_json(training, loop.steps, scores, episodes))
         return
     _print(training, loop.steps, scores)
     print(f"\nScores are means of {episodes:,} greedy episodes; no optimum is known.")
+
+
+def _to_json(training: HostTraining, steps: int, scores: Any, episodes: int) -> dict[str, Any]:
+    return {
+        "environment": training.name,
+        "steps": steps,
+        "seeds": list(training.seeds),
+        "scores": scores.tolist(),
+        "episodes": episodes,
+    }
 
 
 def _print(training: HostTraining, steps: int, scores: Any, before: Any = None) -> None:
