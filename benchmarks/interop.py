@@ -16,15 +16,19 @@ SMALL = {"num_stakeholders": 3, "horizon": 12, "presence": 0.8}
 STEPS, BATCH, HIDDEN, EPISODES = 5000, 64, (64, 64), 20
 
 
-def wrapped(settings: dict[str, Any]) -> Any:
+def wrapped(settings: dict[str, Any], relative: bool = False) -> Any:
     import gymnasium
 
     from evenhand.interop import FairnessWrapper
+    from evenhand.learn.deep.encoders import Relative
 
-    return FairnessWrapper(gymnasium.make("evenhand/Doughnuts-v0", **settings))
+    env = gymnasium.make("evenhand/Doughnuts-v0", **settings)
+    return FairnessWrapper(env, encoder=Relative()) if relative else FairnessWrapper(env)
 
 
-def sb3(seed: int, imagines: bool, steps: int, settings: dict[str, Any]) -> tuple[Any, float]:
+def sb3(
+    seed: int, imagines: bool, steps: int, settings: dict[str, Any], relative: bool = False
+) -> tuple[Any, float]:
     """A trained model, and the seconds per step after learning has started."""
     from stable_baselines3 import DQN
 
@@ -32,7 +36,7 @@ def sb3(seed: int, imagines: bool, steps: int, settings: dict[str, Any]) -> tupl
     from evenhand.interop.sb3 import CounterfactualReplayBuffer
     from evenhand.learn.proposals import Above
 
-    env, more = wrapped(settings), {}
+    env, more = wrapped(settings, relative), {}
     if imagines:
         kwargs = {"fairness": fairness_of(env), "proposal": Above(2)}
         more = {
@@ -60,10 +64,10 @@ def sb3(seed: int, imagines: bool, steps: int, settings: dict[str, Any]) -> tupl
     return model, (time.perf_counter() - started) / (steps - 300)
 
 
-def score(model: Any, settings: dict[str, Any]) -> float:
+def score(model: Any, settings: dict[str, Any], relative: bool = False) -> float:
     from evenhand.interop import play
 
-    env = wrapped(settings)
+    env = wrapped(settings, relative)
     traces = play(env, lambda seen: int(model.predict(seen, deterministic=True)[0]), EPISODES)
     return float(np.mean([env.fairness.problem.scheme.score(trace) for trace in traces]))
 
@@ -72,23 +76,26 @@ def counterfactuals() -> None:
     """The wrapped doughnuts: the score at equal steps, and the time per step."""
     from evenhand._util.bootstrap import bootstrap_interval
 
-    found: dict[bool, list[tuple[float, float]]] = {False: [], True: []}
-    for seed in range(SEEDS):  # alternating, so that other load affects both
-        for imagines in found:
-            model, seconds = sb3(seed, imagines, STEPS, SHOP)
-            found[imagines].append((score(model, SHOP), seconds))
+    variants = [(relative, imagines) for relative in (False, True) for imagines in (False, True)]
+    found: dict[tuple[bool, bool], list[tuple[float, float]]] = {one: [] for one in variants}
+    for seed in range(SEEDS):  # alternating, so that other load affects all of them
+        for relative, imagines in variants:
+            model, seconds = sb3(seed, imagines, STEPS, SHOP, relative)
+            found[relative, imagines].append((score(model, SHOP, relative), seconds))
     costs = {}
-    for imagines, rows in found.items():
+    for (relative, imagines), rows in found.items():
         scores, seconds = np.array(rows).T
         low, high = bootstrap_interval(scores, np.random.default_rng(0))
-        costs[imagines] = float(np.median(seconds))
-        name = "imagining" if imagines else "plain"
+        cost = costs[relative, imagines] = float(np.median(seconds))
+        encoder = "encoder=Relative(), " if relative else ""
+        name = encoder + ("imagining" if imagines else "plain")
         print(
             f"SB3 DQN {name}: score {scores.mean():.1f} (95 % {low:.1f} to {high:.1f}) after "
-            f"{STEPS:,} steps, {SEEDS} seeds; {1e3 * costs[imagines]:.2f} ms per step",
+            f"{STEPS:,} steps, {SEEDS} seeds; {1e3 * cost:.2f} ms per step",
             flush=True,
         )
-    print(f"cost of imagining: {costs[True] / costs[False]:.2f} times plain (target: at most 1.5)")
+    ratio = costs[False, True] / costs[False, False]
+    print(f"cost of imagining: {ratio:.2f} times plain (target: at most 1.5)")
 
 
 def host_agent(settings: dict[str, Any], seed: int, **more: Any) -> Any:
