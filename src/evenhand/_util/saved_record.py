@@ -144,15 +144,6 @@ class SavedRecord:
             raise self._at(name)._refused(found, "a list")
         return found
 
-    def wholes(
-        self, name: str, least: int = 0, most: int = LARGEST, default: Any = _MISSING
-    ) -> list[int]:
-        """A list of whole numbers."""
-        found = self.value(name, default)
-        if not isinstance(found, list):
-            raise self._at(name)._refused(found, "a list of whole numbers")
-        return [self._at(f"{name}.{k}")._whole(v, least, most) for k, v in enumerate(found)]
-
     def table(self, name: str) -> SavedRecord:
         return SavedRecord(self.value(name), self.path, self._path_of(name))
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import jax
@@ -117,10 +117,6 @@ class Problem:
         """What an assessment of these statuses adds to the score."""
         contribution = self.scheme.contribution(vector)
         return contribution if self.pay.share is None else self.pay.share * contribution
-
-    def with_full_memory(self) -> Problem:
-        """The same problem seen in full: its optimum is the most that any memory can reach."""
-        return replace(self, memory=Full())
 
     def initial(self, key: PRNGKeyArray) -> AugmentedState:
         """The augmented state before the first decision."""

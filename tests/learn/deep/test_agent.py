@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 
 import jax
 import jax.numpy as jnp
@@ -273,7 +274,7 @@ def test_filters_and_folds_are_learned_to_near_the_exact_optimum(problem, propos
         problem=problem, discount=1.0, horizon_terminates=True, double=True, **settings, **imagine
     )
     learners = trained(agent, 6 * 800, seeds=2)
-    found = plan(problem.with_full_memory())
+    found = plan(replace(problem, memory=Full()))
     scores = np.asarray(agent.evaluate(learners, 1000).score)
     assert (scores - found.random_value() > 0.85 * (found.value - found.random_value())).all()
     assert (scores < found.value + 0.2).all()

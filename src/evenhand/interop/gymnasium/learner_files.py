@@ -69,12 +69,7 @@ def load_learner(
     header, arrays = read_tensors(path, KIND)
     record = SavedRecord(header, path)
     with reading_saved(path, KIND):
-        measured = record.value("measured")
-        known = (
-            None
-            if measured is None
-            else Measurements(**{k: _tuples(v) for k, v in measured.items()})
-        )
+        known = _measurements(record.value("measured"))
         seed, number = int(record.value("seed")), int(record.value("learners"))
         steps, planned = int(record.value("steps")), int(record.value("planned"))
         before_level = int(record.value("before_level"))

@@ -35,7 +35,7 @@ from evenhand.memory.memory import Full, Memory
 from evenhand.problem.problem import AugmentedState, Problem
 
 if TYPE_CHECKING:
-    from jaxtyping import Float
+    pass
 
 UNKNOWN_HORIZON = 2**30  # decisions, where nothing says after how many an episode ends
 
@@ -177,8 +177,3 @@ def fairness_of(env: Any) -> Fairness:
     if isinstance(env, gymnasium.Env) and env.has_wrapper_attr("fairness"):
         return env.get_wrapper_attr("fairness")
     raise BadParameter("this environment has no fairness scheme: put a FairnessWrapper around it.")
-
-
-def memory_in(observation: Float[np.ndarray, " feature"], fairness: Fairness) -> np.ndarray:
-    """The part of a flat observation that is remembered."""
-    return observation[..., observation.shape[-1] - fairness.size :]
