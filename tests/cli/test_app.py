@@ -78,7 +78,9 @@ def test_train_evaluate_and_compare_as_in_the_readme(tmp_path):
     assert {"optimum", "curve", "seconds", "compile_seconds"} <= answer.keys()
     scored = json.loads(run_process("evaluate", str(path), "--json").stdout)
     assert scored["scores"] == pytest.approx(answer["final_scores"])
-    assert "share of the way" in run_process("evaluate", str(path)).stdout
+    said = run_process("evaluate", str(path)).stdout
+    assert "share of the way" in said
+    assert "Scores are exact values of the greedy policy." in said
     words = run_process("compare", "doughnuts", "--methods", "full,oracle", *small)
     assert "exact optimum" in words.stdout
     assert run_process("evaluate", str(tmp_path / "none")).returncode == 2

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -87,7 +88,7 @@ def _print(found: SavedScore) -> None:
     title = f"{found.spec.describe()}, after {found.steps:,} steps"
     print_table(title, ("", *columns), zip(names, *columns.values(), strict=True))
     known = "No exact optimum is known" if best is None else f"Optimum {best:,.3f}"
-    print(f"\n{known}, acting at random {found.against.random:,.3f}.")
+    print(f"\n{known}, acting at random {found.against.random:,.3f}. {_how(answer)}")
     warning = found.against.warning(found.scores)
     if warning is not None and "stakeholders" not in answer:  # then it is of another number
         print(warning)
@@ -101,6 +102,16 @@ def _print(found: SavedScore) -> None:
     if answer.get("turn_taking") is not None:
         shares = ", ".join(f"{score / answer['turn_taking']:.1%}" for score in found.scores)
         print(f"Taking turns scores {answer['turn_taking']:,.3f} there: it reaches {shares} of it.")
+
+
+def _how(answer: Mapping[str, Any]) -> str:
+    """Where the scores come from, which is why they may differ from those of `train`."""
+    if "episodes" not in answer:
+        return "Scores are exact values of the greedy policy."
+    return (
+        f"Scores are means of {answer['episodes']:,} greedy episodes drawn anew: those that "
+        "`evenhand train` printed were of others."
+    )
 
 
 def _write_log(file: Path, log: Path, seed: int) -> None:
