@@ -1,9 +1,14 @@
-"""A DuckDB of our own, in memory, that reads files and tables."""
+"""A DuckDB of our own, in memory, that reads files and tables.
+
+To make one takes longer than to judge a small log, so that the connections of a process share it;
+whoever needs other settings, such as no access to files, has one of its own.
+"""
 
 from __future__ import annotations
 
 import atexit
 import functools
+import os
 import sys
 from typing import TYPE_CHECKING, Any
 
@@ -13,17 +18,34 @@ if TYPE_CHECKING:
     import duckdb
 
 
+# It fetches nothing from elsewhere, and looks into a file again that has changed since.
+SETTINGS: dict[str, Any] = {
+    "autoinstall_known_extensions": False,
+    "autoload_known_extensions": False,
+    "enable_external_file_cache": False,
+}
+
+
 def connect(**settings: Any) -> duckdb.DuckDBPyConnection:
-    """A DuckDB of our own, in memory; it fetches nothing from elsewhere."""
+    """A connection to a DuckDB of our own, with settings of its own if there are any."""
     import duckdb
 
     forget_types_at_exit()
-    extensions: Any = {
-        "autoinstall_known_extensions": False,
-        "autoload_known_extensions": False,
-    }
-    connection = duckdb.connect(config={**extensions, **settings})
+    if settings:
+        connection = duckdb.connect(config={**SETTINGS, **settings})
+    else:
+        connection = _shared(os.getpid()).cursor()
     connection.execute("SET TimeZone = 'UTC'")
+    return connection
+
+
+@functools.cache
+def _shared(process: int) -> duckdb.DuckDBPyConnection:
+    """The database of this process: one that was forked does not inherit its threads."""
+    import duckdb
+
+    connection = duckdb.connect(config=SETTINGS)
+    atexit.register(connection.close)
     return connection
 
 
