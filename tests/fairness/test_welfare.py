@@ -115,6 +115,7 @@ def test_alpha_fair_joins_utilitarian_and_log_nash(u):
 def test_jain_of_nobody_having_anything_is_equal():
     assert Jain()(np.zeros(4)) == 1.0
     assert Jain()(np.array([3.0, 0.0, 0.0])) == pytest.approx(1 / 3)
+    assert Jain().weighted(np.zeros(4), np.array([0.4, 0.8, 1.2, 1.6])) == pytest.approx(1.0)
 
 
 @given(st.floats(-1e9, 1e9), st.integers(1, 9))

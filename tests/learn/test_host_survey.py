@@ -12,7 +12,14 @@ from evenhand.fairness.status import WaitingTime
 from evenhand.fairness.temporal import Total
 from evenhand.fairness.welfare import Rawls
 from evenhand.interop.gymnasium.gymnasium_process import gymnasium_world
-from evenhand.learn.host_defaults import default_memory, default_settings, survey_steps
+from evenhand.learn.deep.targets import PolyakUpdate
+from evenhand.learn.host_defaults import (
+    LEARN_EVERY,
+    SHORTEST_VIEW,
+    default_memory,
+    default_settings,
+    survey_steps,
+)
 from evenhand.learn.host_survey import survey
 from evenhand.memory.memory import Clock, Full, OfStatus, Product
 from evenhand.problem.problem import Problem
@@ -61,6 +68,23 @@ def test_in_another_unit_the_network_is_shown_the_same_numbers():
         seen = at.seen._replace(memory=memory)
         shown.append(np.asarray(encoder(problem, np.array([1.0, 0.0], np.float32), seen)))
     np.testing.assert_allclose(*shown, rtol=1e-4, atol=1e-5)
+
+
+def test_defaults_follow_from_the_steps():
+    problem, measured = surveyed(own.Counter())
+    found = default_settings(problem, measured, 4000)
+    assert found["halved_after"] == 4000 // LEARN_EVERY // 10
+    assert (found["batch"], found["capacity"], found["warm_up"]) == (64, 4000, 200)
+    assert (found["learning_rate"], found["lookahead"], found["double"]) == (1e-3, 3, True)
+    assert found["horizon_terminates"]
+    assert found["target"] == PolyakUpdate(0.005)
+    assert found["exploration"].steps == 1000
+    view = min(problem.environment.horizon, max(SHORTEST_VIEW, 4.0))
+    assert found["discount"] == pytest.approx(1.0 - 1.0 / view)
+    few = default_settings(problem, measured, 3)
+    assert (few["halved_after"], few["capacity"], few["warm_up"]) == (1, 1000, 50)
+    many = default_settings(problem, measured, 10**6)
+    assert (many["capacity"], many["warm_up"]) == (50_000, 500)
 
 
 def test_defaults_follow_from_the_scheme():

@@ -35,6 +35,12 @@ def test_blocks_and_turns_are_the_same_features_in_another_order(size, features,
         layout.require_fit(size, layout.size)
 
 
+def test_places_may_be_lists_or_arrays():
+    layout = FeatureLayout([np.array([0, 1]), [2, 3]], shared=[4])
+    assert layout == FeatureLayout(((0, 1), (2, 3)), shared=(4,))
+    assert hash(layout) == hash(FeatureLayout(((0, 1), (2, 3)), shared=(4,)))
+
+
 def test_a_part_knows_its_range_where_there_is_one():
     layout = FeatureLayout(((0, 1),), shared=(2,))
     own, common = layout.attributes(np.array([3.0, 4.0, 5.0]), (0.0, [6.0, 8.0, np.inf]))

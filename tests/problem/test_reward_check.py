@@ -43,6 +43,9 @@ def test_whose_status_it_is_and_what_helps():
 def test_a_reward_that_is_no_number_for_another_reason():
     with pytest.raises(NotFinite, match=r"reward of a step is nan, where the statuses are \[1.0"):
         require_reward(nash(), jnp.nan, np.array([1.0, 1.0]))
+    # At 0 log-Nash is defined: it is not for the status that the reward is none.
+    with pytest.raises(NotFinite, match="reward of a step is nan"):
+        require_reward(nash(), jnp.nan, np.array([0.0, 1.0]))
     with pytest.raises(NotFinite, match="reward of a step is inf"):
         require_reward(nash(Rawls()), np.inf, np.array([-1.0, 1.0]))
 

@@ -174,7 +174,7 @@ def _expected(
     pay: Float[np.ndarray, "state effect outcome"],
     probability: Float[np.ndarray, "state effect outcome"],
 ) -> Float[np.ndarray, "state effect"]:
-    return np.where(probability > 0, pay * probability, 0.0).sum(axis=-1)
+    return (np.where(probability > 0, pay, 0.0) * probability).sum(axis=-1)
 
 
 def _require_probabilities(probability: Float[np.ndarray, "state effect outcome"]) -> None:

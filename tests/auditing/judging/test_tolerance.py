@@ -28,6 +28,7 @@ def test_what_is_within_it_is_not_below(tolerance, unequal, behind):
     assert answer.overall.unequal_assessments == unequal
     assert answer.stakeholder("A").share_below == unequal / 2
     assert answer.worst_at_end == (("A",) if behind else ())
+    assert answer.verdict.startswith("Unequal at the end" if behind else "Equal at the end")
     # The distances themselves, and the score, are what they are.
     assert answer.stakeholder("A").final_unfairness == -20
     assert answer.score == audit(LOG, **OPTIONS).score

@@ -14,7 +14,14 @@ from evenhand.fairness.status import Capped, EnvyOfBest, Modulo, Returns, Waitin
 from evenhand.learn.deep.dqn import DQN
 from evenhand.learn.deep.encoders import Raw
 from evenhand.learn.deep.networks import MLP
-from evenhand.learn.proposals import Above, Around
+from evenhand.learn.proposals import (
+    Above,
+    Around,
+    Everything,
+    SomeAbove,
+    SomeAround,
+    Visited,
+)
 from evenhand.learn.proposals.imagining import imagine_memories
 from evenhand.learn.tabular.q_learning import Tabular
 from evenhand.memory.memory import GroupDifference, Min, OfStatus
@@ -41,6 +48,13 @@ def test_around_5_is_the_difference_within_5_without_itself_and_without_those_be
     assert [tuple(m) for m, e in zip(memories.tolist(), exist, strict=True) if e] == [
         *((x, 0) for x in (1, 2, 3, 4, 5))
     ]
+
+
+def test_how_far_a_table_must_reach_for_what_is_imagined():
+    """The steps to the furthest imagined memory, one stakeholder at a time, and one past it."""
+    assert Above(2).steps_ahead(3) == SomeAbove(4, 2).steps_ahead(3) == 2 * 3 + 1
+    assert Around(5).steps_ahead(2) == SomeAround(4, 5).steps_ahead(2) == 5 + 1
+    assert Visited(3).steps_ahead(2) == Everything().steps_ahead(2) == 0
 
 
 def imagined(proposal, memory, real):

@@ -8,7 +8,10 @@ import numpy as np
 import pytest
 
 from evenhand.envs import Doughnuts
-from evenhand.errors import BadParameter
+from evenhand.envs.mdp_environment import MDPEnvironment
+from evenhand.errors import BadParameter, NegativeStatus
+from evenhand.fairness.scheme import anytime
+from evenhand.fairness.temporal import Total
 from evenhand.learn.proposals import Above
 from evenhand.learn.schedules import Constant, Exploration, Watkins
 from evenhand.learn.tabular.q_learning import Tabular
@@ -16,6 +19,7 @@ from evenhand.memory.memory import Full, Min, Reset
 from evenhand.planning.evaluation import evaluate
 from evenhand.planning.planner import plan
 from evenhand.problem.problem import Problem
+from evenhand.process.mdp import FiniteMDP
 
 SHOP = Doughnuts(num_stakeholders=2, horizon=4, presence=0.7)
 PROBLEM = Problem(SHOP, SHOP.nash_scheme())
@@ -99,3 +103,18 @@ def test_watkins_conditions():
         Constant(1.0)
     with pytest.raises(BadParameter, match="not possible"):
         Exploration(0.1, 0.9, 0.2)
+
+
+def test_steps_that_cannot_be_paid_are_refused_where_they_can_happen():
+    def debts(chance):
+        """One state, one action: nothing is received, or by a chance one falls into debt."""
+        rewards = np.zeros((1, 1, 2, 1))
+        rewards[0, 0, 1, 0] = -2.0
+        rewards = np.repeat(rewards, 2, axis=0)
+        moves = np.broadcast_to([1.0 - chance, chance], (2, 1, 2))
+        world = MDPEnvironment(FiniteMDP(0, moves, rewards), horizon=2)
+        return Problem(world, anytime(temporal=Total()))
+
+    start(Tabular(debts(0.0)))
+    with pytest.raises(NegativeStatus, match="after some steps a status has no welfare under Log"):
+        start(Tabular(debts(0.001)))

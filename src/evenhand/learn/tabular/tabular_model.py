@@ -76,7 +76,9 @@ def build_tabular_model(
     padding = table.num_states - expanded  # rows that only an episode's end reaches
     pad = lambda part: np.pad(part, [(0, 0)] * (part.ndim - 1) + [(0, padding)])  # noqa: E731
     _require_pay(problem, first.pay, np.moveaxis(table.probability, -1, 0)[:expanded])
-    pay = np.stack([pad(order(np.nan_to_num(part.pay))) for part in (first, final)])
+    # What cannot happen may have no pay.
+    paid = (np.nan_to_num(part.pay, neginf=0.0) for part in (first, final))
+    pay = np.stack([pad(order(part)) for part in paid])
     kept = np.stack([pad(order(_kept(model, rows, time))) for time in (0, last)])
     chance = np.cumsum(pad(table.probability), axis=1).astype(np.float32)
     tabular_model = TabularModel(
