@@ -116,5 +116,5 @@ def test_steps_that_cannot_be_paid_are_refused_where_they_can_happen():
         return Problem(world, anytime(temporal=Total()))
 
     start(Tabular(debts(0.0)))
-    with pytest.raises(NegativeStatus, match="after some steps a status has no welfare under Log"):
+    with pytest.raises(NegativeStatus, match="LogNash is undefined for a status that can follow"):
         start(Tabular(debts(0.001)))

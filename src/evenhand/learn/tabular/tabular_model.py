@@ -13,7 +13,6 @@ import jax
 import numpy as np
 
 from evenhand.envs import State
-from evenhand.errors import NegativeStatus
 from evenhand.learn.proposals import Proposal
 from evenhand.learn.tabular.memory_rows import MemoryRows, number_rows
 from evenhand.planning.carried import MemoryForStatus, SchemeAndMemory
@@ -75,7 +74,6 @@ def build_tabular_model(
     order = lambda part: np.moveaxis(part, 0, -1).astype(np.float32)  # noqa: E731
     padding = table.num_states - expanded  # rows that only an episode's end reaches
     pad = lambda part: np.pad(part, [(0, 0)] * (part.ndim - 1) + [(0, padding)])  # noqa: E731
-    _require_pay(problem, first.pay, np.moveaxis(table.probability, -1, 0)[:expanded])
     # What cannot happen may have no pay.
     paid = (np.nan_to_num(part.pay, neginf=0.0) for part in (first, final))
     pay = np.stack([pad(order(part)) for part in paid])
@@ -94,19 +92,6 @@ def build_tabular_model(
         MemoryRows(table).groups if imagines else np.zeros(table.num_states, dtype=np.int32),
     )
     return tabular_model, table
-
-
-def _require_pay(problem: Problem, pay: np.ndarray, probability: np.ndarray) -> None:
-    """Refuse steps that have no reward because the welfare is undefined after them."""
-    if (np.isneginf(pay) & (probability > 0)).any():
-        welfare = problem.scheme.welfare
-        assert welfare is not None  # only a welfare is undefined somewhere
-        values = "above" if welfare.least_excluded else "from"
-        raise NegativeStatus(
-            f"after some steps a status has no welfare under {type(welfare).__name__} (defined "
-            f"{values} {welfare.least_status:g}), so that they cannot be paid: use a welfare that "
-            "takes such statuses, such as Rawls, or have the environment override such steps."
-        )
 
 
 def _kept(model: Model, rows: Float[np.ndarray, "row column"], time: int) -> np.ndarray:
