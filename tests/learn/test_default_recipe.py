@@ -13,6 +13,7 @@ from evenhand.fairness.scheme import anytime, bounded, periodic
 from evenhand.fairness.temporal import Discounted, Total
 from evenhand.fairness.welfare import LogNash, NegativeVariance, Rawls
 from evenhand.learn.deep.networks import MLP, EquivariantMLP
+from evenhand.learn.deep.targets import Huber, PolyakUpdate
 from evenhand.learn.default_recipe import default_learner, default_network, default_tables
 from evenhand.learn.proposals import Everything, NoProposal, Replayed
 from evenhand.learn.schedules import ExplorationBySteps
@@ -40,10 +41,19 @@ def learner(shop, welfare=NegativeVariance(), **more):
 def test_exploration_warm_up_and_memory_come_from_steps_and_horizon():
     agent = learner(SHOP, LogNash())
     assert agent.exploration == ExplorationBySteps(1000)
-    assert agent.warm_up == 150
+    assert (agent.warm_up, agent.halved_after) == (150, 300)
+    assert (agent.batch, agent.capacity, agent.learning_rate) == (128, 50_000, 1e-3)
+    assert (agent.double, agent.target, agent.loss) == (True, PolyakUpdate(0.005), Huber(1.0))
     assert agent.problem.memory == Product((Full(), Clock(5)))
     assert (agent.discount, agent.horizon_terminates, agent.shaping) == (1.0, True, True)
     assert agent.proposal == Replayed(4)
+
+
+def test_a_few_steps_and_very_many():
+    problem = Problem(SHOP, anytime(LogNash(), Total()))
+    few, many = (default_learner(problem, steps=steps) for steps in (10, 10**6))
+    assert (few.warm_up, few.halved_after, few.exploration) == (1, 1, ExplorationBySteps(3))
+    assert (many.warm_up, many.halved_after) == (1000, 100_000)
 
 
 def test_where_the_reward_is_read_off_the_state_nothing_is_imagined():

@@ -45,6 +45,12 @@ def test_on_tables_it_is_the_papers_recipe():
     np.testing.assert_array_equal(np.asarray(learned.learners.q), np.asarray(run.learners.q))
 
 
+def test_tables_are_not_saved(tmp_path):
+    with pytest.raises(BadParameter, match="a table is not saved: give FairQCM a network"):
+        FairQCM(PROBLEM, proposal=Above(2)).train(steps=20).save(tmp_path / "a.policy")
+    assert not list(tmp_path.iterdir())
+
+
 def test_it_goes_on_from_what_was_learned_and_leaves_that_as_it_is():
     problem = Problem(SHOP, SHOP.default_scheme(), Product((Full(), Clock(5))))
     how = {"discount": 1.0, "horizon_terminates": True, "shaping": True, "rate": Watkins(0.6)}

@@ -230,6 +230,14 @@ def test_a_status_without_welfare_is_refused_and_not_learned_from(settings):
         HostLoop(agent(Costly(), **settings), np.random.default_rng(0)).train_steps(20)
 
 
+def test_what_another_learned_is_not_put_on_a_level_again():
+    """Values of random weights are, after the warm-up; those that were learned mean something."""
+    loop = HostLoop(agent(Shop()), np.random.default_rng(0))
+    assert loop.before_level > 0
+    loop.start_from(jax.tree.map(jnp.copy, loop.learners.weights))
+    assert loop.before_level < 0
+
+
 def test_a_greedy_episode_refuses_it_too():
     loop = HostLoop(agent(Shop()), np.random.default_rng(0))
     with pytest.raises(NegativeStatus, match=r"is -2 after decision \d, which has no welfare"):

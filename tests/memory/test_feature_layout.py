@@ -46,6 +46,8 @@ def test_a_part_knows_its_range_where_there_is_one():
     own, common = layout.attributes(np.array([3.0, 4.0, 5.0]), (0.0, [6.0, 8.0, np.inf]))
     assert (own.least, own.most) == (0.0, 8.0)
     assert (common.least, common.most) == (0.0, 1.0)
+    plain, _ = layout.attributes(np.array([3.0, 4.0, 5.0]))  # of an environment without bounds
+    assert (plain.least, plain.most) == (0.0, 1.0)
 
 
 @pytest.mark.parametrize(
