@@ -543,10 +543,10 @@ class Careless(Doughnuts):
     wrong: str = ""
 
     def effects(self):
-        told = super().effects()
+        declared = super().effects()
         if self.wrong == "effects":
-            told[told == 1] = 0  # giving to the one is giving to the other
-        return told
+            declared[declared == 1] = 0  # giving to the one is giving to the other
+        return declared
 
     def noises(self):
         values, chances = super().noises()
@@ -559,6 +559,8 @@ class Careless(Doughnuts):
         if self.wrong == "negative":
             twice = jax.tree.map(lambda leaf: jnp.concatenate((leaf, leaf)), worlds)
             return Outcomes(jnp.asarray([1.5, -0.5]), twice)
+        if self.wrong == "outcomes of one action":
+            factor = jnp.where(action == 1, 0.9, 1.0)
         return Outcomes(chances * factor, worlds)
 
 
@@ -569,6 +571,7 @@ class Careless(Doughnuts):
         ("noise", BadParameter, "sum to 0.9"),
         ("no number", BadParameter, "sum to nan"),
         ("outcomes", CannotPlan, "sum to 0.9"),
+        ("outcomes of one action", CannotPlan, "sum to 0.9"),
         ("outcomes no number", CannotPlan, "sum to nan"),
         ("negative", CannotPlan, "at least 0"),
     ],
