@@ -309,6 +309,10 @@ def test_settings_that_no_agent_has_are_named():
         ("plan", "rows", lambda a: a[:, :1], "the array 'rows' is of float64 in the shape"),
         ("plan", "rows", lambda a: a + np.nan, "numbered in a way that no plan"),
         ("plan", "ends", lambda a: a * 0, "numbered in a way that no plan"),
+        ("plan", "within", lambda a: a + 9 * (np.arange(len(a)) == len(a) - 1), "no plan numbers"),
+        ("plan", "within", lambda a: a[::-1] + 0, "no plan numbers"),
+        ("plan", "values", lambda a: np.append(a, 0.0), "no plan numbers"),
+        ("plan", "following", lambda a: a * 0 - 1, "no plan numbers"),
     ],
 )
 def test_what_is_wrong_in_an_array_is_named(kinds, tmp_path, name, array, change, sentence):

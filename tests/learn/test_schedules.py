@@ -16,6 +16,10 @@ def test_by_steps_it_falls_in_a_straight_line_and_then_stays():
     np.testing.assert_allclose(seen, [0.7, 0.5, 0.3, 0.1, 0.1, 0.1], atol=1e-6)
 
 
+def test_it_may_stay_where_it_starts():
+    assert ExplorationBySteps(5, start=0.3, floor=0.3).after(np.float32(0.3)) == np.float32(0.3)
+
+
 def test_a_factor_is_for_episodes_and_a_line_for_steps():
     assert ExplorationBySteps(3).falls_every_step
     assert not Exploration().falls_every_step

@@ -15,8 +15,9 @@ from evenhand.fairness.scheme import anytime, periodic
 from evenhand.fairness.temporal import Total, Worst
 from evenhand.fairness.welfare import LogNash, Parity
 from evenhand.learn.deep.encoders import Binary, Layout, Raw, Relative
+from evenhand.learn.deep.standardised import Standardised
 from evenhand.memory.attribute import Attribute
-from evenhand.memory.memory import Nothing
+from evenhand.memory.memory import Clock, Full, Nothing, Product
 from evenhand.problem.problem import Problem
 
 PROFIT = Attribute(np.array([-3.0, 5.0]), least=-4.0, most=12.0, whole=True)
@@ -44,6 +45,19 @@ def test_counts_are_leads_and_logarithms():
     counts = Attribute(np.array([5.0, 2.0]), counts=True)
     expected = [[3.0, math.log(6.0)], [0.0, math.log(3.0)]]
     np.testing.assert_allclose(Relative().code(counts), expected, rtol=1e-6)
+
+
+def test_standardised_features_by_hand():
+    shop = Doughnuts(2, 4, (0.9, 0.5))
+    problem = Problem(shop, shop.default_scheme(), Product((Full(), Clock(5))))
+    at = problem.initial(jax.random.key(0))
+    state = at.state._replace(noise=jnp.array([True, False]))
+    seen = at.seen._replace(memory=(jnp.array([6.0, 2.0]), jnp.array(3)))
+    # Who is there, as (x − 0.5) / 0.25; what each has, in twos; the clock, as (x − 2) / 4.
+    found = Standardised((0.5, 0.0, 2.0), (0.25, 2.0, 4.0)).features(problem, state, seen)
+    expected = [[2.0, 2.0, 1.0, math.log(4.0)], [-2.0, 0.0, -1.0, math.log(2.0)]]
+    np.testing.assert_allclose(found.each, expected, rtol=1e-6)
+    assert found.common.tolist() == [0.25]
 
 
 def test_members_are_given_the_number_of_their_group():

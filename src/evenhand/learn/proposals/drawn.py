@@ -71,7 +71,7 @@ class SomeAbove(_Some):
     ) -> tuple[Float[Array, "proposal n"], Bool[Array, " proposal"]]:
         shape = self.number, past.memory.shape[0]
         offsets = jax.random.randint(key, shape, 0, self.reach + 1)
-        return past.memory + offsets, jnp.any(offsets > 0, axis=-1)
+        return past.memory + offsets, jnp.ones(self.number, dtype=bool)
 
     def require_memory(self, memory: Any) -> None:
         require_vector(self, memory)
