@@ -15,6 +15,29 @@ def test_prefixes_are_counted_from_1():
     assert (second.states, second.actions) == ("wxy", [7, 8])
 
 
+def test_a_block_is_a_part_of_everything_that_is_known():
+    trace = Trace(
+        rewards=[[1, 0], [0, 1], [1, 1], [2, 0]],
+        states="vwxyz",
+        actions="abcd",
+        overrides=[None, -4.0, 2.0, None],
+        feedback=[0.5, 0.25, 0.125, 1.0],
+        stakeholders=["A", "B"],
+        times=[10, 20, 30, 40],
+    )
+    block = trace.block(1, 3)
+    assert block.rewards.tolist() == [[0, 1], [1, 1]]
+    assert (block.states, block.actions, block.times) == ("wxy", "bc", [20, 30])
+    assert block.feedback.tolist() == [0.25, 0.125]
+    assert block.overrides.applies.tolist() == [True, True]
+    assert block.overrides.value.tolist() == [-4.0, 2.0]
+    assert block.stakeholders == trace.stakeholders == ("A", "B")
+
+
+def test_stakeholders_without_names_are_numbered():
+    assert Trace(rewards=[[1, 0, 2]]).stakeholders == ("0", "1", "2")
+
+
 def test_discounted_returns_by_hand():
     trace = Trace(rewards=[[1, 2], [3, 0], [5, 4]])
     # 1 + 3/2 + 5/4 and 2 + 0 + 4/4
