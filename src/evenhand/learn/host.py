@@ -79,14 +79,14 @@ class HostLoop:
         problem, self.kept = self.agent.problem, None
         for _ in range(steps):
             chosen = zip(self._walks, np.asarray(self._actions), strict=True)
-            told = np.stack([walk.step(int(action)) for walk, action in chosen])
+            outcome = np.stack([walk.step(int(action)) for walk, action in chosen])
             self.steps += 1
             if self.before_level == 0:
                 self.learners = self._level(self.learners)
             self.before_level -= 1
             advance = self._storing if self.steps % self.learn_every else self._learning
             self.learners, self._carry, self._actions, paid = advance(
-                self.learners, self._carry, self._actions, told
+                self.learners, self._carry, self._actions, outcome
             )
             rewards = np.asarray(paid[0])
             for k in np.flatnonzero(~np.isfinite(rewards)):
@@ -181,19 +181,19 @@ class HostLoop:
         carry = jax.tree.map(lambda leaf: jnp.stack([leaf] * len(walks)), start)
         carry, actions = self._greedy(weights, carry, augmented)
         scores, going, time = np.zeros(len(walks)), np.ones(len(walks), dtype=bool), 0
-        told = np.zeros((len(walks), self.world.num_told), dtype=np.float32)
+        outcome = np.zeros((len(walks), self.world.outcome_size), dtype=np.float32)
         while going.any():
             for k, action in enumerate(np.asarray(actions)):
                 if going[k]:
-                    told[k] = walks[k].step(int(action), again=False)
+                    outcome[k] = walks[k].step(int(action), again=False)
             carry, actions, augmented, pay, status = self._follow(
-                weights, carry, augmented, actions, told
+                weights, carry, augmented, actions, outcome
             )
             for k in map(int, np.flatnonzero(going)):
                 where = f" after decision {time + 1}"
                 require_reward(problem, float(pay[k]), np.asarray(status[k]), where)
             scores += np.where(going, problem.discount**time * np.asarray(pay), 0.0)
-            going &= told[:, -2] == 0
+            going &= outcome[:, -2] == 0
             time += 1
         return scores
 
@@ -217,8 +217,8 @@ class HostLoop:
     def _advance(self, learns: bool) -> Any:
         agent, problem = self.agent, self.agent.problem
 
-        def take_in(learner: AgentState, carry: Any, action: Any, told: Any) -> Any:
-            rewards, override, state, first, is_over, terminated = self.world.unpack(told)
+        def take_in(learner: AgentState, carry: Any, action: Any, outcome: Any) -> Any:
+            rewards, override, state, first, is_over, terminated = self.world.unpack(outcome)
             step = Step(action, rewards, state, override)
             after, pay = problem.after(learner.augmented, step, state, is_over)
             ended = is_over if agent.horizon_terminates else terminated
@@ -234,8 +234,8 @@ class HostLoop:
             learner = learner._replace(key=keys[0])
             return learner, *agent.choose(learner, learner.augmented, keys[1])
 
-        def advance(learners: AgentState, carry: Any, action: Any, told: Any) -> Any:
-            learners, paid = jax.vmap(take_in)(learners, carry, action, told)
+        def advance(learners: AgentState, carry: Any, action: Any, outcome: Any) -> Any:
+            learners, paid = jax.vmap(take_in)(learners, carry, action, outcome)
             if learns:
                 learners = agent.learn(learners)
             return *jax.vmap(choose)(learners), paid
@@ -296,8 +296,8 @@ class HostLoop:
     def _follow(self) -> Any:
         problem = self.agent.problem
 
-        def follow(weights: Any, carry: Any, augmented: Any, action: Any, told: Any) -> Any:
-            rewards, override, state, _, is_over, _ = self.world.unpack(told)
+        def follow(weights: Any, carry: Any, augmented: Any, action: Any, outcome: Any) -> Any:
+            rewards, override, state, _, is_over, _ = self.world.unpack(outcome)
             step = Step(action, rewards, state, override)
             after, pay = problem.after(augmented, step, state, is_over)
             carry, values = self.agent.network.apply(weights, carry, self.agent.encode(after))
@@ -329,9 +329,9 @@ def _stacked(trees: Sequence[Any]) -> Any:
 
 
 def _both_pays(
-    problem: Problem, world: HostWorld, augmented: AugmentedState, action: Any, told: Any
+    problem: Problem, world: HostWorld, augmented: AugmentedState, action: Any, outcome: Any
 ) -> tuple[AugmentedState, Any, Any]:
-    rewards, override, state, _, is_over, _ = world.unpack(told)
+    rewards, override, state, _, is_over, _ = world.unpack(outcome)
     step = Step(action, rewards, state, override)
     scheme_state: SchemeState = augmented.scheme_state
     _, _, claimed = problem.imagine(augmented.memory, scheme_state, step, is_over)

@@ -123,8 +123,8 @@ def survey(problem: Problem, steps: int, rng: np.random.Generator) -> Survey:
     assert isinstance(world, HostWorld)
     template = problem.initial(jax.random.key(0))
 
-    def follow(augmented: Any, action: Any, told: Any) -> Any:
-        rewards, override, state, _, is_over, _ = world.unpack(told)
+    def follow(augmented: Any, action: Any, outcome: Any) -> Any:
+        rewards, override, state, _, is_over, _ = world.unpack(outcome)
         after, pay = problem.after(
             augmented, Step(action, rewards, state, override), state, is_over
         )
@@ -146,10 +146,10 @@ def survey(problem: Problem, steps: int, rng: np.random.Generator) -> Survey:
         # Each about as often, where all are possible: so it is soonest known what they do.
         untried = untried or rng.permutation(world.num_actions).tolist()
         action = walk.random_action(rng) if world.masked else untried.pop()
-        told = walk.step(action)
-        augmented, pay, gain, vector = jax.device_get(compiled(augmented, action, told))
+        outcome = walk.step(action)
+        augmented, pay, gain, vector = jax.device_get(compiled(augmented, action, outcome))
         require_reward(problem, float(pay), vector, f" after {step + 1} random decisions")
-        rows.append((action, told[: world.num_stakeholders], pay, gain))
+        rows.append((action, outcome[: world.num_stakeholders], pay, gain))
         if walk.decided == 0:
             augmented = template._replace(state=walk.shown)
     actions, rewards, pays, gains = (np.array(column) for column in zip(*rows, strict=True))

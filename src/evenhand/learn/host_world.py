@@ -65,14 +65,14 @@ class HostWorld:
         return (Attribute(state),) if self.layout is None else self.layout.attributes(state)
 
     @property
-    def num_told(self) -> int:
-        """How many numbers tell what happened in a step."""
+    def outcome_size(self) -> int:
+        """How many numbers say what happened in a step."""
         return self.num_stakeholders + 2 * self.size + 4
 
-    def unpack(self, told: Float[Array, " number"]) -> Any:
+    def unpack(self, outcome: Float[Array, " number"]) -> Any:
         """Rewards, override, state, first state of the next episode, is over, terminated."""
         n, size = self.num_stakeholders, self.size
-        rewards, state, first, rest = jnp.split(told, [n, n + size, n + 2 * size])
+        rewards, state, first, rest = jnp.split(outcome, [n, n + size, n + 2 * size])
         override = Override(rest[0] > 0, rest[1]) if self.may_override else None
         return rewards, override, state, first, rest[2] > 0, rest[3] > 0
 
