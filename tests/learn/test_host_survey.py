@@ -20,7 +20,15 @@ from evenhand.learn.host_defaults import (
     default_settings,
     survey_steps,
 )
-from evenhand.learn.host_survey import survey
+from evenhand.learn.host_survey import (
+    FEWEST_VISITS,
+    Survey,
+    _common_moments,
+    _moments,
+    _typical,
+    survey,
+)
+from evenhand.learn.host_world import HostWorld
 from evenhand.memory.memory import Clock, Full, OfStatus, Product
 from evenhand.problem.problem import Problem
 
@@ -54,6 +62,41 @@ def test_an_action_that_may_serve_anybody_is_nobodys():
     _, measured = surveyed(Amounts())
     assert measured.serves == ()
     assert measured.amount == ()
+
+
+def found(actions, rewards):
+    """A survey of which only decisions and receipts matter."""
+    steps = len(actions)
+    return Survey(np.array(actions), np.array(rewards, float), np.zeros(steps), np.zeros(steps), [])
+
+
+def test_the_unit_is_the_mean_size_of_what_is_received():
+    assert found([0, 1, 0], [[0, -4], [2, 0], [0, 0]]).unit == 3.0
+    assert found([0], [[0, 0]]).unit == 1.0
+
+
+def test_actions_are_somebodys_if_each_serves_at_most_half_and_together_everybody():
+    one_each = found([0, 1] * FEWEST_VISITS, [[2, 0], [0, 2]] * FEWEST_VISITS)
+    assert one_each.serves(2) == ((0,), (1,))
+    assert one_each.serves(3) == ()  # the third was never taken
+    assert found([0, 1] * 7, [[2, 0], [0, 2]] * 7).serves(2) == ()  # too seldom to be believed
+    # What is usual is no service: here everybody is paid 1 at every step.
+    paid = found([0, 1, 2] * 8, [[3, 1, 1], [1, 3, 1], [1, 1, 3]] * 8)
+    assert paid.serves(3) == ((0,), (1,), (2,))
+    left_out = found([0, 1] * 8, [[2, 0, 0], [0, 2, 0]] * 8)
+    assert left_out.serves(2) == ()
+    both = found([0, 1, 2] * 8, [[2, 2], [0, 0], [0, 0]] * 8)
+    assert both.serves(3) == ()
+
+
+def test_typical_sizes_and_moments():
+    assert _typical(np.array([3.0, 4.0, np.inf, np.nan])) == pytest.approx(np.sqrt(12.5))
+    assert _typical(np.zeros(3)) == _typical(np.array([np.nan])) == 1.0
+    values = np.array([[1.0, 5.0, 1e6], [3.0, 5.0, 1e6 + 1e-3]])
+    # One that never changed, or by no more than rounding, is left in its unit.
+    assert _moments(values) == ((2.0, 1.0), (5.0, 1.0), (pytest.approx(1e6), 1.0))
+    masked = HostWorld(own.Counter(), 2, 4, lambda state: state, 3, masked=True)
+    assert _common_moments(values, masked) == ((0.0, 1.0), (0.0, 1.0), (pytest.approx(1e6), 1.0))
 
 
 def test_in_another_unit_the_network_is_shown_the_same_numbers():

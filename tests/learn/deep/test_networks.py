@@ -117,6 +117,14 @@ def test_the_papers_layers():
         MLP((0,))
 
 
+@pytest.mark.parametrize("widths", [(0,), (8, True), (2.5,), (float("nan"),), ("8",), 8, "64"])
+def test_what_is_no_width_is_a_sentence(widths):
+    for network in (MLP, EquivariantMLP, Recurrent):
+        with pytest.raises(BadParameter, match=r"width of a layer|list of widths"):
+            network(widths)
+    assert MLP([8, np.int64(4), 2.0]) == MLP((8, 4, 2))
+
+
 def test_a_sequence_is_unrolled_as_it_was_lived():
     network = Recurrent((8,), 6)
     weights = network.init(jax.random.key(0), Layout(1, 3, 0), 2)

@@ -7,8 +7,10 @@ returns a carry, which is empty for all but recurrent networks.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Iterable
 from dataclasses import dataclass
 from itertools import pairwise
+from numbers import Real
 from typing import TYPE_CHECKING, Any
 
 import equinox as eqx
@@ -272,8 +274,12 @@ NETWORKS = Registry("network", {"layers": MLP, "alike": EquivariantMLP, "recurre
 
 def _widths(widths: Any) -> tuple[int, ...]:
     """Widths of layers as a tuple; refuses what is none."""
+    if not isinstance(widths, Iterable) or isinstance(widths, str):
+        raise BadParameter(
+            f"{widths!r} is not a list of widths: give one a layer, as (64,)."
+        )
     widths = tuple(widths)
     for width in widths:
-        if isinstance(width, bool) or int(width) != width or width < 1:
+        if not isinstance(width, Real) or isinstance(width, bool) or width % 1 or width < 1:
             raise BadParameter(f"{width!r} is not the width of a layer: use a whole number from 1.")
     return tuple(int(width) for width in widths)
