@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from built_ins import BESIDE, STATUS, WELFARE, N
+from built_ins import BESIDE, STATUS
 from evenhand import (
     AfterEach,
     AlphaFair,
@@ -148,18 +148,6 @@ def test_whoever_is_entitled_to_e_counts_as_e_equal_ones(log, welfare):
     if isinstance(welfare, Nash):
         expected **= scale
     assert found == pytest.approx(expected, rel=1e-9, abs=1e-9)
-
-
-@pytest.mark.parametrize("welfare", WELFARE, ids=repr)
-def test_weighted_welfare_of_many_is_that_of_each(welfare):
-    """Whatever axes stand before that of the stakeholders."""
-    rng = np.random.default_rng(0)
-    values, weights = rng.uniform(0.5, 3.0, (2, 3, N)), rng.uniform(0.5, 2.0, (2, 3, N))
-    weights /= weights.mean(axis=-1, keepdims=True)
-    together = np.asarray(welfare.weighted(values, weights))
-    for place in np.ndindex(2, 3):
-        alone = welfare.weighted(values[place], weights[place])
-        assert together[place] == pytest.approx(float(alone), rel=1e-12)
 
 
 @given(shared(), st.sampled_from(SYMMETRIC_CONCAVE))

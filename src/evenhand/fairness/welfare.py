@@ -317,7 +317,7 @@ class GeneralisedGini(Welfare):
         ends = xp.cumulative_sum(xp.take_along_axis(weights, order, axis=-1), axis=-1)
         density = xp.asarray([*self.weights, 0.0], dtype=values.dtype)
         below = xp.asarray(np.concatenate(([0.0], np.cumsum(self.weights))), dtype=values.dtype)
-        rank = xp.astype(xp.clip(xp.floor(ends), 0, len(self.weights)), np.int64)
+        rank = xp.astype(xp.clip(xp.floor(ends), 0, len(self.weights)), np.int32)
         covered = xp.take(below, rank) + (ends - rank) * xp.take(density, rank)
         first = xp.zeros_like(covered[..., :1])
         own = xp.diff(xp.concat((first, covered), axis=-1), axis=-1)
