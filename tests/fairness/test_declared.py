@@ -11,7 +11,7 @@ import math
 
 import pytest
 
-from built_ins import BESIDE, STATUS, WELFARE
+from built_ins import BESIDE, FILTER, STATUS, TEMPORAL, WELFARE
 from evenhand.fairness.status.beside import Beside
 from evenhand.fairness.status.derived import Derived
 
@@ -96,6 +96,33 @@ def test_what_a_status_says_of_itself(status, said):
 def test_what_a_welfare_says_of_itself(welfare, said):
     found = (welfare.additive, welfare.least_status, welfare.least_excluded, welfare.symmetric)
     assert found == said
+
+
+# What of one assessment, and of four, their sum is worth; the discount; whether all are kept.
+TEMPORALS = [
+    (1.0, None, None, False),  # Last
+    (1.0, 0.25, None, False),  # Mean
+    (None, None, 1.0, False),  # Total
+    (None, None, 0.9, False),  # Discounted
+    (None, None, None, False),  # Worst
+    (None, None, None, False),  # OverTime(LogNash)
+    (None, None, None, True),  # OverTime(GiniWelfare)
+    (None, None, None, True),  # OverTime(Nash)
+    (None, None, None, True),  # OverTime(Jain)
+]
+
+
+@pytest.mark.parametrize(("temporal", "said"), list(zip(TEMPORAL, TEMPORALS, strict=True)))
+def test_what_an_aggregation_over_time_says_of_itself(temporal, said):
+    shares = temporal.share_of_sum(1), temporal.share_of_sum(4)
+    assert (*shares, temporal.sum_discount, temporal.keeps_history) == said
+
+
+def test_what_filters_say_of_themselves():
+    assert [one.always for one in FILTER] == [True, True, False, False, False]
+    assert [one.assesses_end for one in FILTER] == [False, False, False, True, False]
+    for one in FILTER:
+        assert (one.ignores_who, one.symmetric, one.keeps_history) == (True, True, False)
 
 
 def test_a_status_of_ones_own_is_not_taken_for_linear():

@@ -18,6 +18,8 @@ from evenhand.learn.proposals import (
     Above,
     Around,
     Everything,
+    NoProposal,
+    Replayed,
     SomeAbove,
     SomeAround,
     Visited,
@@ -55,6 +57,22 @@ def test_how_far_a_table_must_reach_for_what_is_imagined():
     assert Above(2).steps_ahead(3) == SomeAbove(4, 2).steps_ahead(3) == 2 * 3 + 1
     assert Around(5).steps_ahead(2) == SomeAround(4, 5).steps_ahead(2) == 5 + 1
     assert Visited(3).steps_ahead(2) == Everything().steps_ahead(2) == 0
+
+
+def test_what_proposals_need_at_each_step():
+    needs = {
+        Above(2): (0, 0),
+        Around(5): (0, 0),
+        SomeAbove(4): (4, 0),
+        SomeAround(4): (4, 0),
+        Visited(3): (3, 3),
+        Replayed(4, 3): (4, 12),  # steps of the past, one after the other, for each
+        Everything(): (0, 0),
+    }
+    for proposal, (dice, recalled) in needs.items():
+        assert proposal.imagines
+        assert (proposal.num_dice, proposal.num_recalled) == (dice, recalled)
+    assert not NoProposal().imagines
 
 
 def imagined(proposal, memory, real):
