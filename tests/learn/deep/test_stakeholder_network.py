@@ -50,6 +50,46 @@ def test_before_anything_is_learned_an_action_is_worth_what_it_adds_at_once():
     assert NETWORK.unit(weights, features([0.0, 0.0, 0.0])) == 2.0
 
 
+def by_hand(weights, shown, serves, ahead):
+    """The values again, in plain loops over stakeholders."""
+    relu = lambda x: np.maximum(x, 0.0)  # noqa: E731
+    dense = lambda layer, x: np.asarray(layer.weight) @ x + np.asarray(layer.bias)  # noqa: E731
+    each, common = shown[:6].reshape(3, 2), shown[6:]
+    at_once, unit = each[:, 1], common[1]
+    ends = [np.array([own, now / unit, common[0], np.log(unit)]) for own, now in each]
+    rows = ends
+    for number, layer in enumerate(weights.hidden):
+        mean, most = np.mean(rows, axis=0), np.max(rows, axis=0)
+        pooled = np.asarray(layer.mean) @ mean + np.asarray(layer.most) @ most
+        rows = [
+            relu(dense(layer.own, row) + pooled + (np.asarray(weights.who)[i] if not number else 0))
+            for i, row in enumerate(rows)
+        ]
+    summed = np.concatenate((np.mean(rows, axis=0), np.max(rows, axis=0), ends[0][2:]))
+    state, *own = dense(weights.action, relu(dense(weights.summary, summed)))
+    values = []
+    for value, served in zip(own, serves, strict=True):
+        total = unit * (ahead * float(weights.level) + 3.0 * state + value)
+        for i in served:
+            factor, more = dense(weights.serving, rows[i])
+            straight = np.asarray(weights.straight.weight) @ ends[i]
+            total += at_once[i] * (1.0 + factor + straight[0]) + unit * (more + straight[1])
+        values.append(total)
+    return values
+
+
+@pytest.mark.parametrize("serves", [SERVES, ()])
+def test_values_by_hand_once_everything_was_learned(serves):
+    network = StakeholderNetwork((4, 5), serves, ahead=6.0)
+    weights = network.init(jax.random.key(0), LAYOUT, 3)
+    rng = np.random.default_rng(1)
+    weights = jax.tree.map(lambda leaf: rng.normal(size=leaf.shape).astype(np.float32), weights)
+    shown = features([1.0, 0.25, 0.5])
+    _, values = network.apply(weights, (), shown)
+    expected = by_hand(weights, shown.astype(float), serves or ((),) * 3, 6.0)
+    np.testing.assert_allclose(values, expected, rtol=1e-4)
+
+
 @given(order=st.permutations(range(3)), seed=st.integers(0, 100))
 def test_stakeholders_are_treated_alike_until_it_is_learned_that_they_differ(order, seed):
     network = StakeholderNetwork((4, 4), ((0,), (1,), (2,)))
