@@ -73,6 +73,8 @@ def test_what_proposals_need_at_each_step():
         assert proposal.imagines
         assert (proposal.num_dice, proposal.num_recalled) == (dice, recalled)
     assert not NoProposal().imagines
+    nothing, exist = NoProposal().near((jnp.zeros(3), jnp.zeros(())))
+    assert ([part.shape for part in nothing], exist.shape) == ([(0, 3), (0,)], (0,))
 
 
 def imagined(proposal, memory, real):
