@@ -14,8 +14,15 @@ from evenhand.fairness.temporal import Discounted, Total
 from evenhand.fairness.welfare import LogNash, NegativeVariance, Rawls
 from evenhand.learn.deep.networks import MLP, EquivariantMLP
 from evenhand.learn.deep.targets import Huber, PolyakUpdate
-from evenhand.learn.default_recipe import default_learner, default_network, default_tables
+from evenhand.learn.default_recipe import (
+    default_learner,
+    default_network,
+    default_tables,
+    learned_rewards,
+    value_size,
+)
 from evenhand.learn.proposals import Everything, NoProposal, Replayed
+from evenhand.learn.random_play import random_play
 from evenhand.learn.schedules import ExplorationBySteps
 from evenhand.learn.seeds import seed_keys, start_learners
 from evenhand.memory.memory import Clock, Full, Product
@@ -47,6 +54,19 @@ def test_exploration_warm_up_and_memory_come_from_steps_and_horizon():
     assert agent.problem.memory == Product((Full(), Clock(5)))
     assert (agent.discount, agent.horizon_terminates, agent.shaping) == (1.0, True, True)
     assert agent.proposal == Replayed(4)
+
+
+def test_values_are_as_large_as_what_is_to_come_spreads():
+    rewards = np.array([[1.0, 2.0], [3.0, 4.0]])
+    # With a discount of 1/2: 1 + 2/2 and 2; 3 + 4/2 and 4.
+    assert value_size(rewards, 0.5) == pytest.approx(np.std([2.0, 2.0, 5.0, 4.0]))
+    assert value_size(np.ones((3, 1)), 0.5) == 1.0  # it is the same everywhere
+    agent = learner(SHOP, LogNash())
+    play = random_play(agent.problem)
+    rewards = learned_rewards(agent.problem, play, True, 1.0, True)
+    np.testing.assert_allclose(agent.baseline, rewards.mean(axis=0), rtol=1e-5)
+    left = rewards - rewards.mean(axis=0)
+    assert agent.scale == pytest.approx(1.0 / value_size(left, 1.0), rel=1e-4)
 
 
 def test_a_few_steps_and_very_many():

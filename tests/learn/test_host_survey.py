@@ -15,6 +15,7 @@ from evenhand.interop.gymnasium.gymnasium_process import gymnasium_world
 from evenhand.learn.deep.targets import PolyakUpdate
 from evenhand.learn.host_defaults import (
     LEARN_EVERY,
+    LEAST_UNIT,
     SHORTEST_VIEW,
     default_memory,
     default_settings,
@@ -124,6 +125,13 @@ def test_defaults_follow_from_the_steps():
     assert found["exploration"].steps == 1000
     view = min(problem.environment.horizon, max(SHORTEST_VIEW, 4.0))
     assert found["discount"] == pytest.approx(1.0 - 1.0 / view)
+    # With shaping the unit of values is the largest gain of the moment; without it is 1.
+    assert found["shaping"]
+    assert found["encoder"].floor == LEAST_UNIT
+    assert default_settings(problem, measured, 4000, shaping=False)["encoder"].floor == 0.0
+    scale = 1.0 / (view * measured.largest_gain)
+    assert found["scale"] == pytest.approx(scale)
+    assert found["encoder"].reward == pytest.approx(scale * view)
     few = default_settings(problem, measured, 3)
     assert (few["halved_after"], few["capacity"], few["warm_up"]) == (1, 1000, 50)
     many = default_settings(problem, measured, 10**6)

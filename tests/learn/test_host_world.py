@@ -67,7 +67,7 @@ def test_a_reward_in_place_of_the_welfare():
 
 def test_actions_that_are_not_possible_are_not_drawn():
     process = Counting()
-    world = HostWorld(process, 3, 4, lambda state: [0.0, 1.0, state % 2], 3, masked=True)
+    world = HostWorld(process, 3, 4, lambda state: [0.0, 1.0, state % 2, 9.0], 4, masked=True)
     taken, rng = Walk(world, process, np.random.default_rng(0)), np.random.default_rng(1)
     assert {taken.random_action(rng) for _ in range(20)} == {1}
     taken.step(1)

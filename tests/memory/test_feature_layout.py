@@ -41,6 +41,12 @@ def test_places_may_be_lists_or_arrays():
     assert hash(layout) == hash(FeatureLayout(((0, 1), (2, 3)), shared=(4,)))
 
 
+def test_one_number_each_and_none_shared_unless_said_otherwise():
+    assert FeatureLayout.in_blocks(3) == FeatureLayout.in_turn(3) == FeatureLayout(((0, 1, 2),), ())
+    assert FeatureLayout.in_blocks(2, 2) == FeatureLayout(((0, 1), (2, 3)), ())
+    assert FeatureLayout.in_turn(2, 2) == FeatureLayout(((0, 2), (1, 3)), ())
+
+
 def test_a_part_knows_its_range_where_there_is_one():
     layout = FeatureLayout(((0, 1),), shared=(2,))
     own, common = layout.attributes(np.array([3.0, 4.0, 5.0]), (0.0, [6.0, 8.0, np.inf]))

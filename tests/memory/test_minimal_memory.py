@@ -276,6 +276,9 @@ def test_rounding_does_not_tell_apart():
     assert minimal_memory(initial=0, table=table, pay=[[0.3001, 0], [0.3, 0]]).size == 2
     exact = minimal_memory(initial=0, table=table, pay=[[0.1 + 0.2, 0], [0.3, 0]], tolerance=0)
     assert exact.size == 2
+    # In the unit of the pay where that is large, and of 1 where it is small.
+    for one, other, size in ((1e-12, 2e-12, 1), (1e-3, 2e-3, 2), (1e9, 1e9 + 1e-3, 1)):
+        assert minimal_memory(initial=0, table=table, pay=[[one, 0], [other, 0]]).size == size
 
 
 def test_what_does_not_fit_is_refused():

@@ -13,8 +13,8 @@ import numpy as np
 import pytest
 from scipy.optimize import milp
 
-from evenhand.envs import Doughnuts, Lending
-from evenhand.errors import BadParameter
+from evenhand.envs import Doughnuts, GaussianLending, Lending
+from evenhand.errors import BadParameter, CannotPlan
 from evenhand.memory.memory import (
     Full,
     GroupDifference,
@@ -555,3 +555,9 @@ def test_a_program_too_large_is_left_to_the_relaxation(monkeypatch, four):
     bound, decisions = prove(restricted, best.lower, best.decisions, 60.0)
     assert bound == pytest.approx(max(relaxed, best.lower), abs=1e-12)
     assert decisions is best.decisions
+
+
+def test_outcomes_that_cannot_be_listed_have_no_price():
+    bank = GaussianLending(horizon=3)
+    with pytest.raises(CannotPlan, match="outcomes cannot be listed"):
+        price_of_memory(bank, bank.parity_scheme(), {"all": Full()})
