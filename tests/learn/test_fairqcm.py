@@ -45,6 +45,13 @@ def test_on_tables_it_is_the_papers_recipe():
     np.testing.assert_array_equal(np.asarray(learned.learners.q), np.asarray(run.learners.q))
 
 
+def test_derived_it_is_the_default_recipe():
+    agent = FairQCM.derived(PROBLEM, steps=300, batch=16)
+    assert agent.agent == default_learner(PROBLEM, steps=300, batch=16)
+    assert (agent.problem, agent.proposal) == (agent.agent.problem, agent.agent.proposal)
+    assert repr(agent) == f"FairQCM({agent.agent!r})"
+
+
 def test_tables_are_not_saved(tmp_path):
     with pytest.raises(BadParameter, match="a table is not saved: give FairQCM a network"):
         FairQCM(PROBLEM, proposal=Above(2)).train(steps=20).save(tmp_path / "a.policy")

@@ -84,9 +84,8 @@ class Plan:
             possible = (probability > 0) & model.possible_effects[:, None]
             following = self.table.find(after[possible])
             carried[possible] = self._values_at(time + 1)[following]
-        return np.where(probability > 0, probability * (pay + model.discount * carried), 0.0).sum(
-            axis=-1
-        )
+        worth = np.where(probability > 0, pay + model.discount * carried, 0.0)
+        return (probability * worth).sum(axis=-1)
 
     def _values_at(self, time: int) -> Float[np.ndarray, " state"]:
         return self.values[0 if self.table.horizon is None else time]

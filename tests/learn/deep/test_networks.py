@@ -12,6 +12,7 @@ from evenhand.envs.doughnuts import Shop
 from evenhand.errors import BadParameter
 from evenhand.learn.deep.encoders import Binary, Layout, Raw, Relative
 from evenhand.learn.deep.networks import MLP, EquivariantMLP, Recurrent
+from evenhand.learn.deep.stakeholder_network import StakeholderNetwork
 from evenhand.memory.memory import Clock, Full, GroupDifference, LastWinner, Nothing, Product
 from evenhand.problem.problem import AgentView, Problem
 
@@ -119,10 +120,11 @@ def test_the_papers_layers():
 
 @pytest.mark.parametrize("widths", [(0,), (8, True), (2.5,), (float("nan"),), ("8",), 8, "64"])
 def test_what_is_no_width_is_a_sentence(widths):
-    for network in (MLP, EquivariantMLP, Recurrent):
+    for network in (MLP, EquivariantMLP, Recurrent, StakeholderNetwork):
         with pytest.raises(BadParameter, match=r"width of a layer|list of widths"):
             network(widths)
     assert MLP([8, np.int64(4), 2.0]) == MLP((8, 4, 2))
+    assert StakeholderNetwork([8, 4.0], [[0], [1]]) == StakeholderNetwork((8, 4), ((0,), (1,)))
 
 
 def test_a_sequence_is_unrolled_as_it_was_lived():

@@ -88,7 +88,7 @@ class MLP(Network):
     hidden: tuple[int, ...] = (32, 16, 8)
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "hidden", _widths(self.hidden))
+        object.__setattr__(self, "hidden", require_widths(self.hidden))
 
     def init(self, key: PRNGKeyArray, layout: Layout, num_actions: int) -> Weights:
         sizes = (layout.size, *self.hidden, num_actions)
@@ -144,7 +144,7 @@ class EquivariantMLP(Network):
     kinds: tuple[int, ...] = ()
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "hidden", _widths(self.hidden))
+        object.__setattr__(self, "hidden", require_widths(self.hidden))
         object.__setattr__(self, "kinds", tuple(int(kind) for kind in self.kinds))
         if self.groups is not None:
             object.__setattr__(self, "groups", Groups.of(self.groups))
@@ -215,8 +215,8 @@ class Recurrent(Network):
     width: int = 16
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "before", _widths(self.before))
-        _widths((self.width,))
+        object.__setattr__(self, "before", require_widths(self.before))
+        require_widths((self.width,))
 
     def init(self, key: PRNGKeyArray, layout: Layout, num_actions: int) -> Weights:
         sizes = (layout.size, *self.before)
@@ -272,12 +272,10 @@ class Recurrent(Network):
 NETWORKS = Registry("network", {"layers": MLP, "alike": EquivariantMLP, "recurrent": Recurrent})
 
 
-def _widths(widths: Any) -> tuple[int, ...]:
+def require_widths(widths: Any) -> tuple[int, ...]:
     """Widths of layers as a tuple; refuses what is none."""
     if not isinstance(widths, Iterable) or isinstance(widths, str):
-        raise BadParameter(
-            f"{widths!r} is not a list of widths: give one a layer, as (64,)."
-        )
+        raise BadParameter(f"{widths!r} is not a list of widths: give one a layer, as (64,).")
     widths = tuple(widths)
     for width in widths:
         if not isinstance(width, Real) or isinstance(width, bool) or width % 1 or width < 1:

@@ -17,7 +17,14 @@ import numpy as np
 
 from evenhand.errors import BadParameter
 from evenhand.learn.deep.encoders import Layout
-from evenhand.learn.deep.networks import NETWORKS, Carry, Dense, Network, Weights
+from evenhand.learn.deep.networks import (
+    NETWORKS,
+    Carry,
+    Dense,
+    Network,
+    Weights,
+    require_widths,
+)
 
 if TYPE_CHECKING:
     from jaxtyping import Array, Float, PRNGKeyArray
@@ -74,7 +81,7 @@ class StakeholderNetwork(Network):
     ahead: float = 5.0
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "hidden", tuple(int(width) for width in self.hidden))
+        object.__setattr__(self, "hidden", require_widths(self.hidden))
         serves = tuple(tuple(int(i) for i in served) for served in self.serves)
         object.__setattr__(self, "serves", serves)
 
