@@ -20,7 +20,7 @@ import numpy as np
 from evenhand.envs import State
 from evenhand.fairness.trace import Override, Step
 from evenhand.planning.carried import SchemeAndMemory
-from evenhand.planning.model import Model, require_listed
+from evenhand.planning.model import Model
 from evenhand.planning.solve import backward, effect_values
 from evenhand.planning.state_table import StateTable, tabulate
 from evenhand.problem.problem import Problem
@@ -182,7 +182,6 @@ def _joint_table(problem: Problem) -> StateTable:
     # Two ways of wasting a doughnut are one effect, unless what is carried distinguishes them.
     merge = not _reads_action(problem)
     model = Model(problem, SchemeAndMemory(), canonical=False, merge_effects=merge)
-    require_listed(model)
     return tabulate(model, problem.environment.horizon)
 
 

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 from evenhand.envs import Doughnuts
+from evenhand.errors import BadParameter
 from evenhand.fairness.groups import Groups
 from evenhand.fairness.scheme import anytime, periodic
 from evenhand.fairness.temporal import Total, Worst
@@ -58,6 +59,14 @@ def test_standardised_features_by_hand():
     expected = [[2.0, 2.0, 1.0, math.log(4.0)], [-2.0, 0.0, -1.0, math.log(2.0)]]
     np.testing.assert_allclose(found.each, expected, rtol=1e-6)
     assert found.common.tolist() == [0.25]
+
+
+@pytest.mark.parametrize("sizes", [(1.0, 0.0), (1.0, -2.0), (1.0,), (1.0, float("nan"))])
+def test_sizes_are_above_0_and_one_each(sizes):
+    with pytest.raises(BadParameter, match="give both for each attribute, and sizes above 0"):
+        Standardised((0.0, 0.0), sizes)
+    with pytest.raises(BadParameter, match="sizes above 0"):
+        Standardised((0.0,), (1.0,), status_size=0.0)
 
 
 def test_members_are_given_the_number_of_their_group():

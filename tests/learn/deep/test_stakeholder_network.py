@@ -15,7 +15,7 @@ from evenhand.errors import BadParameter
 from evenhand.learn.deep.encoders import Layout
 from evenhand.learn.deep.masked_network import MaskedNetwork
 from evenhand.learn.deep.networks import IMPOSSIBLE
-from evenhand.learn.deep.stakeholder_network import StakeholderNetwork
+from evenhand.learn.deep.stakeholder_network import PooledLayer, StakeholderNetwork
 
 LAYOUT = Layout(3, 2, 2)
 SERVES = ((0,), (1, 2), ())
@@ -88,6 +88,13 @@ def test_values_by_hand_once_everything_was_learned(serves):
     _, values = network.apply(weights, (), shown)
     expected = by_hand(weights, shown.astype(float), serves or ((),) * 3, 6.0)
     np.testing.assert_allclose(values, expected, rtol=1e-4)
+
+
+def test_what_is_pooled_begins_with_half_the_weight_of_ones_own():
+    layer = PooledLayer.init(jax.random.key(0), 4, 4)
+    for weight, size in ((layer.own.weight, 1.0), (layer.mean, 0.5), (layer.most, 0.5)):
+        sizes = np.linalg.svd(np.asarray(weight), compute_uv=False)
+        np.testing.assert_allclose(sizes, size, rtol=1e-5)
 
 
 @given(order=st.permutations(range(3)), seed=st.integers(0, 100))

@@ -26,6 +26,9 @@ def test_a_policy_is_the_same_after_a_round_trip(lending):
     agent, weights, path = lending
     saved = load_policies(path)
     assert saved.header["scores"] == [1.0, 2.0]
+    said = saved.header["stakeholders"]
+    assert (said["learned_with"], said["any_number"]) == (4, False)
+    assert said["reason"].startswith("the stakeholders of this Lending are not alike")
     assert saved.problem == agent.problem
     assert (saved.encoder, saved.network) == (agent.encoder, agent.network)
     assert saved.num_policies == 2
