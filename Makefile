@@ -29,7 +29,7 @@ format: $(VENV)/.dev
 test-system: $(VENV)/.system
 	@VENV=$(VENV) sh tests/system/install.sh
 	$(BIN)/python -m pytest -m 'hypothesis and not system' -n 2 --hypothesis-profile thorough --timeout 900
-	$(BIN)/python -m pytest -m system -n 2 --dist loadfile --no-loadscope-reorder -rs --durations 25 --timeout 900
+	$(BIN)/python -m pytest -m system -n 2 --dist loadfile -rs --durations 25 --timeout 900
 
 # The laws on a thousand examples drawn anew, for the night: what falls becomes an @example.
 laws: $(VENV)/.dev

@@ -42,31 +42,6 @@ def pytest_ignore_collect(collection_path, config):
     return None
 
 
-# System tests that take minutes and are few. The files are handed to two processes one by one, and
-# one of these that began last would keep one process busy long after the other is done.
-LONG_FILES = (
-    "test_killed.py",
-    "test_serve_killed.py",
-    "test_slow_pages.py",
-    "test_wheel.py",
-    "test_benchmark_killed.py",
-    "test_replay_killed.py",
-    "test_train_from_log.py",
-    "test_option_pairs.py",
-    "test_long_fuzz.py",
-    "test_serve_fuzz.py",
-    "test_chance.py",
-    "test_ray.py",
-    "test_spark.py",
-)
-
-
-def pytest_collection_modifyitems(items):
-    """The longest files first; the order of all others stays as it is."""
-    order = {name: place for place, name in enumerate(LONG_FILES)}
-    items.sort(key=lambda item: order.get(item.path.name, len(order)))
-
-
 @pytest.fixture
 def run(monkeypatch, capsys):
     """`evenhand audit …` as the shell runs it: exit code, output, errors."""
