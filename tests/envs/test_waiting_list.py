@@ -62,7 +62,29 @@ def test_a_patient_of_each_class_arrives_with_its_probability_and_is_seen():
     drawn = np.asarray(jax.vmap(env.draw)(jax.random.split(jax.random.key(0), MANY)))
     assert within(drawn.mean(axis=0), np.array(env.arrivals), MANY).all()
     state = State(lists([2, 0], [6, 0], [3, 0]), jnp.array([True, True]))
-    np.testing.assert_array_equal(CLINIC.observation(state), [3, 1, 2.0, 0.0])
+    np.testing.assert_array_equal(CLINIC.observation(state), [3, 1, 1.5, 0.0, 4, 1])
+
+
+@given(
+    st.tuples(st.integers(0, 3), st.integers(0, 2)),
+    st.tuples(st.integers(0, 9), st.integers(0, 9)),
+    st.tuples(st.integers(0, 9), st.integers(0, 9)),
+    st.tuples(st.booleans(), st.booleans()),
+    st.integers(0, 1),
+)
+@settings(max_examples=20)
+def test_what_is_seen_says_what_every_choice_leads_to(queue, waited, left, noise, action):
+    """The next mean waits, worked out from the observation alone, are those of the world."""
+    patients = np.add(queue, left)
+    before = State(lists(queue, np.where(patients, waited, 0), patients), jnp.asarray(noise))
+    waiting, mean, ever = np.asarray(CLINIC.observation(before), dtype=float).reshape(3, 2)
+    world = after(CLINIC, *before, action)
+    stay = waiting - np.where(np.arange(2) == action, np.minimum(waiting, 1), 0)
+    np.testing.assert_allclose(
+        CLINIC.negated_mean_wait(State(world, noise)),
+        -(mean * ever + stay) / np.maximum(ever, 1),
+        rtol=1e-5,
+    )
 
 
 def test_one_who_has_just_come_may_be_treated_and_waits_0_steps():

@@ -100,4 +100,4 @@ def test_a_network_is_given_each_ones_own_features():
 
 def test_the_worlds_that_show_more_than_one_number_each_say_whose_they_are():
     assert [part.shape for part in features(Vaccines())] == [(6, 1), (1,)]
-    assert [part.shape for part in features(WaitingList())] == [(4, 2), (0,)]
+    assert [part.shape for part in features(WaitingList())] == [(4, 3), (0,)]

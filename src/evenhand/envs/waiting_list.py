@@ -118,8 +118,15 @@ class WaitingList(Environment[Lists, jax.Array]):
         return self._treated(self.waiting(state), action).astype(float)
 
     def observation(self, state: State[Lists, jax.Array]) -> Float[Array, " feature"]:
-        """Who is waiting, those just come included, and each class's mean wait so far."""
-        return jnp.concatenate((self.waiting(state), -self.negated_mean_wait(state)))
+        """How many wait in each class, how many ever came, and the mean wait of these.
+
+        Those just come are counted, with a wait of 0. The more a mean is of, the less a step moves
+        it: with that number what is seen says what every choice leads to.
+        """
+        waiting = self.waiting(state)
+        ever = state.world.patients + (waiting - state.world.queue)
+        mean = state.world.waited / jnp.maximum(ever, 1)
+        return jnp.concatenate((waiting, mean, ever))
 
     def waiting(self, state: State[Lists, jax.Array]) -> Int[Array, " group"]:
         """How many may be treated: the queues with those who have just arrived."""
@@ -142,7 +149,7 @@ class WaitingList(Environment[Lists, jax.Array]):
         return waits * namespace(waits).asarray(self.urgencies, dtype=waits.dtype)
 
     def feature_layout(self) -> FeatureLayout:
-        return FeatureLayout.in_blocks(self.num_stakeholders, features=2)
+        return FeatureLayout.in_blocks(self.num_stakeholders, features=3)
 
     def exchangeable(self) -> Labels:
         own = zip(self.arrivals, self.urgencies, self.capacity, strict=True)  # type: ignore[arg-type]
@@ -152,9 +159,11 @@ class WaitingList(Environment[Lists, jax.Array]):
         return self.waiting(state) > 0
 
     def bounds(self) -> tuple[float, list[float]]:
-        """Who waits, and for how long on average."""
+        """Who waits, for how long on average, and how many there ever were."""
         places = [float(most) + 1.0 for most in self.capacity]  # type: ignore[union-attr]
-        return 0.0, [*places, *[float(self.horizon)] * self.num_stakeholders]
+        longest, most_ever = float(self.horizon), float(self.horizon) + 1.0
+        size = self.num_stakeholders
+        return 0.0, [*places, *[longest] * size, *[most_ever] * size]
 
     def reward_bounds(self) -> tuple[float, float]:
         return 0.0, 1.0
