@@ -66,6 +66,13 @@ def test_the_last_seeds_there_are():
 
 
 def test_the_longest_runs_there_are():
-    assert length(Doughnuts(horizon=100), True, None, 10**8, 0) == 10**10
+    assert length(Doughnuts(horizon=100), True, None, 10**8) == 10**10
     with pytest.raises(BadParameter, match="at most 10,000,000,000 are learned"):
-        length(Doughnuts(horizon=101), True, None, 10**8, 0)
+        length(Doughnuts(horizon=101), True, None, 10**8)
+
+
+def test_how_long_a_run_is_where_nothing_is_said():
+    shop = Doughnuts(horizon=12)
+    assert length(shop, True, None, None) == 30_000
+    assert length(shop, False, None, None) == 100_000
+    assert length(shop, False, 7, None) == 7

@@ -17,6 +17,7 @@ from evenhand.learn.deep.targets import Huber, PolyakUpdate
 from evenhand.learn.default_recipe import (
     default_learner,
     default_network,
+    default_steps,
     default_tables,
     learned_rewards,
     value_size,
@@ -67,6 +68,13 @@ def test_values_are_as_large_as_what_is_to_come_spreads():
     np.testing.assert_allclose(agent.baseline, rewards.mean(axis=0), rtol=1e-5)
     left = rewards - rewards.mean(axis=0)
     assert agent.scale == pytest.approx(1.0 / value_size(left, 1.0), rel=1e-4)
+
+
+def test_short_episodes_are_learned_from_for_longer():
+    assert [default_steps(horizon) for horizon in (1, 30, 31, 100)] == [
+        *(30_000, 30_000),
+        *(31_000, 100_000),
+    ]
 
 
 def test_a_few_steps_and_very_many():

@@ -69,7 +69,7 @@ def compare_command(
     if out is not None:
         require_folder(out, "out")
     env, networks = world(environment, deep, episodes, stakeholders, horizon, presence)
-    total = length(env, networks, steps, episodes, 100_000)
+    total = length(env, networks, steps, episodes)
     chosen_seeds(seed, seeds)
     chosen = [part.strip() for part in (methods or "").split(",") if part.strip()]
     if methods is not None and not chosen:

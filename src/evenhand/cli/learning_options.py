@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from evenhand.experiments.running.tasks import Executor
 
 MAX_STATES_IN_TABLES = 20_000  # beyond it networks are the default
+IN_TABLES = 100_000  # steps that tables learn from where nothing is said
 
 EnvironmentArgument = Annotated[
     str,
@@ -50,7 +51,8 @@ Seed = Annotated[int, typer.Option(help="The first seed.", min=0, callback=at_mo
 Steps = Annotated[
     int | None,
     typer.Option(
-        help="Environment steps of each run (tabular: 100000).",
+        help="Environment steps of each run (networks: 1000 episodes, and at least 30000; tables: "
+        "100000).",
         min=100,
         callback=at_most("--steps"),
     ),
@@ -58,7 +60,7 @@ Steps = Annotated[
 Episodes = Annotated[
     int | None,
     typer.Option(
-        help="Episodes of each run, in place of --steps (deep: 1000).",
+        help="Episodes of each run, in place of --steps; with networks.",
         min=1,
         callback=at_most("--episodes"),
     ),
@@ -119,9 +121,7 @@ def world(
     return (build_environment(kind, given) if deep else small), deep
 
 
-def length(
-    environment: Environment, deep: bool, steps: int | None, episodes: int | None, tabular: int
-) -> int:
+def length(environment: Environment, deep: bool, steps: int | None, episodes: int | None) -> int:
     """How many steps a run has."""
     if steps is not None and episodes is not None:
         raise BadParameter("give --steps or --episodes, not both.")
@@ -135,7 +135,11 @@ def length(
         return total
     if steps is not None:
         return steps
-    return 1000 * environment.horizon if deep else tabular
+    if not deep:
+        return IN_TABLES
+    from evenhand.learn.default_recipe import default_steps
+
+    return default_steps(environment.horizon)
 
 
 def chosen_seeds(first: int, number: int) -> tuple[int, ...]:

@@ -151,7 +151,7 @@ def train_command(
     else:
         refuse_reading(environment, {**reading, "block": block})
         env, networks = world(environment, deep, episodes, stakeholders, horizon, presence)
-    total = length(env, networks, steps, episodes, 10_000)
+    total = length(env, networks, steps, episodes)
     checkpoints = min(EVALUATIONS, max(1, total // env.horizon) if networks else EVALUATIONS)
     spec = RunSpec(
         env,

@@ -40,6 +40,7 @@ FEW_STEPS = 20  # an episode of at most so many is learned to its end, undiscoun
 SHORT_VIEW, FAR_VIEW = 0.9, 0.99  # the discount of longer ones: with shaping, and without
 WIDTHS = (64, 64)
 FEWEST_STEPS = 10
+EPISODES, LEAST_DEFAULT = 1_000, 30_000  # learned from where nothing is said: whichever is more
 IMAGINED = 4  # memories beside the real one, where any are
 
 
@@ -120,6 +121,15 @@ def default_tables(
         horizon_terminates=True,
         shaping=shaping,
     )
+
+
+def default_steps(horizon: int) -> int:
+    """How many decisions to learn from where nothing is said: short episodes need more of them.
+
+    Args:
+        horizon: How many decisions an episode has.
+    """
+    return max(EPISODES * horizon, LEAST_DEFAULT)
 
 
 def default_discount(problem: Problem, ends: bool) -> float:

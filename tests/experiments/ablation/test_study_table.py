@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -35,6 +36,7 @@ def study_of(optimum=100.0, rule=90.0, random=0.0):
         Yardstick(optimum, random),
         [RuleScore("least_served", rule, (rule - 1, rule + 1))],
         {"default": FOUND, "no shaping": None},
+        None,
     )
 
 
@@ -43,8 +45,15 @@ def test_learning_beside_rules():
     assert row[0] == "jobs"
     assert row[3] == "least_served 90.000 (89.000 to 91.000)"
     assert row[4] == "90.0%"
-    assert row[5].startswith("99.000 (98.000 to 100.000)")
-    assert row[6:] == ("99.0%", "yes", "yes")
+    assert row[5] == "30"
+    assert row[6].startswith("99.000 (98.000 to 100.000)")
+    assert row[7:] == ("99.0%", "yes", "yes")
+
+
+def test_beside_rules_the_default_stands_with_its_own_length():
+    longer = Trained(np.arange(4) * 50, FOUND.scores + 1.0, 1.0)
+    (row,) = rows_against_rules([replace(study_of(), whole=longer)])
+    assert row[5:7] == ("150", "100.000 (99.000 to 101.000)")
 
 
 @pytest.mark.parametrize(("rule", "says"), [(98.0, "intervals overlap"), (102.0, "no")])
@@ -88,3 +97,12 @@ def test_what_is_in_the_folder_is_not_trained_again(tmp_path: Path, monkeypatch)
     # Another number of seeds is another study.
     Study(tmp_path, seeds=3, quick=True).trained("jobs", "default")
     assert trained[1:] == [("jobs", "default", 3, 600)]
+
+
+def test_where_looking_ahead_pays_the_default_is_trained_for_its_own_length(tmp_path, monkeypatch):
+    trained = []
+    monkeypatch.setattr(studies, "train", lambda *asked: trained.append(asked) or FOUND)
+    study = Study(tmp_path, seeds=2)
+    assert study.whole("jobs").scores.tolist() == FOUND.scores.tolist()
+    assert study.whole("doughnuts") is None
+    assert trained == [("jobs", "default", 2, STUDIED["jobs"].default_steps)]

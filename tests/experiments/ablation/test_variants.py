@@ -39,3 +39,13 @@ def test_where_nothing_is_imagined_by_default_nothing_changes():
     """The waits are in the state: there is nothing to imagine."""
     problem = problem_of(WaitingList((0.5, 0.4), 1.0, 2, 6))
     assert not changes_anything("nothing imagined", problem, STEPS)
+
+
+def test_the_other_recipe_is_studied_with_and_without_imagined_memories():
+    problem = problem_of(Jobs())
+    best, real = (VARIANTS[name](problem, STEPS) for name in ("best", "best, nothing imagined"))
+    assert {f.name for f in fields(best) if getattr(best, f.name) != getattr(real, f.name)} == {
+        "proposal"
+    }
+    assert best.imagines
+    assert not real.imagines

@@ -16,6 +16,7 @@ from evenhand.envs import (
     Triage,
     WaitingList,
 )
+from evenhand.learn.default_recipe import default_steps
 from evenhand.problem.problem import Problem
 
 
@@ -32,6 +33,11 @@ class Studied:
     environment: Environment
     steps: int
     looks_ahead: bool = False
+
+    @property
+    def default_steps(self) -> int:
+        """How many decisions `evenhand train` takes where nothing is said."""
+        return default_steps(self.environment.horizon)
 
     @property
     def problem(self) -> Problem:

@@ -65,6 +65,7 @@ class ProblemStudy:
     against: Yardstick
     rules: list[RuleScore]
     variants: dict[str, Trained | None]  # None where it is the same as the default
+    whole: Trained | None  # the default for as long as it learns where nothing is said
 
     @property
     def optimum(self) -> float:
@@ -94,6 +95,8 @@ class Study:
             for name in self.names:
                 listener(name, variant)
                 self.trained(name, variant)
+        for name in self.names:
+            self.whole(name)
         return [self.of(name) for name in self.names]
 
     def of(self, name: str) -> ProblemStudy:
@@ -105,6 +108,7 @@ class Study:
             yardstick(studied.environment),
             self.rules(name),
             {variant: self.trained(name, variant) for variant in VARIANTS},
+            self.whole(name),
         )
 
     def rules(self, name: str) -> list[RuleScore]:
@@ -118,19 +122,29 @@ class Study:
     def trained(self, name: str, variant: str) -> Trained | None:
         """One variant on one problem; None where it is the same as the default."""
         path = self.folder / f"{_file(name)}.{_file(variant)}.json"
-        settings = {"seeds": self.seeds, "steps": self._steps(name), "episodes": episodes_of(name)}
+        return self._cell(path, name, variant, self._whole_evaluations(STUDIED[name].steps))
+
+    def whole(self, name: str) -> Trained | None:
+        """The default recipe for its default number of steps, where looking ahead pays."""
+        studied = STUDIED[name]
+        if not studied.looks_ahead:
+            return None
+        path = self.folder / f"{_file(name)}.whole.json"
+        return self._cell(path, name, "default", self._whole_evaluations(studied.default_steps))
+
+    def _cell(self, path: Path, name: str, variant: str, steps: int) -> Trained | None:
+        settings = {"seeds": self.seeds, "steps": steps, "episodes": episodes_of(name)}
         found = read_cell(path, settings)
         if found is None:
-            problem, steps = STUDIED[name].problem, self._steps(name)
             found = {}
-            if changes_anything(variant, problem, steps):
+            if changes_anything(variant, STUDIED[name].problem, steps):
                 found = {variant: train(name, variant, self.seeds, steps)}
             write_cell(path, settings, found)
         return found.get(variant)
 
-    def _steps(self, name: str) -> int:
-        every = STUDIED[name].steps // EVALUATIONS // (QUICK if self.quick else 1)
-        return every * EVALUATIONS
+    def _whole_evaluations(self, steps: int) -> int:
+        """The number of steps, or a tenth of it, that evaluations divide evenly."""
+        return steps // EVALUATIONS // (QUICK if self.quick else 1) * EVALUATIONS
 
 
 def episodes_of(name: str) -> int:

@@ -22,6 +22,7 @@ AGAINST_RULES = (
     "random",
     "best simple rule",
     "of the optimum",
+    "steps",
     "default FairQCM, mean and 95% interval",
     "of the optimum",
     "within 1%",
@@ -35,7 +36,7 @@ def rows_against_rules(studies: Sequence[ProblemStudy]) -> list[Row]:
     """One row per problem: the optimum, the best simple rule and the default, with intervals."""
     rows: list[Row] = []
     for study in studies:
-        learned, rule = study.variants["default"], study.rules[0]
+        learned, rule = study.whole or study.variants["default"], study.rules[0]
         assert learned is not None
         mean, (low, high) = float(learned.final.mean()), learned.interval()
         rows.append(
@@ -45,6 +46,7 @@ def rows_against_rules(studies: Sequence[ProblemStudy]) -> list[Row]:
                 f"{study.against.random:.3f}",
                 f"{rule.name} {rule.score:.3f} ({rule.interval[0]:.3f} to {rule.interval[1]:.3f})",
                 _share(study, rule.score),
+                f"{int(learned.steps[-1]):,}",
                 f"{mean:.3f} ({low:.3f} to {high:.3f})",
                 _share(study, mean),
                 "yes" if mean >= study.against.level(0.99) else "no",
@@ -116,7 +118,7 @@ def _study_json(study: ProblemStudy) -> dict[str, Any]:
             name: None
             if found is None
             else {"steps": found.steps.tolist(), "scores": found.scores.tolist()}
-            for name, found in study.variants.items()
+            for name, found in [*study.variants.items(), ("default, its own length", study.whole)]
         },
     }
 

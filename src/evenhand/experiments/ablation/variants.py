@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 
+from evenhand.experiments.recipes.deep_recipes import deep_learner
+from evenhand.learn.deep.agent import DeepAgent
 from evenhand.learn.deep.dqn import DQN
 from evenhand.learn.deep.networks import MLP
 from evenhand.learn.default_recipe import WIDTHS, default_learner
 from evenhand.learn.proposals import NoProposal
 from evenhand.problem.problem import Problem
 
-Variant = Callable[[Problem, int], DQN]
+Variant = Callable[[Problem, int], DeepAgent]
 
 
 def default(problem: Problem, steps: int) -> DQN:
@@ -33,11 +35,23 @@ def no_equal_treatment(problem: Problem, steps: int) -> DQN:
     return default_learner(problem, steps=steps, network=MLP(WIDTHS))
 
 
+def best(problem: Problem, steps: int) -> DeepAgent:
+    """The recipe `best`, which was made by trying on doughnuts and lending."""
+    return deep_learner(problem.environment, "fairqcm", "best", steps=steps)
+
+
+def best_nothing_imagined(problem: Problem, steps: int) -> DeepAgent:
+    """`best` with real experiences alone."""
+    return deep_learner(problem.environment, "fairqcm", "best", proposal=NoProposal(), steps=steps)
+
+
 VARIANTS: Mapping[str, Variant] = {
     "default": default,
     "nothing imagined": nothing_imagined,
     "no shaping": no_shaping,
     "no equal treatment": no_equal_treatment,
+    "best": best,
+    "best, nothing imagined": best_nothing_imagined,
 }
 
 

@@ -23,6 +23,7 @@ from evenhand.experiments.running.compare_methods import untrained_scores
 from evenhand.experiments.running.reference_scores import Yardstick, yardstick
 from evenhand.experiments.running.run_spec import RunSpec
 from evenhand.experiments.running.tasks import Executor
+from evenhand.learn.default_recipe import default_steps
 
 EVALUATIONS = 10  # of each run
 NEAR = 0.99
@@ -30,18 +31,23 @@ NEAR = 0.99
 
 @dataclass(frozen=True)
 class TrialWorld:
-    """A world small enough to be planned, and for how many steps it is learned."""
+    """A world small enough to be planned; `less`: steps in place of the default number."""
 
     environment: Environment
-    steps: int
+    less: int | None = None
+
+    @property
+    def steps(self) -> int:
+        """The default, or less where a run would take too long."""
+        return default_steps(self.environment.horizon) if self.less is None else self.less
 
 
 WORLDS: Mapping[str, TrialWorld] = MappingProxyType(
     {
-        "doughnuts, 3 alike": TrialWorld(Doughnuts(3, 12, 0.8), 10_000),
-        "doughnuts, 3 unlike": TrialWorld(Doughnuts(3, 12, (0.9, 0.5, 0.3)), 10_000),
+        "doughnuts, 3 alike": TrialWorld(Doughnuts(3, 12, 0.8)),
+        "doughnuts, 3 unlike": TrialWorld(Doughnuts(3, 12, (0.9, 0.5, 0.3))),
         "waiting list": TrialWorld(
-            WaitingList(arrivals=(0.5, 0.3), urgencies=(1.0, 3.0), capacity=2, horizon=10), 10_000
+            WaitingList(arrivals=(0.5, 0.3), urgencies=(1.0, 3.0), capacity=2, horizon=10)
         ),
         "vaccines": TrialWorld(
             Vaccines(
@@ -50,10 +56,9 @@ WORLDS: Mapping[str, TrialWorld] = MappingProxyType(
                 delay=(0.1, 0.2, 0.3),
                 horizon=8,
             ),
-            10_000,
         ),
-        "doughnuts, 5 alike": TrialWorld(Doughnuts(), 10_000),
-        "lending": TrialWorld(Lending(), 20_000),
+        "doughnuts, 5 alike": TrialWorld(Doughnuts(), 30_000),
+        "lending": TrialWorld(Lending()),
     }
 )
 
