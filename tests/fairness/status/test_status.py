@@ -22,7 +22,8 @@ from evenhand import (
     Window,
 )
 from evenhand.errors import BadParameter, UnequalLengths
-from evenhand.fairness.status import Modulo, StateStatus, TraceFunction
+from evenhand.fairness.status import LowerIsBetter, Modulo, StateStatus, Status, TraceFunction
+from evenhand.fairness.status.derived import Derived
 
 SUMS = [
     Returns(),
@@ -51,9 +52,23 @@ def test_steps_may_be_merged_under_a_sum(status):
     np.testing.assert_allclose(merged[-1], apart[-1])
 
 
+@pytest.mark.parametrize("status", SUMS, ids=repr)
+def test_the_status_of_totals_is_that_of_one_step_that_brings_them(status):
+    """In each of many cases at once; also where a status has no way of its own to tell."""
+    totals = np.array([[[1.0, 0, 2], [0, 3, 0]], [[2, 0, 0], [5, 1, 1]], [[0, 0, 0], [1, 1, 7]]])
+    found, plainly = status.of_totals(totals, None), Status.of_totals(status, totals, None)
+    for place in np.ndindex(3, 2):
+        _, values = status.scan(status.init(3), Trace(rewards=totals[place][None]))
+        np.testing.assert_allclose(found[place], values[0])
+        np.testing.assert_allclose(plainly[place], values[0])
+
+
 @pytest.mark.parametrize("status", NOT_SUMS, ids=repr)
 def test_what_depends_on_the_order_of_steps_is_no_sum(status):
     assert not status.is_sum
+    if not isinstance(status, Derived):
+        with pytest.raises(BadParameter, match="depends on more than what each received"):
+            status.of_totals(np.ones((2, 3)), None)
 
 
 @pytest.mark.parametrize(
@@ -86,10 +101,13 @@ BOUNDS = [
     (GroupTotals({"A": [0, 1], "B": [2]}), 24.0),
     (PerEntitlement((1.0, 2.0, 0.5)), 24.0),
     (EnvyOfBest(), 24.0),
+    (EnvyOfBest(of=WaitingTime()), 8.0),
+    (LowerIsBetter(), 12.0),
     (PairwiseEnvy(), None),
     (EnvyOfBest(of=PairwiseEnvy()), None),
     (Modulo(3), 3.0),
     (Capped(2.0), 12.0),
+    (Capped(2.0, of=WaitingTime()), 4.0),
 ]
 
 
