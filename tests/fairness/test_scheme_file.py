@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import time
 
 import pytest
@@ -93,6 +94,14 @@ def test_a_window_is_not_larger_than_there_is_room_for():
         Window(2**30).init(2)
     with pytest.raises(BadParameter, match=WHOLE):
         Modulo(2.5)
+
+
+def test_a_scheme_file_has_at_most_16_megabytes(tmp_path):
+    path = tmp_path / "scheme.toml"
+    path.touch()
+    os.truncate(path, (16 << 20) + 1)  # of nothing: no room is taken, and none of it is read
+    with pytest.raises(BadFile, match="has at most 16 MB"):
+        read_scheme_file(path)
 
 
 def test_an_error_names_the_file(tmp_path):

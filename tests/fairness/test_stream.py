@@ -16,7 +16,9 @@ from evenhand import (
     Every,
     FairnessScheme,
     Final,
+    GeneralisedGini,
     GroupTotals,
+    Last,
     LogNash,
     Nash,
     Parity,
@@ -26,9 +28,11 @@ from evenhand import (
     TimepointFirst,
     Total,
     Trace,
+    TraceFunction,
     Utilitarian,
 )
 from evenhand.errors import EvenhandError, WelfareOverflow
+from evenhand.fairness import WhenPrefix
 from evenhand.fairness import stream as stream_module
 from evenhand.fairness.stream import Stream
 from evenhand.fairness.trace import Override
@@ -174,6 +178,37 @@ def test_the_size_of_a_block_does_not_matter(rewards, values, welfare):
         blocks = list(cut.blocks(Trace(rewards=table), present))
     assert len(blocks) == -(-len(table) // max(1, values // N))
     assert outcome(cut) == outcome(whole)
+
+
+@pytest.mark.parametrize("part", ["status", "filter"])
+def test_a_function_of_the_history_sees_all_of_it_in_one_block(part, monkeypatch):
+    monkeypatch.setattr(stream_module, "BLOCK_VALUES", 2)
+    own = {
+        "status": TraceFunction(lambda trace: trace.rewards.sum(axis=0)),
+        "filter": WhenPrefix(lambda trace: len(trace) != 2),
+    }
+    scheme = FairnessScheme(aggregation=TimepointFirst(Utilitarian(), Total()), **{part: own[part]})
+    found = scheme.score(Trace(rewards=[[1, 0], [1, 1], [0, 1]]))
+    assert found == {"status": 1 + 3 + 4, "filter": 1 + 4}[part]
+
+
+def test_the_end_fits_the_welfare_or_is_refused():
+    scheme = FairnessScheme(
+        aggregation=TimepointFirst(GeneralisedGini((2.0, 1.0)), Last()), filter=Final()
+    )
+    two, three = scheme.stream(2), scheme.stream(3)
+    two.push([5.0, 1.0])
+    three.push([5.0, 1.0, 1.0])
+    assert two.score == 7.0
+    assert two.end().contributions.tolist() == [7.0]
+    with pytest.raises(EvenhandError, match="there are 2 weights for 3 statuses"):
+        three.end()
+
+
+def test_before_the_first_step_there_is_no_end():
+    scheme = FairnessScheme(aggregation=TimepointFirst(Utilitarian(), Total()), filter=Final())
+    stream = scheme.stream(2)
+    assert (stream.assessments, stream.score, stream.end()) == (0, 0.0, None)
 
 
 def test_a_snapshot_tells_whether_the_end_is_assessed():

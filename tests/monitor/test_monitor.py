@@ -519,6 +519,14 @@ def test_one_date_far_away_is_not_followed_by_all_days_until_then():
     assert len(monitor.push("2021-01-04", "B")) == 1  # and it goes on from where it was
 
 
+@pytest.mark.parametrize(("odd", "taken"), [("", 2), ("T00:00:00.05", 1)])
+def test_a_leap_of_just_so_many_days_is_taken(odd, taken):
+    """2294-10-17 is 100,000 days after 2021-01-01."""
+    _, reader = make_monitor(SchemeOptions(every="day"), names=("A", "B"))
+    lines = lines_of([("2021-01-01", "A"), (f"2294-10-17{odd}", "B")], ("time", "stakeholder"))
+    assert len(reader.read(lines.encode().splitlines()).at) == taken
+
+
 def test_far_away_is_measured_in_the_periods_that_are_watched():
     _, reader = make_monitor(SchemeOptions(every="year"), names=("A", "B"))
     lines = lines_of([("0001-01-01", "A"), ("9999-12-31", "B")], ("time", "stakeholder"))

@@ -101,6 +101,14 @@ def test_what_is_no_state_is_refused(tmp_path, content, sentence):
         load_state(*start(), path)
 
 
+def test_a_state_has_at_most_256_megabytes(tmp_path):
+    path = tmp_path / "state.json"
+    path.touch()
+    os.truncate(path, (1 << 28) + 1)  # of nothing: no room is taken, and none of it is read
+    with pytest.raises(BadFile, match="has at most 256 MB"):
+        load_state(*start(), path)
+
+
 def test_a_pipe_and_a_device_in_its_place_are_refused(tmp_path):
     os.mkfifo(tmp_path / "pipe")
     with pytest.raises(BadFile, match="not a file but a pipe"):

@@ -19,9 +19,11 @@ from evenhand import (
     Parity,
     Rawls,
     Returns,
+    Step,
     TimepointFirst,
     Total,
     Trace,
+    Utilitarian,
     Window,
     Worst,
     anytime,
@@ -38,7 +40,7 @@ from evenhand.errors import (
     NotRewardLike,
     OverridesRefused,
 )
-from evenhand.fairness import MatrixFunction
+from evenhand.fairness import MatrixFunction, WhenPrefix
 from evenhand.fairness.trace import Override
 from evenhand.memory.memory import (
     Clock,
@@ -176,6 +178,51 @@ def test_reward_like_and_bounded_reward_like_as_defined():
     # A period of 1 is every step, and a discount of 1 is none.
     assert reward_like(periodic(1, temporal=Discounted(0.9))).holds
     assert bounded_reward_like(periodic(3, temporal=Discounted(1.0))).holds
+
+
+def test_a_filter_of_the_whole_history_is_not_bounded_reward_like():
+    scheme = bounded(WhenPrefix(lambda trace: True), temporal=Total())
+    found = bounded_reward_like(scheme)
+    assert not found.holds
+    assert "needs the whole history" in found.reason
+
+
+def test_an_assessment_adds_its_share_of_the_sum():
+    statuses = np.array([[1.0, 1.0, 0.0], [3.0, 0.0, 0.0]])
+    logs = np.array([2 * np.log(2), np.log(4)])
+    total, mean = (Problem(SHOP, anytime(LogNash(), one)) for one in (Total(), Mean()))
+    assert total.welfare(statuses) == pytest.approx(logs)
+    assert mean.welfare(statuses) == pytest.approx(logs / 12)  # of 12 steps
+
+
+class Counter:
+    """A world that counts steps; action 1 is paid −3 whatever the welfare, action 0 as it is."""
+
+    num_stakeholders, num_actions, horizon, may_override, compiled = 2, 2, 3, True, True
+
+    def initial(self, key):
+        return 0
+
+    def step(self, key, state, action):
+        rewards = jnp.array([1.0, 2.0])
+        return state + 1, Step(action, rewards, state + 1, Override(action == 1, -3.0))
+
+    def is_over(self, state):
+        return state == self.horizon
+
+
+def test_an_episode_says_where_the_welfare_was_kept():
+    problem = Problem(Counter(), anytime(Utilitarian(), Total()))
+    keys = jnp.zeros(3)
+    with jax.disable_jit():
+        found = problem.episode(lambda key, now, turn: (1 - turn, turn), 0, None, (keys, keys))
+    assert found.kept.tolist() == [1, 0, 1]
+    assert found.rewards.tolist() == [3, -3, 9]
+    assert found.last.memory.tolist() == [3, 6]
+
+
+def test_a_problem_is_printed_without_what_follows_from_it():
+    assert "pay" not in repr(Problem(SHOP, anytime(LogNash(), Total())))
 
 
 def test_filters_and_folds_are_seen_without_being_asked_for():

@@ -179,6 +179,10 @@ def test_the_score_is_that_of_those_who_count(status, history):
     assert stream.score == pytest.approx(expected, abs=1e-9)
 
 
+def test_only_what_is_received_is_per_unit_of_entitlement():
+    assert [one.per_unit for one in (ShareMet(), Shortfall(), WhileWaiting())] == [0, 0, 1]
+
+
 def test_without_circumstances_it_says_what_is_missing():
     with pytest.raises(e.MissingCircumstances, match="how many chances each has had so far"):
         anytime(LogNash(), status=Rate()).score(Trace(rewards=[[1.0, 2.0]]))

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from evenhand import (
+    Average,
     Capped,
     Decayed,
     EnvyOfBest,
@@ -20,9 +21,19 @@ from evenhand import (
     Trace,
     WaitingTime,
     Window,
+    anytime,
 )
 from evenhand.errors import BadParameter, UnequalLengths
-from evenhand.fairness.status import LowerIsBetter, Modulo, StateStatus, Status, TraceFunction
+from evenhand.fairness.status import (
+    LowerIsBetter,
+    Modulo,
+    Rate,
+    RateWithinPeriod,
+    StateStatus,
+    Status,
+    TraceFunction,
+    WhileWaiting,
+)
 from evenhand.fairness.status.derived import Derived
 
 SUMS = [
@@ -124,6 +135,27 @@ def test_no_status_is_beyond_its_bound(status, bound):
         rewards = rng.choice([-3.0, 0.0, 3.0], size=(4, 3))
         _, values = status.scan(status.init(3), Trace(rewards=rewards))
         assert np.abs(values).max() <= found + 1e-9
+
+
+def test_weights_that_never_change_are_those_of_every_step():
+    class Counted(Returns):
+        """What each has received, the second counting as three."""
+
+        @property
+        def fixed_weights(self):
+            return np.array([1.0, 3.0])
+
+    status, trace = Counted(), Trace(rewards=[[4.0, 0.0], [0.0, 0.0]])
+    assert status.weights(status.init(2)).tolist() == [1.0, 3.0]
+    assert status.scan_weights(status.init(2), trace).tolist() == [[1.0, 3.0], [1.0, 3.0]]
+    assert anytime(Average(), status=status).score(trace) == 1.0
+
+
+@pytest.mark.parametrize("status", [EnvyOfBest, Rate, RateWithinPeriod, WhileWaiting])
+def test_the_status_inside_is_given_by_name(status):
+    with pytest.raises(TypeError):
+        status(Window(1))
+    assert status(of=Window(2)).of == Window(2)
 
 
 def test_a_status_read_off_the_state():
