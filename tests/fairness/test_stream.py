@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from built_ins import AGGREGATION, FILTER, GROUPS, STATUS, TEMPORAL, N
 from evenhand import (
     BalancedUnfairness,
+    EnvyOfBest,
     Every,
     FairnessScheme,
     Final,
@@ -21,6 +22,7 @@ from evenhand import (
     Last,
     LogNash,
     Nash,
+    PairwiseEnvy,
     Parity,
     PerEntitlement,
     Rawls,
@@ -302,6 +304,20 @@ def test_amounts_that_overflow_are_told_from_a_welfare_that_does():
     huge = FairnessScheme(aggregation=TimepointFirst(Utilitarian(), Total()))
     with pytest.raises(WelfareOverflow, match="the score is inf"):
         huge.score(Trace(rewards=[[0.0, 1e308], [0.0, 0.0]]))
+
+
+@pytest.mark.parametrize("welfare", [Rawls(), LogNash()], ids=repr)
+@pytest.mark.parametrize("status", [EnvyOfBest(), PairwiseEnvy()], ids=repr)
+def test_amounts_that_overflow_are_told_where_they_are_compared_too(status, welfare):
+    """Envy of ∞ by ∞ is no number, and so neither below nor above what the welfare needs."""
+    scheme = FairnessScheme(status, TimepointFirst(welfare, Total()), Every(2))
+    trace = Trace(rewards=[[1e308, 1e308], [1e308, 1e308]])
+    with pytest.raises(WelfareOverflow, match="too large: at time 2"):
+        scheme.score(trace)
+    stream = scheme.stream(2)
+    stream.push(trace.rewards[0])
+    with pytest.raises(WelfareOverflow, match="too large: at time 2"):
+        stream.push(trace.rewards[1])
 
 
 def test_where_overrides_have_no_place_the_first_is_named():

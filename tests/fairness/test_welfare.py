@@ -130,6 +130,10 @@ def test_rounding_is_no_unfairness():
     u = np.array([0.1, 0.2, 0.3])  # the mean is 0.2, which no float sum quite says
     assert unfair_to(u).tolist() == [True, False, False]
     assert unfair_in_favour_of(u).tolist() == [False, False, True]
+    # Nor where the lowest has nothing: rounding is of the size of the largest.
+    third = np.array([0.0, 0.1, 0.2])
+    assert unfair_to(third).tolist() == [True, False, False]
+    assert unfair_in_favour_of(third).tolist() == [False, False, True]
 
 
 @given(st.lists(st.lists(st.floats(-1e3, 1e3), min_size=3, max_size=3), min_size=1, max_size=5))

@@ -82,12 +82,13 @@ def require_defined(
 ) -> None:
     """Refuse values for which the welfare is undefined; `what` names the one at an index."""
     least, excluded = welfare.least_status, welfare.least_excluded
-    if least == -math.inf or values.size == 0:
+    if least == -math.inf:
         return
-    smallest = values.min()
-    if smallest > least or (smallest == least and not excluded):
+    # Not by the smallest of them: where amounts overflowed that is NaN, which says nothing.
+    undefined = values <= least if excluded else values < least
+    if not undefined.any():
         return
-    place = tuple(np.argwhere(values <= least if excluded else values < least)[0])
+    place = tuple(np.argwhere(undefined)[0])
     raise NegativeStatus(
         what(*place),
         f"is {values[place]:g}, but {type(welfare).__name__} is defined only for "
