@@ -241,9 +241,9 @@ class LogNash(Welfare):
         fours = shifted.shape[-1] // 4 * 4
         # A logarithm costs ten products, so it is taken of four statuses at a time. Four at once
         # stay within a float64 for statuses up to 10^75.
-        four = shifted[..., 0:fours:4] * shifted[..., 1:fours:4]
-        four = four * (shifted[..., 2:fours:4] * shifted[..., 3:fours:4])
-        rest = shifted[..., fours:]
+        whole, rest = shifted[..., :fours], shifted[..., fours:]
+        four = whole[..., 0::4] * whole[..., 1::4]
+        four = four * (whole[..., 2::4] * whole[..., 3::4])
         return xp.sum(xp.log(four), axis=-1) + xp.sum(xp.log(rest), axis=-1)
 
     def weighted(

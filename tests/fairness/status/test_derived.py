@@ -9,7 +9,7 @@ from evenhand import EnvyOfBest, GroupTotals, PerEntitlement, Returns, Trace, Wa
 from evenhand.fairness.status import LowerIsBetter, PerCurrentEntitlement
 
 GROUPS = {"A": [0, 2], "B": [1]}
-TWO_STEPS = Trace(rewards=np.zeros((2, 3)))
+STEPS = Trace(rewards=np.zeros((5, 3)))
 
 
 @pytest.mark.parametrize(
@@ -25,7 +25,7 @@ def test_whoever_is_entitled_to_more_counts_as_more(status, weights):
     state = status.init(3)
     assert status.fixed_weights.tolist() == weights
     assert status.weights(state).tolist() == weights
-    assert status.scan_weights(state, TWO_STEPS).tolist() == [weights, weights]
+    assert status.scan_weights(state, STEPS).tolist() == [weights] * 5
 
 
 @pytest.mark.parametrize(
@@ -42,7 +42,7 @@ def test_where_all_count_alike_there_are_no_weights(status):
     state = status.init(3)
     assert status.fixed_weights is None
     assert status.weights(state) is None
-    assert status.scan_weights(state, TWO_STEPS) is None
+    assert status.scan_weights(state, STEPS) is None
 
 
 def test_entitlements_may_be_any_list_of_numbers():

@@ -66,9 +66,9 @@ def test_steps_may_be_merged_under_a_sum(status):
 @pytest.mark.parametrize("status", SUMS, ids=repr)
 def test_the_status_of_totals_is_that_of_one_step_that_brings_them(status):
     """In each of many cases at once; also where a status has no way of its own to tell."""
-    totals = np.array([[[1.0, 0, 2], [0, 3, 0]], [[2, 0, 0], [5, 1, 1]], [[0, 0, 0], [1, 1, 7]]])
+    totals = np.array([[[1.0, 0, 2], [0, 3, 0]], [[2, 0, 0], [5, 1, 7]]])
     found, plainly = status.of_totals(totals, None), Status.of_totals(status, totals, None)
-    for place in np.ndindex(3, 2):
+    for place in np.ndindex(2, 2):
         _, values = status.scan(status.init(3), Trace(rewards=totals[place][None]))
         np.testing.assert_allclose(found[place], values[0])
         np.testing.assert_allclose(plainly[place], values[0])
