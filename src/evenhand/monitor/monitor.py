@@ -205,7 +205,8 @@ class Monitor:
         if self._is_over(key):
             found += self._judged(key, self.open[None])
             self.open = np.zeros(len(self.names))
-        end = self.stream.end(self._present(key, last=True))
+        present = self._present(key)
+        end = self.stream.end(None if present is None else present[0])
         return found + (self._findings(end, key) if end is not None else [])
 
     def _is_over(self, key: np.ndarray) -> bool:
@@ -391,9 +392,9 @@ class Monitor:
             return [self.period.label(int(key)) for key in keys]
         return moment_labels(self._moments(keys))
 
-    def _present(self, keys: np.ndarray, last: bool = False) -> Any:
-        here = presence(self.roster, self.names, self._moments(keys))
-        return here if here is None or not last else here[-1]
+    def _present(self, keys: np.ndarray) -> Any:
+        """Who is there at each step; None where everyone is."""
+        return presence(self.roster, self.names, self._moments(keys))
 
     def _take_kind_of_time(self, plain_numbers: bool) -> None:
         """The first events say whether times are dates or plain numbers."""
