@@ -197,6 +197,8 @@ def test_an_assessment_adds_its_share_of_the_sum():
     total, mean = (Problem(SHOP, anytime(LogNash(), one)) for one in (Total(), Mean()))
     assert total.welfare(statuses) == pytest.approx(logs)
     assert mean.welfare(statuses) == pytest.approx(logs / 12)  # of 12 steps
+    seen = Problem(SHOP, anytime(LogNash(), Mean()), augment_with_score=True)
+    assert seen.welfare(statuses) == pytest.approx(logs)  # which the running mean makes a score of
 
 
 class Counter:
