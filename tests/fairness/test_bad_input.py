@@ -46,7 +46,7 @@ from evenhand import (
 from evenhand import errors as e
 from evenhand._util.tensor_files import read_tensors
 from evenhand.envs import Doughnuts
-from evenhand.fairness import MatrixFunction, WhenPrefix
+from evenhand.fairness import MatrixFunction, Override, WhenPrefix
 
 
 def refused(error: type[Exception], *words: str):
@@ -66,6 +66,24 @@ CASES = [
     (lambda: Trace(rewards=[[1, 2]], actions=[1, 2]), e.UnequalLengths, ["actions"]),
     (lambda: Trace(rewards=[[1, 2]], overrides=[1, None]), e.UnequalLengths, ["overrides"]),
     (lambda: Trace(rewards=[[1, 2]], overrides={2: 1.0}), e.BadParameter, ["time 2", "1 to 1"]),
+    (lambda: Trace(rewards=[[1, 2]], overrides={0: 1.0}), e.BadParameter, ["time 0", "1 to 1"]),
+    (lambda: Trace(rewards=[[1, 2]], overrides=5), e.UnequalLengths, ["overrides", "a sequence"]),
+    (
+        lambda: Trace(rewards=[[1]] * 2, overrides=Override(np.array([True]), np.array([1.0]))),
+        e.UnequalLengths,
+        ["overrides has 1 entries, expected 2"],
+    ),
+    (
+        lambda: Trace(rewards=[[1]], overrides=Override(np.array([True]), np.array([[1.0]]))),
+        e.UnequalLengths,
+        ["overrides must be plain numbers"],
+    ),
+    (lambda: Trace(rewards=[[1, 2]], times=[1, 2]), e.UnequalLengths, ["times", "one per step"]),
+    (
+        lambda: Trace(rewards=[[1, 2, 3]], stakeholders=["A", "B", "B"]),
+        e.BadParameter,
+        ["two stakeholders are called 'B'"],
+    ),
     (lambda: Trace(rewards=[[1, 2]], stakeholders=["A"]), e.UnequalLengths, ["stakeholders"]),
     (lambda: Trace(rewards=[[1, 2]], stakeholders=["A", "A"]), e.BadParameter, ["'A'"]),
     (lambda: Trace(rewards=[[1, 2]], feedback=[]), e.UnequalLengths, ["feedback"]),

@@ -25,6 +25,7 @@ PROPERTIES = {
     "negated": "negated",
     "weighs": "weighs",
     "weights change": "weights_change",
+    "per step": "per_step",
     "symmetric": "symmetric",
 }
 SAID = [
@@ -46,7 +47,7 @@ SAID = [
     "amount",  # GroupTotals
     "linear, sum, amount, each, in amounts, negated, symmetric",  # LowerIsBetter
     "sum, amount, each, in amounts, weighs, weights change, symmetric",  # Rate
-    "amount, each, in amounts, weighs, weights change, symmetric",  # RateWithinPeriod
+    "amount, each, in amounts, weighs, weights change, per step, symmetric",  # RateWithinPeriod
     "sum, amount, each, weighs, weights change, symmetric",  # MeanWait
     "sum, amount, each, weighs, weights change, symmetric",  # ShareInTime
     "linear, sum, amount, each, in amounts, weighs, weights change, symmetric",  # PerCurrent…

@@ -43,6 +43,24 @@ def test_only_what_is_certain_is_said():
     assert AfterEach(2).may_fire_within(1)  # one step may bring any amount
 
 
+@pytest.mark.parametrize("filter_", [Always(), Every(1), Every(3), Final()], ids=repr)
+def test_how_many_of_the_first_steps_are_assessed(filter_):
+    horizon = 7
+    _, fires = filter_.scan(filter_.init(), Trace(rewards=np.zeros((horizon, 1))))
+    fires[-1] |= filter_.assesses_end
+    steps = np.arange(horizon + 1)
+    expected = [0, *np.cumsum(fires).tolist()]
+    assert filter_.assessments_within(steps, horizon).tolist() == expected
+    assert filter_.assessments_within(horizon, horizon) == expected[-1]
+
+
+def test_a_filter_of_ones_own_may_look_at_who_received_and_assess_any_number():
+    own = When(lambda step: step.rewards[0] > 0)
+    assert not own.ignores_who
+    assert own.assessments_within(5, 5) is None
+    assert AfterEach(2.0).assessments_within(5, 5) is None
+
+
 amounts = st.lists(st.sampled_from([-2.0, -0.5, 0.0, 0.1, 0.5, 1.0, 7.0]), max_size=12)
 
 

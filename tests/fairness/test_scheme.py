@@ -20,6 +20,7 @@ from evenhand import (
     GroupTotals,
     Last,
     LogNash,
+    Mean,
     Parity,
     PerEntitlement,
     Rawls,
@@ -37,7 +38,7 @@ from evenhand import (
     periodic,
     to_toml,
 )
-from evenhand.errors import EvenhandError, SchemeFileError, UnknownName
+from evenhand.errors import EvenhandError, NothingAssessed, SchemeFileError, UnknownName
 from evenhand.fairness import (
     LowerIsBetter,
     MatrixFunction,
@@ -90,7 +91,10 @@ def test_feedback_is_scored_as_it_came():
     trace = Trace(rewards=[[1, 0]] * 3, feedback=[1.0, 2.0, 4.0])
     assert FeedbackScheme().score(trace) == 7.0
     assert FeedbackScheme(Discounted(0.5)).score(trace) == 1 + 1 + 1
+    assert FeedbackScheme().score(trace.block(2, 3)) == 4.0
     assert FeedbackScheme().score(trace.prefix(0)) == 0.0
+    with pytest.raises(NothingAssessed, match="no steps"):
+        FeedbackScheme(Mean()).score(trace.prefix(0))
     assert "not known" in FeedbackScheme().describe()
 
 

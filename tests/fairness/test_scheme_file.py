@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import time
 
 import pytest
@@ -58,10 +59,25 @@ def test_a_scheme_that_cannot_be_is_refused_in_a_sentence(text, words):
     assert time.perf_counter() - started < 5  # a hang, not a benchmark
 
 
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("empty = " + "[" * DEEPEST + "]" * DEEPEST, "empty is .* must be a number"),
+        (f'status = "{"." * DEEPEST}"', "there is no status|there are returns"),
+        (f"empty = {2**63}", LARGE),
+        (f"empty = -{2**63 + 1}", LARGE),
+    ],
+)
+def test_depth_and_size_are_refused_only_beyond_the_limit(text, words):
+    with pytest.raises(EvenhandError, match=words):
+        from_toml(text)
+
+
 def test_what_is_large_but_can_be_is_read():
     scheme = from_toml(f'filter = {{ name = "every", period = {2**31 - 1} }}\nempty = {-(2**63)}')
     assert scheme.filter == Every(2**31 - 1)
     assert scheme.empty == -(2**63)
+    assert from_toml(f"empty = {2**63 - 1}").empty == 2.0**63
     dots = "# " + "." * 100 + "\nempty = 1.5"
     assert from_toml(dots).empty == 1.5
     weights = ", ".join(f"{1 - k / 1000:.3f}" for k in range(500))
@@ -70,17 +86,31 @@ def test_what_is_large_but_can_be_is_read():
 
 def test_a_window_is_not_larger_than_there_is_room_for():
     assert Window(3.0) == Window(3)
-    assert Window(1000).init(1000).shape == (1000, 1000)
+    assert Window(3.0).init(2).shape == (3, 2)
+    assert Window(2**27).init(1).shape == (2**27, 1)  # 1 GB, which takes no room while it is empty
+    with pytest.raises(BadParameter, match=r"would take 1 GB, and at most 1 is given"):
+        Window(2**27 + 1).init(1)
     with pytest.raises(BadParameter, match=r"a window of so many steps of 2 .* would take 16 GB"):
         Window(2**30).init(2)
     with pytest.raises(BadParameter, match=WHOLE):
         Modulo(2.5)
 
 
+def test_a_scheme_file_has_at_most_16_megabytes(tmp_path):
+    path = tmp_path / "scheme.toml"
+    path.touch()
+    os.truncate(path, (16 << 20) + 1)  # of nothing: no room is taken, and none of it is read
+    with pytest.raises(BadFile, match="has at most 16 MB"):
+        read_scheme_file(path)
+
+
 def test_an_error_names_the_file(tmp_path):
     path = tmp_path / "scheme.toml"
     path.write_bytes(b"\xff\xfe\x00")
     with pytest.raises(BadFile, match="line 1 is not UTF-8"):
+        read_scheme_file(path)
+    path.write_bytes(b"empty = 1\n\n# \xff\n")
+    with pytest.raises(BadFile, match="line 3 is not UTF-8"):
         read_scheme_file(path)
     path.write_text(f"empty = {HUGE}")
     with pytest.raises(SchemeFileError, match=r"scheme\.toml: the scheme holds a whole number"):

@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
 from evenhand import (
+    Average,
     BalancedUnfairness,
     Discounted,
     Every,
@@ -20,6 +21,7 @@ from evenhand import (
     Mean,
     OverTime,
     Parity,
+    PerEntitlement,
     Rawls,
     Stream,
     TimepointFirst,
@@ -88,6 +90,38 @@ def test_those_not_there_get_the_value_given():
     apart = there.judge(unfairness, np.array([[1.0, 3.0, 99.0]]), np.nan)
     assert apart[0, :2].tolist() == [-1.0, 1.0]
     assert np.isnan(apart[0, 2])
+
+
+def test_whoever_has_no_weight_is_not_there():
+    weights = np.array([[1.0, 0.0, 0.5], [2.0, 2.0, 2.0]])
+    assert Standing.of(None, weights).present.tolist() == [[True, False, True], [True] * 3]
+    present = np.array([[True, True, False], [True, True, True]])
+    both = Standing.of(present, weights)
+    assert both.present.tolist() == [[True, False, False], [True] * 3]
+    assert Standing.of(None, weights[1:]).present is None  # all are there
+    assert Standing.of(present[1:], weights[1:]).present is None
+    assert both.anybody
+    assert not Standing.of(None, np.zeros((1, 2))).anybody
+
+
+def test_weights_have_a_mean_of_1_among_those_there_and_equal_ones_are_none():
+    def seen(statuses, weights):
+        return np.zeros(statuses.shape) if weights is None else weights
+
+    unequal = Standing.of(None, np.array([[1.0, 0.0, 3.0]]))
+    assert unequal.judge(seen, np.ones((1, 3)), np.nan)[0, [0, 2]].tolist() == [0.5, 1.5]
+    equal = Standing.of(None, np.array([[0.1, 0.1, 0.1], [0.3, 0.3, 0.3]]))
+    assert not equal.judge(seen, np.ones((2, 3)), np.nan).any()
+    alike = Standing.of(np.array([[True, False, True]]), np.array([[0.1, 0.7, 0.1]]))
+    assert not alike.judge(seen, np.ones((1, 3)), 0.0).any()
+
+
+def test_those_who_come_and_go_are_judged_by_weight_while_they_are_there():
+    """Of weights 1, 3 and 8: A and B alone first, (4·1 + 0·3)/4 = 1; then (4 + 0 + 8)/12 = 1."""
+    stream = Stream(anytime(Average(), Total(), PerEntitlement((1, 3, 8))), 3)
+    present = np.array([[True, True, False], [True, True, True]])
+    stream.extend(Trace(rewards=[[4, 0, 8], [0, 0, 0]]), present)
+    assert stream.score == 2.0
 
 
 def test_what_cannot_be_judged_is_refused():

@@ -13,12 +13,16 @@ from hypothesis import strategies as st
 from built_ins import AGGREGATION, FILTER, GROUPS, STATUS, TEMPORAL, N
 from evenhand import (
     BalancedUnfairness,
+    EnvyOfBest,
     Every,
     FairnessScheme,
     Final,
+    GeneralisedGini,
     GroupTotals,
+    Last,
     LogNash,
     Nash,
+    PairwiseEnvy,
     Parity,
     PerEntitlement,
     Rawls,
@@ -26,9 +30,11 @@ from evenhand import (
     TimepointFirst,
     Total,
     Trace,
+    TraceFunction,
     Utilitarian,
 )
 from evenhand.errors import EvenhandError, WelfareOverflow
+from evenhand.fairness import WhenPrefix
 from evenhand.fairness import stream as stream_module
 from evenhand.fairness.stream import Stream
 from evenhand.fairness.trace import Override
@@ -176,6 +182,37 @@ def test_the_size_of_a_block_does_not_matter(rewards, values, welfare):
     assert outcome(cut) == outcome(whole)
 
 
+@pytest.mark.parametrize("part", ["status", "filter"])
+def test_a_function_of_the_history_sees_all_of_it_in_one_block(part, monkeypatch):
+    monkeypatch.setattr(stream_module, "BLOCK_VALUES", 2)
+    own = {
+        "status": TraceFunction(lambda trace: trace.rewards.sum(axis=0)),
+        "filter": WhenPrefix(lambda trace: len(trace) != 2),
+    }
+    scheme = FairnessScheme(aggregation=TimepointFirst(Utilitarian(), Total()), **{part: own[part]})
+    found = scheme.score(Trace(rewards=[[1, 0], [1, 1], [0, 1]]))
+    assert found == {"status": 1 + 3 + 4, "filter": 1 + 4}[part]
+
+
+def test_the_end_fits_the_welfare_or_is_refused():
+    scheme = FairnessScheme(
+        aggregation=TimepointFirst(GeneralisedGini((2.0, 1.0)), Last()), filter=Final()
+    )
+    two, three = scheme.stream(2), scheme.stream(3)
+    two.push([5.0, 1.0])
+    three.push([5.0, 1.0, 1.0])
+    assert two.score == 7.0
+    assert two.end().contributions.tolist() == [7.0]
+    with pytest.raises(EvenhandError, match="there are 2 weights for 3 statuses"):
+        three.end()
+
+
+def test_before_the_first_step_there_is_no_end():
+    scheme = FairnessScheme(aggregation=TimepointFirst(Utilitarian(), Total()), filter=Final())
+    stream = scheme.stream(2)
+    assert (stream.assessments, stream.score, stream.end()) == (0, 0.0, None)
+
+
 def test_a_snapshot_tells_whether_the_end_is_assessed():
     scheme = FairnessScheme(aggregation=TimepointFirst(Utilitarian(), Total()), filter=Final())
     stream, other = scheme.stream(2), scheme.stream(2)
@@ -267,6 +304,20 @@ def test_amounts_that_overflow_are_told_from_a_welfare_that_does():
     huge = FairnessScheme(aggregation=TimepointFirst(Utilitarian(), Total()))
     with pytest.raises(WelfareOverflow, match="the score is inf"):
         huge.score(Trace(rewards=[[0.0, 1e308], [0.0, 0.0]]))
+
+
+@pytest.mark.parametrize("welfare", [Rawls(), LogNash()], ids=repr)
+@pytest.mark.parametrize("status", [EnvyOfBest(), PairwiseEnvy()], ids=repr)
+def test_amounts_that_overflow_are_told_where_they_are_compared_too(status, welfare):
+    """Envy of ∞ by ∞ is no number, and so neither below nor above what the welfare needs."""
+    scheme = FairnessScheme(status, TimepointFirst(welfare, Total()), Every(2))
+    trace = Trace(rewards=[[1e308, 1e308], [1e308, 1e308]])
+    with pytest.raises(WelfareOverflow, match="too large: at time 2"):
+        scheme.score(trace)
+    stream = scheme.stream(2)
+    stream.push(trace.rewards[0])
+    with pytest.raises(WelfareOverflow, match="too large: at time 2"):
+        stream.push(trace.rewards[1])
 
 
 def test_where_overrides_have_no_place_the_first_is_named():

@@ -10,10 +10,12 @@ from hypothesis import strategies as st
 from built_ins import TEMPORAL
 from evenhand import (
     Discounted,
+    GeneralisedGini,
     GiniWelfare,
     Last,
     LogNash,
     Mean,
+    Nash,
     Rawls,
     TimepointFirst,
     Total,
@@ -21,7 +23,7 @@ from evenhand import (
     Worst,
     over_time,
 )
-from evenhand.errors import BadParameter, NegativeStatus
+from evenhand.errors import BadParameter, NegativeStatus, WeightsDoNotFit
 from evenhand.fairness.temporal import OverTime, Temporal
 
 values_of = st.lists(st.sampled_from([0.0, 0.25, 1.0, 3.0]), max_size=6).map(np.array)
@@ -65,6 +67,11 @@ def test_the_mean_of_nothing_is_a_number():
     assert Mean().value(Mean().init()) == 0.0
 
 
+def test_the_product_of_nothing_is_one():
+    product = OverTime(Nash())
+    assert product.value(product.init()) == 1.0
+
+
 def test_what_is_carried_does_not_grow_where_the_welfare_is_a_sum():
     assert not OverTime(LogNash()).keeps_history
     assert OverTime(LogNash()).extend(np.zeros(()), np.array([1.0, 2.0])).shape == ()
@@ -73,6 +80,13 @@ def test_what_is_carried_does_not_grow_where_the_welfare_is_a_sum():
 def test_an_assessment_that_leaves_the_welfare_over_time_undefined_is_named():
     with pytest.raises(NegativeStatus, match="the value of assessment 2 is -3"):
         OverTime(LogNash()).extend(np.zeros(()), np.array([1.0, -3.0]))
+
+
+def test_a_welfare_over_time_that_needs_so_many_assessments_says_so():
+    ranked = OverTime(GeneralisedGini((2.0, 1.0)))
+    assert ranked.value(ranked.extend(ranked.init(), np.array([5.0, 1.0]))) == 7.0
+    with pytest.raises(WeightsDoNotFit, match="2 weights for 3 statuses"):
+        ranked.value(ranked.extend(ranked.init(), np.array([5.0, 1.0, 1.0])))
 
 
 @pytest.mark.parametrize("discount", [0.0, -0.5, 1.5, float("nan")])

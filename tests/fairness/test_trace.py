@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from evenhand import Step, Trace, anytime
+from evenhand.errors import UnequalLengths
 from evenhand.fairness import Override
 
 
@@ -63,6 +64,18 @@ def test_events_at_one_time_are_one_time_point_in_any_order():
     assert trace.stakeholders == ("A", "B", "C")
 
 
+def test_no_steps_of_nobody_are_refused():
+    with pytest.raises(UnequalLengths, match="no stakeholders"):
+        Trace.from_steps([], num_stakeholders=0)
+    with pytest.raises(UnequalLengths, match="needs num_stakeholders"):
+        Trace.from_steps([])
+
+
+def test_times_are_not_printed_with_a_trace():
+    """There may be a million of them."""
+    assert "times" not in repr(Trace(rewards=[[1]], times=[7]))
+
+
 def test_steps_and_back_again():
     trace = Trace(
         rewards=[[1, 0], [0, 1]],
@@ -78,6 +91,12 @@ def test_steps_and_back_again():
     assert again.overrides.applies.tolist() == [False, True]
     assert again.overrides.value.tolist() == [0.0, -4.0]
     assert again.feedback.tolist() == [0.5, 0.25]
+
+
+def test_a_rollout_may_have_an_override_at_every_step():
+    steps = [Step(0, [1.0], override=Override(np.True_, value)) for value in (2.0, 3.0)]
+    found = Trace.from_steps(steps).overrides
+    assert (found.applies.tolist(), found.value.tolist()) == ([True, True], [2.0, 3.0])
 
 
 def test_overrides_may_be_given_by_time():

@@ -40,6 +40,7 @@ from evenhand import (
     unfair_in_favour_of,
     unfair_to,
 )
+from evenhand.errors import BadParameter, WeightsDoNotFit
 from evenhand.fairness.filters import AfterEach, Always, Every, Final
 from evenhand.fairness.temporal import Discounted, Last, Mean, OverTime, Total, Worst
 from evenhand.fairness.unfairness import overall_unfairness, unfairness
@@ -130,6 +131,59 @@ def test_rounding_is_no_unfairness():
     u = np.array([0.1, 0.2, 0.3])  # the mean is 0.2, which no float sum quite says
     assert unfair_to(u).tolist() == [True, False, False]
     assert unfair_in_favour_of(u).tolist() == [False, False, True]
+    # Nor where the lowest has nothing: rounding is of the size of the largest.
+    third = np.array([0.0, 0.1, 0.2])
+    assert unfair_to(third).tolist() == [True, False, False]
+    assert unfair_in_favour_of(third).tolist() == [False, False, True]
+
+
+def test_what_is_rounding_at_one_time_is_none_at_another():
+    table = np.array([[0.0, 1.0, 2.0], [1e15, 1e15, 1e15]])
+    assert unfair_to(table).tolist() == [[True, False, False], [False] * 3]
+    assert unfair_in_favour_of(table).tolist() == [[False, False, True], [False] * 3]
+
+
+def test_a_function_of_no_vectors_says_nothing():
+    assert WelfareFunction(np.sum)(np.zeros((0, 1))).shape == (0,)
+    assert WelfareFunction(np.sum)(np.array([[1.0], [2.0]])).tolist() == [1.0, 2.0]
+
+
+def test_weights_of_ranks_may_be_equal_or_fall_and_end_at_zero():
+    u = np.array([4.0, 2.0, 1.0])
+    assert GeneralisedGini((1, 1, 1))(u) == Utilitarian()(u)
+    assert GeneralisedGini((1, 0, 0))(u) == Rawls()(u)
+    assert GeneralisedGini([2, 1]) == GeneralisedGini((2.0, 1.0))
+    assert hash(GeneralisedGini([2, 1])) == hash(GeneralisedGini((2.0, 1.0)))
+
+
+@pytest.mark.parametrize(
+    ("weights", "words"),
+    [
+        ((3, 2, 2, 5, 7), r"weight 3 \(5\) is larger than the one before it \(2\)"),
+        ((1, -1), "must not be negative"),
+        ((0, 0), "nor all be zero"),
+        ((), "a plain list"),
+        (((1, 1),), "a plain list"),
+    ],
+)
+def test_weights_of_ranks_that_cannot_be_are_refused(weights, words):
+    with pytest.raises(WeightsDoNotFit, match=words):
+        GeneralisedGini(weights)
+
+
+@pytest.mark.parametrize("value", [-0.5, math.nan, math.inf])
+def test_a_parameter_out_of_its_range_is_refused(value):
+    for make, what in (
+        (LogNash, "offset"),
+        (AlphaFair, "alpha"),
+        (lambda x: AlphaFair(1.0, x), "offset"),
+    ):
+        with pytest.raises(BadParameter, match=f"{what} is"):
+            make(value)
+    assert (LogNash(0.0).offset, AlphaFair(0.0).offset, AlphaFair(0.5, 0.5).alpha) == (0, 0, 0.5)
+    if value != math.inf:
+        with pytest.raises(BadParameter, match="tolerance is"):
+            Equality(value)
 
 
 @given(st.lists(st.lists(st.floats(-1e3, 1e3), min_size=3, max_size=3), min_size=1, max_size=5))

@@ -44,6 +44,33 @@ def test_a_saved_state_goes_on_with_the_same_alarms(tmp_path):
     assert second.new_alarms() == []
 
 
+def test_an_alarm_is_raised_once_its_time_is_over():
+    """More may happen at a time; at the end it is over."""
+    monitor, reader = made(0.05)
+    monitor.found(reader.read([b'{"time": 1, "stakeholder": "B"}'] * 60))
+    summary = monitor.summary()
+    assert summary["needed"] == 20 < summary["evidence"]
+    assert monitor.new_alarms() == summary["alarms"] == []
+    monitor.found_at_end()
+    assert {alarm.name for alarm in monitor.new_alarms()} == {"A", "C"}
+
+
+def test_days_are_as_good_as_numbers():
+    """C is there from the 21st: the same lots, the same odds, the same evidence."""
+    import pandas as pd
+
+    found = []
+    for first, time in ((21, int), ("1970-01-22", lambda k: f"{np.datetime64(k, 'D')}")):
+        people = pd.DataFrame({"name": NAMES, "from": [None, None, first]})
+        monitor, reader = made(names=(), roster=people)
+        events = [json.loads(line) for line in lines(60)]
+        dated = [json.dumps({**one, "time": time(one["time"])}).encode() for one in events]
+        monitor.found(reader.read(dated))
+        monitor.found_at_end()
+        found.append(monitor.summary()["evidence"])
+    assert found[0] == pytest.approx(found[1])
+
+
 def test_an_alarm_that_was_told_is_not_told_again_after_a_stop(tmp_path):
     path = tmp_path / "state.json"
     first, reader = made()

@@ -24,6 +24,7 @@ from evenhand import (
 )
 from evenhand.auditing.judging.questions import every
 from evenhand.auditing.reading.roster import Roster
+from evenhand.errors import BadLog
 from evenhand.fairness import stream as stream_module
 from evenhand.monitor import Monitor
 from evenhand.monitor import monitor as monitor_module
@@ -192,6 +193,26 @@ def test_a_limit_is_passed_and_not_only_reached(amounts, limit, alert):
     at_score.push(1, "A", amounts[0])
     at_score.push(1, "B", amounts[1])
     assert not at_score.finish()[0].alert
+
+
+@pytest.mark.parametrize(("share", "alert"), [("50%", ()), ("30%", ("0.9",))])
+def test_a_limit_may_be_a_share_of_the_mean(share, alert):
+    """Of 4 and 2 the mean is 3, and B is 1 below it."""
+    monitor = Monitor(anytime(Rawls()), ("A", "B"), max_unfairness=share)
+    monitor.take(Batch.of([(1, 0, 4.0), (1, 1, 2.0)], True))
+    (found,) = monitor.finish()
+    assert found.alert == tuple(f"B is 1 below the mean, more than {most}" for most in alert)
+
+
+def test_as_many_periods_as_are_allowed_may_go_by(monkeypatch):
+    monkeypatch.setattr(monitor_module, "MOST_PERIODS", 3)
+    question = every("day")
+    scheme = replace(anytime(Rawls()), filter=question.filter())
+    monitor = Monitor(scheme, ("A",), question)
+    monitor.push("2021-01-01", "A")
+    assert len(monitor.push("2021-01-04", "A")) == 3
+    with pytest.raises(BadLog, match="2021-01-08 comes 4 days after"):
+        monitor.push("2021-01-08", "A")
 
 
 @given(events_of, st.integers(1, 9), st.sampled_from([Every(1), Every(3)]))

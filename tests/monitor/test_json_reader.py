@@ -8,6 +8,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from evenhand.auditing.judging.calendar import PERIODS
 from evenhand.errors import BadLog, MissingKey
 from evenhand.monitor import json_reader
 from evenhand.monitor.json_reader import Counts, Keys, Reader
@@ -92,6 +93,21 @@ def test_events_are_what_the_lines_say():
     assert not dated.plain_numbers
 
 
+def test_no_text_is_no_time_also_before_any_other():
+    reader = Reader(Keys(), ("A",))
+    assert reader.read([line(""), line("2021-01-01"), line("")]).at.tolist() == [1_609_459_200e6]
+    assert reader.counts.first_bad == [
+        f"line {k} was left out: the time '' is not an ISO date or timestamp." for k in (1, 3)
+    ]
+
+
+def test_a_leap_is_measured_from_the_latest_time():
+    """Of 100,000 days at most: 65,377 to 2200, and 73,049 from there to 2400."""
+    reader = Reader(Keys(), ("A",), period=PERIODS["day"])
+    times = ["2021-01-01", "2200-01-01", "2400-01-01", "2021-01-02", "2500-01-01"]
+    assert len(reader.read([line(time) for time in times]).at) == 5
+
+
 def test_a_number_may_be_the_name():
     reader = Reader(Keys(), ("7", "8"))
     assert reader.read([line(1, 8)]).who.tolist() == [1]
@@ -129,6 +145,13 @@ def test_where_no_line_has_a_key_the_key_is_wrong():
     stranger = line(stakeholder="Nroth", amount=1, id=1)
     with pytest.raises(BadLog, match=r"about 'Nroth', and watched is 'North'"):
         refused(stranger, line(stakeholder="x", amount=1, id=2)).refuse_what_never_fits()
+
+
+def test_twelve_of_those_who_are_watched_are_named():
+    reader = Reader(Keys(), [f"P{k}" for k in range(14)])
+    reader.read([line(stakeholder="Somebody else")])
+    with pytest.raises(BadLog, match=r"watched is 'P0', .*'P10', 'P11'; check"):
+        reader.refuse_what_never_fits()
 
 
 @pytest.mark.parametrize(

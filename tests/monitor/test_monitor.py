@@ -29,8 +29,10 @@ from evenhand import (
 )
 from evenhand.auditing import audit
 from evenhand.auditing.judging.questions import every
+from evenhand.auditing.reading.roster import Roster
 from evenhand.auditing.scheme_options import SchemeOptions
 from evenhand.errors import BadFile, BadLog, BadParameter, CannotStream, UnknownStakeholder
+from evenhand.fairness.status import WithCredit
 from evenhand.monitor import Monitor
 from evenhand.monitor.batch import Batch, text_as_number
 from evenhand.monitor.factory import make_monitor
@@ -516,7 +518,18 @@ def test_one_date_far_away_is_not_followed_by_all_days_until_then():
     assert "'9999-12-31' is more than 100,000 days after the latest" in reader.counts.first_bad[0]
     with pytest.raises(BadLog, match=r"in 9999-12-31 comes 2,914,266 days after .* in 2021-01-03"):
         monitor.push("9999-12-31", "B")
+    far = [text_as_number(f"9999-12-{day}") for day in (29, 30)]
+    with pytest.raises(BadLog, match="in 9999-12-29 comes"):
+        monitor.take(Batch.of([(at, 0, 1.0) for at in far], False))
     assert len(monitor.push("2021-01-04", "B")) == 1  # and it goes on from where it was
+
+
+@pytest.mark.parametrize(("odd", "taken"), [("", 2), ("T00:00:00.05", 1)])
+def test_a_leap_of_just_so_many_days_is_taken(odd, taken):
+    """2294-10-17 is 100,000 days after 2021-01-01."""
+    _, reader = make_monitor(SchemeOptions(every="day"), names=("A", "B"))
+    lines = lines_of([("2021-01-01", "A"), (f"2294-10-17{odd}", "B")], ("time", "stakeholder"))
+    assert len(reader.read(lines.encode().splitlines()).at) == taken
 
 
 def test_far_away_is_measured_in_the_periods_that_are_watched():
@@ -540,5 +553,58 @@ def test_an_end_is_judged_once_until_something_happens():
     other.resume(monitor.snapshot())
     assert other.finish() == []
     assert other.summary() == monitor.summary()
-    other.push(2, "B")
+    assert other.push(2, "B") == []
     assert len(other.finish()) == 1
+
+
+def test_what_was_judged_at_the_end_is_not_judged_again():
+    monitor = Monitor(anytime(Rawls()), ("A", "B"))
+    monitor.push(1, "A", 2)
+    assert [one.time for one in monitor.finish()] == ["1"]
+    assert [one.time for one in monitor.push(3, "B", 2)] == []
+    found = monitor.push(4, "B") + monitor.finish()
+    assert [(one.number, one.time, one.welfare) for one in found] == [(2, "3", 2.0), (3, "4", 2.0)]
+    late = monitor.push(4, "A") + monitor.finish()  # there is no other time at which it can count
+    assert [(one.number, one.time, one.welfare) for one in late] == [(4, "4", 3.0)]
+
+
+@pytest.mark.parametrize(
+    ("day", "at_end", "later"),
+    [
+        ("2021-01-31", ["2021-01"], ["2021-02", "2021-03"]),
+        ("2021-01-30", [], ["2021-01", "2021-02", "2021-03"]),  # January was not over
+    ],
+)
+def test_periods_go_on_after_one_that_was_judged_at_the_end(day, at_end, later):
+    question = every("month")
+    scheme = replace(anytime(Rawls()), filter=question.filter())
+    monitor = Monitor(scheme, ("A", "B"), question)
+    monitor.push(day, "A")
+    assert [one.time for one in monitor.finish()] == at_end
+    found = monitor.push("2021-04-02", "B")
+    assert [one.time for one in found] == later
+    assert [one.welfare for one in found] == [0.0] * len(later)
+    assert [one.unfair_to for one in found] == [{"B": -0.5}] * len(later)
+
+
+@pytest.mark.parametrize("cut", range(5))
+def test_newcomers_begin_at_the_mean_before_anything_is_given_at_their_time(cut):
+    """B joins at 3, when A has 2; C at 5, when A has 6 and B has 2 + 1 (mean 4.5)."""
+    roster = Roster(("A", "B", "C"), first={"B": 3, "C": 5})
+    scheme = anytime(Rawls(), status=WithCredit())
+    monitor = Monitor(scheme, ("A", "B", "C"), roster=roster, newcomers="mean")
+    events = [(1, 0, 2.0), (3, 0, 4.0), (3, 1, 1.0), (5, 2, 1.0)]
+    found = monitor.take(Batch.of(events[:cut], True)) + monitor.take(Batch.of(events[cut:], True))
+    found += monitor.finish()
+    assert monitor.credit.tolist() == [0.0, 2.0, 4.5]
+    assert [one.welfare for one in found] == [2.0, 3.0, 3.0]
+
+
+def test_nobody_can_be_given_a_beginning_where_more_counts_than_the_sum():
+    people = pd.DataFrame({"name": ["A", "B"], "from": [None, 3]})
+    scheme = anytime(Rawls(), status=Window(2))
+    monitor, _ = make_monitor(SchemeOptions(scheme=scheme), roster=people)
+    assert monitor.newcomers == "zero"
+    assert monitor.stream.scheme.status == Window(2)
+    summed, _ = make_monitor(SchemeOptions(scheme=anytime(Rawls())), roster=people)
+    assert summed.newcomers == "mean"

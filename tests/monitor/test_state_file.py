@@ -7,7 +7,7 @@ import os
 
 import pytest
 
-from evenhand import Rawls, Worst, periodic
+from evenhand import Rawls, Window, Worst, periodic
 from evenhand.errors import BadFile
 from evenhand.monitor import Monitor
 from evenhand.monitor.json_reader import REMEMBERED_IDS, Keys, Reader
@@ -49,10 +49,15 @@ def saved(tmp_path):
         (("monitor", "totals"), [], "'monitor.totals' must be a table of assessments"),
         (("monitor", "stream"), [], "'monitor.stream' must be a list of 4"),
         (("monitor", "stream", 0), [1], "'monitor.stream.0' must be a list of 4"),
+        (("monitor", "stream", 0), [], "'monitor.stream.0' must be a list of 4"),
+        (("monitor", "stream", 0), 5, "'monitor.stream.0' must be a list of 4"),
         (("monitor", "extra"), 1, "'monitor' must be a table of begun"),
         (("monitor",), None, "'monitor' is None, and must be a table"),
         (("reader", "ids"), [[1]], "'reader.ids' must be at most 100,000 numbers and texts"),
         (("reader", "ids"), [0] * (REMEMBERED_IDS + 1), "'reader.ids' must be at most"),
+        (("reader", "ids"), [2**64], "'reader.ids' must be at most"),
+        (("reader", "ids"), [-(2**63) - 1], "'reader.ids' must be at most"),
+        (("reader", "extra"), 1, "'reader.extra' is nothing that this version"),
         (("reader", "counts", "lines"), -1, "'reader.counts.lines' is -1, and must be a whole"),
         (("reader", "counts", "cats"), 1, "'reader.counts.cats' is nothing that this version"),
         (("reader", "plain_numbers"), 3, "'reader.plain_numbers' is 3, and must be true or false"),
@@ -69,9 +74,32 @@ def test_what_is_wrong_is_named(saved, place, value, sentence):
     monitor, reader = start()
     with pytest.raises(BadFile, match=sentence) as caught:
         load_state(monitor, reader, saved)
-    assert str(saved) in str(caught.value)
+    assert str(caught.value).startswith(str(saved))
     assert not monitor.begun  # nothing of it was taken
     assert reader.counts.lines == 0
+
+
+def test_as_many_ids_as_are_remembered_go_on_and_any_that_json_has(saved):
+    state = json.loads(saved.read_text())
+    ids = [-(2**63), 2**64 - 1, "x", 1.5, None, *range(REMEMBERED_IDS - 5)]
+    state["reader"]["ids"] = ids
+    saved.write_text(json.dumps(state))
+    monitor, reader = start()
+    assert load_state(monitor, reader, saved)
+    assert list(reader.ids) == ids
+
+
+@pytest.mark.parametrize("window", [[[1.0, 2.0], [3.0]], [[1.0], [2.0]], [[1.0, 2.0]], [1.0, 2.0]])
+def test_every_step_of_a_window_has_a_number_for_each(tmp_path, window):
+    path, reader = tmp_path / "state.json", Reader(Keys(), NAMES)
+    scheme = periodic(3, Rawls(), status=Window(2))
+    save_state(Monitor(scheme, NAMES), reader, path)
+    state = json.loads(path.read_text())
+    assert state["monitor"]["stream"][1] == [[0.0, 0.0], [0.0, 0.0]]
+    state["monitor"]["stream"][1] = window
+    path.write_text(json.dumps(state))
+    with pytest.raises(BadFile, match=r"'monitor.stream.1' must be numbers in the shape \(2, 2\)"):
+        load_state(Monitor(scheme, NAMES), reader, path)
 
 
 @pytest.mark.parametrize("place", [("monitor", "late"), ("reader", "ids"), ("monitor", "stream")])
@@ -98,6 +126,14 @@ def test_what_is_no_state_is_refused(tmp_path, content, sentence):
     path = tmp_path / "state.json"
     path.write_bytes(content)
     with pytest.raises(BadFile, match=sentence):
+        load_state(*start(), path)
+
+
+def test_a_state_has_at_most_256_megabytes(tmp_path):
+    path = tmp_path / "state.json"
+    path.touch()
+    os.truncate(path, (1 << 28) + 1)  # of nothing: no room is taken, and none of it is read
+    with pytest.raises(BadFile, match="has at most 256 MB"):
         load_state(*start(), path)
 
 

@@ -12,6 +12,7 @@ from evenhand import (
     BalancedUnfairness,
     Discounted,
     FairnessScheme,
+    FeedbackScheme,
     Final,
     Last,
     LogNash,
@@ -19,9 +20,11 @@ from evenhand import (
     Parity,
     Rawls,
     Returns,
+    Step,
     TimepointFirst,
     Total,
     Trace,
+    Utilitarian,
     Window,
     Worst,
     anytime,
@@ -34,11 +37,12 @@ from evenhand.envs import Doughnuts, Lending, State
 from evenhand.errors import (
     BadParameter,
     CannotStream,
+    CounterfactualsRefused,
     MemoryDoesNotPay,
     NotRewardLike,
     OverridesRefused,
 )
-from evenhand.fairness import MatrixFunction
+from evenhand.fairness import MatrixFunction, WhenPrefix
 from evenhand.fairness.trace import Override
 from evenhand.memory.memory import (
     Clock,
@@ -52,6 +56,8 @@ from evenhand.memory.memory import (
     Product,
     Reset,
 )
+from evenhand.problem import memory_check, reward_check
+from evenhand.problem.memory_check import determining
 from evenhand.problem.problem import Problem
 from evenhand.problem.reward import bounded_reward_like, reward_like
 
@@ -178,6 +184,53 @@ def test_reward_like_and_bounded_reward_like_as_defined():
     assert bounded_reward_like(periodic(3, temporal=Discounted(1.0))).holds
 
 
+def test_a_filter_of_the_whole_history_is_not_bounded_reward_like():
+    scheme = bounded(WhenPrefix(lambda trace: True), temporal=Total())
+    found = bounded_reward_like(scheme)
+    assert not found.holds
+    assert "needs the whole history" in found.reason
+
+
+def test_an_assessment_adds_its_share_of_the_sum():
+    statuses = np.array([[1.0, 1.0, 0.0], [3.0, 0.0, 0.0]])
+    logs = np.array([2 * np.log(2), np.log(4)])
+    total, mean = (Problem(SHOP, anytime(LogNash(), one)) for one in (Total(), Mean()))
+    assert total.welfare(statuses) == pytest.approx(logs)
+    assert mean.welfare(statuses) == pytest.approx(logs / 12)  # of 12 steps
+    seen = Problem(SHOP, anytime(LogNash(), Mean()), augment_with_score=True)
+    assert seen.welfare(statuses) == pytest.approx(logs)  # which the running mean makes a score of
+
+
+class Counter:
+    """A world that counts steps; action 1 is paid −3 whatever the welfare, action 0 as it is."""
+
+    num_stakeholders, num_actions, horizon, may_override, compiled = 2, 2, 3, True, True
+
+    def initial(self, key):
+        return 0
+
+    def step(self, key, state, action):
+        rewards = jnp.array([1.0, 2.0])
+        return state + 1, Step(action, rewards, state + 1, Override(action == 1, -3.0))
+
+    def is_over(self, state):
+        return state == self.horizon
+
+
+def test_an_episode_says_where_the_welfare_was_kept():
+    problem = Problem(Counter(), anytime(Utilitarian(), Total()))
+    keys = jnp.zeros(3)
+    with jax.disable_jit():
+        found = problem.episode(lambda key, now, turn: (1 - turn, turn), 0, None, (keys, keys))
+    assert found.kept.tolist() == [1, 0, 1]
+    assert found.rewards.tolist() == [3, -3, 9]
+    assert found.last.memory.tolist() == [3, 6]
+
+
+def test_a_problem_is_printed_without_what_follows_from_it():
+    assert "pay" not in repr(Problem(SHOP, anytime(LogNash(), Total())))
+
+
 def test_filters_and_folds_are_seen_without_being_asked_for():
     key = jax.random.key(0)
     plain = Problem(SHOP, anytime(temporal=Total())).initial(key).seen
@@ -218,6 +271,19 @@ def test_a_memory_is_checked_against_the_true_pay(problem, holds):
         problem.require_memory_pays()
 
 
+@pytest.mark.parametrize(
+    ("status", "memory", "advice"),
+    [
+        (Returns(), Min(), "Full()"),
+        (Returns(), Full(), "OfStatus(Returns(…)), of the scheme's own status"),
+        (Window(2), Min(), "OfStatus(Window(…)), of the scheme's own status"),
+        (Window(2), Full(), "OfStatus(Window(…)), of the scheme's own status"),
+    ],
+)
+def test_a_memory_that_would_do_is_advised(status, memory, advice):
+    assert determining(Problem(SHOP, anytime(Rawls(), Total(), status), memory)) == advice
+
+
 def test_a_memory_of_groups_is_not_a_memory_of_people():
     problem = Problem(BANK, anytime(Parity(GROUPS), Total()), GroupDifference(GROUPS))
     with pytest.raises(MemoryDoesNotPay, match=r"knows 2 numbers where the status .* has 4"):
@@ -228,11 +294,35 @@ def test_the_error_shows_the_first_step_where_memory_and_pay_part():
     shop = Doughnuts(num_stakeholders=2, horizon=4, presence=1.0)
     problem = Problem(shop, anytime(LogNash(), Total()), Min())
     with pytest.raises(MemoryDoesNotPay, match=r"at step 2 .*\[0.0, 0.0\].*\[1.0, 1.0\]") as caught:
-        problem.require_memory_pays()
+        problem.require_memory_pays(seed=2, episodes=1)  # one that serves each of the two once
     assert "it would give 0, but the reward is 1.38629" in str(
         caught.value
     )  # Min says (0, 0), log-Nash of (1, 1) is 1.386
     assert "1.38629" in str(caught.value)
+
+
+def test_no_more_of_an_episode_is_looked_at_than_there_is():
+    def lengths(horizon):
+        problem = Problem(Doughnuts(2, horizon, 0.5), anytime(LogNash(), Total()))
+        key = jax.random.key(0)
+        claimed, true, _ = jax.eval_shape(lambda k: memory_check._both_rewards(problem, k), key)
+        rewards, statuses = jax.eval_shape(lambda k: reward_check._one_episode(problem, k), key)
+        return {one.shape[0] for one in (claimed, true, rewards, statuses)}
+
+    assert lengths(3) == {3}
+    assert lengths(1000) == {256}  # enough, and compiled at once
+
+
+def test_a_scheme_that_cannot_say_other_rewards_is_asked_first():
+    class BlackBox(FairnessScheme):
+        """A scheme that says the score of what happened, and of nothing else."""
+
+        def require_counterfactuals(self):
+            FeedbackScheme().require_counterfactuals()
+
+    problem = Problem(SHOP, BlackBox(aggregation=TimepointFirst(Rawls(), Total())), Nothing())
+    with pytest.raises(CounterfactualsRefused, match="black box"):
+        problem.require_memory_pays()
 
 
 def test_a_counterfactual_of_a_wasted_doughnut_pays_nothing_and_remembers_nothing():

@@ -23,7 +23,7 @@ from evenhand import (
 )
 from evenhand._util import tensor_files
 from evenhand.envs import WaitingList
-from evenhand.errors import BadFile, SchemeFileError
+from evenhand.errors import BadFile, SchemeFileError, TooLarge
 from evenhand.interop.numpy_policy.deployed_policy import load_policy
 from evenhand.learn.policies.policy_files import load_policies
 from evenhand.memory.memory import OfStatus
@@ -56,6 +56,18 @@ def test_a_plan_of_a_product_memory_is_saved_and_loaded(tmp_path):
     again = load_plan(tmp_path / "a.plan")
     assert again.problem == problem
     assert again.value == found.value == plan(Problem(SHOP, SHOP.default_scheme())).value
+
+
+def test_no_more_is_carried_than_there_is_room_for():
+    """A step of two stakeholders is 16 bytes, and 2^22 of them are the 64 MB that there are."""
+
+    def header(length):
+        return describe_problem(Problem(SHOP, SHOP.default_scheme(), OfStatus(Window(length))))
+
+    fits = build_problem(header(2**22 - 8))
+    assert fits.memory == OfStatus(Window(2**22 - 8))
+    with pytest.raises(TooLarge, match=r"carry 64 MB from step to step, and may carry 64 MB"):
+        build_problem(header(2**22))
 
 
 def test_what_has_no_name_cannot_be_written():

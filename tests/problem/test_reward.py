@@ -75,8 +75,10 @@ def test_the_rewards_of_a_trace_add_up_to_its_score(scheme, rewards, data):
 UNDEFINED = [
     (LogNash(), [-1.0, 0.0], [0.0, 2.0]),
     (LogNash(0.0), [0.0, 1.0], [1e-9, 1.0]),
+    (LogNash(0.0), [-1.0, 1.0], [1.0, 1.0]),
     (Nash(), [-0.5, 1.0], [0.0, 1.0]),
     (AlphaFair(2.0), [0.0, 1.0], [0.5, 1.0]),
+    (AlphaFair(2.0), [-1.0, 1.0], [1.0, 1.0]),
 ]
 
 
@@ -127,6 +129,15 @@ def test_whether_anything_was_assessed_is_carried_only_where_it_is_asked():
         aggregation=TimepointFirst(Rawls(), Total()), filter=AfterEach(1), empty=-5.0
     )
     assert carried(named)
+
+
+def test_where_the_number_of_assessments_is_fixed_it_is_not_asked_either():
+    pay = FairnessReward(periodic(2, Rawls(), Mean()), share=0.5)
+    state = pay.init(2)
+    for expected in (0.0, 1.0):  # at the second step the worst-off has 2, and half of that counts
+        state, reward = pay.update(state, Step(0, np.ones(2)), np.False_)
+        assert reward == expected
+    assert not state.assessed
 
 
 @pytest.mark.parametrize(

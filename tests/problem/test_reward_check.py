@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+
 import jax.numpy as jnp
 import numpy as np
 import pytest
@@ -20,9 +22,9 @@ def nash(welfare=LogNash()):
 
 
 def costly(worth):
-    """A world of one state and two actions, each of which costs one of two stakeholders."""
+    """A world of one state and two actions, the first of which costs one of two stakeholders."""
     rewards = np.zeros((1, 2, 1, 2))
-    rewards[0, 0, 0, 0] = rewards[0, 1, 0, 1] = worth
+    rewards[0, 0, 0, 0] = worth
     return MDPEnvironment(FiniteMDP(0, np.ones((1, 2, 1)), rewards), horizon=4)
 
 
@@ -52,12 +54,45 @@ def test_a_reward_that_is_no_number_for_another_reason():
 
 def test_random_episodes_show_it_before_anything_is_learned():
     scheme = anytime(LogNash(), Total())
-    with pytest.raises(
-        NegativeStatus, match=r"status of stakeholder \d is -.* of a random episode"
-    ):
+    with pytest.raises(NegativeStatus, match=r"status of stakeholder 0 is -.* of a random episode"):
         require_rewards(Problem(costly(-2.0), scheme))
     require_rewards(Problem(costly(2.0), scheme))
     require_rewards(Problem(costly(-2.0), anytime(Rawls(), Total())))
     # At least 0 is received in the shop, which is already too little here.
     with pytest.raises(NegativeStatus, match=r"status of stakeholder \d is 0 after step 1"):
         require_rewards(nash(AlphaFair(2.0)))
+
+
+class LookedAt(Exception):
+    """Somebody looked at an episode."""
+
+
+class Unseen:
+    """A world that says when it is looked at."""
+
+    num_stakeholders, num_actions, horizon, may_override = 2, 2, 3, False
+
+    def __init__(self, compiled=True, bounds=None):
+        self.compiled = compiled
+        if bounds is not None:
+            self.reward_bounds = lambda: bounds
+
+    def initial(self, key):
+        raise LookedAt
+
+
+@pytest.mark.parametrize(
+    ("environment", "welfare", "looks"),
+    [
+        (Unseen(), LogNash(), True),
+        (Unseen(), Rawls(), False),  # which is never undefined
+        (Unseen(compiled=False), LogNash(), False),  # a world on the host is looked at as it runs
+        (Unseen(bounds=(0.0, 1.0)), LogNash(), False),
+        (Unseen(bounds=(0.0, 1.0)), AlphaFair(2.0), True),
+        (Unseen(bounds=(-1.0, 1.0)), LogNash(), True),
+    ],
+)
+def test_episodes_are_looked_at_only_where_they_can_do_harm(environment, welfare, looks):
+    problem = Problem(environment, anytime(welfare, Total()))
+    with pytest.raises(LookedAt) if looks else contextlib.nullcontext():
+        require_rewards(problem)

@@ -109,9 +109,8 @@ def assess(scheme: FairnessScheme, trace: Trace) -> Assessment:
             welfare = standing.rows(assessed).judge(
                 lambda part, weights: scheme.aggregation.contribute(part, override, weights),
                 statuses[assessed],
-                absent=0.0,
             )
-    names = scheme.status.names(trace.stakeholders)
-    if len(names) != statuses.shape[-1]:  # a function of the trace may judge anyone it likes
-        names = tuple(str(i) for i in range(statuses.shape[-1]))
+    names, judged = scheme.status.names(trace.stakeholders), statuses.shape[1]
+    if len(names) != judged:  # a function of the trace may judge anyone it likes
+        names = tuple(str(i) for i in range(judged))
     return Assessment(score, names, statuses, assessed, welfare, standing)

@@ -51,7 +51,7 @@ class Standing(NamedTuple):
         weights: Float[np.ndarray, "time status"] | None,
     ) -> Standing:
         """Whoever has no weight is not there."""
-        if weights is not None and not (weights > 0).all():
+        if weights is not None:
             weighs = weights > 0
             present = weighs if present is None else present & weighs
         if present is not None and present.all():
@@ -68,7 +68,7 @@ class Standing(NamedTuple):
         return Standing(*(None if part is None else part[chosen] for part in self))
 
     def judge(
-        self, judgment: Judgment, statuses: Float[np.ndarray, "time status"], absent: float
+        self, judgment: Judgment, statuses: Float[np.ndarray, "time status"], absent: float = 0.0
     ) -> Float[np.ndarray, "time ..."]:
         """A function of statuses and weights (a welfare, unfairness), taken over those there.
 
@@ -103,6 +103,6 @@ class Standing(NamedTuple):
         if self.weights is None:
             return None
         weights = self.weights[rows] if mask is None else self.weights[rows][:, mask]
-        if not weights.size or (weights == weights[:, :1]).all():
+        if (weights == weights[:, :1]).all():
             return None
         return scaled(weights)

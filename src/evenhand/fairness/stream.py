@@ -81,7 +81,9 @@ class Stream:
         self._filter = scheme.filter.init()
         self._aggregation: Any = None  # begun with the first status vector, whose size it needs
         self._fired = 0
-        self.end_is_due = True  # the present time point is assessed: by the filter or an override
+        # Whether the present time point is assessed, by the filter or an override; before the first
+        # step there is none, and so none that is left to assess.
+        self.end_is_due = True
 
     @np.errstate(all="ignore")  # what overflows is refused by name, in `_contribute`
     def push(self, step: Step | Any) -> None:
@@ -103,7 +105,7 @@ class Stream:
         aggregation, assessed = self._aggregation, due and standing.anybody
         if assessed:
             vector = self.scheme.status.value(status)
-            aggregation = self._begun(vector.shape[-1])
+            aggregation = self._begun(len(vector))
             one = override and Override(np.array([True]), np.asarray([override.value], dtype=float))
             block = _Assessed(self.steps, _THIS, vector[None], one, standing)
             aggregation = self.scheme.aggregation.extend(aggregation, self._contribute(block))
@@ -150,7 +152,7 @@ class Stream:
             override = override and Override(*(part[assessed[due]] for part in override))
         chosen = statuses if assessed.all() else statuses[assessed]
         standing = Standing.of(*(None if p is None else p[assessed] for p in (present, weights)))
-        start = self._begun(statuses.shape[-1])
+        start = self._begun(statuses.shape[1])
         found = _Assessed(self.steps, assessed, chosen, override, standing)
         contributions = self._contribute(found)
         self._aggregation = scheme.aggregation.extend(start, contributions)
@@ -168,7 +170,7 @@ class Stream:
         vector, standing = self.status[None], self.standing(present)
         if not standing.anybody:
             return None
-        start = self._begun(vector.shape[-1])
+        start = self._begun(vector.shape[1])
         block = _Assessed(self.steps - 1, _THIS, vector, None, standing)
         contributions = self._contribute(block)
         self._aggregation = self.scheme.aggregation.extend(start, contributions)
@@ -217,7 +219,7 @@ class Stream:
             vector = self.status[None]
             block = _Assessed(self.steps - 1, _THIS, vector, None, self.standing())
             state = self.scheme.aggregation.extend(
-                self._begun(vector.shape[-1]), self._contribute(block)
+                self._begun(vector.shape[1]), self._contribute(block)
             )
         score = float(self.scheme.aggregation.value(state))
         if not np.isfinite(score):
@@ -227,7 +229,7 @@ class Stream:
         return score
 
     def _assesses_end(self) -> bool:
-        return self.scheme.filter.assesses_end and self.steps > 0 and not self.end_is_due
+        return self.scheme.filter.assesses_end and not self.end_is_due
 
     def _begun(self, size: int) -> Any:
         if self._aggregation is None:
@@ -257,7 +259,6 @@ class Stream:
         contributions = standing.judge(
             lambda part, weights: aggregation.contribute(part, override, weights),
             statuses,
-            absent=0.0,
         )
         if not np.isfinite(contributions).all():
             row = int(np.argwhere(~np.isfinite(contributions))[0][0])

@@ -106,7 +106,7 @@ class Trace:
             rewards=[step.rewards for step in steps] or np.zeros((0, num_stakeholders or 0)),  # type: ignore[arg-type]
             states=None if all(state is None for state in states) else states,
             actions=[step.action for step in steps],
-            overrides=None if all(value is None for value in overrides) else overrides,  # type: ignore[arg-type]
+            overrides=overrides,  # type: ignore[arg-type]
             feedback=feedback if feedback and feedback[0] is not None else None,  # type: ignore[arg-type]
         )
 

@@ -82,12 +82,13 @@ def require_defined(
 ) -> None:
     """Refuse values for which the welfare is undefined; `what` names the one at an index."""
     least, excluded = welfare.least_status, welfare.least_excluded
-    if least == -math.inf or values.size == 0:
+    if least == -math.inf:
         return
-    smallest = values.min()
-    if smallest > least or (smallest == least and not excluded):
+    # Not by the smallest of them: where amounts overflowed that is NaN, which says nothing.
+    undefined = values <= least if excluded else values < least
+    if not undefined.any():
         return
-    place = tuple(np.argwhere(values <= least if excluded else values < least)[0])
+    place = tuple(np.argwhere(undefined)[0])
     raise NegativeStatus(
         what(*place),
         f"is {values[place]:g}, but {type(welfare).__name__} is defined only for "
@@ -240,9 +241,9 @@ class LogNash(Welfare):
         fours = shifted.shape[-1] // 4 * 4
         # A logarithm costs ten products, so it is taken of four statuses at a time. Four at once
         # stay within a float64 for statuses up to 10^75.
-        four = shifted[..., 0:fours:4] * shifted[..., 1:fours:4]
-        four = four * (shifted[..., 2:fours:4] * shifted[..., 3:fours:4])
-        rest = shifted[..., fours:]
+        whole, rest = shifted[..., :fours], shifted[..., fours:]
+        four = whole[..., 0::4] * whole[..., 1::4]
+        four = four * (whole[..., 2::4] * whole[..., 3::4])
         return xp.sum(xp.log(four), axis=-1) + xp.sum(xp.log(rest), axis=-1)
 
     def weighted(

@@ -32,8 +32,8 @@ class Alarms:
         names: tuple[str, ...],
         alpha: float,
         odds: OddsOverTime,
-        groups: Sequence[str] | None = None,
-        less_is_better: bool = False,
+        groups: Sequence[str] | None,
+        less_is_better: bool,
     ) -> None:
         self.alpha, self.groups = alpha, groups
         self._odds = odds

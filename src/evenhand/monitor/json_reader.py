@@ -76,7 +76,8 @@ class Reader:
         self._named = [key for key in vars(keys).values() if key is not None]
         self._quoted = [json.dumps(key).encode() for key in self._named]
         self.ids: OrderedDict[Any, None] = OrderedDict()  # a dict is slow to forget its first
-        self._last_text, self._last_moment = "", 0.0
+        self._last_text: str | None = None  # that was read as a time, and
+        self._last_moment = math.nan  # what it says
         self._without: Counter[str] = Counter()  # lines that lack a key, by the key
         self._first_without: dict[str, Any] = {}  # the first of them
         self._strangers, self._first_stranger = 0, ""

@@ -168,6 +168,12 @@ class Monitor:
         received = np.bincount(place, batch.amount, minlength=len(steps) * len(self.names))
         received = received.reshape(len(steps), len(self.names))
         received[0] += self.open
+        if self.ended and keys[1] > keys[0] and self._is_over(keys[:1]):
+            # The step that was open has been judged at the end: only empty periods follow it.
+            if self.period is None:
+                steps, received = steps[1:], received[1:]
+            else:
+                steps[0] += 1
         found = self._closed(steps, received)
         self.open, self.last_at, self.ended = received[-1], float(at[-1]), False
         return found
@@ -182,9 +188,9 @@ class Monitor:
         for moment in np.unique(joining):
             before = self.received + self._sums(batch, at < moment)
             join(self.credit, moment, self.newcomers, status.of, before[None], None, (first, last))
-        self.received = self.received + self._sums(batch, at <= at[-1])
+        self.received = self.received + self._sums(batch, slice(None))
 
-    def _sums(self, batch: Batch, which: np.ndarray) -> Float[np.ndarray, " n"]:
+    def _sums(self, batch: Batch, which: np.ndarray | slice) -> Float[np.ndarray, " n"]:
         return np.bincount(batch.who[which], batch.amount[which], minlength=len(self.names))
 
     def found_at_end(self) -> list[Findings]:
@@ -196,11 +202,18 @@ class Monitor:
             self.alarms.close()
         found: list[Findings] = []
         key = self._key(np.array([self.last_at]))
-        if self.period is None or self.period.last_day(key)[0] <= self._days(self.last_at):
+        if self._is_over(key):
             found += self._judged(key, self.open[None])
             self.open = np.zeros(len(self.names))
-        end = self.stream.end(self._present(key, last=True))
+        present = self._present(key)
+        end = self.stream.end(None if present is None else present[0])
         return found + (self._findings(end, key) if end is not None else [])
+
+    def _is_over(self, key: np.ndarray) -> bool:
+        """Whether the open step is complete, if nothing more happens at the latest moment."""
+        if self.period is None:
+            return True
+        return bool(self.period.last_day(key)[0] <= self._days(self.last_at))
 
     def new_alarms(self) -> list[RaisedAlarm]:
         """The alarms that were raised since this was last asked."""
@@ -247,8 +260,6 @@ class Monitor:
         """Go on from where another monitor of the same scheme and names stopped."""
         for name in KEPT:
             setattr(self, name, snapshot[name])
-        if not snapshot["begun"]:
-            self.last_at = -np.inf
         if self.alarms is not None:
             self.alarms.resume(snapshot["watch"])
         self.open = snapshot["open"]
@@ -381,9 +392,9 @@ class Monitor:
             return [self.period.label(int(key)) for key in keys]
         return moment_labels(self._moments(keys))
 
-    def _present(self, keys: np.ndarray, last: bool = False) -> Any:
-        here = presence(self.roster, self.names, self._moments(keys))
-        return here if here is None or not last else here[-1]
+    def _present(self, keys: np.ndarray) -> Any:
+        """Who is there at each step; None where everyone is."""
+        return presence(self.roster, self.names, self._moments(keys))
 
     def _take_kind_of_time(self, plain_numbers: bool) -> None:
         """The first events say whether times are dates or plain numbers."""

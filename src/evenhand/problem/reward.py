@@ -88,7 +88,7 @@ def share_of_sum(scheme: FairnessScheme, horizon: int, may_override: bool) -> fl
     """
     if scheme.temporal is None or (may_override and not scheme.filter.always):
         return None
-    assessments = scheme.filter.assessments_within(horizon, horizon)
+    assessments = scheme.filter.assessments_within(steps=horizon, horizon=horizon)
     return scheme.temporal.share_of_sum(int(assessments)) if assessments else None
 
 
@@ -150,7 +150,7 @@ class FairnessReward:
         """The scheme state before the first step."""
         scheme = self.scheme
         status = scheme.status.init(num_stakeholders)
-        size = scheme.status.value(status).shape[-1]
+        size = len(scheme.status.value(status))
         scheme.aggregation.require_fit(size)
         fold = scheme.aggregation.init(size) if self.augment_with_score else ()
         return SchemeState(status, scheme.filter.init(), fold, np.zeros((), dtype=bool))
@@ -203,7 +203,7 @@ class FairnessReward:
 
         To carry the answer where it is not asked for would distinguish states that are alike.
         """
-        fixed = self.share is not None and not self.augment_with_score
+        fixed = self.share is not None
         sure = self.scheme.filter.always or fixed or self._nothing() == 0.0
         return self.augment_with_score or not sure
 

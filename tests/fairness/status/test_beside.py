@@ -94,9 +94,8 @@ def as_trace(rewards, parts):
     return Trace(rewards=rewards, states=Circumstances(**states))
 
 
-@given(st.sampled_from(BESIDE), histories(), st.data())
-def test_definition_scan_and_update_agree_in_any_cut(status, history, data):
-    rewards, parts = history
+def require_definition(status, rewards, parts, cut):
+    """By definition, by `scan` in two blocks, and by `update`: the same statuses and weights."""
     trace = as_trace(rewards, parts)
     totals = np.cumsum(rewards, axis=0)
     values, weights = [], []
@@ -106,7 +105,6 @@ def test_definition_scan_and_update_agree_in_any_cut(status, history, data):
         value, weight = literal(status, totals[t].tolist(), known, before.tolist())
         values.append(value)
         weights.append(weight)
-    cut = data.draw(st.integers(0, len(rewards)))
     state, scanned, weighed = status.init(N), [], []
     for start, stop in itertools.pairwise([0, cut, len(rewards)]):
         block = trace.block(start, stop)
@@ -115,6 +113,10 @@ def test_definition_scan_and_update_agree_in_any_cut(status, history, data):
             weighed.append(np.ones((len(block), N)) if found is None else found)
         state, part = status.scan(state, block)
         scanned.append(part)
+        if stop:  # what is carried on from a block is what stood at its end
+            assert status.value(state) == pytest.approx(np.array(values[stop - 1], float))
+            found = status.weights(state)
+            assert (np.ones(N) if found is None else found) == pytest.approx(weights[stop - 1])
     assert np.concatenate(scanned) == pytest.approx(np.array(values, float))
     assert np.concatenate(weighed) == pytest.approx(np.array(weights, float))
     state = status.init(N)
@@ -123,6 +125,36 @@ def test_definition_scan_and_update_agree_in_any_cut(status, history, data):
         assert status.value(state) == pytest.approx(np.array(values[t], float))
         found = status.weights(state)
         assert (np.ones(N) if found is None else found) == pytest.approx(np.array(weights[t]))
+
+
+@given(st.sampled_from(BESIDE), histories(), st.data())
+def test_definition_scan_and_update_agree_in_any_cut(status, history, data):
+    rewards, parts = history
+    require_definition(status, rewards, parts, data.draw(st.integers(0, len(rewards))))
+
+
+@pytest.mark.parametrize("cut", [0, 2, 5])
+@pytest.mark.parametrize("status", BESIDE, ids=repr)
+def test_each_of_them_by_definition(status, cut):
+    rng = np.random.default_rng(cut)
+    tables = rng.integers(0, 4, (7, 5, N)).astype(float)
+    so_far = np.cumsum(tables, axis=1)
+    parts = {
+        "entitled": tables[0] + 1,
+        "chances": so_far[1],
+        "asked": so_far[2],
+        "level": tables[3],
+        "credit": tables[4],
+        "time_points": np.cumsum(np.minimum(tables[5], 1), axis=0),
+    }
+    require_definition(status, tables[6], parts, cut)
+
+
+def test_the_status_of_totals_is_set_beside_what_is_known():
+    known = Circumstances(chances=np.array([2.0, 4.0]), asked=np.array([5.0, 5.0]))
+    totals = np.array([[1.0, 2.0], [2.0, 3.0]])
+    assert Rate().of_totals(totals, known).tolist() == [[0.5, 0.5], [1.0, 0.75]]
+    assert Shortfall().of_totals(totals, known).tolist() == [[-4.0, -3.0], [-3.0, -2.0]]
 
 
 @given(st.sampled_from(BESIDE), histories())
@@ -145,6 +177,10 @@ def test_the_score_is_that_of_those_who_count(status, history):
     for step in trace.steps():
         stream.push(step)
     assert stream.score == pytest.approx(expected, abs=1e-9)
+
+
+def test_only_what_is_received_is_per_unit_of_entitlement():
+    assert [one.per_unit for one in (ShareMet(), Shortfall(), WhileWaiting())] == [0, 0, 1]
 
 
 def test_without_circumstances_it_says_what_is_missing():

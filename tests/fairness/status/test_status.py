@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from evenhand import (
+    Average,
     Capped,
     Decayed,
     EnvyOfBest,
@@ -20,9 +21,20 @@ from evenhand import (
     Trace,
     WaitingTime,
     Window,
+    anytime,
 )
 from evenhand.errors import BadParameter, UnequalLengths
-from evenhand.fairness.status import Modulo, StateStatus, TraceFunction
+from evenhand.fairness.status import (
+    LowerIsBetter,
+    Modulo,
+    Rate,
+    RateWithinPeriod,
+    StateStatus,
+    Status,
+    TraceFunction,
+    WhileWaiting,
+)
+from evenhand.fairness.status.derived import Derived
 
 SUMS = [
     Returns(),
@@ -51,9 +63,23 @@ def test_steps_may_be_merged_under_a_sum(status):
     np.testing.assert_allclose(merged[-1], apart[-1])
 
 
+@pytest.mark.parametrize("status", SUMS, ids=repr)
+def test_the_status_of_totals_is_that_of_one_step_that_brings_them(status):
+    """In each of many cases at once; also where a status has no way of its own to tell."""
+    totals = np.array([[[1.0, 0, 2], [0, 3, 0]], [[2, 0, 0], [5, 1, 7]]])
+    found, plainly = status.of_totals(totals, None), Status.of_totals(status, totals, None)
+    for place in np.ndindex(2, 2):
+        _, values = status.scan(status.init(3), Trace(rewards=totals[place][None]))
+        np.testing.assert_allclose(found[place], values[0])
+        np.testing.assert_allclose(plainly[place], values[0])
+
+
 @pytest.mark.parametrize("status", NOT_SUMS, ids=repr)
 def test_what_depends_on_the_order_of_steps_is_no_sum(status):
     assert not status.is_sum
+    if not isinstance(status, Derived):
+        with pytest.raises(BadParameter, match="depends on more than what each received"):
+            status.of_totals(np.ones((2, 3)), None)
 
 
 @pytest.mark.parametrize(
@@ -86,10 +112,13 @@ BOUNDS = [
     (GroupTotals({"A": [0, 1], "B": [2]}), 24.0),
     (PerEntitlement((1.0, 2.0, 0.5)), 24.0),
     (EnvyOfBest(), 24.0),
+    (EnvyOfBest(of=WaitingTime()), 8.0),
+    (LowerIsBetter(), 12.0),
     (PairwiseEnvy(), None),
     (EnvyOfBest(of=PairwiseEnvy()), None),
     (Modulo(3), 3.0),
     (Capped(2.0), 12.0),
+    (Capped(2.0, of=WaitingTime()), 4.0),
 ]
 
 
@@ -106,6 +135,27 @@ def test_no_status_is_beyond_its_bound(status, bound):
         rewards = rng.choice([-3.0, 0.0, 3.0], size=(4, 3))
         _, values = status.scan(status.init(3), Trace(rewards=rewards))
         assert np.abs(values).max() <= found + 1e-9
+
+
+def test_weights_that_never_change_are_those_of_every_step():
+    class Counted(Returns):
+        """What each has received, the second counting as three."""
+
+        @property
+        def fixed_weights(self):
+            return np.array([1.0, 3.0])
+
+    status, trace = Counted(), Trace(rewards=[[4.0, 0.0], [0.0, 0.0]])
+    assert status.weights(status.init(2)).tolist() == [1.0, 3.0]
+    assert status.scan_weights(status.init(2), trace).tolist() == [[1.0, 3.0], [1.0, 3.0]]
+    assert anytime(Average(), status=status).score(trace) == 1.0
+
+
+@pytest.mark.parametrize("status", [EnvyOfBest, Rate, RateWithinPeriod, WhileWaiting])
+def test_the_status_inside_is_given_by_name(status):
+    with pytest.raises(TypeError):
+        status(Window(1))
+    assert status(of=Window(2)).of == Window(2)
 
 
 def test_a_status_read_off_the_state():

@@ -53,7 +53,7 @@ class Beside(Status[_Seen]):
 
     def init(self, num_stakeholders: int) -> _Seen:
         received = self.of.init(num_stakeholders)
-        return _Seen(received, np.zeros(self.of.value(received).shape[-1]))
+        return _Seen(received, np.zeros(len(self.of.value(received))))
 
     def update(self, state: _Seen, step: Step) -> _Seen:
         return _Seen(self.of.update(state.received, step), self._known(step.next_state))

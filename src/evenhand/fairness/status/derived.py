@@ -40,7 +40,7 @@ class Derived(Status[Any]):
     def init(self, num_stakeholders: int) -> Any:
         state = self.of.init(num_stakeholders)
         if not self.keeps_history:  # a function of the whole history has no value yet
-            self.require_fit(self.of.value(state).shape[-1])
+            self.require_fit(len(self.of.value(state)))
         return state
 
     def require_fit(self, size: int) -> None:

@@ -96,7 +96,7 @@ class Status(Exchanging, ABC, Generic[State]):
         for step in steps.steps():
             state = self.update(state, step)
             values.append(np.asarray(self.value(state), dtype=np.float64))
-        return state, np.array(values).reshape(len(steps), np.shape(self.value(state))[-1])
+        return state, np.array(values).reshape(len(steps), len(self.value(state)))
 
     @property
     def fixed_weights(self) -> Float[np.ndarray, " status"] | None:

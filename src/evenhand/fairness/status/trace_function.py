@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class TraceFunction(Status[int]):
+class TraceFunction(Status[tuple[()]]):
     """U(τ_t) by calling a function on every prefix: as general as the paper's U, and as slow.
 
     >>> TraceFunction(lambda trace: trace.rewards.max(axis=0)).describe()
@@ -31,19 +31,21 @@ class TraceFunction(Status[int]):
     def keeps_history(self) -> bool:
         return True
 
-    def init(self, num_stakeholders: int) -> int:
-        return 0
+    def init(self, num_stakeholders: int) -> tuple[()]:
+        return ()
 
-    def update(self, state: int, step: Step) -> int:
+    def update(self, state: tuple[()], step: Step) -> tuple[()]:
         raise CannotStream(
             f"{self.describe()} needs the whole history: score it with scheme.score(trace), or "
             "write the status as a fold (a subclass of Status)."
         )
 
-    def value(self, state: int) -> Float[np.ndarray, " status"]:
+    def value(self, state: tuple[()]) -> Float[np.ndarray, " status"]:
         raise CannotStream(f"{self.describe()} has no value before the trace is known.")
 
-    def scan(self, state: int, steps: Trace) -> tuple[int, Float[np.ndarray, "time status"]]:
+    def scan(
+        self, state: tuple[()], steps: Trace
+    ) -> tuple[tuple[()], Float[np.ndarray, "time status"]]:
         values: list[np.ndarray] = []
         for t in range(1, len(steps) + 1):
             vector = as_float64(self.function(steps.prefix(t)), f"the status at time {t}")
