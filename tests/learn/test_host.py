@@ -13,7 +13,13 @@ import pytest
 
 import three_rooms as rooms
 from evenhand.envs import Doughnuts
-from evenhand.errors import BadParameter, MemoryDoesNotPay, NegativeStatus, UnequalLengths
+from evenhand.errors import (
+    BadParameter,
+    MemoryDoesNotPay,
+    NegativeStatus,
+    NotFinite,
+    UnequalLengths,
+)
 from evenhand.fairness.scheme import anytime
 from evenhand.fairness.status import Capped
 from evenhand.fairness.temporal import Discounted, Total
@@ -455,3 +461,13 @@ def test_learners_start_from_the_weights_of_one_or_of_each(pair):
         assert loop.learners.target[0].bias.tolist() == biases
     with pytest.raises(BadParameter, match="a network of another form"):
         loop.start_from(jax.tree.map(lambda leaf: leaf[:, :1], always(loop, (1, 0))))
+
+
+def test_weights_that_are_no_numbers_are_refused(pair):
+    loop = copy(pair[0])
+    loop._walks = [copy(walk) for walk in loop._walks]
+    learners = jax.tree.map(jnp.copy, loop.learners)  # a step takes over what it is given
+    lost = jax.tree.map(lambda leaf: jnp.full_like(leaf, jnp.nan), learners.weights)
+    loop.learners = learners._replace(weights=lost)
+    with pytest.raises(NotFinite, match="what is learned is no longer finite"):
+        loop.train_steps(1)

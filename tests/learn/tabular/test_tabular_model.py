@@ -40,6 +40,9 @@ def test_of_two_steps_the_second_is_the_last():
     """Its own rule pays where it leads to the first room, and that step counts as overridden."""
     problem = Problem(ThreeRooms(horizon=2), anytime(LogNash(), Total()), Full())
     model, table = build_tabular_model(problem, NoProposal(), 2)
+    assert table.num_states > table.pay.shape[1]  # those that only the end reaches pay nothing
+    for part in (model.following, model.chance, model.pay, model.kept, model.seen, model.group):
+        assert part.shape[-1] == table.num_states
     world, carried = table.model.from_rows(table.rows, 0)
     for row in range(table.pay.shape[1]):
         room, counts = int(world.room[row]), tuple(map(float, carried.memory[row]))
