@@ -11,7 +11,7 @@ from evenhand.envs import Doughnuts, GaussianLending, Lending, State
 from evenhand.envs.doughnuts import Shop
 from evenhand.errors import BadParameter, EvenhandError
 from evenhand.learn.deep.encoders import Binary, Layout, Raw, Relative
-from evenhand.learn.deep.networks import MLP, EquivariantMLP, Recurrent
+from evenhand.learn.deep.networks import MLP, Dense, EquivariantMLP, Recurrent
 from evenhand.learn.deep.stakeholder_network import StakeholderNetwork
 from evenhand.memory.memory import Clock, Full, GroupDifference, LastWinner, Nothing, Product
 from evenhand.problem.problem import AgentView, Problem
@@ -128,6 +128,15 @@ def test_layers_of_different_widths_follow_each_other():
     weights = jax.eval_shape(init, jax.random.key(0))
     assert [mix.own.weight.shape for mix in weights.hidden] == [(3, 3), (5, 3)]
     assert weights.out.weight.shape == (1, 5)
+
+
+def test_layers_by_hand():
+    """Two inputs, two hidden, one value: ReLU between the layers and none at the end."""
+    first = Dense(jnp.array([[1.0, -1.0], [2.0, 1.0]]), jnp.array([0.5, -9.0]))
+    last = Dense(jnp.array([[-4.0, 3.0]]), jnp.array([0.25]))
+    # 3 − 1 + 0.5 is 2.5; 6 + 1 − 9 is below 0.
+    values = MLP((2,)).apply((first, last), (), jnp.array([3.0, 1.0]))[1]
+    assert values.tolist() == [-4.0 * 2.5 + 0.25]
 
 
 def test_the_papers_layers():
