@@ -380,6 +380,42 @@ def test_a_row_below_0_is_never_imagined_whatever_a_proposal_says():
 # By the dice
 
 
+@dataclass(frozen=True)
+class TwoDice(Careless):
+    """Asks for two dice."""
+
+    @property
+    def num_dice(self):
+        return 2
+
+    def draw(self, context, dice):
+        assert dice.shape == (2,)
+        return super().draw(context, dice)
+
+
+def test_a_proposal_gets_as_many_dice_as_it_asks_for():
+    """In a table of one row with three actions: in shapes alone, so that nothing is compiled."""
+    model = TabularModel(
+        following=np.zeros((1, 1, 1), dtype=int),
+        chance=np.ones((1, 1, 1)),
+        pay=np.zeros((2, 1, 1, 1)),
+        kept=np.ones((2, 1, 1, 1)),
+        seen=np.zeros(1, dtype=int),
+        effects=np.zeros((1, 3), dtype=int),
+        noise=np.ones(1),
+        starts=np.ones(1),
+        reachable=np.ones((1, 1), dtype=bool),
+        group=np.zeros(1, dtype=int),
+    )
+    tables = jax.tree.map(jnp.asarray, Tables(model, np.zeros((1, 3), dtype=int), np.zeros(1)))
+    values, zero = jnp.zeros((1, 1, 3)), jnp.zeros((), dtype=jnp.int32)
+    key = jax.random.key(0)
+    learner = TabularState(values, values, values[..., 0], jnp.zeros(1), zero, zero, zero, key)
+    algorithm = Algorithm1(TwoDice(), 0.9, Constant(), Exploration(), False, False, 5)
+    after = jax.eval_shape(lambda *given: algorithm.train(*given, 4), tables, learner)
+    assert after.q.shape == values.shape
+
+
 def test_an_index_is_drawn_by_where_the_die_falls():
     cumulative = jnp.array([0.25, 0.5, 1.0])
     dice = (0.0, 0.2, 0.25, 0.4, 0.5, 0.99)
