@@ -15,18 +15,23 @@ from evenhand.fairness.welfare import LogNash, NegativeVariance, Rawls
 from evenhand.learn.deep.networks import MLP, EquivariantMLP
 from evenhand.learn.deep.targets import Huber, PolyakUpdate
 from evenhand.learn.default_recipe import (
+    FAR_VIEW,
+    FEW_STEPS,
+    SHORT_VIEW,
+    default_discount,
     default_learner,
     default_network,
     default_steps,
     default_tables,
     learned_rewards,
+    measured_encoder,
     value_size,
 )
 from evenhand.learn.proposals import Everything, NoProposal, Replayed
-from evenhand.learn.random_play import random_play
+from evenhand.learn.random_play import RandomPlay, random_play
 from evenhand.learn.schedules import ExplorationBySteps
 from evenhand.learn.seeds import seed_keys, start_learners
-from evenhand.memory.memory import Clock, Full, Product
+from evenhand.memory.memory import Clock, Full, Product, Reset
 from evenhand.problem.problem import Problem
 
 SHOP = Doughnuts(2, 4, (0.9, 0.5))
@@ -61,6 +66,7 @@ def test_values_are_as_large_as_what_is_to_come_spreads():
     rewards = np.array([[1.0, 2.0], [3.0, 4.0]])
     # With a discount of 1/2: 1 + 2/2 and 2; 3 + 4/2 and 4.
     assert value_size(rewards, 0.5) == pytest.approx(np.std([2.0, 2.0, 5.0, 4.0]))
+    assert value_size(rewards / 10, 0.5) == pytest.approx(np.std([0.2, 0.2, 0.5, 0.4]))
     assert value_size(np.ones((3, 1)), 0.5) == 1.0  # it is the same everywhere
     agent = learner(SHOP, LogNash())
     play = random_play(agent.problem)
@@ -95,6 +101,66 @@ def test_a_long_horizon_is_discounted_and_has_no_clock():
     assert agent.problem.memory == Full()
     assert agent.discount < 1.0
     assert not agent.horizon_terminates
+    assert agent.baseline == ()
+
+
+class Endless(Doughnuts):
+    """A shop that goes on after its horizon."""
+
+    goes_on = True
+
+
+def test_what_goes_on_is_cut_off_however_short_it_is():
+    agent = learner(Endless(2, 4, (0.9, 0.5)), LogNash())
+    assert not agent.horizon_terminates
+    assert agent.problem.memory == Full()
+
+
+def test_only_a_few_steps_are_learned_to_their_end_undiscounted():
+    shaped, bare = anytime(Rawls(), Total()), bounded(AfterEach(2), Rawls(), Total())
+    few, more = (Doughnuts(2, FEW_STEPS + extra, 0.8) for extra in (0, 1))
+    assert default_discount(Problem(few, shaped), True) == 1.0
+    assert default_discount(Problem(few, shaped), False) == SHORT_VIEW
+    assert default_discount(Problem(more, shaped), True) == SHORT_VIEW
+    assert default_discount(Problem(more, bare), True) == FAR_VIEW
+    assert default_discount(Problem(more, anytime(Rawls(), Discounted(0.7))), True) == 0.7
+    assert 0.0 < SHORT_VIEW < FAR_VIEW < 1.0
+
+
+def a_play(over):
+    """Two episodes of three steps, as somebody might have seen them."""
+    received = np.array([[[2, 0], [0, 4], [6, 0]], [[0, 2], [8, 0], [0, 2]]], dtype=float)
+    status = received.cumsum(axis=1)
+    there = np.array([[[1, 0], [1, 1], [0, 0]], [[1, 1], [0, 1], [1, 0]]], dtype=float)
+    clock = np.array([[0, 1, 2], [0, 1, 2]], dtype=float)
+    before = status - received
+    return RandomPlay(received, status.min(axis=-1), status, over, (there, before, clock))
+
+
+def test_an_encoder_measures_what_was_seen_before_the_end():
+    problem = Problem(SHOP, anytime(Rawls(), Total()), Product((Full(), Clock(5))))
+    over = np.array([[False, False, True], [False, True, True]])
+    play = a_play(over)
+    there, _, clock = (part[~over] for part in play.observed)
+    encoder = measured_encoder(problem, play)
+    # Counts are in units of what is received; the rest is centred, in units of its spread.
+    assert encoder.shifts == pytest.approx((there.mean(), 0.0, clock.mean()))
+    assert encoder.sizes == pytest.approx((there.std(), 2.0, clock.std()))
+    # From step to step a status rises by 4, 6, 8 or 2, where it does.
+    assert encoder.status_size == 5.0
+    # What never changes, or was never seen, is left as it is.
+    still = play._replace(observed=(np.ones((2, 3, 2)), *play.observed[1:]))
+    found = measured_encoder(problem, still)
+    assert (found.shifts[0], found.sizes[0]) == (1.0, 1.0)
+    unseen = measured_encoder(problem, a_play(np.ones((2, 3), dtype=bool)))
+    assert (unseen.shifts, unseen.sizes) == ((0.0,) * 3, (1.0,) * 3)
+
+
+def test_beyond_the_end_nothing_is_rewarded():
+    problem = Problem(SHOP, anytime(Rawls(), Total()))
+    play = a_play(np.array([[False, False, True], [False, True, True]]))
+    found = learned_rewards(problem, play, False, 0.9, shaping=False)
+    assert found.tolist() == [[0.0, 2.0, 0.0], [0.0, 0.0, 0.0]]
 
 
 @pytest.mark.system
@@ -158,8 +224,14 @@ def test_it_learns_a_small_problem_to_its_optimum():
 
 
 def test_tables_imagine_everything_where_the_memory_determines_the_reward():
-    tables = default_tables(Problem(SHOP, anytime(LogNash(), Total())))
+    problem = Problem(SHOP, anytime(LogNash(), Total()), Reset())
+    tables = default_tables(problem)
     assert tables.proposal == Everything()
+    assert tables.problem.memory == Product((Full(), Clock(5)))
+    assert default_tables(problem, proposal=NoProposal()).proposal == NoProposal()
+    # A memory that is kept although it does not is not imagined otherwise.
+    kept = default_tables(problem, keep_memory=True)
+    assert (kept.proposal, kept.problem.memory) == (NoProposal(), Product((Reset(), Clock(5))))
     assert (tables.discount, tables.horizon_terminates, tables.shaping) == (1.0, True, True)
 
 

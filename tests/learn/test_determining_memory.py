@@ -5,11 +5,12 @@ from dataclasses import replace
 import pytest
 
 from evenhand.envs import Doughnuts, Lending, WaitingList
-from evenhand.fairness.scheme import anytime
+from evenhand.fairness.scheme import anytime, periodic
 from evenhand.fairness.status import Decayed
 from evenhand.fairness.temporal import Total
 from evenhand.fairness.welfare import Equality, LogNash, Rawls
-from evenhand.learn.determining_memory import find_memory
+from evenhand.learn.determining_memory import _claims, _seen_with, find_memory
+from evenhand.learn.random_play import MemoryTrial, RandomPlay
 from evenhand.memory.memory import Clock, Full, GroupDifference, Min, OfStatus, Product, Reset
 from evenhand.problem.problem import Problem
 
@@ -55,3 +56,18 @@ def test_a_memory_that_is_kept_is_kept_whether_it_determines_the_reward_or_not()
     assert found.problem == problem
     assert not found.determines
     assert find_memory(replace(problem, memory=Full()), clock=False, keep=True).determines
+
+
+def test_a_claim_is_a_status_of_the_right_size():
+    problem = Problem(SHOP, SHOP.default_scheme())
+    assert _claims(problem, Full())
+    assert not _claims(problem, Reset())  # which claims nothing
+    assert not _claims(problem, GroupDifference({"all": [0, 1]}))
+
+
+def test_what_the_scheme_carries_stays_in_view():
+    """Who is there, what is remembered, and the scheme's own counter, in their order."""
+    start = Problem(SHOP, periodic(2, Rawls(), Total()), Product((Full(), Clock(7))))
+    trials = tuple(MemoryTrial(None, None, (name,)) for name in ("leads", "counts", "clock"))
+    play = RandomPlay(*[None] * 4, ("there", "full", "old clock", "counter"), trials)
+    assert _seen_with(play, start, (1, 2)).observed == ("there", "counts", "clock", "counter")

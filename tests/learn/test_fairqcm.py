@@ -6,6 +6,7 @@ import jax
 import numpy as np
 import pytest
 
+from evenhand._util.tensor_files import read_tensors
 from evenhand.envs import Doughnuts
 from evenhand.errors import BadParameter, MemoryDoesNotPay
 from evenhand.experiments.running.run_spec import RunSpec
@@ -25,7 +26,9 @@ from evenhand.learn import (
     Watkins,
 )
 from evenhand.learn.default_recipe import default_learner
+from evenhand.learn.fairqcm import Learned, _started_from
 from evenhand.learn.policies.policy_files import load_policies
+from evenhand.learn.seeds import seed_keys, start_learners
 from evenhand.memory.memory import Clock, Full, Min, Product
 from evenhand.planning import plan
 from evenhand.problem.problem import Problem
@@ -53,8 +56,10 @@ def test_derived_it_is_the_default_recipe():
 
 
 def test_tables_are_not_saved(tmp_path):
+    learned = FairQCM(PROBLEM).train(steps=20)
+    assert (learned.agent.proposal, learned.seeds) == (Above(2), (0,))
     with pytest.raises(BadParameter, match="a table is not saved: give FairQCM a network"):
-        FairQCM(PROBLEM, proposal=Above(2)).train(steps=20).save(tmp_path / "a.policy")
+        learned.save(tmp_path / "a.policy")
     assert not list(tmp_path.iterdir())
 
 
@@ -102,6 +107,30 @@ def test_with_a_network_it_is_deep():
     assert raw.agent.encoder == Raw()
 
 
+def test_with_a_network_it_is_made_of_its_defaults_and_of_what_is_given():
+    agent = FairQCM(PROBLEM, network=MLP((8,)), warm_up=50).agent
+    assert isinstance(agent, DQN)
+    assert (agent.proposal, agent.network, agent.encoder) == (Above(2), MLP((8,)), Relative())
+    assert (agent.batch, agent.warm_up, agent.double) == (128, 50, True)
+    assert FairQCM(PROBLEM, NoProposal(), network=MLP((8,)), encoder=Raw()).agent.encoder == Raw()
+
+
+def test_a_network_begins_with_what_another_learned_and_is_saved(tmp_path):
+    agent = FairQCM(PROBLEM, NoProposal(), network=MLP(())).agent
+    fresh = start_learners(agent, seed_keys([4, 5]))
+    known = Learned(agent, (4, 5), 30, fresh)
+    begun = _started_from(agent, start_learners(agent, seed_keys([5, 6])), known, (5, 6))
+    (theirs,), (ours,), (target,) = fresh.weights, begun.weights, begun.target
+    # Its own seed's, or the first's.
+    np.testing.assert_array_equal(ours.weight, np.asarray(theirs.weight)[[1, 0]])
+    np.testing.assert_array_equal(target.weight, ours.weight)
+    assert begun.epsilon.tolist() == pytest.approx([agent.exploration.floor] * 2)
+    known.save(tmp_path / "two.policy")
+    header, arrays = read_tensors(tmp_path / "two.policy", "policy")
+    assert header["spec"] == {"seeds": [4, 5], "steps": 30}
+    assert any(np.array_equal(array, theirs.weight) for array in arrays.values())
+
+
 def test_mistakes_are_named():
     with pytest.raises(BadParameter, match="encoder is for networks"):
         FairQCM(PROBLEM, encoder=Raw())
@@ -112,7 +141,7 @@ def test_mistakes_are_named():
     with pytest.raises(MemoryDoesNotPay):
         FairQCM(Problem(SHOP, SHOP.default_scheme(), Min()))
     agent = FairQCM(PROBLEM, NoProposal())
-    for seed in ([], [1, 1], -1):
+    for seed in ([], [1, 1], -1, [3, -1]):
         with pytest.raises(BadParameter, match="seed is"):
             agent.train(10, seed)
     with pytest.raises(BadParameter, match="steps is 0"):

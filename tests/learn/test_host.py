@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from copy import copy
+from dataclasses import dataclass, replace
 
 import equinox as eqx
 import jax
@@ -12,20 +13,27 @@ import pytest
 
 import three_rooms as rooms
 from evenhand.envs import Doughnuts
-from evenhand.errors import BadParameter, MemoryDoesNotPay, NegativeStatus, UnequalLengths
+from evenhand.errors import (
+    BadParameter,
+    MemoryDoesNotPay,
+    NegativeStatus,
+    NotFinite,
+    UnequalLengths,
+)
 from evenhand.fairness.scheme import anytime
-from evenhand.fairness.temporal import Discounted
+from evenhand.fairness.status import Capped
+from evenhand.fairness.temporal import Discounted, Total
 from evenhand.fairness.trace import Override
 from evenhand.fairness.welfare import LogNash
 from evenhand.learn.deep.dqn import DQN
 from evenhand.learn.deep.encoders import Raw, Relative
-from evenhand.learn.deep.networks import EquivariantMLP, Recurrent
+from evenhand.learn.deep.networks import MLP, EquivariantMLP, Recurrent
 from evenhand.learn.deep.recurrent import RecurrentDQN
 from evenhand.learn.deep.targets import PolyakUpdate
 from evenhand.learn.host import HostLoop, HostWorld
 from evenhand.learn.proposals import Above
 from evenhand.learn.schedules import Exploration
-from evenhand.memory.memory import Full, Min
+from evenhand.memory.memory import Full, Min, OfStatus
 from evenhand.planning.planner import plan
 from evenhand.problem.problem import Problem
 from evenhand.process.process import Transition
@@ -187,6 +195,7 @@ def test_every_step_on_the_host_is_stored_as_it_happened(walked):
     assert place == int(loop.learners.replay.stored[0]) == 9
     assert float(loop.learners.epsilon[0]) == pytest.approx(0.1)  # 0.8 halved three times
     assert int(loop.learners.time[0]) == 2
+    assert (loop.steps, loop.planned, loop.errors()) == (9, 0, {})
 
 
 def test_an_episode_on_the_host_is_greedy_for_the_target_network_and_discounted(walked):
@@ -224,9 +233,13 @@ class Costly(Shop):
         return super().step(state, action, rng)._replace(rewards=-2.0 * np.eye(2)[action])
 
 
-@pytest.mark.parametrize("settings", [{}, {"proposal": Above(1)}], ids=["plain", "imagining"])
-def test_a_status_without_welfare_is_refused_and_not_learned_from(settings):
-    with pytest.raises(NegativeStatus, match=r"stakeholder \d is -2 after .*no welfare under"):
+@pytest.mark.parametrize(
+    ("settings", "when"),
+    [({}, "a decision"), ({"proposal": Above(1)}, r"\d random decisions")],
+    ids=["plain", "imagining"],
+)
+def test_a_status_without_welfare_is_refused_and_not_learned_from(settings, when):
+    with pytest.raises(NegativeStatus, match=rf"stakeholder \d is -2 after {when}, .*no welfare"):
         HostLoop(agent(Costly(), **settings), np.random.default_rng(0)).train_steps(20)
 
 
@@ -242,3 +255,219 @@ def test_a_greedy_episode_refuses_it_too():
     loop = HostLoop(agent(Shop()), np.random.default_rng(0))
     with pytest.raises(NegativeStatus, match=r"is -2 after decision \d, which has no welfare"):
         loop.episode(np.random.default_rng(1), Costly())
+
+
+def test_a_memory_is_asked_within_episodes_alone():
+    """Counts up to 1 are enough where an episode is one step, and begins again after it."""
+    one_step = HostWorld(Shop(), 2, 1, lambda state: state, 2, may_override=True)
+    problem = Problem(one_step, JAX_SHOP.nash_scheme(), OfStatus(Capped(1)))
+    HostLoop(replace(agent(Shop(), proposal=Above(1)), problem=problem), np.random.default_rng(0))
+
+
+# Two learners side by side
+
+
+class Counted:
+    """Each action pays its own stakeholder one more than its number, until the episode ends."""
+
+    num_stakeholders = 2
+
+    def __init__(self, ends=99):
+        self.ends = ends
+
+    def initial(self, rng):
+        return 0
+
+    def step(self, state, action, rng):
+        rewards = np.eye(2)[action] * (1.0 + action)
+        return Transition(state + 1, rewards, terminated=state + 1 == self.ends)
+
+
+@dataclass(frozen=True)
+class Lifted(MLP):
+    """One layer whose values can be put on a level, in a unit that is shown to it."""
+
+    hidden: tuple[int, ...] = ()
+
+    def unit(self, weights, features):
+        return features[-2]
+
+    def with_level(self, weights, level):
+        (layer,) = weights
+        return (eqx.tree_at(lambda inside: inside.bias, layer, layer.bias + level),)
+
+
+SUMS = anytime(LogNash(), Total())
+
+
+def side_by_side(**more):
+    """Two learners that are shown a unit of 4, a number of no matter and the step number."""
+    world = HostWorld(Counted(), 2, 6, lambda time: [7.0, 4.0, time], 3)
+    learner = DQN(
+        problem=Problem(world, SUMS, Full()),
+        encoder=Raw(),
+        network=Lifted(),
+        discount=0.5,
+        lookahead=2,
+        capacity=12,
+        batch=3,
+        warm_up=5,
+        learning_rate=0.1,
+        target=PolyakUpdate(0.5),
+        exploration=Exploration(1.0, 1.0, 1.0),
+        double=True,
+    )
+    rng = np.random.default_rng(0)
+    return HostLoop(learner, rng, seed=5, beside=(Counted(),), learn_every=2, **more)
+
+
+@pytest.fixture(scope="module")
+def pair():
+    """Two learners before their first decision, and after the fourth and the seventh."""
+    loop = side_by_side()
+    states = [jax.tree.map(np.asarray, loop.learners._replace(key=()))]
+    for steps in (4, 3):
+        loop.train_steps(steps)
+        states.append(jax.tree.map(np.asarray, loop.learners._replace(key=())))
+    return loop, states
+
+
+def test_each_learner_has_a_seed_of_its_own(pair):
+    loop, (start, _, _) = pair
+    assert len(loop.rngs) == 2
+    fresh = np.random.default_rng(6)  # nothing is drawn in this world
+    assert loop.rngs[1].bit_generator.state == fresh.bit_generator.state
+    for k in range(2):
+        _, weights_key = jax.random.split(jax.random.key(5 + k))
+        (own,) = loop.agent.network.init(weights_key, loop.agent.layout, 2)
+        np.testing.assert_allclose(start.weights[0].weight[k], own.weight, atol=1e-6)
+    assert not np.array_equal(*start.weights[0].weight)
+
+
+def test_before_the_first_update_values_are_put_on_the_level_of_the_rewards(pair):
+    """After three decisions: the mean reward of a step, for as long as an episode goes on."""
+    _, (start, fourth, _) = pair
+    (before,), (after,) = start.weights, fourth.weights
+    for k in range(2):
+        # The fourth decision has stored a third experience; each gathers two steps at γ = 1/2.
+        rewards = fourth.replay.items.reward[k]
+        assert int(fourth.replay.stored[k]) == 3
+        mean = np.mean(rewards[:2] / 4.0) / 1.5
+        level = mean * sum(0.5**time for time in range(6))
+        np.testing.assert_allclose(after.bias[k] - before.bias[k], level, rtol=1e-4)
+        np.testing.assert_allclose(after.weight[k], before.weight[k], atol=0)
+    np.testing.assert_array_equal(fourth.target[0].bias, after.bias)
+    assert len(set(fourth.replay.items.reward[0][:3])) == 3
+
+
+def test_without_an_experience_the_level_stays_where_it_is(pair):
+    loop, _ = pair
+    empty = loop.learners.replay._replace(stored=jnp.zeros(2, dtype=jnp.int32))
+    found = loop._level(loop.learners._replace(replay=empty))
+    np.testing.assert_array_equal(found.weights[0].bias, loop.learners.weights[0].bias)
+
+
+def test_it_learns_after_every_second_decision_once_it_is_warm(pair):
+    loop, (_, fourth, seventh) = pair
+    assert loop.steps == 7
+    assert fourth.updates.tolist() == [0, 0]
+    assert seventh.updates.tolist() == [1, 1]  # after the sixth: the fifth and seventh only store
+    assert seventh.steps.tolist() == [7, 7]
+
+
+@pytest.mark.parametrize(("warm_up", "before"), [(None, -1), (1, 1), (3, 1), (4, 2), (100, 98)])
+def test_how_many_decisions_come_before_the_level(pair, warm_up, before):
+    loop = copy(pair[0])
+    loop.agent = replace(loop.agent, warm_up=warm_up)
+    assert loop._warm_up() == before
+
+
+def test_errors_are_those_of_what_is_stored(pair):
+    """With one experience stored, every batch is that one."""
+    loop = copy(pair[0])
+    one = loop.learners.replay._replace(stored=jnp.array([1, 1], dtype=jnp.int32))
+    loop.learners = loop.learners._replace(replay=one)
+    learners = jax.tree.map(np.asarray, loop.learners._replace(key=()))
+    losses, best = [], []
+    for k in range(2):
+        item = jax.tree.map(lambda leaf, k=k: leaf[k, 0], learners.replay.items)
+        own, target = (
+            lambda x, layer=layer, k=k: layer.weight[k] @ x + layer.bias[k]
+            for (layer,) in (learners.weights, learners.target)
+        )
+        ahead = target(item.following)[own(item.following).argmax()]
+        error = own(item.features)[item.action] - (item.reward + item.bootstrap * ahead)
+        losses.append((error / 4.0) ** 2)
+        best.append(own(item.features).max())
+    found = loop.errors()
+    assert found == pytest.approx({"loss": np.mean(losses), "value": np.mean(best)}, rel=1e-4)
+    some = one._replace(stored=jnp.array([1, 0], dtype=jnp.int32))
+    loop.learners = loop.learners._replace(replay=some)
+    assert loop.errors() == {}
+
+
+def always(loop, actions):
+    """Weights of each learner that prefer one action, whatever is shown."""
+    (layer,) = jax.tree.map(jnp.zeros_like, loop.learners.weights)
+    bias = jnp.asarray(np.eye(2, dtype=np.float32)[list(actions)])
+    return (eqx.tree_at(lambda inside: inside.bias, layer, bias),)
+
+
+def by_hand(action, steps):
+    """The score of an episode of one action: Σ log(1 + what it has brought so far)."""
+    return sum(np.log1p((1.0 + action) * time) for time in range(1, steps + 1))
+
+
+def test_episodes_side_by_side_end_each_by_itself(pair):
+    loop = copy(pair[0])
+    processes, rngs = [Counted(2), Counted(4)], [np.random.default_rng(k) for k in range(2)]
+    scores = loop.play(always(loop, (1, 0)), processes, rngs)
+    np.testing.assert_allclose(scores, [by_hand(1, 2), by_hand(0, 4)], rtol=1e-5)
+    # What was kept decides; else the target network, and that of the first learner.
+    loop.learners = loop.learners._replace(target=always(loop, (1, 0)))
+    assert loop.weights[0].bias.tolist() == [0.0, 1.0]
+    rng = np.random.default_rng(0)
+    assert loop.episode(rng, Counted(3)) == pytest.approx(by_hand(1, 3), rel=1e-5)
+    loop.kept = always(loop, (0, 1))
+    assert loop.episode(rng, Counted(3)) == pytest.approx(by_hand(0, 3), rel=1e-5)
+    assert loop.episode(rng) == pytest.approx(by_hand(0, 6), rel=1e-5)  # in the world's own
+
+
+def test_new_episodes_begin_and_what_was_learned_stays(pair):
+    loop = copy(pair[0])
+    loop._walks = [copy(walk) for walk in loop._walks]
+    before = jax.tree.map(np.asarray, loop.learners._replace(key=()))
+    assert before.time.tolist() == [1, 1]
+    loop.begin_again()
+    after = loop.learners
+    assert [walk.decided for walk in loop._walks] == [0, 0]
+    assert after.time.tolist() == [0, 0]
+    assert after.augmented.state.tolist() == [[7.0, 4.0, 0.0]] * 2
+    assert after.augmented.memory.tolist() == [[0.0, 0.0]] * 2
+    assert (np.asarray(after.pending.age) == -1).all()
+    np.testing.assert_array_equal(after.weights[0].weight, before.weights[0].weight)
+    assert after.replay.stored.tolist() == before.replay.stored.tolist()
+
+
+def test_learners_start_from_the_weights_of_one_or_of_each(pair):
+    loop = copy(pair[0])
+    one = jax.tree.map(lambda leaf: leaf[:1], always(loop, (1, 0)))
+    for given, biases in (
+        (one, [[0.0, 1.0]] * 2),
+        (always(loop, (1, 0)), [[0.0, 1.0], [1.0, 0.0]]),
+    ):
+        loop.start_from(given)
+        assert loop.learners.weights[0].bias.tolist() == biases
+        assert loop.learners.target[0].bias.tolist() == biases
+    with pytest.raises(BadParameter, match="a network of another form"):
+        loop.start_from(jax.tree.map(lambda leaf: leaf[:, :1], always(loop, (1, 0))))
+
+
+def test_weights_that_are_no_numbers_are_refused(pair):
+    loop = copy(pair[0])
+    loop._walks = [copy(walk) for walk in loop._walks]
+    learners = jax.tree.map(jnp.copy, loop.learners)  # a step takes over what it is given
+    lost = jax.tree.map(lambda leaf: jnp.full_like(leaf, jnp.nan), learners.weights)
+    loop.learners = learners._replace(weights=lost)
+    with pytest.raises(NotFinite, match="what is learned is no longer finite"):
+        loop.train_steps(1)

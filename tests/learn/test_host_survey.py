@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 import own_environments as own
+from evenhand.errors import NegativeStatus
 from evenhand.fairness.scheme import anytime
 from evenhand.fairness.status import WaitingTime
 from evenhand.fairness.temporal import Total
@@ -30,7 +31,7 @@ from evenhand.learn.host_survey import (
     survey,
 )
 from evenhand.learn.host_world import HostWorld
-from evenhand.memory.memory import Clock, Full, OfStatus, Product
+from evenhand.memory.memory import Clock, Full, Nothing, OfStatus, Product
 from evenhand.problem.problem import Problem
 
 
@@ -41,13 +42,56 @@ def surveyed(env, scheme=own.NASH, steps=200):
 
 
 def test_whom_actions_serve_and_what_they_bring_is_found_out():
-    _, measured = surveyed(own.Pairs())
+    world = gymnasium_world(own.Pairs())
+    problem = Problem(world, own.NASH, default_memory(own.NASH, world.horizon))
+    found = survey(problem, 200, np.random.default_rng(0))
+    measured = found.measure(problem)
     # Two choices at once, numbered as NumPy unravels them: of the first pair, then of the second.
     assert measured.serves == ((0, 2), (0, 3), (1, 2), (1, 3))
     # Twice its size is what a stakeholder receives, and nothing besides.
     np.testing.assert_allclose(measured.amount, (0.0, 2.0), atol=1e-6)
     sizes = [2.0, 4.0, 6.0]
     assert measured.unit == pytest.approx(np.mean(sizes), rel=0.1)
+    # What was visited: what each had before each decision, of five to an episode.
+    had, clock = (np.stack(part) for part in zip(*(at.memory for at in found.visited), strict=True))
+    assert clock.tolist() == [step % 5 for step in range(200)]
+    after = had + found.rewards
+    goes_on = clock[1:] > 0
+    np.testing.assert_allclose(had[1:][goes_on], after[:-1][goes_on])
+    assert not had[clock == 0].any()
+    before, then = np.log1p(had).sum(axis=1), np.log1p(after).sum(axis=1)
+    np.testing.assert_allclose(found.pays, then, rtol=1e-5)
+    np.testing.assert_allclose(found.gains, then - before, rtol=1e-3, atol=1e-5)
+    assert measured.pay == pytest.approx(np.sqrt(np.mean(then**2)), rel=1e-4)
+    assert measured.gain == pytest.approx(np.sqrt(np.mean((then - before) ** 2)), rel=1e-4)
+    # Of serving each by itself, twice its size: the largest gain, on the mean.
+    (places,) = world.layout.per_stakeholder
+    size = np.stack([at.state for at in found.visited])[:, list(places)]
+    largest = (np.log1p(had + 2 * size) - np.log1p(had)).max(axis=1)
+    assert measured.largest_gain == pytest.approx(largest.mean(), rel=1e-4)
+
+
+class Costly(own.Counter):
+    """Each who is served has to pay."""
+
+    def step(self, action):
+        *answer, _ = super().step(action)
+        return *answer, {"stakeholder_rewards": -2.0 * np.eye(2)[action]}
+
+
+def test_a_status_without_welfare_is_refused_as_it_is():
+    with pytest.raises(NegativeStatus, match=r"is -2 after 1 random decisions, .* no welfare"):
+        surveyed(Costly())
+
+
+def test_without_a_status_nothing_is_gained():
+    world = gymnasium_world(own.Counter())
+    problem = Problem(world, own.NASH, Nothing())
+    at = problem.initial(jax.random.key(0))
+    nothing = np.zeros(2)
+    measured = Survey(np.array([0, 1]), np.eye(2), nothing, nothing, [at, at]).measure(problem)
+    assert measured.largest_gain == 0.0
+    assert (measured.pay, measured.gain, measured.unit) == (1.0, 1.0, 1.0)
 
 
 def test_an_action_that_may_serve_anybody_is_nobodys():
@@ -84,6 +128,9 @@ def test_actions_are_somebodys_if_each_serves_at_most_half_and_together_everybod
     # What is usual is no service: here everybody is paid 1 at every step.
     paid = found([0, 1, 2] * 8, [[3, 1, 1], [1, 3, 1], [1, 1, 3]] * 8)
     assert paid.serves(3) == ((0,), (1,), (2,))
+    # Whoever is served at times is served: here everybody but every second time.
+    at_times = found([0, 1] * 8, [[2, 0], [0, 2], [0, 0], [0, 0]] * 4)
+    assert at_times.serves(2) == ((0,), (1,))
     left_out = found([0, 1] * 8, [[2, 0, 0], [0, 2, 0]] * 8)
     assert left_out.serves(2) == ()
     both = found([0, 1, 2] * 8, [[2, 2], [0, 0], [0, 0]] * 8)
@@ -96,6 +143,7 @@ def test_typical_sizes_and_moments():
     values = np.array([[1.0, 5.0, 1e6], [3.0, 5.0, 1e6 + 1e-3]])
     # One that never changed, or by no more than rounding, is left in its unit.
     assert _moments(values) == ((2.0, 1.0), (5.0, 1.0), (pytest.approx(1e6), 1.0))
+    assert _moments(np.zeros((3, 1))) == ((0.0, 1.0),)
     masked = HostWorld(own.Counter(), 2, 4, lambda state: state, 3, masked=True)
     assert _common_moments(values, masked) == ((0.0, 1.0), (0.0, 1.0), (pytest.approx(1e6), 1.0))
 

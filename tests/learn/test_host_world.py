@@ -8,6 +8,7 @@ import pytest
 from evenhand.errors import BadParameter, UnequalLengths
 from evenhand.fairness.trace import Override
 from evenhand.learn.host_world import HostWorld, Walk
+from evenhand.memory.feature_layout import FeatureLayout
 from evenhand.process.process import Transition
 
 
@@ -60,7 +61,8 @@ def test_a_reward_in_place_of_the_welfare():
     override = world.unpack(taken.step(1))[1]
     assert (bool(override.applies), float(override.value)) == (True, -3.0)
     world, taken = walk(Counting(), may_override=True)
-    assert not world.unpack(taken.step(1))[1].applies
+    none = world.unpack(taken.step(1))[1]
+    assert (bool(none.applies), float(none.value)) == (False, 0.0)
     with pytest.raises(BadParameter, match="may_override=True"):
         walk(Counting(override=Override(True, -3.0)))[1].step(0)
 
@@ -96,3 +98,16 @@ def test_it_runs_on_the_host_alone():
     for asked in (lambda: world.step(None, None, 0), lambda: world.is_over(None)):
         with pytest.raises(BadParameter, match="runs on the host"):
             asked()
+
+
+def test_a_layout_says_which_numbers_are_whose_and_must_fit():
+    layout = FeatureLayout.in_blocks(2, 1, shared=1)
+    world = HostWorld(Counting(), 3, 4, lambda state: [1.0, state, 0.5], 3, layout=layout)
+    parts = world.attributes(np.array([7.0, 8.0, 9.0]))
+    assert [(part.values.tolist(), part.shared) for part in parts] == [
+        *(([7.0, 8.0], False), ([9.0], True))
+    ]
+    (whole,) = walk(Counting())[0].attributes(np.array([7.0, 8.0]))
+    assert whole.values.tolist() == [7.0, 8.0]
+    with pytest.raises(UnequalLengths, match="observation of 2 numbers"):
+        HostWorld(Counting(), 3, 4, lambda state: [1.0, state], 2, layout=layout)

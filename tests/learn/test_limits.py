@@ -10,15 +10,26 @@ from evenhand.fairness.filters import AfterEach
 from evenhand.fairness.scheme import anytime, bounded
 from evenhand.fairness.temporal import Total, Worst
 from evenhand.fairness.welfare import LogNash
-from evenhand.learn import fairqcm, host
+from evenhand.learn import fairqcm, host, random_play
+from evenhand.learn.deep import dqn as dqn_agent
 from evenhand.learn.deep.agent import EPISODES
 from evenhand.learn.deep.dqn import DQN
 from evenhand.learn.deep.encoders import Raw
 from evenhand.learn.deep.networks import MLP, EquivariantMLP, Recurrent
 from evenhand.learn.deep.recurrent import RecurrentDQN
+from evenhand.learn.deep.stakeholder_network import StakeholderNetwork
 from evenhand.learn.deep.targets import HardUpdate, Huber, PolyakUpdate, Squared
-from evenhand.learn.proposals import Above, Around, NoProposal, Visited
-from evenhand.learn.schedules import Constant, Exploration, Watkins
+from evenhand.learn.host import HostLoop
+from evenhand.learn.proposals import (
+    Above,
+    Around,
+    NoProposal,
+    Replayed,
+    SomeAbove,
+    SomeAround,
+    Visited,
+)
+from evenhand.learn.schedules import Constant, Exploration, ExplorationBySteps, Watkins
 from evenhand.learn.shaping import require_shaping
 from evenhand.learn.tabular.q_learning import Tabular
 from evenhand.memory.memory import Full
@@ -64,9 +75,16 @@ def test_what_is_left_out_is_as_in_the_appendix():
     assert (HardUpdate(), PolyakUpdate(), Huber()) == (
         *(HardUpdate(1000), PolyakUpdate(0.005), Huber(1.0)),
     )
+    assert StakeholderNetwork() == StakeholderNetwork((32, 32), (), 5.0)
     assert (Above(), Around(), Visited()) == (Above(2), Around(5), Visited(8))
+    assert (SomeAbove(), SomeAround(), Replayed()) == (
+        *(SomeAbove(8, 2), SomeAround(8, 5), Replayed(8, 4)),
+    )
     assert (Constant(), Watkins()) == (Constant(0.1), Watkins(0.7))
+    assert ExplorationBySteps(7) == ExplorationBySteps(7, 1.0, 0.05)
     assert (EPISODES, fairqcm.EPISODES, host.CHECKED) == (100, 1000, 500)
+    assert (random_play.EPISODES, random_play.LONGEST_LOOK, dqn_agent.RECALLED) == (32, 256, 1000)
+    assert (HostLoop.seed, HostLoop.beside, HostLoop.learn_every) == (0, (), 1)
     assert dict(fairqcm.DEEP_SETTINGS) == {
         "learning_rate": 1e-3,
         "batch": 128,
@@ -96,6 +114,12 @@ EDGES = {
     "first epsilon": (lambda x: Exploration(start=x), (0.2, 1.0), (0.19, 1.01)),
     "last epsilon": (lambda x: Exploration(floor=x), (0.0, 1.0), (-0.01, 1.01)),
     "factor": (lambda x: Exploration(factor=x), (1e-9, 1.0), (0.0, 1.01)),
+    "steps of exploration": (ExplorationBySteps, (1, 2), (0, -1)),
+    "first epsilon by steps": (lambda x: ExplorationBySteps(3, x), (0.05, 1.0), (0.04, 1.01)),
+    "last epsilon by steps": (
+        *(lambda x: ExplorationBySteps(3, floor=x), (0.0, 1.0), (-0.01, 1.01)),
+    ),
+    "discount of sequences": (lambda x: recurrent(discount=x), (0.0, 1.0), (-0.01, 1.01)),
     "reach above": (Above, (1, 2), (0, True, 1.5)),
     "reach around": (Around, (1, 2), (0, True, 1.5)),
     "visited": (Visited, (1, 2), (0, True, 1.5)),

@@ -1,10 +1,10 @@
-"""How epsilon falls: by hand, with every step, and what is not possible."""
+"""How epsilon and learning rates fall: by hand, with every step, and what is not possible."""
 
 import numpy as np
 import pytest
 
 from evenhand.errors import BadParameter
-from evenhand.learn.schedules import Exploration, ExplorationBySteps
+from evenhand.learn.schedules import Constant, Exploration, ExplorationBySteps, Watkins
 
 
 def test_by_steps_it_falls_in_a_straight_line_and_then_stays():
@@ -14,6 +14,21 @@ def test_by_steps_it_falls_in_a_straight_line_and_then_stays():
         epsilon = falling.after(epsilon)
         seen.append(float(epsilon))
     np.testing.assert_allclose(seen, [0.7, 0.5, 0.3, 0.1, 0.1, 0.1], atol=1e-6)
+
+
+def test_by_a_factor_it_falls_to_its_floor_and_then_stays():
+    falling, epsilon, seen = Exploration(0.8, 0.5, 0.15), np.float32(0.8), []
+    for _ in range(4):
+        epsilon = falling.after(epsilon)
+        seen.append(float(epsilon))
+    np.testing.assert_allclose(seen, [0.4, 0.2, 0.15, 0.15], atol=1e-6)
+
+
+def test_learning_rates_by_hand():
+    updates = np.array([0.0, 2.0, 7.0])
+    np.testing.assert_allclose(Constant(0.3)(updates), [0.3] * 3, rtol=1e-6)
+    np.testing.assert_allclose(Watkins(1.0)(updates), [1 / 2, 1 / 4, 1 / 9], rtol=1e-6)
+    np.testing.assert_allclose(Watkins(0.75)(updates + 7.0), np.array([9, 11, 16]) ** -0.75)
 
 
 def test_it_may_stay_where_it_starts():

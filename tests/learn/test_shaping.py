@@ -10,10 +10,10 @@ from hypothesis import strategies as st
 from evenhand.envs import Doughnuts
 from evenhand.errors import BadParameter
 from evenhand.fairness.filters import AfterEach, Every, Final
-from evenhand.fairness.scheme import bounded, long_term, periodic
-from evenhand.fairness.temporal import Total
+from evenhand.fairness.scheme import anytime, bounded, long_term, periodic
+from evenhand.fairness.temporal import Discounted, Total
 from evenhand.fairness.welfare import Rawls
-from evenhand.learn.shaping import require_shaping, shaping, steps_left
+from evenhand.learn.shaping import may_shape, require_shaping, shaped_pay, shaping, steps_left
 from evenhand.learn.tabular.q_learning import Tabular
 from evenhand.memory.memory import Clock, Full, Product
 from evenhand.planning.planner import plan
@@ -77,3 +77,29 @@ def test_where_the_assessments_depend_on_what_happens_shaping_is_refused():
         require_shaping(Problem(shop, bounded(AfterEach(2), Rawls(), Total())), True, 1.0)
     with pytest.raises(BadParameter, match="a discount of 1"):
         require_shaping(Problem(shop, periodic(2, Rawls(), Total())), True, 0.9)
+
+
+def test_the_rewards_of_episodes_with_shaping_by_hand():
+    """Rawls over three steps, undiscounted: W + (steps left after it) W' − (steps left) W."""
+    problem = Problem(Doughnuts(2, 3, 0.8), anytime(Rawls(), Total()))
+    # The least are 2, 3, 3 and 1, 1, 4; before the first step it is 0.
+    status = np.array([[[2, 3], [4, 3], [5, 3]], [[1, 1], [1, 2], [4, 9]]], dtype=float)
+    pay = status.min(axis=-1)
+    found = shaped_pay(problem, status, pay, True, 1.0)
+    assert found.tolist() == [
+        [2 + 2 * 2 - 3 * 0, 3 + 1 * 3 - 2 * 2, 3 + 0 - 1 * 3],
+        [1 + 2 * 1 - 3 * 0, 1 + 1 * 1 - 2 * 1, 4 + 0 - 1 * 1],
+    ]
+
+
+def test_what_may_be_shaped():
+    shop = Doughnuts(2, 4, 0.8)
+    summed, discounted = (anytime(Rawls(), part) for part in (Total(), Discounted(0.5)))
+    for scheme in (summed, discounted):
+        assert may_shape(Problem(shop, scheme), True, 1.0)
+        assert may_shape(Problem(shop, scheme), False, 0.9)
+        assert not may_shape(Problem(shop, scheme), False, 1.0)
+    every = Problem(shop, periodic(2, Rawls(), Total()))
+    assert may_shape(every, True, 1.0)
+    for terminates, discount in ((True, 0.9), (False, 0.9), (False, 1.0)):
+        assert not may_shape(every, terminates, discount)

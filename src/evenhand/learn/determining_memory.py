@@ -71,9 +71,8 @@ def _candidates(problem: Problem) -> Iterator[Memory]:
 
 
 def _claims(problem: Problem, memory: Memory) -> bool:
-    """Whether it claims a status of the right size, of a scheme that may be asked."""
+    """Whether it claims a status of the right size."""
     try:
-        problem.scheme.require_counterfactuals()
         require_claim(replace(problem, memory=memory))
     except EvenhandError:
         return False

@@ -57,6 +57,7 @@ class HostLoop:
         if not isinstance(world, HostWorld):
             raise BadParameter("this environment is JAX: use the agent's own `train_steps`.")
         self.world = world
+        self._blank = self.agent.problem.initial(jax.random.key(0))  # but for what is shown
         if getattr(self.agent, "imagines", False):
             self._require_memory_pays()
         self.steps, self.kept = 0, None
@@ -67,8 +68,7 @@ class HostLoop:
         for k, process in enumerate(self.beside, start=1):
             self._walks.append(Walk(world, process, np.random.default_rng(self.seed + k)))
         keys = [jax.random.split(jax.random.key(self.seed + k)) for k in range(len(self._walks))]
-        template = self.agent.problem.initial(jax.random.key(0))
-        firsts = [template._replace(state=jnp.asarray(walk.shown)) for walk in self._walks]
+        firsts = self._firsts(self._walks)
         begin = jax.jit(self.agent.begin)
         starts = [begin(*pair, first) for pair, first in zip(keys, firsts, strict=True)]
         self.learners: AgentState = _stacked(starts)
@@ -97,14 +97,13 @@ class HostLoop:
         """Begin new episodes, as environments that hold their own state do when they are loaded."""
         for walk in self._walks:
             walk.begin()
-        template = self.agent.problem.initial(jax.random.key(0))
         blank = (self.agent.empty_replay()[1], self.agent.network.start(), jnp.zeros((), jnp.int32))
         pending, carry, time = jax.tree.map(
             lambda leaf: jnp.broadcast_to(leaf, (len(self._walks), *leaf.shape)), blank
         )
-        firsts = [template._replace(state=jnp.asarray(walk.shown)) for walk in self._walks]
+        first = _stacked(self._firsts(self._walks))
         self.learners = self.learners._replace(
-            augmented=_stacked(firsts), pending=pending, carry=carry, time=time
+            augmented=first, pending=pending, carry=carry, time=time
         )
         self._carry, self._actions = self._choose(self.learners)
 
@@ -175,8 +174,7 @@ class HostLoop:
         """
         problem = self.agent.problem
         walks = [Walk(self.world, *pair) for pair in zip(processes, rngs, strict=True)]
-        template = problem.initial(jax.random.key(0))
-        augmented = _stacked([template._replace(state=jnp.asarray(w.shown)) for w in walks])
+        augmented = _stacked(self._firsts(walks))
         start = self.agent.network.start()
         carry = jax.tree.map(lambda leaf: jnp.stack([leaf] * len(walks)), start)
         carry, actions = self._greedy(weights, carry, augmented)
@@ -196,6 +194,10 @@ class HostLoop:
             going &= outcome[:, -2] == 0
             time += 1
         return scores
+
+    def _firsts(self, walks: Sequence[Walk]) -> list[AugmentedState]:
+        """Where each walk stands at the beginning of an episode: nothing is remembered yet."""
+        return [self._blank._replace(state=jnp.asarray(walk.shown)) for walk in walks]
 
     @cached_property
     def _choose(self) -> Any:
@@ -225,7 +227,7 @@ class HostLoop:
             happened = DecisionRecord(
                 learner.augmented, learner.carry, learner.time, step, after, pay, is_over, ended
             )
-            start = problem.initial(jax.random.key(0))._replace(state=first)
+            start = self._blank._replace(state=first)
             learner = agent.take_in(learner, happened, carry, start)
             return learner, (pay, problem.scheme.status.value(after.scheme_state.status))
 
@@ -264,7 +266,7 @@ class HostLoop:
             items, stored = learner.replay.items, learner.replay.stored
             unit = jax.vmap(lambda one: agent.network.unit(learner.weights, one))(items.features)
             there = jnp.arange(unit.shape[0]) < stored
-            total = jnp.sum(jnp.where(there, items.reward / jnp.where(there, unit, 1.0), 0.0))
+            total = jnp.sum(jnp.where(there, items.reward / unit, 0.0))
             mean = total / jnp.maximum(stored, 1) / gathered
             weights = agent.network.with_level(learner.weights, ahead * mean)
             return learner._replace(weights=weights, target=jax.tree.map(jnp.copy, weights))
@@ -278,7 +280,7 @@ class HostLoop:
         def errors(learner: AgentState) -> tuple[Any, Any]:
             batch = agent.draw(learner, jax.random.fold_in(learner.key, 2))
             look = lambda one: agent.network.apply(learner.weights, (), one)[1]  # noqa: E731
-            best = jnp.max(jax.vmap(look)(batch.features), axis=-1)
+            best = jnp.max(jax.vmap(look)(batch.features), axis=1)
             return agent.loss_of(learner.weights, learner, batch), jnp.mean(best)
 
         return jax.jit(jax.vmap(errors))
@@ -311,8 +313,7 @@ class HostLoop:
         problem, rng = self.agent.problem, np.random.default_rng(self.seed)
         pays = jax.jit(lambda *at: _both_pays(problem, self.world, *at))
         walk = Walk(self.world, self.world.process, rng)
-        template = problem.initial(jax.random.key(0))
-        augmented = template._replace(state=walk.shown)
+        augmented = self._blank._replace(state=walk.shown)
         for time in range(CHECKED):
             action = walk.random_action(rng)
             augmented, claimed, true = pays(augmented, action, walk.step(action))
@@ -321,7 +322,7 @@ class HostLoop:
             require_reward(problem, true, status, where)
             require_same_reward(problem, claimed, true, where.strip())
             if walk.decided == 0:
-                augmented = template._replace(state=walk.shown)
+                augmented = self._blank._replace(state=walk.shown)
 
 
 def _stacked(trees: Sequence[Any]) -> Any:

@@ -73,8 +73,9 @@ class HostWorld:
         """Rewards, override, state, first state of the next episode, is over, terminated."""
         n, size = self.num_stakeholders, self.size
         rewards, state, first, rest = jnp.split(outcome, [n, n + size, n + 2 * size])
-        override = Override(rest[0] > 0, rest[1]) if self.may_override else None
-        return rewards, override, state, first, rest[2] > 0, rest[3] > 0
+        applies, value, over, ended = rest
+        override = Override(applies > 0, value) if self.may_override else None
+        return rewards, override, state, first, over > 0, ended > 0
 
     def seen(self, state: Any) -> Float[np.ndarray, " feature"]:
         """The observation of a state of the process; one of another length is refused."""

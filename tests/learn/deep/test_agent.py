@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import replace
+from types import SimpleNamespace
 
 import jax
 import jax.numpy as jnp
@@ -16,11 +17,14 @@ from evenhand.fairness.filters import AfterEach
 from evenhand.fairness.scheme import FairnessScheme, anytime, periodic
 from evenhand.fairness.temporal import Total, Worst
 from evenhand.fairness.welfare import LogNash
+from evenhand.learn.deep.agent import _one_of
 from evenhand.learn.deep.dqn import DQN
 from evenhand.learn.deep.encoders import Raw, Relative
+from evenhand.learn.deep.masked_network import MaskedNetwork
 from evenhand.learn.deep.networks import MLP, EquivariantMLP, Recurrent
 from evenhand.learn.deep.recurrent import RecurrentDQN
 from evenhand.learn.deep.targets import HardUpdate, Huber, PolyakUpdate, Squared
+from evenhand.learn.host_world import HostWorld
 from evenhand.learn.proposals import Above, Everything
 from evenhand.learn.schedules import Exploration
 from evenhand.learn.seeds import start_learners
@@ -294,6 +298,27 @@ def test_a_learned_policy_has_its_exact_score():
     sampled = float(agent.evaluate(learners, 2000).score[0])
     assert sampled == pytest.approx(exact, abs=0.15)
     assert exact > 0.98 * plan(problem).value
+
+
+def test_of_the_possible_each_is_as_likely():
+    possible = jnp.array([False, True, False, True, True])
+    dice = (0.0, 0.32, 0.34, 0.65, 0.68, 0.999)
+    assert [int(_one_of(possible, jnp.asarray(die))) for die in dice] == [1, 1, 3, 3, 4, 4]
+
+
+def test_what_a_mask_rules_out_is_not_explored():
+    process = SimpleNamespace(num_stakeholders=2)
+    world = HostWorld(process, 3, 4, lambda state: state, 3, masked=True)
+    problem = Problem(world, anytime(LogNash(), Total()), Nothing())
+    agent = DQN(problem=problem, encoder=Raw(), network=MaskedNetwork(MLP(())))
+    weights = agent.network.init(jax.random.key(0), agent.layout, 3)
+    at = problem.initial(jax.random.key(0))._replace(state=jnp.array([1.0, 0.0, 1.0]))
+    learner = SimpleNamespace(weights=weights, carry=(), epsilon=1.0)
+    keys = jax.random.split(jax.random.key(1), 200)
+    chosen = jax.vmap(lambda key: agent.choose(learner, at, key)[1])(keys)
+    counts = np.bincount(np.asarray(chosen), minlength=3)
+    assert counts[1] == 0
+    assert abs(counts[0] - 100) < 40
 
 
 def test_mistakes_are_named():

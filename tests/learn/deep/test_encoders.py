@@ -13,12 +13,13 @@ from evenhand.envs import Doughnuts
 from evenhand.errors import BadParameter
 from evenhand.fairness.groups import Groups
 from evenhand.fairness.scheme import anytime, periodic
+from evenhand.fairness.status import WaitingTime
 from evenhand.fairness.temporal import Total, Worst
-from evenhand.fairness.welfare import LogNash, Parity
-from evenhand.learn.deep.encoders import Binary, Layout, Raw, Relative
+from evenhand.fairness.welfare import LogNash, Parity, Rawls
+from evenhand.learn.deep.encoders import Binary, Layout, Raw, Relative, observed
 from evenhand.learn.deep.standardised import Standardised
 from evenhand.memory.attribute import Attribute
-from evenhand.memory.memory import Clock, Full, Nothing, Product
+from evenhand.memory.memory import Clock, Full, Nothing, OfStatus, Product
 from evenhand.problem.problem import Problem
 
 PROFIT = Attribute(np.array([-3.0, 5.0]), least=-4.0, most=12.0, whole=True)
@@ -31,6 +32,8 @@ def test_a_range_is_counted_from_its_least():
     assert Raw().code(PROFIT).tolist() == [[-3.0], [5.0]]
     short = PROFIT._replace(values=np.array([0.25, 0.5]), least=0.0, most=1.0, whole=False)
     assert Relative().code(short).ravel().tolist() == [0.25, 0.5]
+    shorter = short._replace(most=0.5)  # nothing is made larger
+    assert Relative().code(shorter).ravel().tolist() == [0.25, 0.5]
     assert Binary().code(short).tolist() == [[0.25], [0.5]]
 
 
@@ -59,6 +62,26 @@ def test_standardised_features_by_hand():
     expected = [[2.0, 2.0, 1.0, math.log(4.0)], [-2.0, 0.0, -1.0, math.log(2.0)]]
     np.testing.assert_allclose(found.each, expected, rtol=1e-6)
     assert found.common.tolist() == [0.25]
+
+
+def test_a_status_that_is_not_counted_is_shown_in_its_own_size():
+    """Waiting times of 1 and 5, in fours: the lead over the least, the mean, a logarithm."""
+    shop, waiting = Doughnuts(2, 4, 0.9), OfStatus(WaitingTime())
+    problem = Problem(shop, anytime(Rawls(), Total(), WaitingTime()), waiting)
+    at = problem.initial(jax.random.key(0))
+    memory = jax.tree.map(lambda _: jnp.array([-1.0, -5.0]), at.memory)
+    assert waiting.implied_status(memory).tolist() == [-1.0, -5.0]
+    count = len(observed(problem, at.state, at.seen))
+    encoder = Standardised((0.0,) * count, (1.0,) * count, status_size=4.0)
+    each = encoder.features(problem, at.state, at.seen._replace(memory=memory)).each
+    lead = [[1.0, 0.5, -math.log(1.25)], [0.0, -0.5, -math.log(2.25)]]
+    np.testing.assert_allclose(each[:, -3:], lead, rtol=1e-6)
+    # A memory that knows no status has none to show.
+    silent = Problem(shop, shop.default_scheme(), Nothing())
+    at = silent.initial(jax.random.key(0))
+    assert Standardised((0.0,), (1.0,)).features(silent, at.state, at.seen).each.shape == (2, 1)
+    with pytest.raises(BadParameter, match=r"1 attributes and 2 sizes: .* another problem"):
+        Standardised((0.0,) * 2, (1.0,) * 2).features(silent, at.state, at.seen)
 
 
 @pytest.mark.parametrize("sizes", [(1.0, 0.0), (1.0, -2.0), (1.0,), (1.0, float("nan"))])

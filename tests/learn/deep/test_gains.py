@@ -13,7 +13,7 @@ from evenhand.envs import Doughnuts
 from evenhand.fairness.scheme import anytime
 from evenhand.fairness.temporal import Total
 from evenhand.fairness.welfare import Rawls
-from evenhand.learn.deep.gains import Gains, relative
+from evenhand.learn.deep.gains import LEAST_AMOUNT, Gains, relative
 from evenhand.learn.deep.measured import TIE_BREAK, Measured
 from evenhand.memory.memory import Full, Nothing
 from evenhand.problem.problem import Problem
@@ -62,6 +62,27 @@ def test_what_each_may_expect_depends_on_its_own_features():
     assert nothing.gain[1] == nothing.change[1] == 0.0
 
 
+def test_less_than_a_thousandth_of_the_unit_is_nothing():
+    least = np.float32(LEAST_AMOUNT)
+    assert Gains(amount=(LEAST_AMOUNT,)).look(*at([3.0, 1.0]))[1].amount.tolist() == [least] * 2
+    small = Gains(unit=2.0, amount=(1.5 * LEAST_AMOUNT,)).look(*at([3.0, 1.0]))[1]
+    assert small.amount.tolist() == [0.0, 0.0]
+
+
+def test_any_number_of_stakeholders_may_expect_the_unit():
+    shop = Doughnuts(3, 4, 0.9)
+    problem = Problem(shop, shop.default_scheme())
+    start = problem.initial(jax.random.key(0))
+    for encoder in (Gains(unit=2.0), Gains(unit=2.0, amount=(2.0,))):
+        served = encoder.look(problem, start.state, start.seen)[1]
+        assert served.amount.tolist() == [2.0] * 3
+
+
+def test_where_there_is_no_welfare_there_is_no_gain():
+    """log(1 − 1) is −∞: neither more than that nor as much is a number."""
+    assert Gains().look(*at([-1.0, 1.0]))[1].gain.tolist() == [0.0, 0.0]
+
+
 def test_without_a_status_there_are_the_plain_features_alone():
     features, served = Gains().look(*at(None, Nothing()))
     assert served is None
@@ -71,6 +92,7 @@ def test_without_a_status_there_are_the_plain_features_alone():
 def test_shares_of_the_largest():
     np.testing.assert_allclose(relative(jnp.array([1.0, -4.0, 2.0])), [0.25, -1.0, 0.5])
     assert relative(jnp.zeros(2)).tolist() == [0.0, 0.0]
+    np.testing.assert_allclose(relative(jnp.array([1e-9, 0.0])), [0.5, 0.0])  # next to nothing
 
 
 @pytest.mark.parametrize("floor", [0.0, 0.1, 9.0])
@@ -89,3 +111,12 @@ def test_measured_features_by_hand(floor):
     at_once = np.array([0.0, 0.5]) + TIE_BREAK * unit
     np.testing.assert_allclose(found.each[:, -1], at_once, rtol=1e-4)
     assert float(found.common[-1]) == pytest.approx(unit)
+
+
+def test_without_a_status_nothing_is_added_at_once():
+    problem, state, seen = at(None, Nothing())
+    encoder = Measured(Gains(), ((0.5, 2.0),), ())
+    assert (encoder.reward, encoder.floor) == (1.0, 0.0)
+    found = encoder.features(problem, state, seen)
+    assert found.each.tolist() == [[0.25, 0.0], [-0.25, 0.0]]
+    assert found.common.tolist() == [1.0]

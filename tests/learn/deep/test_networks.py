@@ -9,9 +9,9 @@ import pytest
 
 from evenhand.envs import Doughnuts, GaussianLending, Lending, State
 from evenhand.envs.doughnuts import Shop
-from evenhand.errors import BadParameter
+from evenhand.errors import BadParameter, EvenhandError
 from evenhand.learn.deep.encoders import Binary, Layout, Raw, Relative
-from evenhand.learn.deep.networks import MLP, EquivariantMLP, Recurrent
+from evenhand.learn.deep.networks import MLP, Dense, EquivariantMLP, Recurrent
 from evenhand.learn.deep.stakeholder_network import StakeholderNetwork
 from evenhand.memory.memory import Clock, Full, GroupDifference, LastWinner, Nothing, Product
 from evenhand.problem.problem import AgentView, Problem
@@ -106,6 +106,37 @@ def test_groups_and_kinds_are_told_apart():
         EquivariantMLP((8,), kinds=(0, 1)).init(jax.random.key(0), layout, 4)
     with pytest.raises(BadParameter, match="3 actions for 4 stakeholders"):
         EquivariantMLP((8,)).init(jax.random.key(0), layout, 3)
+    with pytest.raises(EvenhandError, match="3"):
+        EquivariantMLP((8,), {"A": [0, 1], "B": [2]}).init(jax.random.key(0), layout, 4)
+
+
+def test_who_is_who_must_be_known_for_as_many_as_there_are():
+    grouped, kinds = EquivariantMLP(groups={"A": [0, 1], "B": [2]}), EquivariantMLP(kinds=[0, 1, 1])
+    assert kinds == EquivariantMLP(kinds=(0, 1, 1))
+    for network in (grouped, kinds):
+        network.require_alike(3)
+        for number in (2, 4):
+            with pytest.raises(BadParameter, match=f"knows 3 stakeholders .* of {number} it does"):
+                network.require_alike(number)
+    # Where all are alike any number will do.
+    for network in (EquivariantMLP(), EquivariantMLP(kinds=(1, 1)), MLP()):
+        network.require_alike(7)
+
+
+def test_layers_of_different_widths_follow_each_other():
+    init = lambda key: EquivariantMLP((3, 5)).init(key, Layout(4, 2, 1), 4)  # noqa: E731
+    weights = jax.eval_shape(init, jax.random.key(0))
+    assert [mix.own.weight.shape for mix in weights.hidden] == [(3, 3), (5, 3)]
+    assert weights.out.weight.shape == (1, 5)
+
+
+def test_layers_by_hand():
+    """Two inputs, two hidden, one value: ReLU between the layers and none at the end."""
+    first = Dense(jnp.array([[1.0, -1.0], [2.0, 1.0]]), jnp.array([0.5, -9.0]))
+    last = Dense(jnp.array([[-4.0, 3.0]]), jnp.array([0.25]))
+    # 3 − 1 + 0.5 is 2.5; 6 + 1 − 9 is below 0.
+    values = MLP((2,)).apply((first, last), (), jnp.array([3.0, 1.0]))[1]
+    assert values.tolist() == [-4.0 * 2.5 + 0.25]
 
 
 def test_the_papers_layers():

@@ -37,6 +37,8 @@ def test_every_item_is_as_likely_as_any_other():
     counts = np.bincount(drawn.astype(int), minlength=10)
     assert counts[7:].sum() == 0  # nothing is there yet
     assert abs(counts[:7] - 10_000).max() < 400
+    none = buffer._replace(stored=jnp.zeros((), dtype=jnp.int32))
+    assert not np.asarray(replay.sample(none, jax.random.key(0), 70_000)).any()  # the first place
 
 
 def test_sequences_lie_as_they_happened_across_the_ring():
@@ -46,3 +48,11 @@ def test_sequences_lie_as_they_happened_across_the_ring():
     drawn = np.asarray(replay.sample_sequences(buffer, jax.random.key(0), 500, 3))
     assert (np.diff(drawn, axis=1) == 1).all()
     assert set(drawn[:, 0]) == {5, 6, 7, 8, 9, 10}  # the last eight are 5 … 12
+
+
+def test_of_less_than_a_sequence_there_is_only_the_beginning():
+    buffer = replay.init(jnp.zeros(()), 8)
+    for item in (5.0, 6.0):
+        buffer = replay.add(buffer, jnp.array([item]), jnp.ones(1, dtype=bool))
+    drawn = np.asarray(replay.sample_sequences(buffer, jax.random.key(0), 500, 3))
+    assert drawn.tolist() == [[5.0, 6.0, 0.0]] * 500

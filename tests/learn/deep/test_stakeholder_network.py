@@ -17,14 +17,15 @@ from evenhand.learn.deep.masked_network import MaskedNetwork
 from evenhand.learn.deep.networks import IMPOSSIBLE
 from evenhand.learn.deep.stakeholder_network import PooledLayer, StakeholderNetwork
 
-LAYOUT = Layout(3, 2, 2)
+LAYOUT = Layout(3, 4, 3)
 SERVES = ((0,), (1, 2), ())
 NETWORK = StakeholderNetwork((4, 4), SERVES)
 
 
 def features(at_once, unit=2.0, others=(0.3, -0.2, 0.9)):
-    each = np.column_stack((others, at_once))
-    return np.concatenate((each.ravel(), [0.7, unit])).astype(np.float32)
+    more = 0.5 * np.asarray(others)
+    each = np.column_stack((others, more - 0.1, more + 0.3, at_once))
+    return np.concatenate((each.ravel(), [0.7, -0.4, unit])).astype(np.float32)
 
 
 def learned(weights, seed):
@@ -54,9 +55,9 @@ def by_hand(weights, shown, serves, ahead):
     """The values again, in plain loops over stakeholders."""
     relu = lambda x: np.maximum(x, 0.0)  # noqa: E731
     dense = lambda layer, x: np.asarray(layer.weight) @ x + np.asarray(layer.bias)  # noqa: E731
-    each, common = shown[:6].reshape(3, 2), shown[6:]
-    at_once, unit = each[:, 1], common[1]
-    ends = [np.array([own, now / unit, common[0], np.log(unit)]) for own, now in each]
+    each, (*common, unit) = shown[:12].reshape(3, 4), shown[12:]
+    at_once = each[:, 3]
+    ends = [np.array([*own, now / unit, *common, np.log(unit)]) for *own, now in each]
     rows = ends
     for number, layer in enumerate(weights.hidden):
         mean, most = np.mean(rows, axis=0), np.max(rows, axis=0)
@@ -65,7 +66,7 @@ def by_hand(weights, shown, serves, ahead):
             relu(dense(layer.own, row) + pooled + (np.asarray(weights.who)[i] if not number else 0))
             for i, row in enumerate(rows)
         ]
-    summed = np.concatenate((np.mean(rows, axis=0), np.max(rows, axis=0), ends[0][2:]))
+    summed = np.concatenate((np.mean(rows, axis=0), np.max(rows, axis=0), ends[0][4:]))
     state, *own = dense(weights.action, relu(dense(weights.summary, summed)))
     values = []
     for value, served in zip(own, serves, strict=True):
@@ -110,10 +111,10 @@ def test_stakeholders_are_treated_alike_until_it_is_learned_that_they_differ(ord
 
 def test_what_is_impossible_has_a_value_that_nothing_takes():
     network = MaskedNetwork(NETWORK)
-    weights = network.init(jax.random.key(0), Layout(3, 2, 5), 3)
+    weights = network.init(jax.random.key(0), Layout(3, 4, 6), 3)
     shown = features([1.0, 0.25, 0.5])
     for mask in ([1, 0, 1], [0, 1, 0], [0, 0, 0]):
-        _, values = network.apply(weights, (), np.insert(shown, 6, mask))
+        _, values = network.apply(weights, (), np.insert(shown, 12, mask))
         _, plain = NETWORK.apply(weights.inner, (), shown)
         left = plain if not any(mask) else np.where(mask, plain, IMPOSSIBLE)
         np.testing.assert_allclose(values, left)
@@ -123,4 +124,4 @@ def test_serves_must_fit():
     with pytest.raises(BadParameter, match="3 entries for 4 actions"):
         NETWORK.init(jax.random.key(0), LAYOUT, 4)
     with pytest.raises(BadParameter, match="they are 0 to 1"):
-        NETWORK.init(jax.random.key(0), Layout(2, 2, 2), 3)
+        NETWORK.init(jax.random.key(0), Layout(2, 4, 3), 3)

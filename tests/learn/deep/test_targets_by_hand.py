@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from functools import cache
 from itertools import pairwise
 from typing import Any
@@ -11,6 +12,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
+from evenhand.errors import BadParameter
 from evenhand.fairness.scheme import anytime
 from evenhand.fairness.temporal import Total
 from evenhand.fairness.welfare import LogNash
@@ -102,6 +104,7 @@ ONE_STEP = {
         "horizon_terminates": True,
         "shaping": True,
         "scale": 0.25,
+        "baseline": (0.5, -1.0, 2.0),
         "proposal": Above(1),
     },
 }
@@ -134,7 +137,9 @@ def require_stored(agent, states):
                     step.next_counts, step.after, step.next_coin
                 )
                 assert item.action == step.action
-                assert item.reward == pytest.approx(goals.reward(step), abs=1e-5)
+                usual = agent.baseline[step.time] if agent.baseline else 0.0
+                reward = goals.reward(step) - agent.scale * usual
+                assert item.reward == pytest.approx(reward, abs=1e-5)
                 assert item.bootstrap == pytest.approx(goals.bootstrap(step.time))
         assert [int(state.time[k]) for state in states] == [t % HORIZON for t in range(STEPS + 1)]
 
@@ -230,6 +235,26 @@ def test_the_loss_and_its_slope_by_hand(settings):
     np.testing.assert_allclose(slope[0].bias, chosen.sum(axis=0), atol=1e-5)
 
 
+@dataclass(frozen=True)
+class InUnits(MLP):
+    """A layer whose errors count in units of the first number that it is shown."""
+
+    hidden: tuple[int, ...] = ()
+
+    def unit(self, weights, features):
+        return features[0]
+
+
+def test_an_error_is_measured_in_the_networks_unit():
+    agent = DQN(**PLAIN | {"network": InUnits()}, target=HardUpdate(9))
+    rng = np.random.default_rng(4)
+    batch, weights = batch_of(rng), linear(rng)
+    found = agent.loss_of(weights, None, batch)
+    value = values(weights, batch.features)[np.arange(len(batch.action)), batch.action]
+    error = (value - (batch.reward + batch.bootstrap * batch.ahead)) / batch.features[:, 0]
+    assert float(found) == pytest.approx(np.mean(error**2), rel=1e-4)
+
+
 # How a learner moves
 
 
@@ -270,12 +295,15 @@ def test_updates_are_adams_and_the_target_follows(settings, rate):
     agent = DQN(**PLAIN | {"capacity": 8}, learning_rate=0.1, double=True, **settings)
     start = filled(one_of(fresh(agent)), 8)
     learner = start = start._replace(optimiser=agent._optimiser.init(start.weights))
-    update, slope_of = jax.jit(agent.update), jax.jit(jax.grad(agent.loss_of))
+    update, slope_of = jax.jit(agent.update), jax.jit(jax.value_and_grad(agent.loss_of))
     slopes = []
     for _ in range(3):
         key, batch_key = jax.random.split(learner.key)
-        slopes.append(slope_of(learner.weights, learner, agent.draw(learner, batch_key)))
+        loss, slope = slope_of(learner.weights, learner, agent.draw(learner, batch_key))
+        slopes.append(slope)
         after = update(learner)
+        mean = 0.99 * float(learner.loss) + 0.01 * float(loss)
+        assert float(after.loss) == pytest.approx(mean, rel=1e-4)
         moved = jax.tree.map(lambda *each: adam(rate, *each), *slopes)
         require_close(after.weights, jax.tree.map(jnp.add, start.weights, moved), atol=1e-4)
         share = 0.25 if isinstance(agent.target, PolyakUpdate) else 0.0
@@ -318,6 +346,40 @@ def test_a_full_buffer_is_enough_unless_another_number_is_given():
     agent = DQN(**PLAIN | {"capacity": 8})
     learner = one_of(fresh(agent))
     assert [bool(agent.ready(filled(learner, stored))) for stored in (7, 8)] == [False, True]
+    # However many decisions it took: there must be something to learn from.
+    warm = DQN(**PLAIN | {"capacity": 8}, warm_up=2)
+    late = [filled(learner, n)._replace(steps=jnp.asarray(9)) for n in (0, 1)]
+    assert [bool(warm.ready(one)) for one in late] == [False, True]
+
+
+def test_with_what_was_learned_before_it_explores_as_little_as_at_the_end():
+    agent = DQN(**PLAIN, exploration=Exploration(1.0, 0.5, 0.2))
+    learners, known = fresh(agent), jax.tree.map(jnp.ones_like, fresh(agent).weights)
+    begun = agent.started_from(learners, known)
+    require_close((begun.weights, begun.target), (known, known), atol=0)
+    assert begun.epsilon.tolist() == pytest.approx([0.2] * LEARNERS)
+    assert begun.steps.tolist() == learners.steps.tolist()
+
+
+def test_progress_is_the_loss_and_the_best_value_in_the_problems_own_unit():
+    agent = DQN(**PLAIN, scale=0.25)
+    learners = fresh(agent)._replace(loss=jnp.arange(float(LEARNERS)))
+    found = agent.learning(learners)
+    assert found.loss.tolist() == list(range(LEARNERS))
+    for k in range(LEARNERS):
+        learner = one_of(learners, k)
+        expected = values(learner.weights, np.asarray(agent.encode(learner.augmented)))
+        assert float(found.value[k]) == pytest.approx(float(expected.max()) / 0.25, rel=1e-4)
+
+
+def test_a_baseline_is_a_number_for_each_step_of_a_horizon_that_ends():
+    for wrong in ({"horizon_terminates": True, "baseline": (1.0,) * 2}, {"baseline": (1.0,) * 3}):
+        with pytest.raises(BadParameter, match="one for each of the 3 steps, of a horizon that"):
+            DQN(**PLAIN, **wrong)
+
+
+def test_nothing_has_begun_before_the_first_step():
+    assert DQN(**PLAIN, lookahead=3).empty_replay()[1].age.tolist() == [-1, -1, -1]
 
 
 def test_greedy_evaluation_is_by_the_target_network_unless_asked_otherwise():
@@ -385,7 +447,7 @@ def unrolled(weights, carry, features, first):
     return carries
 
 
-@pytest.mark.parametrize(("double", "burn_in"), [(False, 2), (True, 2), (True, 0)])
+@pytest.mark.parametrize(("double", "burn_in"), [(False, 3), (True, 2), (True, 0)])
 def test_the_loss_of_a_sequence_by_hand(double, burn_in):
     """Values with the network's own carries; what follows with the carry of after each step."""
     agent = RecurrentDQN(**SEQUENCE, double=double, length=4, burn_in=burn_in)

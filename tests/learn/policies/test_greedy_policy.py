@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import three_rooms as rooms
-from evenhand.errors import BadFile, BadParameter
+from evenhand.errors import BadFile, BadParameter, TooLarge
 from evenhand.fairness.scheme import anytime
 from evenhand.fairness.temporal import Discounted
 from evenhand.fairness.welfare import LogNash
@@ -19,7 +19,8 @@ from evenhand.learn.deep.dqn import DQN
 from evenhand.learn.deep.encoders import Raw
 from evenhand.learn.deep.networks import MLP
 from evenhand.learn.fairqcm import Learned
-from evenhand.learn.policies.greedy_policy import Greedy, GreedyScore
+from evenhand.learn.policies import greedy_policy, policy_files
+from evenhand.learn.policies.greedy_policy import Greedy, GreedyScore, require_room, score_greedy
 from evenhand.learn.policies.policy_files import Saved
 from evenhand.memory.memory import Full
 from evenhand.problem.problem import Problem
@@ -130,3 +131,31 @@ def test_a_file_holds_so_many_policies_and_no_more():
     for which in (-1, 2):
         with pytest.raises(BadFile, match=f"no policy {which} in this file: they run to 1"):
             saved.policy(which)
+
+
+def test_a_file_is_scored_on_a_thousand_episodes_of_seed_0(monkeypatch):
+    asked = []
+    monkeypatch.setattr(policy_files, "score_greedy", lambda *given: asked.append(given[4:]))
+    saved = Saved({}, PROBLEM, Raw(), NETWORK, {"w": np.zeros((2, 1))})
+    saved.evaluate()
+    saved.evaluate(3, 7)
+    for (keys, episodes), (seed, number) in zip(asked, ((0, 1000), (3, 7)), strict=True):
+        expected = jax.random.split(jax.random.key(seed), 2)
+        assert (jax.random.key_data(keys) == jax.random.key_data(expected)).all()
+        assert episodes == number
+
+
+def test_episodes_side_by_side_need_room():
+    """At 32 bytes a decision, and one more for the start, 2²⁷ of them take all there is."""
+    require_room(2**20 - 1, 2**7)
+    for horizon, episodes in ((2**20, 2**7), (2**20 - 1, 2**7 + 1)):
+        with pytest.raises(TooLarge, match="ask for fewer episodes"):
+            require_room(horizon, episodes)
+
+
+def test_the_episodes_of_all_seeds_need_room(monkeypatch):
+    weights = jax.tree.map(lambda leaf: jnp.stack([leaf] * 2), constant([1.0, 2.0]))
+    keys = jax.random.split(jax.random.key(0), 2)
+    monkeypatch.setattr(greedy_policy, "MOST_BYTES", 32 * 4 * 6 - 1)
+    with pytest.raises(TooLarge, match="6 episodes of 3 decisions"):
+        score_greedy(PROBLEM, Raw(), NETWORK, weights, keys, 3)

@@ -109,6 +109,11 @@ def test_the_problem_for_another_number_is_the_one_that_would_be_built():
     assert other.environment == Doughnuts(num_stakeholders=50, horizon=1000)
     assert other.memory == Product((Full(), Clock(1001, shown_as=11)))
     assert problem_for(other, 5, 10).memory == Product((Full(), Clock(11, shown_as=11)))
+    # A clock of another period, or of the same horizon, stays; so does a scheme for any number.
+    ticking = Problem(SHOP, anytime(Rawls(), Total()), Product((Clock(5), Clock(11))))
+    assert problem_for(ticking, 7, 20).memory == Product((Clock(5), Clock(21, shown_as=11)))
+    assert problem_for(ticking, 7).memory == ticking.memory
+    assert problem_for(ticking, 7).scheme == ticking.scheme
     alike = WaitingList(arrivals=(0.2, 0.2), urgencies=1.0)
     clinic = problem_for(Problem(alike, alike.default_scheme(), Full()), 3)
     assert clinic.environment == WaitingList(arrivals=(0.2,) * 3, urgencies=1.0)
@@ -152,11 +157,26 @@ def test_stakeholders_that_differ_do_not_say_how_others_would_be():
     shares = anytime(LogNash(), Total(), PerEntitlement((1.0, 1.0, 1.0, 1.0, 2.0)))
     with pytest.raises(EvenhandError, match=r"5 .*6"):
         problem_for(Problem(SHOP, shares), 6)
+    with pytest.raises(BadParameter, match="does not treat all stakeholders alike"):
+        problem_for(Problem(SHOP, shares), horizon=7)
     for number in (0, -1, True, 2.5):
         with pytest.raises(BadParameter, match="whole number from 1"):
             SHOP.resized(number)
     with pytest.raises(BadParameter, match=r"not alike|does not say how"):
         Lending().resized(7)
+
+
+def test_one_more_is_tried_to_say_for_whom_a_policy_can_be_used():
+    single = Doughnuts(num_stakeholders=1, horizon=4)
+    for shop, network, any_number in (
+        (SHOP, ALIKE, True),
+        (single, ALIKE, True),
+        (SHOP, MLP((4,)), False),
+    ):
+        policy = policy_of(Problem(shop, anytime(Rawls(), Total())), network)
+        found = usable_for(policy.problem, policy.network, policy.encoder, policy.weights)
+        assert found.any_number is any_number
+        assert any_number or "learn with EquivariantMLP" in found.reason
 
 
 @dataclass(frozen=True)

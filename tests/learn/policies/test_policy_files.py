@@ -70,6 +70,15 @@ def test_a_changed_or_cut_file_is_refused(lending, tmp_path):
         write_tensors(bad, "policy", {**header, **change}, arrays)
         with pytest.raises(BadFile, match=match):
             load_policies(bad)
+    name, array = next(iter(arrays.items()))
+    for wrong, match in (
+        ({name: array[:1]}, "different numbers of seeds"),
+        ({name: np.full_like(array, np.nan)}, "finite|number"),
+        ({key: one[:0] for key, one in arrays.items()}, "of none"),
+    ):
+        write_tensors(bad, "policy", header, {**arrays, **wrong})
+        with pytest.raises(BadFile, match=match):
+            load_policies(bad)
     del header["scheme"]
     write_tensors(bad, "policy", header, arrays)
     with pytest.raises(BadFile, match="lacks"):

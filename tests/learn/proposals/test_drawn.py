@@ -16,7 +16,8 @@ from evenhand.fairness.trace import Step
 from evenhand.learn.deep.dqn import DQN
 from evenhand.learn.deep.encoders import Raw
 from evenhand.learn.deep.networks import MLP
-from evenhand.learn.proposals import Replayed, SomeAbove, SomeAround, Visited
+from evenhand.learn.proposals import ProposalContext, Replayed, SomeAbove, SomeAround, Visited
+from evenhand.learn.proposals.drawn import _EveryOffset
 from evenhand.learn.proposals.imagining import PastStep, imagine_memories
 from evenhand.learn.seeds import seed_keys, start_learners
 from evenhand.learn.tabular.q_learning import Tabular
@@ -126,13 +127,17 @@ def test_imagined_experiences_are_what_the_world_would_have_done(proposal):
 
 
 def test_what_is_visited_was_real():
-    _, learners = trained(Visited(6))
+    agent, learners = trained(Visited(6))
     items = stored(learners)
     memories = [tuple(row) for row in items.features.reshape(-1, 3, 2)[:, :, 1].tolist()]
     past = np.asarray(learners.past.items.memory)[0, : int(learners.past.stored[0])]
     assert int(learners.past.stored[0]) == 40
     assert set(memories) == {tuple(row) for row in past.tolist()}
     assert len(memories) > 40
+    # With one step behind one there is something to recall, and with none there is not.
+    for number, there in ((0, False), (1, True)):
+        behind = jax.tree.map(lambda leaf: leaf[0], learners.past)._replace(stored=np.int32(number))
+        assert agent._recall(jax.random.key(0), behind)[1].tolist() == [there] * 6
 
 
 @pytest.mark.system
@@ -190,6 +195,24 @@ def test_tables_draw_from_what_they_list():
         Tabular(Problem(shop, SCHEME), Replayed())
 
 
+def test_of_what_is_listed_each_is_as_likely_and_counts_once():
+    listed = jnp.array([4, -1, 0, 7])
+    context = ProposalContext(jnp.asarray(2), listed, None, None, None)
+    rows, exist = SomeAround(6).draw(context, jnp.array([0.1, 0.3, 0.6, 0.99, 0.0, 0.74]))
+    assert rows.tolist() == [4, -1, 0, 7, 4, 0]
+    assert exist.tolist() == [True, False, True, True, False, False]
+
+
+def test_a_table_lists_every_offset_but_none():
+    near, exist = _EveryOffset(2).near(jnp.array([1.0, 5.0]))
+    expected = {(1.0 + a, 5.0 + b) for a in range(3) for b in range(3)} - {(1.0, 5.0)}
+    assert {tuple(memory) for memory in near.tolist()} == expected
+    assert exist.tolist() == [True] * 8
+    assert _EveryOffset(1).near(jnp.zeros(3))[0].shape == (7, 3)
+    with pytest.raises(BadParameter, match="one number per stakeholder or group"):
+        _EveryOffset(2).near(jnp.zeros((2, 2)))
+
+
 def test_mistakes_are_named():
     for make in (SomeAbove, SomeAround, Visited, Replayed):
         with pytest.raises(BadParameter, match="whole number from 1"):
@@ -199,5 +222,7 @@ def test_mistakes_are_named():
             make(4, 0)
         assert make(4, 2).describe()
     problem = Problem(SHOP, anytime(Rawls(), Total(), Window(2)), OfStatus(Window(2)))
-    with pytest.raises(BadParameter, match=r"SomeAbove imagines .* use Replayed or Visited"):
-        DQN(problem=problem, proposal=SomeAbove(), encoder=Raw(), network=MLP((4,)))
+    for proposal in (SomeAbove(), SomeAround()):
+        name = type(proposal).__name__
+        with pytest.raises(BadParameter, match=f"{name} imagines .* use Replayed or Visited"):
+            DQN(problem=problem, proposal=proposal, encoder=Raw(), network=MLP((4,)))

@@ -148,9 +148,19 @@ def test_a_table_imagines_each_row_once_and_never_the_real_one():
         assert len(set(others.tolist())) == len(others)
 
 
+def test_at_most_4096_memories_are_imagined_at_a_step():
+    assert len(Above(2).near(jnp.zeros(12))[0]) == len(Around(2048).near(jnp.zeros(2))[0]) == 4096
+    for proposal, size in ((Above(2), 13), (Around(2049), 2)):
+        with pytest.raises(BadParameter, match="at most 4,096 are imagined"):
+            proposal.near(jnp.zeros(size))
+
+
 @pytest.mark.parametrize(
     ("proposal", "number"),
-    [(Above(2), "2 to the power of 30.*SomeAbove"), (Around(10**9), "2,000,000,000.*SomeAround")],
+    [
+        (Above(2), "2 to the power of 30.*SomeAbove"),
+        (Around(10**9), "2,000,000,000 memories.*SomeAround"),
+    ],
 )
 def test_more_than_can_be_imagined_is_refused_before_it_is_listed(proposal, number):
     with pytest.raises(BadParameter, match=f"imagines {number}"):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 from dataclasses import dataclass
+from types import SimpleNamespace
 
 import jax
 import jax.numpy as jnp
@@ -28,6 +29,7 @@ from evenhand.learn.proposals import (
     ReachableNow,
     Visited,
 )
+from evenhand.learn.proposals import listed as listed_proposals
 from evenhand.learn.schedules import Constant
 from evenhand.learn.seeds import seed_keys, start_learners
 from evenhand.learn.tabular.algorithm_1 import Algorithm1, train_all
@@ -199,6 +201,30 @@ def test_equal_agents_share_what_was_compiled():
     second, _ = trained(1)
     assert (first == second, hash(first) == hash(second)) == (True, True)
     assert train_all._cache_size() == compiled
+
+
+def test_rows_below_0_do_not_exist_and_row_0_does():
+    listed, reachable = jnp.array([2, -1, 0, 1]), jnp.array([True, False, True])
+    context = ProposalContext(jnp.asarray(1), listed, None, reachable, None)
+    for proposal, exist in (
+        (Everything(), [True, False, True, True]),
+        (ReachableNow(), [True, False, True, False]),
+    ):
+        found = proposal.draw(context, jnp.zeros(0))
+        assert [part.tolist() for part in found] == [listed.tolist(), exist]
+
+
+def test_all_others_are_those_of_the_same_group(monkeypatch):
+    rows = SimpleNamespace(groups=np.array([0, 1, 0, 0]), num_rows=4)
+    others = [[2, 3], [-1, -1], [0, 3], [0, 2]]
+    assert Everything().rows(rows).tolist() == ReachableNow().rows(rows).tolist() == others
+    monkeypatch.setattr(listed_proposals, "MAX_IMAGINED", 12)  # three in a group, four rows
+    assert Everything().rows(rows).tolist() == others
+    monkeypatch.setattr(listed_proposals, "MAX_IMAGINED", 11)
+    with pytest.raises(BadParameter, match="every one of 4 states would imagine up to 3 others"):
+        Everything().rows(rows)
+    for proposal in (NoProposal(), Visited()):
+        assert proposal.rows(rows).shape == (4, 0)
 
 
 def test_mistakes_are_named():

@@ -21,12 +21,21 @@ from evenhand.learn.proposals import (
     Above,
     Everything,
     NoProposal,
+    Proposal,
     ProposalContext,
     ReachableNow,
     Visited,
 )
 from evenhand.learn.schedules import Constant, Exploration, Watkins
+from evenhand.learn.tabular.algorithm_1 import (
+    Algorithm1,
+    Tables,
+    TabularState,
+    _greedy_or_not,
+    draw,
+)
 from evenhand.learn.tabular.q_learning import Tabular
+from evenhand.learn.tabular.tabular_model import TabularModel
 from evenhand.memory.memory import Full
 from evenhand.problem.problem import Problem
 from three_rooms import Goals, Happened, ThreeRooms
@@ -332,10 +341,94 @@ def test_visited_memories_are_imagined_as_often_as_they_were_real_and_never_the_
     visits = jnp.array([2.0, 1.0, 9.0, 0.0, 1.0])
     real = jnp.asarray(1)
     context = ProposalContext(real, jnp.zeros(0, int), alike, jnp.ones(5, bool), visits)
-    draw = jax.jit(jax.vmap(proposal.draw, in_axes=(None, 0)))
+    drawn = jax.jit(jax.vmap(proposal.draw, in_axes=(None, 0)))
     # Rows 0, 1 and 4 hold shares of 1/2, 1/4 and 1/4 of the die.
-    rows, exist = draw(context, jnp.array([[0.1, 0.6, 0.8], [0.9, 0.99, 0.3], [0.55, 0.7, 0.74]]))
+    rows, exist = drawn(context, jnp.array([[0.1, 0.6, 0.8], [0.9, 0.99, 0.3], [0.55, 0.7, 0.74]]))
     assert rows.tolist() == [[0, 1, 4], [4, 4, 0], [1, 1, 1]]
     assert exist.tolist() == [[True, False, True], [True, False, True], [False, False, False]]
-    _, exist = draw(context._replace(visits=jnp.zeros(5)), jnp.full((1, 3), 0.5))
+    rows, exist = drawn(context._replace(visits=jnp.zeros(5)), jnp.full((1, 3), 0.5))
     assert not exist.any()  # at the very first step nothing was visited
+    assert (rows < 5).all()
+    once = jnp.array([0.0, 0.0, 9.0, 0.0, 1.0])
+    rows, exist = drawn(context._replace(visits=once), jnp.array([[0.0, 0.5, 0.99]]))
+    assert (rows.tolist(), exist.tolist()) == ([[4, 4, 4]], [[True, False, False]])
+
+
+@dataclass(frozen=True)
+class Careless(Proposal):
+    """Says of each row but the first that it exists, whatever it is."""
+
+    def draw(self, context, dice):
+        return context.listed, jnp.arange(3) > 0
+
+    def describe(self):
+        return "whatever is listed"
+
+
+def test_a_row_below_0_is_never_imagined_whatever_a_proposal_says():
+    model = TabularModel(*[None] * len(TabularModel._fields))
+    model = model._replace(group=jnp.zeros(2, int), reachable=jnp.ones((1, 2), bool))
+    tables = Tables(model, jnp.array([[1, 1, 1], [1, 0, -1]]), None)
+    learner = TabularState(*[None] * 4, row=jnp.asarray(1), noise=None, time=0, key=None)
+    algorithm = Algorithm1(Careless(), 0.9, Constant(), Exploration(), False, False, None)
+    rows, exist = algorithm.propose(tables, learner, jnp.zeros(0))
+    assert exist.tolist() == [False, True, False]
+    assert rows[1] == 0
+    assert (rows >= 0).all()
+
+
+# By the dice
+
+
+@dataclass(frozen=True)
+class TwoDice(Careless):
+    """Asks for two dice."""
+
+    @property
+    def num_dice(self):
+        return 2
+
+    def draw(self, context, dice):
+        assert dice.shape == (2,)
+        return super().draw(context, dice)
+
+
+def test_a_proposal_gets_as_many_dice_as_it_asks_for():
+    """In a table of one row with three actions: in shapes alone, so that nothing is compiled."""
+    model = TabularModel(
+        following=np.zeros((1, 1, 1), dtype=int),
+        chance=np.ones((1, 1, 1)),
+        pay=np.zeros((2, 1, 1, 1)),
+        kept=np.ones((2, 1, 1, 1)),
+        seen=np.zeros(1, dtype=int),
+        effects=np.zeros((1, 3), dtype=int),
+        noise=np.ones(1),
+        starts=np.ones(1),
+        reachable=np.ones((1, 1), dtype=bool),
+        group=np.zeros(1, dtype=int),
+    )
+    tables = jax.tree.map(jnp.asarray, Tables(model, np.zeros((1, 3), dtype=int), np.zeros(1)))
+    values, zero = jnp.zeros((1, 1, 3)), jnp.zeros((), dtype=jnp.int32)
+    key = jax.random.key(0)
+    learner = TabularState(values, values, values[..., 0], jnp.zeros(1), zero, zero, zero, key)
+    algorithm = Algorithm1(TwoDice(), 0.9, Constant(), Exploration(), False, False, 5)
+    after = jax.eval_shape(lambda *given: algorithm.train(*given, 4), tables, learner)
+    assert after.q.shape == values.shape
+
+
+def test_an_index_is_drawn_by_where_the_die_falls():
+    cumulative = jnp.array([0.25, 0.5, 1.0])
+    dice = (0.0, 0.2, 0.25, 0.4, 0.5, 0.99)
+    assert [int(draw(cumulative, jnp.asarray(die))) for die in dice] == [0, 0, 1, 1, 2, 2]
+
+
+def test_the_best_is_taken_unless_the_die_is_below_epsilon():
+    def chosen(values, epsilon, explore, how, *order):
+        dice = jnp.array([explore, how, 0.0, 0.0, *order])
+        return int(_greedy_or_not(jnp.array(values), jnp.asarray(epsilon), dice))
+
+    assert chosen([0.0, 1.0, 0.5], 0.5, 0.5, 0.0, 0.9, 0.0, 0.8) == 1  # not below it
+    assert chosen([0.0, 1.0, 0.5], 0.5, 0.25, 0.9, 0.9, 0.0, 0.8) == 2
+    assert chosen([0.0, 1.0, 0.5], 0.5, 0.25, 0.1, 0.9, 0.0, 0.8) == 0
+    assert chosen([1.0, 1.0, 0.5], 0.5, 0.75, 0.9, 0.3, 0.4, 0.8) == 1  # one of two best
+    assert chosen([1.0, 1.0, 0.5], 0.5, 0.75, 0.9, 0.4, 0.3, 0.8) == 0

@@ -209,7 +209,7 @@ class DeepAgent(ABC):
         carry, values = self.network.apply(learner.weights, learner.carry, features)
         dice = jax.random.uniform(key, (2,))
         size = values.shape[0]
-        anything = jnp.minimum((dice[1] * size).astype(jnp.int32), size - 1)
+        anything = (dice[1] * size).astype(jnp.int32)  # a die is below 1, also when rounded
         if self.network.masks:
             anything = _one_of(values > IMPOSSIBLE, dice[1])
         best = jnp.argmax(values).astype(jnp.int32)
@@ -347,7 +347,7 @@ def _as_is(learners: AgentState, *_: Any) -> AgentState:
 def _one_of(possible: Bool[Array, " action"], die: Float[Array, ""]) -> Int[Array, ""]:
     """One of the possible actions, each as likely."""
     number = jnp.sum(possible)
-    place = jnp.minimum((die * number).astype(jnp.int32), number - 1)
+    place = (die * number).astype(jnp.int32)
     return jnp.argmax(jnp.cumsum(possible) == place + 1).astype(jnp.int32)
 
 
@@ -356,4 +356,4 @@ def of_action(
 ) -> Float[Array, " item"]:
     """The value of the action taken."""
     # Compared with every index: quicker under vmap, and in the gradient, than a look-up.
-    return jnp.sum(jnp.where(jnp.arange(values.shape[-1]) == action[:, None], values, 0.0), axis=-1)
+    return jnp.sum(jnp.where(jnp.arange(values.shape[1]) == action[:, None], values, 0.0), axis=1)

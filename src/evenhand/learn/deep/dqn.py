@@ -189,7 +189,7 @@ class DQN(DeepAgent):
             learner.pending,
         )
         pending = jax.vmap(self._go_on, in_axes=(0, None))(pending, happened)
-        complete = (pending.age == self.lookahead) | (happened.is_over & (pending.age > 0))
+        complete = (pending.age == self.lookahead) | (happened.is_over & (pending.age != -1))
         items = jax.vmap(self._complete, in_axes=(0, None, None))(pending, happened, learner)
         exist = (pending.exist & complete[:, None]).ravel()
         items = jax.tree.map(lambda leaf: leaf.reshape(-1, *leaf.shape[2:]), items)
@@ -260,7 +260,7 @@ class DQN(DeepAgent):
         shape = pending.reward.shape
         ahead = jnp.zeros(shape)
         if self._stores_ahead:
-            ahead = jnp.max(self._values(learner.target, following), axis=-1)
+            ahead = jnp.max(self._values(learner.target, following), axis=1)
         return Experience(
             pending.features,
             jnp.broadcast_to(pending.action, shape),
@@ -275,7 +275,7 @@ class DQN(DeepAgent):
         if not self._stores_ahead:
             return learner
         items = learner.replay.items
-        ahead = jnp.max(self._values(learner.target, items.following), axis=-1)
+        ahead = jnp.max(self._values(learner.target, items.following), axis=1)
         kept = learner.replay._replace(items=items._replace(ahead=ahead))
         return learner._replace(replay=kept)
 
@@ -293,8 +293,8 @@ class DQN(DeepAgent):
         """What follows is worth, to the target network; double: of the network's own choice."""
         values = self._values(learner.target, following)
         if not self.double:
-            return jnp.max(values, axis=-1)
-        chosen = jnp.argmax(self._values(learner.weights, following), axis=-1)
+            return jnp.max(values, axis=1)
+        chosen = jnp.argmax(self._values(learner.weights, following), axis=1)
         return of_action(values, chosen)
 
     def _values(self, weights: Any, features: Array) -> Float[Array, "item action"]:

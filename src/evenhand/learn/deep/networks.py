@@ -162,7 +162,8 @@ class EquivariantMLP(Network):
                 f"there are {len(self.kinds)} kinds for {layout.stakeholders} stakeholders: give "
                 "one each."
             )
-        sizes = (layout.each + layout.common + self._labels(0).shape[1], *self.hidden)
+        labels = self._labels(layout.stakeholders).shape[1]
+        sizes = (layout.each + layout.common + labels, *self.hidden)
         keys = jax.random.split(key, len(sizes))
         grouped = self.groups is not None
         pairs = zip(keys[1:], pairwise(sizes), strict=True)

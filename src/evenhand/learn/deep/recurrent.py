@@ -116,9 +116,9 @@ class RecurrentDQN(DeepAgent):
         ahead = self._following(learner.target, carries[1], counted.following)
         if self.double:
             own = self._following(learner.weights, carries[0], counted.following)
-            best = of_action(ahead, jnp.argmax(own, axis=-1))
+            best = of_action(ahead, jnp.argmax(own, axis=1))
         else:
-            best = jnp.max(ahead, axis=-1)
+            best = jnp.max(ahead, axis=1)
         goal = jax.lax.stop_gradient(counted.reward + counted.bootstrap * best)
         return jnp.mean(self.loss(value - goal))
 

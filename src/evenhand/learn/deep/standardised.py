@@ -83,4 +83,4 @@ def leads(values: Float[Array, " n"]) -> Float[Array, "n feature"]:
     """The lead over the least, the distance to the mean, and the size as a logarithm."""
     ahead = values - jnp.min(values)
     about = values - jnp.mean(values)
-    return jnp.stack((ahead, about, jnp.sign(values) * jnp.log1p(jnp.abs(values))), axis=-1)
+    return jnp.stack((ahead, about, jnp.sign(values) * jnp.log1p(jnp.abs(values))), axis=1)

@@ -94,11 +94,12 @@ class Greedy:
         """One episode. Its score is the sum of its rewards."""
         problem = self.problem
         keys = jax.random.split(key, problem.environment.horizon + 1)
+        steps = keys[1:]
         found = problem.episode(
             lambda _, augmented, carry: self.decide(carry, augmented),
             self.network.start(),
             keys[0],
-            (keys[1:], keys[1:]),  # to be greedy takes no chance
+            (steps, steps),  # to be greedy takes no chance
         )
         reached = problem.environment.achieved(found.last.state.world).astype(jnp.float32)
         return GreedyScore(found.score(problem.discount), jnp.sum(found.kept), reached)

@@ -82,8 +82,7 @@ def save_policies(
     header = {**about, **describe_problem(agent.problem)}
     header["encoder"] = to_table(agent.encoder, ENCODERS)
     header["network"] = to_table(agent.network, NETWORKS)
-    one = jax.tree.map(lambda leaf: leaf[0], weights)
-    usable = usable_for(agent.problem, agent.network, agent.encoder, one)
+    usable = usable_for(agent.problem, agent.network, agent.encoder, weights)
     header["stakeholders"] = usable.to_json(agent.problem.environment.num_stakeholders)
     write_tensors(path, "policy", header, named_leaves(weights))
 
@@ -92,14 +91,14 @@ def load_policies(path: str | os.PathLike[str]) -> Saved:
     """Read policies from a file."""
     header, arrays = read_tensors(path, "policy")
     require_finite(path, arrays)
-    record = SavedRecord(header, path)
+    record, key = SavedRecord(header, path), jax.random.key(0)
     with reading_saved(path, "policy"):
         problem = build_problem(header, path)
         encoder = from_table(record.value("encoder"), ENCODERS, "encoder")
         network = from_table(record.value("network"), NETWORKS, "network")
         fresh = jax.eval_shape(
             lambda key: network.init(key, encoder.layout(problem), problem.environment.num_actions),
-            jax.random.key(0),
+            key,
         )
         weights = with_leaves(fresh, arrays, leading=1)
         _require_one_number_of_seeds(weights)
@@ -107,7 +106,7 @@ def load_policies(path: str | os.PathLike[str]) -> Saved:
         jax.eval_shape(
             lambda weights, key: Greedy(problem, encoder, network, weights).episode(key),
             fresh,
-            jax.random.key(0),
+            key,
         )
     return Saved(header, problem, encoder, network, jax.tree.map(jnp.asarray, weights))
 

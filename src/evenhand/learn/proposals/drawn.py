@@ -48,7 +48,7 @@ class _Some(Proposal):
     ) -> tuple[Int[Array, " proposal"], Bool[Array, " proposal"]]:
         """So many of the listed rows, each as likely; one drawn twice counts once."""
         size = context.listed.shape[0]
-        rows = context.listed[jnp.minimum((dice * size).astype(jnp.int32), size - 1)]
+        rows = context.listed[(dice * size).astype(jnp.int32)]  # dice are below 1
         return rows, _first(rows) & (rows >= 0)
 
 
@@ -106,7 +106,7 @@ class SomeAround(_Some):
         offsets = drawn - self.reach + (drawn >= self.reach)  # without 0
         leader = jnp.arange(memory.shape[0]) == jnp.argmax(memory)
         imagined = memory + offsets * leader
-        return imagined, jnp.min(imagined, axis=-1) >= 0
+        return imagined, jnp.min(imagined, axis=1) >= 0
 
     def require_memory(self, memory: Any) -> None:
         require_vector(self, memory)

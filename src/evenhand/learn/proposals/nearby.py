@@ -69,7 +69,7 @@ class Around(Proposal):
         offsets = jnp.asarray([k for k in range(-self.reach, self.reach + 1) if k])
         leader = jnp.arange(memory.shape[0]) == jnp.argmax(memory)
         imagined = memory + offsets[:, None] * leader
-        return imagined, jnp.min(imagined, axis=-1) >= 0
+        return imagined, jnp.min(imagined, axis=1) >= 0
 
     def steps_ahead(self, num_stakeholders: int) -> int:
         return self.reach + 1

@@ -96,7 +96,7 @@ class Algorithm1:
         valid = jnp.concatenate((jnp.ones(1, dtype=bool), exist))
         following = model.following[effect, outcome, every]
         reward = model.pay[last, effect, outcome, every]
-        ahead = jnp.max(learner.q[model.seen[following], next_noise], axis=-1)
+        ahead = jnp.max(learner.q[model.seen[following], next_noise], axis=1)
         bootstrap = 1.0 - last if self.horizon_terminates else 1.0
         if self.shaping:
             reward = reward + self._shaping(tables, every, following, learner.time)
@@ -201,5 +201,5 @@ def _greedy_or_not(
     size = values.shape[0]
     order = dice[4 : 4 + size]
     best = jnp.argmax(jnp.where(values == jnp.max(values), order, -1.0))
-    anything = jnp.minimum((dice[1] * size).astype(jnp.int32), size - 1)
+    anything = (dice[1] * size).astype(jnp.int32)  # a die is below 1, also when rounded
     return jnp.where(dice[0] < epsilon, anything, best.astype(jnp.int32))

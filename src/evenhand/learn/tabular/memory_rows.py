@@ -53,7 +53,7 @@ class MemoryRows:
         """For each row the rows that a proposal names by their memory."""
         memories = jax.tree.map(jnp.asarray, self.memories)
         imagined, exists = jax.tree.map(np.array, jax.vmap(proposal.near)(memories))
-        found = np.full(exists.shape, -1, dtype=np.int32)
+        found = np.empty(exists.shape, dtype=np.int32)
         for k in range(exists.shape[1]):
             one = jax.tree.map(lambda leaf, k=k: leaf[:, k].astype(float), imagined)
             found[:, k] = np.where(exists[:, k], self.find(one), -1)

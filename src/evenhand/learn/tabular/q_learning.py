@@ -166,7 +166,7 @@ class Tabular:
             vectors = jax.vmap(self.problem.scheme.status.value)(carried[0].status)
         return np.asarray(self.problem.welfare(np.asarray(vectors)), dtype=np.float32)
 
-    def evaluate(self, learners: TabularState, episodes: int = 0) -> ExactScore:
+    def evaluate(self, learners: TabularState, episodes: int | None = None) -> ExactScore:
         """The exact undiscounted score of each learner's greedy policy, ties broken at random.
 
         It is not a mean of episodes, however many are asked for.

@@ -66,18 +66,19 @@ def build_tabular_model(
     size = problem.environment.num_stakeholders
     table = tabulate(model, horizon, beyond=proposal.steps_ahead(size))
     model = table.model  # which keeps the step number where rules depend on it
-    expanded = len(table.pay[0])
+    expanded = table.pay.shape[1]
     rows = table.rows[:expanded]
     last = (horizon or 1) - 1
     first = model.expand(rows, 0)
-    final = first if horizon is None or last == 0 else model.expand(rows, last)
+    final = first if last == 0 else model.expand(rows, last)
     order = lambda part: np.moveaxis(part, 0, -1).astype(np.float32)  # noqa: E731
     padding = table.num_states - expanded  # rows that only an episode's end reaches
     pad = lambda part: np.pad(part, [(0, 0)] * (part.ndim - 1) + [(0, padding)])  # noqa: E731
     # What cannot happen may have no pay.
     paid = (np.nan_to_num(part.pay, neginf=0.0) for part in (first, final))
     pay = np.stack([pad(order(part)) for part in paid])
-    kept = np.stack([pad(order(_kept(model, rows, time))) for time in (0, last)])
+    every = np.ones(first.pay.shape)
+    kept = np.stack([pad(order(every - _overridden(model, rows, time))) for time in (0, last)])
     chance = np.cumsum(pad(table.probability), axis=1).astype(np.float32)
     tabular_model = TabularModel(
         pad(table.following),
@@ -94,10 +95,13 @@ def build_tabular_model(
     return tabular_model, table
 
 
-def _kept(model: Model, rows: Float[np.ndarray, "row column"], time: int) -> np.ndarray:
-    """1 for every outcome in which the environment put nothing in place of the welfare."""
-    shape = model.expand(rows[:1], 0).pay.shape[1:]
+def _overridden(
+    model: Model, rows: Float[np.ndarray, "row column"], time: int
+) -> np.ndarray | float:
+    """1 for every outcome in which the environment put something in place of the welfare."""
     env = model.environment
+    if not env.may_override:
+        return 0.0
     _, first = np.unique(model.effects, return_index=True)
     noise_of, action_of = np.unravel_index(first, model.effects.shape)
     noises = jax.tree.map(lambda leaf: np.asarray(leaf)[noise_of], model.noise[0])
@@ -108,11 +112,9 @@ def _kept(model: Model, rows: Float[np.ndarray, "row column"], time: int) -> np.
         return jax.vmap(lambda after: env.override(state, action, after).applies)(worlds)
 
     worlds, _ = model.from_rows(rows, time)
-    if not env.may_override:
-        return np.ones((len(rows), *shape))
     by_effect = jax.vmap(overridden, in_axes=(None, 0, 0))
     applies = jax.jit(jax.vmap(by_effect, in_axes=(0, None, None)))(worlds, noises, action_of)
-    return 1.0 - np.asarray(applies, dtype=float)
+    return np.asarray(applies, dtype=float)
 
 
 def _seen(model: Model, table: StateTable, imagines: bool) -> Int[np.ndarray, " row"]:
