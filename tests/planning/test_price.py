@@ -6,7 +6,7 @@ import itertools
 import json
 import math
 import os
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import jax.numpy as jnp
 import numpy as np
@@ -389,6 +389,7 @@ def test_it_prints_and_draws(four):
         ({"time_limit": math.nan}, "time_limit is nan"),
         ({"seed": -1}, "seed is -1"),
         ({"seed": 0.5}, "seed is 0.5"),
+        ({"seed": True}, "seed is True"),
     ],
 )
 def test_bad_input_is_named(options, message):
@@ -476,6 +477,14 @@ MADE = PriceTable(
     random=1.0,
     optimum=6.0,
 )
+
+
+def test_rows_are_told_apart_by_their_numbers_alone():
+    one = made("none", 1, 2.0, 2.0, None)
+    assert one == replace(one, restricted="how it was found", decisions=[0])
+    assert one != replace(one, lower=1.0)
+    assert "restricted" not in repr(one)
+    assert "decisions" not in repr(one)
 
 
 def test_the_table_by_hand():

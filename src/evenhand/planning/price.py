@@ -74,9 +74,7 @@ class PriceTable:
         cells.append(("(random)", "", f"{self.random:.6f}", "exact", ""))
         for row in self.rows:
             score = _range(row.lower, row.upper, row.exact, "{:.6f}")
-            low, high = row.share or (0.0, 0.0)
-            share = "-" if row.share is None else _range(low, high, low == high, "{:.1%}")
-            cells.append((row.name, str(row.memory_size), score, row.label, share))
+            cells.append((row.name, str(row.memory_size), score, row.label, _percent(row.share)))
         cells.append(("(optimum)", "", f"{self.optimum:.6f}", "exact", ""))
         widths = [max(len(line[i]) for line in cells) for i in range(5)]
         lines = (
@@ -251,6 +249,13 @@ def _require(memories: Mapping[str, Memory], time_limit: float, seed: int) -> No
         raise BadParameter(f"time_limit is {time_limit}: it must be a number of seconds from 0.")
     if isinstance(seed, bool) or not isinstance(seed, (int, np.integer)) or seed < 0:
         raise BadParameter(f"seed is {seed!r}: it must be a whole number from 0.")
+
+
+def _percent(share: tuple[float, float] | None) -> str:
+    if share is None:
+        return "-"
+    low, high = share
+    return _range(low, high, low == high, "{:.1%}")
 
 
 def _range(low: float, high: float, one: bool, form: str) -> str:
