@@ -14,6 +14,7 @@ from evenhand import Decayed, Discounted, LogNash, Total, Window, anytime
 from evenhand.envs import Doughnuts
 from evenhand.envs.environment import Outcomes
 from evenhand.errors import CannotPlan, TooLarge
+from evenhand.fairness.trace import Override
 from evenhand.planning.model import Model
 from evenhand.planning.row_index import RowIndex
 from evenhand.planning.state_table import bytes_a_state, estimate_states, tabulate
@@ -116,9 +117,20 @@ class LastStep(ThreeRooms):
         return Outcomes(probability, worlds._replace(room=jnp.where(last, 0, worlds.room)))
 
 
+@dataclass(frozen=True)
+class SecondStep(ThreeRooms):
+    """The second step of three is paid nothing."""
+
+    def override(self, state, action, world):
+        applies, value = super().override(state, action, world)
+        second = state.world.time == 1
+        return Override(applies | second, jnp.where(second, 0.0, value))
+
+
 def test_the_step_number_is_kept_where_more_than_the_last_pay_depends_on_it():
     for chances in (True, False):
         assert tabulate(Model(Problem(LastStep(chances=chances), NASH)), 2).model.keep_time
+    assert tabulate(Model(Problem(SecondStep(), NASH)), 3).model.keep_time
     # The last step of the rooms has a pay of its own, and that is all.
     assert not tabulate(Model(Problem(ThreeRooms(), NASH)), 3).model.keep_time
 
