@@ -25,6 +25,8 @@ TURNS = pd.DataFrame({"at": [1, 2, 3, 4], "who": list("ABAB"), "got": [1, 1, 1, 
         # Entitled to half of the other's: at most two thirds of a unit from it.
         (TURNS, {"entitlement": {"A": 2, "B": 1}}, True),
         (TURNS, {"entitlement": {"A": 2, "B": 1}, "unweighted": True}, False),
+        # Two thirds above the mean per unit of entitlement, of which it has two: 4/3 units.
+        (TURNS.assign(got=2), {"entitlement": {"A": 4, "B": 2}}, False),
         (TURNS.assign(got=[1, 1, 0.5, 1]), {}, False),
         (TURNS.assign(got=0.5), {}, False),
         (TURNS.assign(got=2), {}, False),  # one ahead of its share
