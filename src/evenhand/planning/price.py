@@ -198,18 +198,18 @@ def _best(
     restricted: Restricted, optimum: float, time_limit: float, rng: np.random.Generator
 ) -> _Found:
     """A good policy, and a bound on the best: the optimum over all policies, or a proof."""
-    lower, decisions = -math.inf, None
+    lower = -math.inf
+    decisions: Decisions = []
     deadline = time.monotonic() + max(time_limit, 1.0)
     for start in starts(restricted, rng, STARTS):
         value, ascended = ascend(restricted, start)
         if value > lower:
             lower, decisions = value, ascended
         # What reaches the optimum over all policies is the best, whatever is remembered.
-        if lower >= optimum - REACHED or time.monotonic() > deadline:
+        if lower >= optimum - REACHED:
+            return _Found(restricted, decisions, lower, max(lower, optimum))
+        if time.monotonic() > deadline:
             break
-    assert decisions is not None
-    if lower >= optimum - REACHED:
-        return _Found(restricted, decisions, lower, max(lower, optimum))
     bound, met = prove(restricted, lower, decisions, time_limit)
     value, ascended = ascend(restricted, met)
     if value > lower:

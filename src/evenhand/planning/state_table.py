@@ -235,8 +235,8 @@ def _require_effects(table: StateTable) -> None:
     if model.environment.effects() is None or not model.merge_effects:
         return
     rng = np.random.default_rng(0)
-    rows = table.rows[rng.integers(0, len(table.pay[0]), 8)]
-    drawn = np.unique(rng.integers(0, model.effects.size, 256))
+    rows = table.rows[rng.integers(len(table.pay.T), size=8)]
+    drawn = np.unique(rng.integers(model.effects.size, size=256))
     noise_of, action_of = np.unravel_index(drawn, model.effects.shape)
     pairs, declared = model.expand_pairs(rows, noise_of, action_of), model.expand(rows, 0)
     for one, merged in zip(pairs, declared, strict=True):
@@ -254,7 +254,7 @@ def _depends_on_time(table: StateTable) -> bool:
     if horizon is None or model.keep_time:
         return False
     rng = np.random.default_rng(0)
-    rows = table.rows[rng.integers(0, len(table.pay[0]), 16)]
+    rows = table.rows[rng.integers(len(table.pay.T), size=16)]
     first = model.expand(rows, 0)
     times = range(1, horizon - 1)
     for time in times if len(times) <= 64 else rng.choice(times, 64, replace=False):
