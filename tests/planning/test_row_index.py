@@ -80,12 +80,6 @@ def test_rows_this_close_are_one():
     assert 1e-12 < RESOLUTION < 1e-9  # above the rounding of sums of logarithms, below them
 
 
-def test_rows_of_whole_numbers_share_no_hash():
-    """A quarter of a million of them: with 32 bits about seven pairs would."""
-    pairs = np.stack(np.meshgrid(np.arange(500.0), np.arange(500.0)), axis=-1).reshape(-1, 2)
-    assert len(np.unique(RowIndex(2).hashes(pairs))) == len(pairs)
-
-
 def test_nothing_is_found_where_nothing_is():
     assert RowIndex(2).find(np.zeros((3, 2))).tolist() == [-1, -1, -1]
 
