@@ -10,7 +10,10 @@ import pytest
 
 from evenhand import Rawls, WaitingTime, anytime
 from evenhand.auditing.judging.case import Case
+from evenhand.auditing.judging.judge import judge
+from evenhand.auditing.judging.questions import AtEnd, EachEvent
 from evenhand.auditing.reading.history import History
+from evenhand.auditing.reading.roster import Roster
 from evenhand.errors import BadParameter
 from logs import audit_alone as audit
 
@@ -83,6 +86,39 @@ def test_a_group_is_there_until_its_last_member_leaves():
     # X has 4 and Y 4 + 1 at 3; then X has 6.
     assert found.over_time.unfairness[2:].tolist() == [[-0.5, 0.5], [0.5, -0.5]]
     assert math.isnan(found.over_time.unfairness[1, 1])
+
+
+def of_four_steps():
+    amounts = np.array([4.0, 1.0, 2.0, 3.0])
+    return History(("A", "B"), np.arange(4.0), np.arange(4), np.arange(4) % 2, amounts)
+
+
+@pytest.mark.parametrize("values", [2, 4, 6])
+def test_blocks_of_some_steps_are_those_of_all(values, monkeypatch):
+    """With what each has at each moment in place of what it received, and one who leaves."""
+    history = of_four_steps()
+    case = Case(
+        history, amounts=history.received().totals, roster=Roster(history.names, last={"B": 2})
+    )
+
+    def steps():
+        parts = list(case.steps(case.timeline(EachEvent())))
+        rewards = np.concatenate([trace.rewards for trace, _ in parts])
+        present = np.concatenate([here for _, here in parts])
+        return rewards.tolist(), present.tolist(), len(parts)
+
+    whole, there, _ = steps()
+    assert whole == [[4.0, 0.0], [0.0, 1.0], [2.0, 0.0], [0.0, 3.0]]
+    assert there == [[True, True]] * 3 + [[True, False]]
+    monkeypatch.setattr("evenhand.auditing.reading.history.BLOCK_VALUES", values)
+    assert steps() == (whole, there, math.ceil(8 / values))
+
+
+def test_whoever_has_left_has_no_weight_at_the_end():
+    case = Case(of_four_steps(), roster=Roster(("A", "B"), last={"B": 2}))
+    found = judge(case, AtEnd(), [anytime(Rawls())])
+    assert found.final_weights.tolist() == [1.0, 0.0]
+    assert found.final_mean == 6.0
 
 
 def test_names_are_shown_in_place_of_codes():
