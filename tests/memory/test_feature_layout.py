@@ -64,6 +64,8 @@ def test_a_part_knows_its_range_where_there_is_one():
         (FeatureLayout(((0, 1),), (2, 2)), "named twice"),
         (FeatureLayout(((0, 1),), (2, 3)), "place 3 does not exist"),
         (FeatureLayout(((0, -1),), (2,)), "place -1 does not exist"),
+        (FeatureLayout(((0, 1),), (7,)), "place 7 does not exist"),
+        (FeatureLayout(((-2, 5),), (1,)), "place -2 does not exist"),
     ],
 )
 def test_a_layout_that_does_not_fit_is_refused(layout, said):

@@ -109,8 +109,17 @@ def test_a_wasted_step_changes_no_memory():
 def test_mistakes_are_named():
     with pytest.raises(GroupsDoNotFit, match="stakeholder 2 is in no group"):
         GroupFull({"A": [0, 1]}).init(3)
+    with pytest.raises(GroupsDoNotFit, match="stakeholder 2 is in no group"):
+        GroupDifference({"A": [0, 1]}).init(3)
     with pytest.raises(BadParameter, match="period is 0"):
         Clock(0)
+    with pytest.raises(BadParameter, match="shown_as is 0"):
+        Clock(3, shown_as=0)
+
+
+def test_many_leads_are_imagined_at_once():
+    many = np.array([[1.0, 2.0, 4.0], [5.0, 3.0, 3.0]])
+    assert Min().imagined(many[0], many).tolist() == [[0.0, 1.0, 3.0], [2.0, 0.0, 0.0]]
 
 
 def test_memories_say_what_they_remember():
@@ -215,6 +224,11 @@ def test_what_claims_nothing_is_imagined_as_a_whole():
         (GroupDifference(GROUPS), [([0, 0], 0, 9, True, True)]),
         (LastWinner(), [([False, False, True], 0, 1, True, False)]),
         (Clock(3), [(2, 0, 2, True, False)]),
+        (Clock(7, shown_as=7), [(5, 0, 6, True, False)]),
+        (Clock(7, shown_as=4), [(2, 0, 3, True, False)]),  # 5 of 6 steps on a scale of 3
+        (Clock(11, shown_as=5), [(2, 0, 4, True, False)]),  # 5 of 10 on one of 4
+        (Clock(6, shown_as=11), [(10, 0, 10, True, False)]),  # 5 of 5 on one of 10
+        (Clock(1, shown_as=3), [(0, 0, 2, True, False)]),
         (Nothing(), []),
         (OfStatus(Returns()), [([1, 1, 2], 0, 9, False, False), (1, 0, 9, False, False)]),
         (

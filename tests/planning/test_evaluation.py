@@ -92,10 +92,33 @@ def test_what_is_too_large_or_random_is_evaluated_by_episodes_and_says_so():
     def coin(key, state, memory):
         return jax.random.randint(key, (), 0, 2)
 
-    found = evaluate(PROBLEM, coin, episodes=4000)
-    assert found.method == "episodes"
+    found = evaluate(PROBLEM, coin)
+    assert (found.method, found.episodes) == ("episodes", 10_000)
+    assert found == evaluate(PROBLEM, coin, seed=0)
     low, high = found.interval
     assert low - 0.05 <= plan(PROBLEM).random_value() <= high + 0.05
+
+
+# The second is always there.
+HALF = Doughnuts(2, 3, (0.5, 1.0))
+HALF_THERE = Problem(HALF, HALF.nash_scheme())
+
+
+def test_what_is_decided_by_chance_does_not_foretell_who_comes_next():
+    """With one key for both, the first would be served just before it is there again."""
+
+    def guess(key, state, memory):
+        return 1 - HALF.draw(jax.random.split(key)[1])[0].astype(int)
+
+    found = evaluate(HALF_THERE, guess)
+    assert found.score == pytest.approx(plan(HALF_THERE).random_value(), abs=0.04)
+
+
+def test_a_policy_decides_in_double_precision():
+    """The one who is always there is served where numbers are wide enough, else the other."""
+    wide = lambda key, state, memory: jnp.asarray(int(memory.dtype == np.float64))  # noqa: E731
+    always = sum(math.log(count + 1) for count in (1, 2, 3))
+    assert evaluate(HALF_THERE, wide).score == pytest.approx(always)
 
 
 def test_a_discounted_policy_is_evaluated_with_its_discount():

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+from dataclasses import dataclass
 
 import jax.numpy as jnp
 import numpy as np
@@ -54,10 +55,12 @@ def test_rows_become_what_the_rooms_say(time):
 
 def test_pairs_of_coin_and_action_become_what_their_effect_does():
     rows = rows_of(CELLS)
-    coins, actions = np.array([1, 0, 1]), np.array([0, 1, 1])
-    pairs, whole = ROOMS.expand_pairs(rows, coins, actions), ROOMS.expand(rows, 0)
-    for one, other in zip(pairs, whole, strict=True):
-        np.testing.assert_allclose(one, other[:, ROOMS.effects[coins, actions]], atol=1e-12)
+    # More pairs than effects, a number of them that effects do not divide; the first step is last.
+    coins, actions = np.array([1, 0, 1, 1, 0, 0]), np.array([0, 1, 1, 0, 0, 1])
+    for model in (ROOMS, Model(Problem(ThreeRooms(1), NASH))):
+        pairs, whole = model.expand_pairs(rows, coins, actions), model.expand(rows, 0)
+        for one, other in zip(pairs, whole, strict=True):
+            np.testing.assert_allclose(one, other[:, model.effects[coins, actions]], atol=1e-12)
 
 
 def test_a_chunk_at_a_time_is_the_same(monkeypatch):
@@ -68,6 +71,12 @@ def test_a_chunk_at_a_time_is_the_same(monkeypatch):
     assert part._chunks == (2, 5)
     for one, other in zip(part.expand(rows, 0), whole, strict=True):
         np.testing.assert_allclose(one, other, atol=1e-12)
+    monkeypatch.setattr(module, "CHUNKS", (5, 5))
+    alike = Model(Problem(ThreeRooms(), NASH))
+    assert alike._chunks == (5,)
+    for one, other in zip(alike.expand(rows, 0), whole, strict=True):
+        np.testing.assert_allclose(one, other, atol=1e-12)
+    monkeypatch.setattr(module, "CHUNKS", (2, 5))
     # No more numbers at a time than there is room for: 4 effects of two outcomes.
     width = ROOMS.start.shape[1]
     monkeypatch.setattr(module, "CELLS", 4 * width * 2 * 4)
@@ -116,6 +125,31 @@ def test_noise_is_known_by_its_number():
     np.testing.assert_array_equal(listed[model.noise_numbers(seen)], seen)
     with pytest.raises(CannotPlan, match="does not list"):
         model.noise_numbers(jnp.array([[True, False], [3, 1]]))
+
+
+@dataclass(frozen=True)
+class Tossed(ThreeRooms):
+    """Three rooms with a coin of other chances."""
+
+    chances: tuple[float, float] = (0.5, 0.5)
+
+    def noises(self):
+        return super().noises()[0], jnp.asarray(self.chances)
+
+
+@pytest.mark.parametrize(
+    "chances", [(0.5, 0.5), (1.0, 0.0), (0.1, 0.9), (0.5, 0.5 + 5e-7), (0.5, 0.5 - 5e-7)]
+)
+def test_chances_of_the_noise_are_made_to_sum_to_one(chances):
+    found = Model(Problem(Tossed(chances=chances), NASH)).noise[1]
+    exact = np.array(chances) / sum(chances)
+    assert found.tolist() == pytest.approx(exact.tolist(), abs=1e-13)
+
+
+@pytest.mark.parametrize("chances", [(0.5, 0.5 + 2e-6), (0.5, 0.4), (1.5, -0.5), (0.0, 0.0)])
+def test_other_chances_of_the_noise_are_refused(chances):
+    with pytest.raises(BadParameter, match="at least 0 and sum to 1"):
+        _ = Model(Problem(Tossed(chances=chances), NASH)).noise
 
 
 def test_equals_are_ordered_unless_that_is_refused():

@@ -11,8 +11,8 @@ import pytest
 
 from evenhand import Discounted, FiniteMDP, LogNash, Total, Window, anytime
 from evenhand.envs import Doughnuts
-from evenhand.errors import BadParameter, CannotPlan
-from evenhand.planning import solve
+from evenhand.errors import BadParameter, CannotPlan, TooLarge
+from evenhand.planning import planner, solve
 from evenhand.planning.exogenous_noise import noise_distribution
 from evenhand.planning.planner import PlanReasons, plan
 from evenhand.planning.solve import backward, value_iteration
@@ -40,6 +40,8 @@ def test_a_plan_tells_how_far_it_is():
     assert told == [(1, 3), (2, 3), (3, 3)] * 2  # the states, then their values
     assert plan(PROBLEM, canonical=False).states == 10  # sums of at most 3, after the last step
     assert plan(PROBLEM).states == 6
+    assert repr(plan(PROBLEM)) == "Plan(error=0.0)"  # not the table, nor its values
+    assert "index" not in repr(plan(PROBLEM).table)
 
 
 def test_values_by_step_number_are_those_of_shorter_problems():
@@ -116,6 +118,26 @@ def test_a_rule_is_judged_wherever_it_can_come():
     plan(PROBLEM, canonical=False).is_best_everywhere(last_present, treats_alike=True)
     with pytest.raises(CannotPlan, match="canonical order"):
         plan(PROBLEM).is_best_everywhere(last_present)
+
+
+def test_a_rule_is_asked_in_double_precision():
+    found = plan(PROBLEM, canonical=False)
+
+    def least_served(world, carried, noise):
+        total = carried.status.total
+        sign = 1 if total.dtype == np.float64 else -1
+        return jnp.argmin(jnp.where(noise, sign * total, jnp.inf))
+
+    assert found.is_best_everywhere(least_served) == (True, None)
+
+
+def test_how_long_a_plan_may_be(monkeypatch):
+    monkeypatch.setattr(planner, "LONGEST_PLAN", 3)
+    assert plan(PROBLEM).table.horizon == 3
+    monkeypatch.setattr(planner, "LONGEST_PLAN", 2)
+    with pytest.raises(TooLarge, match="horizon is 3 decisions"):
+        plan(PROBLEM)
+    assert plan(ENDLESS, horizon=math.inf).table.horizon is None
 
 
 # Noise found in the states of an MDP

@@ -6,7 +6,7 @@ import itertools
 import json
 import math
 import os
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import jax.numpy as jnp
 import numpy as np
@@ -276,6 +276,45 @@ def test_ruling_out_keeps_a_best_policy(four):
         assert (may[met, actions] | single).all()
 
 
+def test_a_few_forced_actions_at_a_time_are_ruled_out_alike(monkeypatch, four):
+    shop = Doughnuts(2, 4, 0.8)
+    restricted = restrict(Problem(shop, shop.nash_scheme(), recent(1)))
+    reached = four["window 1"].lower
+    bound, allowed = rule_out(restricted, reached, math.inf)
+    monkeypatch.setattr("evenhand.planning.relaxation.BATCH", 3)
+    few, still = rule_out(restricted, reached, math.inf)
+    assert few == pytest.approx(bound, abs=1e-12)
+    for one, other in zip(allowed, still, strict=True):
+        np.testing.assert_array_equal(one, other)
+    # Without time nothing is ruled out, and everything is seen.
+    blind, everything = rule_out(restricted, reached, -math.inf)
+    assert blind == pytest.approx(four.optimum, abs=1e-9)
+    assert all((may == restricted.candidates()).all() for may in everything)
+
+
+def test_the_policies_to_ascend_from(four):
+    """Where everything is seen the first is the best already; the second remembers nothing."""
+    shop = Doughnuts(2, 4, 0.8)
+    rng = np.random.default_rng(0)
+    seen = restrict(Problem(shop, shop.nash_scheme(), Full()))
+    hopeful, memoryless, *others = starts(seen, rng, 2)
+    assert seen.value(hopeful) == pytest.approx(four.optimum, abs=1e-9)
+    assert len(others) == 2
+    for decision in memoryless:
+        for plain in np.unique(seen.plain):
+            assert len(set(decision[seen.plain == plain])) == 1
+    assert four.random < seen.value(memoryless) <= four["none"].lower + 1e-9
+    assert {action for decision in others[0] for action in decision} == {0, 1}
+
+
+def test_only_what_the_policy_comes_to_is_listed():
+    rules = price(2, 1.0, {"all": Full()})["all"].rules()
+    assert [rule["time"] for rule in rules] == [1, 2]
+    first, second = (rule["action"] for rule in rules)
+    assert second != first
+    assert rules[1]["memory"] == [float(first == 0), float(first == 1)]
+
+
 def test_what_the_solver_prints_is_not_on_stdout(monkeypatch, capfd):
     def noisy(*arguments, **options):
         os.write(1, b"a stray line of the solver")
@@ -389,6 +428,7 @@ def test_it_prints_and_draws(four):
         ({"time_limit": math.nan}, "time_limit is nan"),
         ({"seed": -1}, "seed is -1"),
         ({"seed": 0.5}, "seed is 0.5"),
+        ({"seed": True}, "seed is True"),
     ],
 )
 def test_bad_input_is_named(options, message):
@@ -476,6 +516,14 @@ MADE = PriceTable(
     random=1.0,
     optimum=6.0,
 )
+
+
+def test_rows_are_told_apart_by_their_numbers_alone():
+    one = made("none", 1, 2.0, 2.0, None)
+    assert one == replace(one, restricted="how it was found", decisions=[0])
+    assert one != replace(one, lower=1.0)
+    assert "restricted" not in repr(one)
+    assert "decisions" not in repr(one)
 
 
 def test_the_table_by_hand():

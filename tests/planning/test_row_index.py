@@ -63,15 +63,28 @@ def test_numbers_that_differ_by_rounding_are_one():
     ]
 
 
+class Coarse(RowIndex):
+    """All rows have one hash."""
+
+    def hashes(self, rows):
+        return np.zeros(len(rows), dtype=np.uint64)
+
+
+def test_rows_this_close_are_one():
+    index = Coarse(2)
+    index.number(np.array([[1.0, np.inf]]))
+    assert index.find(np.array([[1.0 - 3 * RESOLUTION, np.inf]])).tolist() == [0]
+    for far in ([1.0 + 4.5 * RESOLUTION, np.inf], [1.0, 1e9], [-1.0, np.inf]):
+        with pytest.raises(CannotPlan, match="same hash"):
+            index.find(np.array([far]))
+    assert 1e-12 < RESOLUTION < 1e-9  # above the rounding of sums of logarithms, below them
+
+
 def test_nothing_is_found_where_nothing_is():
     assert RowIndex(2).find(np.zeros((3, 2))).tolist() == [-1, -1, -1]
 
 
 def test_two_states_with_one_hash_are_noticed():
-    class Coarse(RowIndex):
-        def hashes(self, rows):
-            return np.zeros(len(rows), dtype=np.uint64)
-
     index = Coarse(1)
     with pytest.raises(CannotPlan, match="same hash"):
         index.number(np.array([[1.0], [2.0]]))

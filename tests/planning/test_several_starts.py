@@ -17,6 +17,7 @@ from evenhand.learn.seeds import seed_keys, start_learners
 from evenhand.learn.tabular.q_learning import Tabular
 from evenhand.planning import plan
 from evenhand.planning.evaluation import evaluate
+from evenhand.planning.model import Model
 from evenhand.planning.occupancy import prove
 from evenhand.planning.restricted import ascend, restrict, starts
 from evenhand.problem.problem import Problem
@@ -79,11 +80,27 @@ def test_with_everything_in_memory_a_restricted_policy_is_the_plan():
     assert bound == pytest.approx(best, abs=1e-6)
 
 
-def test_chances_of_starts_that_do_not_sum_to_one_are_refused():
-    class Odd(FairTaxi):
-        def starts(self):
-            worlds, chance = super().starts()
-            return worlds, chance * 2
+@dataclass(frozen=True)
+class _WithChances(FairTaxi):
+    chances: tuple[float, ...] = ()
 
-    with pytest.raises(BadParameter, match="starts sum to 2"):
-        plan(replace(RIDES, environment=Odd(RIDE.origins, RIDE.destinations, RIDE.size, 6)))
+    def starts(self):
+        return super().starts()[0], jnp.asarray(self.chances)
+
+
+def with_chances(*chances):
+    env = _WithChances(RIDE.origins, RIDE.destinations, RIDE.size, 6, chances=chances)
+    return Model(replace(RIDES, environment=env))
+
+
+@pytest.mark.parametrize("chances", [(0.1, 0.2, 0.7), (0.0, 0.4, 0.6), (0.2, 0.3, 0.5 + 5e-7)])
+def test_chances_of_starts_are_made_to_sum_to_one(chances):
+    exact = np.array(chances) / sum(chances)
+    found = with_chances(*chances).start_chance.tolist()
+    assert sorted(found) == pytest.approx(sorted(exact.tolist()), abs=1e-13)
+
+
+@pytest.mark.parametrize("chances", [(0.5, 0.5, 1.0), (0.5, 0.5, 2e-6), (1.0, 0.5, -0.5)])
+def test_other_chances_of_starts_are_refused(chances):
+    with pytest.raises(BadParameter, match="of the starts sum to"):
+        _ = with_chances(*chances).start

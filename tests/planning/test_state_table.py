@@ -3,15 +3,20 @@
 from __future__ import annotations
 
 import itertools
+from dataclasses import dataclass, replace
 
+import jax.numpy as jnp
 import numpy as np
 import pytest
 
 import three_rooms as rooms
-from evenhand import Decayed, Discounted, LogNash, Total, anytime
+from evenhand import Decayed, Discounted, LogNash, Total, Window, anytime
 from evenhand.envs import Doughnuts
+from evenhand.envs.environment import Outcomes
 from evenhand.errors import CannotPlan, TooLarge
+from evenhand.fairness.trace import Override
 from evenhand.planning.model import Model
+from evenhand.planning.row_index import RowIndex
 from evenhand.planning.state_table import bytes_a_state, estimate_states, tabulate
 from evenhand.problem.problem import Problem
 from three_rooms import ThreeRooms
@@ -66,6 +71,68 @@ def test_a_state_is_found_from_float32_numbers_and_no_other_is():
     np.testing.assert_array_equal(table.find(rough), np.arange(table.num_states))
     with pytest.raises(CannotPlan, match="cannot reach"):
         table.find(table.rows[-1:] + 0.01)
+
+
+def scaled(table, factor):
+    """The same states, with every number so many times as large."""
+    index = RowIndex(table.rows.shape[1])
+    index.number_in_order(table.rows * factor)
+    return replace(table, rows=table.rows * factor, index=index)
+
+
+def test_near_is_meant_relative_to_what_is_large_and_as_such_to_what_is_small():
+    problem = Problem(Doughnuts(2, 3, 0.5), anytime(LogNash(), Total(), Decayed(3.0)))
+    table = tabulate(Model(problem, canonical=False), 3)
+    large = scaled(table, 1000.0)
+    numbers = np.arange(1, table.num_states)
+    assert large.find(large.rows[1:] * (1 + 2e-6)).tolist() == numbers.tolist()
+    assert large.find(np.vstack((large.rows[1:2], large.rows[2:3] + 1e-4))).tolist() == [1, 2]
+    small = scaled(table, 0.1)
+    beside = np.eye(table.rows.shape[1])[-1:]
+    assert small.find(small.rows + 8e-6 * beside).tolist() == [0, *numbers.tolist()]
+    for far in (small.rows[1:2] + 2e-5 * beside, np.vstack((small.rows, small.rows[:1] + 1.0))):
+        with pytest.raises(CannotPlan, match="cannot reach"):
+            small.find(far)
+
+
+def test_states_that_lead_to_no_new_ones_stay_so_until_the_horizon():
+    scheme = anytime(LogNash(), Total(), Window(1))  # what was received in the last step
+    table = tabulate(Model(Problem(Doughnuts(2, 6, 0.5), scheme), canonical=False), 6)
+    assert table.within == [1, *[3] * 6]
+    assert table.pay.shape[1] == table.num_states == 3
+
+
+@dataclass(frozen=True)
+class LastStep(ThreeRooms):
+    """At the last step either the chances are others, or the rooms that are led to."""
+
+    horizon: int = 2
+    chances: bool = True
+
+    def outcomes(self, world, noise, action):
+        probability, worlds = super().outcomes(world, noise, action)
+        last = world.time == self.horizon - 1
+        if self.chances:
+            return Outcomes(jnp.where(last, probability[::-1], probability), worlds)
+        return Outcomes(probability, worlds._replace(room=jnp.where(last, 0, worlds.room)))
+
+
+@dataclass(frozen=True)
+class SecondStep(ThreeRooms):
+    """The second step of three is paid nothing."""
+
+    def override(self, state, action, world):
+        applies, value = super().override(state, action, world)
+        second = state.world.time == 1
+        return Override(applies | second, jnp.where(second, 0.0, value))
+
+
+def test_the_step_number_is_kept_where_more_than_the_last_pay_depends_on_it():
+    for chances in (True, False):
+        assert tabulate(Model(Problem(LastStep(chances=chances), NASH)), 2).model.keep_time
+    assert tabulate(Model(Problem(SecondStep(), NASH)), 3).model.keep_time
+    # The last step of the rooms has a pay of its own, and that is all.
+    assert not tabulate(Model(Problem(ThreeRooms(), NASH)), 3).model.keep_time
 
 
 def test_growth_is_read_off_the_last_half():

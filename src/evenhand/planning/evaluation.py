@@ -75,13 +75,14 @@ def evaluate(
             table = tabulate(Model(problem), problem.environment.horizon, memory_limit)
             value = table.expected(backward(table, uniform)[0])
             return Evaluation(value, (value, value), "exact")
-        if _uses_key(problem, policy):
+        key = jax.random.key(seed)
+        if _uses_key(problem, policy, key):
             return _by_episodes(problem, policy, episodes, seed)
         model = Model(problem, SchemeAndMemory(), canonical=False)
         table = tabulate(model, problem.environment.horizon, memory_limit)
     except TooLarge:
         return _by_episodes(problem, policy, episodes, seed)
-    decide = _decisions(table, policy)
+    decide = _decisions(table, policy, key)
     values = backward(table, partial(_chosen, decide))
     value = table.expected(values[0])
     distribution = _distribution(table, decide) if with_distribution else None
@@ -94,19 +95,18 @@ def _exact(value: float, plan: Plan, with_distribution: bool) -> Evaluation:
     return Evaluation(value, (value, value), "exact")
 
 
-def _uses_key(problem: Problem, policy: Act) -> bool:
+def _uses_key(problem: Problem, policy: Act, key: Any) -> bool:
     """Whether the policy's action depends on its random key, by looking at what it computes."""
     env = problem.environment
-    state = jax.eval_shape(env.initial, jax.random.key(0))
+    state = jax.eval_shape(env.initial, key)
     memory = jax.tree.map(jnp.asarray, problem.memory.init(env.num_stakeholders))
-    traced = jax.make_jaxpr(policy)(jax.random.key(0), state, memory).jaxpr
+    traced = jax.make_jaxpr(policy)(key, state, memory).jaxpr
     return any(traced.invars[0] is used for eqn in traced.eqns for used in eqn.invars)
 
 
-def _decisions(table: StateTable, policy: Act) -> Any:
+def _decisions(table: StateTable, policy: Act, key: Any) -> Any:
     """The policy's action for blocks of states of the table, under every value of the noise."""
     model, noises = table.model, table.model.noise[0]
-    key = jax.random.key(0)
 
     @jax.jit
     def decide(worlds: Any, memories: Any) -> Any:
@@ -137,7 +137,8 @@ def _distribution(table: StateTable, decide: Any) -> tuple[np.ndarray, np.ndarra
 
     Carried forward: the probability of each pair of a state and the rewards so far.
     """
-    horizon, chance = table.horizon or 0, table.model.noise[1]
+    horizon, chance = table.horizon, table.model.noise[1]
+    assert horizon is not None  # that of the environment
     if table.model.discount != 1.0:
         raise CannotPlan("the distribution is computed for schemes without a discount.")
     here = {(k, 0.0): float(p) for k, p in enumerate(table.model.start_chance)}
@@ -145,7 +146,7 @@ def _distribution(table: StateTable, decide: Any) -> tuple[np.ndarray, np.ndarra
         states = sorted({state for state, _ in here})
         place = {state: k for k, state in enumerate(states)}
         after, pay, probability = table.model.expand(table.rows[states], time)
-        numbers = np.full(probability.shape, -1)
+        numbers = np.zeros(probability.shape, dtype=np.int64)
         possible = probability > 0
         numbers[possible] = table.find(after[possible])
         count = table.within[time]

@@ -27,8 +27,8 @@ from evenhand.problem.problem import AugmentedState, Problem
 if TYPE_CHECKING:
     from jaxtyping import Bool, Float, Int
 
-CHUNKS = (1 << 9, 1 << 14)  # how many rows are expanded at a time
-CELLS = 1 << 25  # at most so many numbers come of that, a quarter of a gigabyte
+CHUNKS = (512, 16_384)  # how many rows are expanded at a time
+CELLS = 33_554_432  # at most so many numbers come of that, a quarter of a gigabyte
 
 
 class Expansion(NamedTuple):

@@ -61,8 +61,9 @@ class Plan:
         return max(int(here.sum()) for here in self._layers())
 
     def _layers(self) -> list[np.ndarray]:
-        layers = [self.table.first_layer()]
-        for time in range(self.table.horizon or 0):
+        layers, horizon = [self.table.first_layer()], self.table.horizon
+        assert horizon is not None  # without one there are no layers to ask for
+        for time in range(horizon):
             layers.append(self.table.after(layers[-1], time))
         return layers
 
@@ -123,17 +124,14 @@ class Plan:
                 "canonical=False, or say that it does not (treats_alike=True)."
             )
         noises, chance = model.noise
-        with jax.enable_x64(True):
-            mapped = jax.jit(
-                jax.vmap(jax.vmap(choose, in_axes=(None, None, 0)), in_axes=(0, 0, None))
-            )
+        mapped = jax.jit(jax.vmap(jax.vmap(choose, in_axes=(None, None, 0)), in_axes=(0, 0, None)))
         layers = self._layers()[:-1] if table.horizon else [np.ones(table.num_states, dtype=bool)]
         for time, here in enumerate(layers):
             states = np.flatnonzero(here)
             worlds, scheme_state = model.from_rows(table.rows[states], time)
             with jax.enable_x64(True):
                 actions = np.asarray(mapped(worlds, scheme_state, noises))
-            last = time == (table.horizon or 0) - 1
+            last = time + 1 == table.horizon
             q = effect_values(table, self._values_at(time + 1), states, last)
             values = q[model.effects].transpose(2, 0, 1)  # [state, noise, action]
             chosen = np.take_along_axis(values, actions[:, :, None], axis=2)[:, :, 0]

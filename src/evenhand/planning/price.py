@@ -74,9 +74,7 @@ class PriceTable:
         cells.append(("(random)", "", f"{self.random:.6f}", "exact", ""))
         for row in self.rows:
             score = _range(row.lower, row.upper, row.exact, "{:.6f}")
-            low, high = row.share or (0.0, 0.0)
-            share = "-" if row.share is None else _range(low, high, low == high, "{:.1%}")
-            cells.append((row.name, str(row.memory_size), score, row.label, share))
+            cells.append((row.name, str(row.memory_size), score, row.label, _percent(row.share)))
         cells.append(("(optimum)", "", f"{self.optimum:.6f}", "exact", ""))
         widths = [max(len(line[i]) for line in cells) for i in range(5)]
         lines = (
@@ -200,18 +198,18 @@ def _best(
     restricted: Restricted, optimum: float, time_limit: float, rng: np.random.Generator
 ) -> _Found:
     """A good policy, and a bound on the best: the optimum over all policies, or a proof."""
-    lower, decisions = -math.inf, None
+    lower = -math.inf
+    decisions: Decisions = []
     deadline = time.monotonic() + max(time_limit, 1.0)
     for start in starts(restricted, rng, STARTS):
         value, ascended = ascend(restricted, start)
         if value > lower:
             lower, decisions = value, ascended
         # What reaches the optimum over all policies is the best, whatever is remembered.
-        if lower >= optimum - REACHED or time.monotonic() > deadline:
+        if lower >= optimum - REACHED:
+            return _Found(restricted, decisions, lower, max(lower, optimum))
+        if time.monotonic() > deadline:
             break
-    assert decisions is not None
-    if lower >= optimum - REACHED:
-        return _Found(restricted, decisions, lower, max(lower, optimum))
     bound, met = prove(restricted, lower, decisions, time_limit)
     value, ascended = ascend(restricted, met)
     if value > lower:
@@ -251,6 +249,13 @@ def _require(memories: Mapping[str, Memory], time_limit: float, seed: int) -> No
         raise BadParameter(f"time_limit is {time_limit}: it must be a number of seconds from 0.")
     if isinstance(seed, bool) or not isinstance(seed, (int, np.integer)) or seed < 0:
         raise BadParameter(f"seed is {seed!r}: it must be a whole number from 0.")
+
+
+def _percent(share: tuple[float, float] | None) -> str:
+    if share is None:
+        return "-"
+    low, high = share
+    return _range(low, high, low == high, "{:.1%}")
 
 
 def _range(low: float, high: float, one: bool, form: str) -> str:

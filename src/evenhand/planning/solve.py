@@ -17,7 +17,7 @@ from evenhand.planning.state_table import Progress, StateTable
 if TYPE_CHECKING:
     from jaxtyping import Float
 
-BLOCK = 1 << 13  # states at a time, so that their action values stay in the cache
+BLOCK = 8192  # states at a time, so that their action values stay in the cache
 
 Choice = Callable[[StateTable, "Float[np.ndarray, 'effect state']", int, int], np.ndarray]
 
@@ -77,16 +77,18 @@ def backward(
         values.append(here)
         if progress:
             progress(horizon - time, horizon)
-    _require_assessed(table, values)
+    _require_assessed(table, values, horizon)
     return values[::-1]
 
 
-def _require_assessed(table: StateTable, values: list[Float[np.ndarray, " state"]]) -> None:
+def _require_assessed(
+    table: StateTable, values: list[Float[np.ndarray, " state"]], horizon: int
+) -> None:
     """Refuse a scheme under which an episode can end unassessed, with such an end as witness."""
     if np.isfinite(table.expected(values[-1])):
         return
     here = table.first_layer()
-    for time in range((table.horizon or 1) - 1):
+    for time in range(horizon - 1):
         here = table.after(here, time)
     ends = np.flatnonzero(here[: table.pay.shape[1]])
     state = ends[np.isnan(table.last_pay[:, ends]).any(axis=0).argmax()]

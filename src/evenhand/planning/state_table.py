@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 NEAR = 1e-5  # a row of float32 numbers is this near, relative to the largest, to what it means
 MAX_CLOSED = 300_000  # states without a horizon, after which they are taken to have no end
-MEMORY_LIMIT = 5 * 2**30  # bytes that a plan may take by default
+MEMORY_LIMIT = 5_368_709_120  # bytes that a plan may take by default: 5 GB
 Progress = Callable[[int, int], None]  # how many steps are done, of how many
 
 
@@ -132,13 +132,12 @@ def _reach(
     index = RowIndex(model.start.shape[1])
     index.number_in_order(model.start)
     within, pieces = [len(index)], []
-    last = (horizon or 1) - 1
     done = 0
     depth = None if horizon is None else horizon + beyond
     while done < len(index) and (depth is None or len(within) <= depth):
         rows = index.rows[done:]
-        after, pay, probability = model.expand(rows, 0 if last else last)
-        last_pay = model.expand(rows, last).pay if horizon is not None and last else pay
+        after, pay, probability = model.expand(rows, 0)
+        last_pay = pay if horizon is None else model.expand(rows, horizon - 1).pay
         _require_probabilities(probability)
         probability[:, ~model.possible_effects] = 0.0
         possible = probability > 0
@@ -236,8 +235,8 @@ def _require_effects(table: StateTable) -> None:
     if model.environment.effects() is None or not model.merge_effects:
         return
     rng = np.random.default_rng(0)
-    rows = table.rows[rng.integers(0, len(table.pay[0]), 8)]
-    drawn = np.unique(rng.integers(0, model.effects.size, 256))
+    rows = table.rows[rng.integers(len(table.pay.T), size=8)]
+    drawn = np.unique(rng.integers(model.effects.size, size=256))
     noise_of, action_of = np.unravel_index(drawn, model.effects.shape)
     pairs, declared = model.expand_pairs(rows, noise_of, action_of), model.expand(rows, 0)
     for one, merged in zip(pairs, declared, strict=True):
@@ -255,14 +254,14 @@ def _depends_on_time(table: StateTable) -> bool:
     if horizon is None or model.keep_time:
         return False
     rng = np.random.default_rng(0)
-    rows = table.rows[rng.integers(0, len(table.pay[0]), 16)]
+    rows = table.rows[rng.integers(len(table.pay.T), size=16)]
     first = model.expand(rows, 0)
     times = range(1, horizon - 1)
     for time in times if len(times) <= 64 else rng.choice(times, 64, replace=False):
         if any(_apart(a, b) for a, b in zip(model.expand(rows, int(time)), first, strict=True)):
             return True
     last = model.expand(rows, horizon - 1)  # where pay may differ, but not where things go
-    return horizon > 1 and (_apart(last.rows, first.rows) or _apart(last[2], first[2]))
+    return _apart(last.rows, first.rows) or _apart(last.probability, first.probability)
 
 
 def _apart(some: np.ndarray, others: np.ndarray) -> bool:

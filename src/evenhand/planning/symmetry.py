@@ -41,11 +41,11 @@ def canonical_order(
     """
     count, width, size = features.shape
     order = np.broadcast_to(np.arange(size), (count, size)).copy()
-    # Several features are put in order by a mixture of them: any order will do that is the same
+    # Features are put in order by a mixture of them: any order will do that is the same
     # for the same features, and distinct features mix alike only by a coincidence, which would
     # cost a merge and no more.
     mixture = np.random.default_rng(0).uniform(1.0, 2.0, width)
-    keys = features[:, 0] if width == 1 else np.einsum("sfn,f->sn", features, mixture)
+    keys = np.einsum("sfn,f->sn", features, mixture)
     for members in classes:
         chosen = np.asarray(members)
         order[:, chosen] = chosen[np.argsort(keys[:, chosen], axis=1, kind="stable")]

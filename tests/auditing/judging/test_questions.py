@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime
+from dataclasses import replace
 
 import numpy as np
 import pandas as pd
@@ -227,9 +228,21 @@ def test_a_period_is_asked_about_if_two_of_it_are_finished():
     assert names_of(Case(by_day)) == ["at the end"]
 
 
+def test_where_slots_are_months_nothing_shorter_is_asked_about():
+    ends = np.array(["2020-01-31", "2020-06-30", "2021-12-31"], dtype="datetime64[us]")
+    cells = np.arange(3), np.zeros(3, dtype=int), np.ones(3)
+    months = History(("A",), ends, *cells, exact=False, begins=np.datetime64("2020-01-02"))
+    expected = ["at the end", "every year", "every quarter", "every month"]
+    assert names_of(Case(months)) == expected
+    assert names_of(Case(replace(months, begins=None))) == [*expected, "every week", "every day"]
+
+
 @pytest.mark.parametrize(
     ("points", "numbers"),
-    [(5, []), (6, [2]), (14, [2]), (15, [5, 2]), (29, [5, 2]), (30, [10, 5, 2])],
+    [
+        *((5, []), (6, [2]), (14, [2]), (15, [5, 2]), (29, [5, 2]), (30, [10, 5, 2])),
+        *((299, [10, 5, 2]), (300, [100, 10, 5, 2]), (3000, [1000, 100, 10, 5, 2])),
+    ],
 )
 def test_a_number_of_time_points_is_asked_about_if_it_comes_three_times(points, numbers):
     names = names_of(Case(history_of(np.arange(float(points)))))

@@ -15,7 +15,7 @@ from typer.testing import CliRunner
 
 from evenhand import Rawls, anytime
 from evenhand._util.wording import join_tied
-from evenhand.auditing.judging.ranking import Ranking, rounding
+from evenhand.auditing.judging.ranking import Ranking, known_mean, rounding
 from evenhand.cli.app import app
 from evenhand.monitor import Monitor
 from evenhand.monitor.batch import Batch
@@ -123,6 +123,33 @@ def test_how_many_are_named():
     answer = audit(log([(1, "A", 5), *((1, name, 0) for name in "BCDE")]), **MAPPED)
     assert "Treated worst overall were B, C and 2 others, each" in answer.verdict
     assert "Treated worst overallB, C and 2 others" in page_of(answer)
+
+
+def test_a_mean_is_over_those_in_which_it_is_known():
+    nan = np.nan
+    assert known_mean([[1.0, nan], [3.0, 5.0], [2.0, nan]]).tolist() == [2.0, 5.0]
+    assert np.isnan(known_mean([[nan], [nan]])).tolist() == [True]
+    several = [Ranking(np.array([-1.0, 1.0]), 0.25, 0.5), Ranking(np.array([-3.0, nan]), 0.75, 1.5)]
+    mean = Ranking.mean(several)
+    assert mean.deviation.tolist() == [-2.0, 1.0]
+    assert (mean.rounding, mean.let_pass) == (0.5, 1.0)
+
+
+def test_nobody_is_behind_by_what_is_let_pass_or_by_rounding():
+    far = np.array([-2.0, -1.0, 3.0])
+    for equal, let_pass, behind, lowest, highest in (
+        (0.5, 0.0, [True, True, False], (0,), (2,)),
+        (1.0, 0.0, [True, False, False], (0, 1), (2,)),
+        (0.5, 1.0, [True, False, False], (0,), (2,)),
+        (0.5, 2.0, [False, False, False], (), (2,)),
+        (3.0, 0.5, [False, False, False], (), ()),
+    ):
+        ranking = Ranking(far, equal, let_pass)
+        assert ranking.behind.tolist() == behind
+        assert (ranking.lowest, ranking.highest) == (lowest, highest)
+    assert Ranking(far, 1.0).ranks.tolist() == [2, 2, 1]  # as far apart as counts for nothing
+    assert Ranking.of(far, np.array([1e15, 0.0, 0.0])).rounding > 1e-9 * 3
+    assert Ranking.of(far, far).rounding == pytest.approx(3e-9, rel=1e-12)
 
 
 def test_ranks_with_equals_and_with_those_who_are_not_there():

@@ -6,6 +6,10 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from evenhand import LogNash, Rawls, anytime
+from evenhand.auditing.judging.scorer import Scorer, Sides, welfare_now
+from evenhand.errors import NegativeStatus
+from evenhand.fairness.standing import Standing
 from logs import audit_alone as audit
 
 MAPPED = {"stakeholder": "who", "time": "date", "amount": "doses"}
@@ -30,6 +34,27 @@ def test_the_mean_over_time_of_both_are_the_two_scores():
     found = audit(LOG, **MAPPED)
     assert found.overall.score == pytest.approx(found.over_time.welfare.mean())
     assert found.overall.even_score == pytest.approx(found.over_time.even_welfare.mean())
+
+
+def test_what_is_undefined_once_has_no_score_nor_an_even_one():
+    scorer = Scorer(anytime(LogNash()), 2)
+    assert scorer.even_score is None  # nothing was assessed yet
+    assert scorer.take(Sides.at(np.array([[1.0, 3.0]]), Standing())) is not None
+    assert scorer.even_score == pytest.approx(2 * np.log(3))
+    assert scorer.take(Sides.at(np.array([[-2.0, 4.0]]), Standing())) is None
+    assert scorer.even_score is None
+    with pytest.raises(NegativeStatus):
+        _ = scorer.score
+    assert scorer.take(Sides.at(np.array([[1.0, 3.0]]), Standing())) is None
+
+
+def test_what_an_assessment_would_find_now():
+    status, here = np.array([1.0, 3.0]), Standing()
+    found = welfare_now(anytime(Rawls()), status, here)
+    assert found == (1.0, 2.0)
+    assert welfare_now(anytime(LogNash()), -status, here) is None
+    nobody = Standing(weights=np.zeros((1, 2)))
+    assert welfare_now(anytime(Rawls()), status, nobody) is None
 
 
 def test_an_unfinished_period_has_both_too():

@@ -81,7 +81,7 @@ class Case:
 
     def _with_newcomers(self, rule: str | None) -> Case:
         """The case with those who join later where a rule lets them begin."""
-        if rule is not None and (self.roster is None or not self.roster.first):
+        if rule is not None and self._dates() is None:
             raise BadParameter(
                 f"{argument('newcomers')} says where those begin who join later, and the roster "
                 "says of nobody from when it is there: give it a column 'from', or leave it out."
@@ -185,8 +185,9 @@ class Case:
         known: dict[str, Reading] = {
             part: _reading(part, known) for part, known in self.beside.items()
         }
-        stay = self.stay()
-        if stay is not None and isinstance(self.status, PerTimePresent):
+        if isinstance(self.status, PerTimePresent):
+            stay = self.stay()
+            assert stay is not None  # or it would be judged by another status
             known["time_points"] = TimePresent(as_numbers(self.history.slots), *stay)
         return known
 
