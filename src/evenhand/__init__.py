@@ -31,14 +31,8 @@ if TYPE_CHECKING:
     from evenhand.fairness.assessment import Assessment
     from evenhand.fairness.filters import AfterEach, Always, Every, Filter, Final, When
     from evenhand.fairness.groups import Groups
-    from evenhand.fairness.scheme import (
-        FairnessScheme,
-        FeedbackScheme,
-        anytime,
-        bounded,
-        long_term,
-        periodic,
-    )
+    from evenhand.fairness.periodic_and_anytime import anytime, bounded, long_term, periodic
+    from evenhand.fairness.scheme import FairnessScheme, FeedbackScheme
     from evenhand.fairness.scheme_file import from_toml, to_toml
     from evenhand.fairness.status import (
         Capped,
@@ -119,14 +113,8 @@ _HOME = {
     "fairness.assessment": ("Assessment",),
     "fairness.filters": ("AfterEach", "Always", "Every", "Filter", "Final", "When"),
     "fairness.groups": ("Groups",),
-    "fairness.scheme": (
-        "FairnessScheme",
-        "FeedbackScheme",
-        "anytime",
-        "bounded",
-        "long_term",
-        "periodic",
-    ),
+    "fairness.periodic_and_anytime": ("anytime", "bounded", "long_term", "periodic"),
+    "fairness.scheme": ("FairnessScheme", "FeedbackScheme"),
     "fairness.scheme_file": ("from_toml", "to_toml"),
     "fairness.status": (
         "Capped",

@@ -20,7 +20,7 @@ from evenhand.errors import (
     NotFinite,
     UnequalLengths,
 )
-from evenhand.fairness.scheme import anytime
+from evenhand.fairness.periodic_and_anytime import anytime
 from evenhand.fairness.status import Capped
 from evenhand.fairness.temporal import Discounted, Total
 from evenhand.fairness.trace import Override

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from evenhand.envs import Doughnuts
 from evenhand.errors import BadParameter
 from evenhand.fairness.filters import AfterEach, Every, Final
-from evenhand.fairness.scheme import anytime, bounded, long_term, periodic
+from evenhand.fairness.periodic_and_anytime import anytime, bounded, long_term, periodic
 from evenhand.fairness.temporal import Discounted, Total
 from evenhand.fairness.welfare import Rawls
 from evenhand.learn.shaping import may_shape, require_shaping, shaped_pay, shaping, steps_left

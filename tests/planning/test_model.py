@@ -14,7 +14,7 @@ from evenhand import LogNash, Total, anytime
 from evenhand.envs import Doughnuts
 from evenhand.errors import BadParameter, CannotPlan
 from evenhand.planning import model as module
-from evenhand.planning.carried import SchemeAndMemory
+from evenhand.planning.carried_state import SchemeAndMemory
 from evenhand.planning.model import Model, require_listed
 from evenhand.problem.problem import Problem
 from three_rooms import Goals, Happened, ThreeRooms

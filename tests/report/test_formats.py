@@ -8,7 +8,8 @@ import pytest
 
 from command_line import evenhand
 from evenhand.errors import BadParameter
-from evenhand.report import excel, pdf
+from evenhand.report import excel_export as excel
+from evenhand.report import pdf
 from evenhand.report.formats import format_of
 
 OPTIONS = ["--stakeholder", "who", "--time", "t", "--amount", "much"]

@@ -7,8 +7,8 @@ from typing import Any
 
 from evenhand.auditing.answer.answer import Answer, Limit
 from evenhand.auditing.answer.assembly import assemble, limits
+from evenhand.auditing.answer.hidden_amount_range import Outlook, Untold, with_untold
 from evenhand.auditing.answer.over_runs import over_runs, split_runs
-from evenhand.auditing.answer.untold import Outlook, Untold, with_untold
 from evenhand.auditing.chance.alarm_over_log import watch_log
 from evenhand.auditing.chance.chance_test import ask_chance, few_enough_lots
 from evenhand.auditing.judging.case import Case

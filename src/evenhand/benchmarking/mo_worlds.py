@@ -10,7 +10,8 @@ from typing import Any
 from evenhand.benchmarking.benchmark_world import BenchmarkWorld
 from evenhand.envs import Environment, FishWood
 from evenhand.errors import BadParameter, MissingExtra
-from evenhand.fairness.scheme import FairnessScheme, anytime
+from evenhand.fairness.periodic_and_anytime import anytime
+from evenhand.fairness.scheme import FairnessScheme
 from evenhand.fairness.temporal import Total
 from evenhand.fairness.welfare import GeneralisedGini, LogNash, Rawls, Welfare
 from evenhand.learn.host import HostWorld

@@ -22,7 +22,7 @@ def main() -> None:
     pressed = _notice_interrupts()
     try:
         # Here, as it can be interrupted too.
-        from evenhand.cli.unforeseen import EXIT_CODE, sentence_about, silence_libraries
+        from evenhand.cli.unexpected_errors import EXIT_CODE, sentence_about, silence_libraries
 
         silence_libraries()
         with standard_streams():

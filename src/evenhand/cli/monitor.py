@@ -20,7 +20,7 @@ from evenhand.errors import BadParameter
 
 if TYPE_CHECKING:
     from evenhand.monitor import Monitor
-    from evenhand.monitor.findings import Findings
+    from evenhand.monitor.alerts import Findings
     from evenhand.monitor.json_reader import Reader
 
 SAVED_EVERY = 5.0  # seconds

@@ -22,7 +22,7 @@ def reproduce_parts(folder: Path, seeds: int, quick: bool, as_json: bool) -> Non
     from evenhand._util.files import write_whole
     from evenhand.experiments.ablation import study_table
     from evenhand.experiments.ablation.study import Study
-    from evenhand.experiments.ablation.table_study import TABLES, study_tables
+    from evenhand.experiments.ablation.tabular_study import TABLES, study_tables
     from evenhand.experiments.running.reference_scores import yardstick
 
     if seeds < 2:

@@ -26,7 +26,8 @@ from evenhand.envs.recipe import BestRecipe, LearningNumbers, PaperRecipe, Recip
 from evenhand.errors import BadParameter
 from evenhand.fairness.groups import Groups
 from evenhand.fairness.labels import Labels, by_value, refine
-from evenhand.fairness.scheme import FairnessScheme, anytime
+from evenhand.fairness.periodic_and_anytime import anytime
+from evenhand.fairness.scheme import FairnessScheme
 from evenhand.fairness.status import GroupTotals
 from evenhand.fairness.temporal import Total
 from evenhand.fairness.trace import Override

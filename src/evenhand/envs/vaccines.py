@@ -22,7 +22,8 @@ from evenhand.envs.environment import (
 )
 from evenhand.errors import BadParameter, UnequalLengths
 from evenhand.fairness.labels import Labels, by_value
-from evenhand.fairness.scheme import FairnessScheme, anytime
+from evenhand.fairness.periodic_and_anytime import anytime
+from evenhand.fairness.scheme import FairnessScheme
 from evenhand.fairness.status import PerEntitlement
 from evenhand.fairness.temporal import Total
 from evenhand.fairness.welfare import NegativeVariance, Welfare

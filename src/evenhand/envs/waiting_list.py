@@ -20,7 +20,8 @@ from evenhand.envs.environment import (
 )
 from evenhand.errors import BadParameter, UnequalLengths
 from evenhand.fairness.labels import Labels, by_value
-from evenhand.fairness.scheme import FairnessScheme, anytime
+from evenhand.fairness.periodic_and_anytime import anytime
+from evenhand.fairness.scheme import FairnessScheme
 from evenhand.fairness.status import StateStatus
 from evenhand.fairness.temporal import Total
 from evenhand.fairness.welfare import Rawls, Welfare

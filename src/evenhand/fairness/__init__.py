@@ -24,14 +24,8 @@ from evenhand.fairness.filters import (
     WhenPrefix,
 )
 from evenhand.fairness.groups import Groups
-from evenhand.fairness.scheme import (
-    FairnessScheme,
-    FeedbackScheme,
-    anytime,
-    bounded,
-    long_term,
-    periodic,
-)
+from evenhand.fairness.periodic_and_anytime import anytime, bounded, long_term, periodic
+from evenhand.fairness.scheme import FairnessScheme, FeedbackScheme
 from evenhand.fairness.scheme_file import from_toml, read_scheme_file, to_toml
 from evenhand.fairness.status import (
     STATUSES,

@@ -12,14 +12,14 @@ from evenhand._util.arrays import Array, as_float64, namespace
 from evenhand.errors import BadParameter, CannotStream, CounterfactualsRefused, NothingAssessed
 from evenhand.fairness.aggregation import Aggregation, TimepointFirst
 from evenhand.fairness.assessment import Assessment, assess
-from evenhand.fairness.filters import Always, Every, Filter, Final
+from evenhand.fairness.filters import Always, Filter
 from evenhand.fairness.labels import Labels, refine
 from evenhand.fairness.standing import scaled
 from evenhand.fairness.status import Returns, Status
 from evenhand.fairness.stream import Stream
-from evenhand.fairness.temporal import Last, Mean, Temporal, Total
+from evenhand.fairness.temporal import Temporal, Total
 from evenhand.fairness.trace import Override, Trace
-from evenhand.fairness.welfare import LogNash, Welfare
+from evenhand.fairness.welfare import Welfare
 
 if TYPE_CHECKING:
     from jaxtyping import Float
@@ -35,6 +35,7 @@ class FairnessScheme:
         filter: The time points that are assessed.
         empty: The score of a trace in which nothing was assessed; without it that is an error.
 
+    >>> from evenhand import LogNash
     >>> scheme = FairnessScheme(Returns(), TimepointFirst(LogNash(), Total()))
     >>> round(scheme.score(Trace(rewards=[[1, 0], [0, 1]])), 6)  # ln 2 + 2 ln 2
     2.079442
@@ -152,60 +153,3 @@ class FeedbackScheme:
 
     def describe(self) -> str:
         return f"The environment scores each step in a way not known; {self.temporal.describe()}."
-
-
-def long_term(welfare: Welfare = LogNash(), status: Status = Returns()) -> FairnessScheme:
-    """Definition "long-term fairness": W(U(τ_T)), the end alone.
-
-    Args:
-        welfare: One number for the statuses of all stakeholders.
-        status: How well each stakeholder is doing.
-    """
-    return FairnessScheme(status, TimepointFirst(welfare, Last()), Final())
-
-
-def periodic(
-    period: int,
-    welfare: Welfare = LogNash(),
-    temporal: Temporal = Mean(),
-    status: Status = Returns(),
-) -> FairnessScheme:
-    """Definition "periodic fairness": assessed at p, 2p, …, ⌊T/p⌋·p.
-
-    Args:
-        period: The number p of decisions from one assessment to the next.
-        welfare: One number for the statuses of all stakeholders.
-        temporal: One number for the welfare at all assessments.
-        status: How well each stakeholder is doing.
-    """
-    return FairnessScheme(status, TimepointFirst(welfare, temporal), Every(period))
-
-
-def anytime(
-    welfare: Welfare = LogNash(), temporal: Temporal = Mean(), status: Status = Returns()
-) -> FairnessScheme:
-    """Definition "anytime fairness": assessed at every time point, period 1.
-
-    Args:
-        welfare: One number for the statuses of all stakeholders.
-        temporal: One number for the welfare at all time points.
-        status: How well each stakeholder is doing.
-    """
-    return FairnessScheme(status, TimepointFirst(welfare, temporal), Always())
-
-
-def bounded(
-    filter: Filter,
-    welfare: Welfare = LogNash(),
-    temporal: Temporal = Mean(),
-    status: Status = Returns(),
-) -> FairnessScheme:
-    """Definition "bounded fairness": assessed wherever the filter says so.
-
-    Args:
-        filter: The time points that are assessed, such as `AfterEach(100)` or `When(predicate)`.
-        welfare: One number for the statuses of all stakeholders.
-        temporal: One number for the welfare at all assessments.
-        status: How well each stakeholder is doing.
-    """
-    return FairnessScheme(status, TimepointFirst(welfare, temporal), filter)

@@ -20,7 +20,7 @@ from gymnasium import spaces
 from evenhand.errors import BadParameter, CannotCarry, MissingExtra
 from evenhand.interop.gymnasium.external_problem import Fairness, StepContext
 from evenhand.learn.proposals import Proposal
-from evenhand.learn.proposals.imagining import PastStep, imagine_memories
+from evenhand.learn.proposals.imagined_memories import PastStep, imagine_memories
 from evenhand.problem.memory_check import require_same_reward
 from evenhand.problem.problem import AgentView
 

@@ -6,7 +6,7 @@ from typing import Any
 
 from evenhand.fairness.scheme import FairnessScheme
 from evenhand.learn.deep.gains import Gains
-from evenhand.learn.deep.measured import Measured
+from evenhand.learn.deep.measured_features import Measured
 from evenhand.learn.deep.stakeholder_network import StakeholderNetwork
 from evenhand.learn.deep.targets import PolyakUpdate
 from evenhand.learn.host_survey import Measurements

@@ -14,7 +14,7 @@ import numpy as np
 
 from evenhand.fairness.trace import Step
 from evenhand.learn.deep.gains import Gains
-from evenhand.learn.deep.measured import Moments
+from evenhand.learn.deep.measured_features import Moments
 from evenhand.learn.host_world import HostWorld, Walk
 from evenhand.problem.problem import AugmentedState, Problem
 from evenhand.problem.reward_check import require_reward

@@ -14,7 +14,7 @@ from evenhand.auditing.reading.roster_table import read_roster
 from evenhand.auditing.scheme_options import SchemeOptions
 from evenhand.errors import BadParameter, argument
 from evenhand.fairness.status import PerEntitlement, Status, WithCredit, read_beside
-from evenhand.monitor.alarms import Alarms
+from evenhand.monitor.chance_alarms import Alarms
 from evenhand.monitor.json_reader import Keys, Reader
 from evenhand.monitor.monitor import Monitor
 

@@ -30,9 +30,9 @@ from evenhand.fairness.status import WithCredit
 from evenhand.fairness.stream import Block
 from evenhand.fairness.tolerance import NONE, Tolerance
 from evenhand.fairness.trace import Trace
-from evenhand.monitor.alarms import Alarms
+from evenhand.monitor.alerts import Findings, Line, MonitoredAssessment, key_of
 from evenhand.monitor.batch import Batch, time_as_number
-from evenhand.monitor.findings import Findings, Line, MonitoredAssessment, key_of
+from evenhand.monitor.chance_alarms import Alarms
 
 if TYPE_CHECKING:
     from jaxtyping import Float

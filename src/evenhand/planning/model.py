@@ -19,7 +19,7 @@ from evenhand._util.hashing import require_hashable
 from evenhand.envs import Environment, OutcomesNotFinite, State
 from evenhand.errors import BadParameter, CannotPlan
 from evenhand.fairness.trace import Step
-from evenhand.planning.carried import Carried, SchemeAlone
+from evenhand.planning.carried_state import Carried, SchemeAlone
 from evenhand.planning.row_layout import RowLayout
 from evenhand.planning.symmetry import canonical_order, exchangeable
 from evenhand.problem.problem import AugmentedState, Problem

@@ -10,7 +10,7 @@ from evenhand import __version__
 from evenhand._util.saved_record import SavedRecord, reading_saved, shortened
 from evenhand._util.tensor_files import read_tensors, write_tensors
 from evenhand.errors import BadFile
-from evenhand.planning.carried import MemoryForStatus, SchemeAlone
+from evenhand.planning.carried_state import MemoryForStatus, SchemeAlone
 from evenhand.planning.model import Model
 from evenhand.planning.planner import Plan
 from evenhand.planning.row_index import RowIndex

@@ -19,7 +19,7 @@ import numpy as np
 
 from evenhand.envs import State
 from evenhand.fairness.trace import Override, Step
-from evenhand.planning.carried import SchemeAndMemory
+from evenhand.planning.carried_state import SchemeAndMemory
 from evenhand.planning.model import Model
 from evenhand.planning.solve import backward, effect_values
 from evenhand.planning.state_table import StateTable, tabulate

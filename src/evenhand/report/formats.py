@@ -11,7 +11,7 @@ from typing import NamedTuple
 from evenhand.auditing.answer.answer import Answer
 from evenhand.auditing.compare_logs import LogComparison
 from evenhand.errors import BadParameter, argument
-from evenhand.report.excel import require_excel, workbook
+from evenhand.report.excel_export import require_excel, workbook
 from evenhand.report.html.pages.audit_page import report
 from evenhand.report.pdf import as_pdf, require_browser
 

@@ -10,7 +10,7 @@ import pytest
 
 from evenhand.experiments.ablation import study as studies
 from evenhand.experiments.ablation.simple_rules import RuleScore
-from evenhand.experiments.ablation.studied import STUDIED
+from evenhand.experiments.ablation.studied_problems import STUDIED
 from evenhand.experiments.ablation.study import ProblemStudy, Study, Trained
 from evenhand.experiments.ablation.study_table import (
     PARTS,

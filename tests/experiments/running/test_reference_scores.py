@@ -8,7 +8,7 @@ from evenhand.envs import Doughnuts
 from evenhand.errors import TooLarge
 from evenhand.experiments.running import reference_scores
 from evenhand.experiments.running.reference_scores import Yardstick, yardstick
-from evenhand.fairness.scheme import anytime
+from evenhand.fairness.periodic_and_anytime import anytime
 from evenhand.fairness.temporal import Total
 from evenhand.fairness.welfare import Utilitarian
 

@@ -10,11 +10,11 @@ import numpy as np
 import pytest
 
 from evenhand.envs import Doughnuts
-from evenhand.fairness.scheme import anytime
+from evenhand.fairness.periodic_and_anytime import anytime
 from evenhand.fairness.temporal import Total
 from evenhand.fairness.welfare import Rawls
 from evenhand.learn.deep.gains import LEAST_AMOUNT, Gains, relative
-from evenhand.learn.deep.measured import TIE_BREAK, Measured
+from evenhand.learn.deep.measured_features import TIE_BREAK, Measured
 from evenhand.memory.memory import Full, Nothing
 from evenhand.problem.problem import Problem
 

@@ -18,7 +18,7 @@ from evenhand.learn.deep.encoders import Raw
 from evenhand.learn.deep.networks import MLP
 from evenhand.learn.proposals import ProposalContext, Replayed, SomeAbove, SomeAround, Visited
 from evenhand.learn.proposals.drawn import _EveryOffset
-from evenhand.learn.proposals.imagining import PastStep, imagine_memories
+from evenhand.learn.proposals.imagined_memories import PastStep, imagine_memories
 from evenhand.learn.seeds import seed_keys, start_learners
 from evenhand.learn.tabular.q_learning import Tabular
 from evenhand.memory.memory import OfStatus

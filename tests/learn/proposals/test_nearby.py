@@ -24,7 +24,7 @@ from evenhand.learn.proposals import (
     SomeAround,
     Visited,
 )
-from evenhand.learn.proposals.imagining import imagine_memories
+from evenhand.learn.proposals.imagined_memories import imagine_memories
 from evenhand.learn.tabular.q_learning import Tabular
 from evenhand.memory.memory import GroupDifference, Min, OfStatus
 

@@ -6,7 +6,7 @@ import glob
 import os
 
 from evenhand.auditing.sources.addresses import shown
-from evenhand.auditing.sources.workbooks import WORKBOOK
+from evenhand.auditing.sources.excel_files import WORKBOOK
 from evenhand.auditing.workload_columns import WORKLOAD
 from evenhand.errors import BadFile
 

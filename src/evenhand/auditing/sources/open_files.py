@@ -14,6 +14,7 @@ from evenhand.auditing.layout import TIDY, FileLayout
 from evenhand.auditing.sources import csv_files
 from evenhand.auditing.sources.dated_names import times_of
 from evenhand.auditing.sources.encodings import copied_in_utf_8
+from evenhand.auditing.sources.excel_files import WORKBOOK, read_workbook
 from evenhand.auditing.sources.file_names import (
     CSV,
     PARQUET,
@@ -33,7 +34,6 @@ from evenhand.auditing.sources.log_table import (
 )
 from evenhand.auditing.sources.own_duckdb import connect
 from evenhand.auditing.sources.temporary_copies import DIALECT, tidy_copy
-from evenhand.auditing.sources.workbooks import WORKBOOK, read_workbook
 from evenhand.auditing.sources.workload_files import read_workload
 from evenhand.auditing.workload_columns import WORKLOAD
 from evenhand.errors import BadFile, BadLog

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from evenhand._util.arrays import Array, namespace
-from evenhand.fairness.scheme import FairnessScheme, anytime
+from evenhand.fairness.periodic_and_anytime import anytime
+from evenhand.fairness.scheme import FairnessScheme
 from evenhand.fairness.status import Window
 from evenhand.fairness.temporal import Total
 from evenhand.fairness.welfare import Welfare

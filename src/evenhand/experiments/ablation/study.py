@@ -14,7 +14,7 @@ import numpy as np
 from evenhand._util.bootstrap import bootstrap_interval
 from evenhand._util.files import write_whole
 from evenhand.experiments.ablation.simple_rules import RuleScore, rule_scores
-from evenhand.experiments.ablation.studied import STUDIED, Studied
+from evenhand.experiments.ablation.studied_problems import STUDIED, Studied
 from evenhand.experiments.ablation.variants import VARIANTS, changes_anything
 from evenhand.experiments.running.compare_methods import MethodResult
 from evenhand.experiments.running.reference_scores import Yardstick, yardstick

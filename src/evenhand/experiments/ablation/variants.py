@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 
+from evenhand.envs import Environment
 from evenhand.experiments.recipes.deep_recipes import deep_learner
 from evenhand.learn.deep.agent import DeepAgent
 from evenhand.learn.deep.dqn import DQN
@@ -37,12 +38,18 @@ def no_equal_treatment(problem: Problem, steps: int) -> DQN:
 
 def best(problem: Problem, steps: int) -> DeepAgent:
     """The recipe `best`, which was made by trying on doughnuts and lending."""
-    return deep_learner(problem.environment, "fairqcm", "best", steps=steps)
+    return deep_learner(_environment(problem), "fairqcm", "best", steps=steps)
 
 
 def best_nothing_imagined(problem: Problem, steps: int) -> DeepAgent:
     """`best` with real experiences alone."""
-    return deep_learner(problem.environment, "fairqcm", "best", proposal=NoProposal(), steps=steps)
+    nothing = NoProposal()
+    return deep_learner(_environment(problem), "fairqcm", "best", proposal=nothing, steps=steps)
+
+
+def _environment(problem: Problem) -> Environment:
+    assert isinstance(problem.environment, Environment)  # of all problems of the study
+    return problem.environment
 
 
 VARIANTS: Mapping[str, Variant] = {

@@ -31,7 +31,8 @@ from evenhand.experiments.running.reference_scores import Yardstick, sampled, ya
 from evenhand.experiments.running.run_spec import RunSpec, Setting
 from evenhand.experiments.running.runs import FINAL_EPISODES, Run, versions
 from evenhand.experiments.running.tasks import Executor, Task, TaskProgress, run_tasks
-from evenhand.fairness.scheme import FairnessScheme, anytime
+from evenhand.fairness.periodic_and_anytime import anytime
+from evenhand.fairness.scheme import FairnessScheme
 from evenhand.fairness.temporal import Total
 from evenhand.fairness.welfare import WelfareFunction
 from evenhand.learn.proposals import Proposal

@@ -21,14 +21,14 @@ from evenhand.experiments.running.reference_scores import sampled
 from evenhand.experiments.scaling.rows_on_disk import Row, kept_row
 from evenhand.learn.deep.agent import DeepAgent
 from evenhand.learn.default_recipe import default_learner
+from evenhand.learn.policies.any_number import problem_for, weights_for
 from evenhand.learn.policies.greedy_policy import score_greedy
-from evenhand.learn.policies.other_numbers import problem_for, weights_for
 from evenhand.learn.seeds import seed_keys, start_learners
 from evenhand.problem.problem import Problem
 
 NUMBERS = (5, 10, 20, 50)
 DECISIONS_EACH = 20  # T is so many times the number of customers
-STEPS = 4_500
+STEPS = 10_000
 NEAR = 0.99
 DECISIONS_SCORED = 200_000  # of an evaluation
 

@@ -14,7 +14,7 @@ from evenhand.learn.deep import replay_buffer as replay
 from evenhand.learn.deep.agent import AgentState, DecisionRecord, DeepAgent, of_action
 from evenhand.learn.deep.replay_buffer import Replay
 from evenhand.learn.proposals import NoProposal, Proposal
-from evenhand.learn.proposals.imagining import PastStep, imagine_memories
+from evenhand.learn.proposals.imagined_memories import PastStep, imagine_memories
 from evenhand.learn.shaping import shaping
 from evenhand.problem.problem import AgentView, AugmentedState
 from evenhand.problem.reward import choose

@@ -14,7 +14,7 @@ from evenhand._util.saved_record import shortened
 from evenhand.errors import BadParameter, TooLarge
 from evenhand.learn.deep.encoders import Encoder
 from evenhand.learn.deep.networks import Network
-from evenhand.learn.policies.other_numbers import problem_for, weights_for
+from evenhand.learn.policies.any_number import problem_for, weights_for
 from evenhand.problem.problem import AgentView, AugmentedState, Problem
 
 if TYPE_CHECKING:

@@ -28,8 +28,8 @@ from evenhand.fairness.scheme_file import from_table, to_table
 from evenhand.learn.deep.agent import DeepAgent
 from evenhand.learn.deep.encoders import ENCODERS, Encoder
 from evenhand.learn.deep.networks import NETWORKS, Network
+from evenhand.learn.policies.any_number import problem_for, usable_for, weights_for
 from evenhand.learn.policies.greedy_policy import Greedy, GreedyScore, score_greedy
-from evenhand.learn.policies.other_numbers import problem_for, usable_for, weights_for
 from evenhand.problem.problem import Problem
 from evenhand.problem.problem_file import build_problem, describe_problem
 

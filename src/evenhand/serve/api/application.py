@@ -22,18 +22,18 @@ from evenhand.serve.api import (
     token_routes,
 )
 from evenhand.serve.api.context import NotAllowed, as_json, require_role
-from evenhand.serve.api.gate import Gate, GateLimits
-from evenhand.serve.api.problems import (
+from evenhand.serve.api.error_responses import (
     evenhand_error,
     http_error,
     problem,
     unforeseen,
     validation_error,
 )
+from evenhand.serve.api.gate import Gate, GateLimits
 from evenhand.serve.api.reference import describe, reference_page
 from evenhand.serve.api.tokens import Role
-from evenhand.serve.pages.door import PageDoor
 from evenhand.serve.pages.page_routes import page_routes
+from evenhand.serve.pages.session_cookie import PageDoor
 from evenhand.serve.pages.sessions import Sessions
 from evenhand.serve.pools.policy_folder import NO_POLICIES, PolicyFolder
 from evenhand.serve.pools.service import DecisionService

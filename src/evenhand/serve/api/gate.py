@@ -12,9 +12,9 @@ from starlette.exceptions import HTTPException
 from starlette.responses import Response
 
 from evenhand.errors import EvenhandError, naming_arguments
+from evenhand.serve.api.error_responses import problem
 from evenhand.serve.api.limits import RateLimit
 from evenhand.serve.api.metrics import ServiceMetrics
-from evenhand.serve.api.problems import problem
 from evenhand.serve.api.tokens import find_token
 from evenhand.serve.store.decision_store import StoredToken
 

@@ -9,7 +9,7 @@ from evenhand.errors import EvenhandError, as_sentence
 from evenhand.report.html.element import Markup, element
 from evenhand.serve.api import log_routes
 from evenhand.serve.pages.next_card import person_link
-from evenhand.serve.pages.visit import Visit, said
+from evenhand.serve.pages.signed_in import Visit, said
 from evenhand.serve.pools.live_pool import LivePool
 
 ALPHA = 0.05

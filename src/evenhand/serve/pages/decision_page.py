@@ -16,7 +16,7 @@ from evenhand.serve.pages.entry_words import moment_shown, shares_shown
 from evenhand.serve.pages.forms import button, field, folded, once, somebody, somebody_in
 from evenhand.serve.pages.page_frame import NOTHING_WRONG, Complaint
 from evenhand.serve.pages.pool_frame import pool_frame
-from evenhand.serve.pages.visit import Visit, complaint, said, see
+from evenhand.serve.pages.signed_in import Visit, complaint, said, see
 from evenhand.serve.pools.live_pool import LivePool
 
 

@@ -30,8 +30,8 @@ from evenhand.serve.pages.new_pool_page import (
 )
 from evenhand.serve.pages.page_frame import NOTHING_WRONG, Complaint
 from evenhand.serve.pages.pool_frame import frame
+from evenhand.serve.pages.signed_in import MARK, Visit, complaint, require_own_site
 from evenhand.serve.pages.upload_shelf import Upload, UploadShelf
-from evenhand.serve.pages.visit import MARK, Visit, complaint, require_own_site
 from evenhand.serve.pools.definition import PoolDefinition
 from evenhand.serve.pools.history_import import read_history
 from evenhand.serve.pools.live_pool import LivePool

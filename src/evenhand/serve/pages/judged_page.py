@@ -10,7 +10,7 @@ from evenhand.serve.api.reference import with_code
 from evenhand.serve.pages.alarm_section import alarm_section
 from evenhand.serve.pages.forms import button, choice
 from evenhand.serve.pages.pool_frame import pool_frame
-from evenhand.serve.pages.visit import Visit
+from evenhand.serve.pages.signed_in import Visit
 
 PERIODS = ("day", "week", "month", "quarter", "year")
 FILES = (

@@ -9,7 +9,7 @@ from evenhand.report.html.element import element
 from evenhand.serve.api import pool_routes
 from evenhand.serve.pages.pool_frame import pool_frame
 from evenhand.serve.pages.pool_page import log_line
-from evenhand.serve.pages.visit import Visit, said
+from evenhand.serve.pages.signed_in import Visit, said
 
 AT_ONCE = 50
 

@@ -16,7 +16,7 @@ from evenhand.serve.api.models import PoolSent
 from evenhand.serve.pages.forms import button, choice, field, text_area
 from evenhand.serve.pages.page_frame import NOTHING_WRONG, Complaint
 from evenhand.serve.pages.pool_frame import frame
-from evenhand.serve.pages.visit import Visit, complaint, said, see
+from evenhand.serve.pages.signed_in import Visit, complaint, said, see
 
 RULES = (
     *("least_served", "virtual_time", "half_life:7d", "half_life:30d", "longest_wait"),

@@ -14,7 +14,7 @@ from evenhand.serve.api.models import MOST
 from evenhand.serve.api.tokens import Role
 from evenhand.serve.pages.forms import button, count_in, field, folded, hidden, number_in, once
 from evenhand.serve.pages.page_frame import Complaint
-from evenhand.serve.pages.visit import Visit
+from evenhand.serve.pages.signed_in import Visit
 from evenhand.serve.pools.live_pool import LivePool
 
 MOST_SHOWN = 50  # people of one proposal

@@ -12,12 +12,11 @@ from starlette.routing import Route
 from evenhand.errors import EvenhandError, as_sentence
 from evenhand.report.html.element import element
 from evenhand.serve.api.context import require_role
-from evenhand.serve.api.problems import TITLES
+from evenhand.serve.api.error_responses import TITLES
 from evenhand.serve.api.tokens import Role
 from evenhand.serve.pages import judged_page
 from evenhand.serve.pages.decision_page import decision_page, undo
-from evenhand.serve.pages.door import PageDoor, cookie_of
-from evenhand.serve.pages.happen_form import happen
+from evenhand.serve.pages.event_form import happen
 from evenhand.serve.pages.import_page import ImportPages
 from evenhand.serve.pages.log_page import log_page
 from evenhand.serve.pages.new_pool_page import make_pool, new_pool_page
@@ -25,10 +24,11 @@ from evenhand.serve.pages.person_page import person_page
 from evenhand.serve.pages.pool_frame import frame
 from evenhand.serve.pages.pool_list import pool_list
 from evenhand.serve.pages.pool_page import pool_page, take, take_otherwise
+from evenhand.serve.pages.session_cookie import PageDoor, cookie_of
 from evenhand.serve.pages.sign_in import SignIn, ask_to_sign_in, sign_out
+from evenhand.serve.pages.signed_in import Handler, Visit, see, status_of
 from evenhand.serve.pages.standing_page import standing_page
 from evenhand.serve.pages.upload_shelf import UploadShelf
-from evenhand.serve.pages.visit import Handler, Visit, see, status_of
 
 POOL = "/pools/{pool}"
 # What is looked at, and what is done; each with the role that it needs.

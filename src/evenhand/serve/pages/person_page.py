@@ -10,12 +10,12 @@ from starlette.responses import Response
 from evenhand.report.html.element import Child, Markup, element, figure_of, labelled_list, name_of
 from evenhand.serve.api import decision_routes, log_routes
 from evenhand.serve.api.tokens import Role
+from evenhand.serve.pages.confirmation import noted
 from evenhand.serve.pages.forms import button, field, folded, hidden, name_at, once
-from evenhand.serve.pages.happening import happen_button
-from evenhand.serve.pages.noted import noted
 from evenhand.serve.pages.page_frame import NOTHING_WRONG, Complaint
+from evenhand.serve.pages.pause_button import happen_button
 from evenhand.serve.pages.pool_frame import pool_frame
-from evenhand.serve.pages.visit import Visit, said
+from evenhand.serve.pages.signed_in import Visit, said
 from evenhand.serve.pools.live_pool import LivePool
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from evenhand.report.html.element import Markup, element
 from evenhand.serve.pages.forms import button
 from evenhand.serve.pages.page_frame import PageFrame
-from evenhand.serve.pages.visit import Visit
+from evenhand.serve.pages.signed_in import Visit
 
 TABS = (
     ("Who is next", ""),

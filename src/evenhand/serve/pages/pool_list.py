@@ -9,7 +9,7 @@ from evenhand.report.html.element import Markup, element
 from evenhand.serve.api import pool_routes
 from evenhand.serve.api.tokens import Role
 from evenhand.serve.pages.pool_frame import frame
-from evenhand.serve.pages.visit import Visit, said
+from evenhand.serve.pages.signed_in import Visit, said
 
 
 async def pool_list(visit: Visit) -> Response:

@@ -12,6 +12,7 @@ from evenhand.report.html.element import Child, Markup, element, joined
 from evenhand.serve.api import decision_routes, pool_routes
 from evenhand.serve.api.models import DecisionSent, ShareSent
 from evenhand.serve.api.tokens import Role
+from evenhand.serve.pages.confirmation import noted
 from evenhand.serve.pages.entry_words import entry_shown, moment_shown
 from evenhand.serve.pages.forms import (
     button,
@@ -25,10 +26,9 @@ from evenhand.serve.pages.forms import (
     somebody_in,
 )
 from evenhand.serve.pages.next_card import LotsAsked, next_card, person_link
-from evenhand.serve.pages.noted import noted
 from evenhand.serve.pages.page_frame import NOTHING_WRONG, Complaint
 from evenhand.serve.pages.pool_frame import pool_frame
-from evenhand.serve.pages.visit import Visit, complaint, said, see
+from evenhand.serve.pages.signed_in import Visit, complaint, said, see
 from evenhand.serve.pools.live_pool import LivePool
 
 LATEST = 5  # entries of the log

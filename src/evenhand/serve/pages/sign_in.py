@@ -12,11 +12,11 @@ from evenhand.report.html.element import element
 from evenhand.serve.api.context import service_of
 from evenhand.serve.api.limits import RateLimit
 from evenhand.serve.api.tokens import find_token
-from evenhand.serve.pages.door import COOKIE
 from evenhand.serve.pages.forms import button, field, hidden
 from evenhand.serve.pages.page_frame import NOTHING_WRONG, Complaint, PageFrame
+from evenhand.serve.pages.session_cookie import COOKIE
 from evenhand.serve.pages.sessions import LASTS, Sessions
-from evenhand.serve.pages.visit import Visit, complaint, fields_of, require_own_site, see
+from evenhand.serve.pages.signed_in import Visit, complaint, fields_of, require_own_site, see
 
 OWN_PAGE = re.compile(r"/(?:new|pools/[A-Za-z0-9][A-Za-z0-9_.-]*(?:/[a-z0-9-]+)*)?")
 GUESSES = 5.0  # a second, of one address

@@ -14,11 +14,11 @@ from evenhand.serve.api import log_routes, pool_routes
 from evenhand.serve.api.tokens import Role
 from evenhand.serve.pages.course_chart import course_chart
 from evenhand.serve.pages.forms import button, field, folded, hidden, once
-from evenhand.serve.pages.happening import happen_button
 from evenhand.serve.pages.next_card import person_link
 from evenhand.serve.pages.page_frame import NOTHING_WRONG, Complaint
+from evenhand.serve.pages.pause_button import happen_button
 from evenhand.serve.pages.pool_frame import pool_frame
-from evenhand.serve.pages.visit import Visit, said
+from evenhand.serve.pages.signed_in import Visit, said
 from evenhand.serve.pools.live_pool import LivePool
 
 AT_ONCE = 100

@@ -12,8 +12,8 @@ from evenhand.serve.api import pool_routes
 from evenhand.serve.api.models import HappeningSent
 from evenhand.serve.pages.forms import name_at, number_in
 from evenhand.serve.pages.person_page import person_page
+from evenhand.serve.pages.signed_in import Visit, complaint, said, see
 from evenhand.serve.pages.standing_page import standing_page
-from evenhand.serve.pages.visit import Visit, complaint, said, see
 from evenhand.serve.pools.live_pool import LivePool
 
 AMOUNTS = {"join": "entitlement", "entitle": "entitlement", "ask": "amount"}

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from evenhand.envs import Doughnuts
-from evenhand.experiments.ablation import table_study
+from evenhand.experiments.ablation import tabular_study as table_study
 from evenhand.experiments.ablation.study import Trained
 from evenhand.experiments.ablation.study_table import rows_of_tables
 from evenhand.experiments.running.reference_scores import Yardstick

@@ -5,7 +5,7 @@ from __future__ import annotations
 from evenhand.report.html.element import Markup, element
 from evenhand.serve.pages.forms import button, hidden, once
 from evenhand.serve.pages.next_card import short_name
-from evenhand.serve.pages.visit import Visit
+from evenhand.serve.pages.signed_in import Visit
 from evenhand.serve.pools.live_pool import LivePool
 
 

@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from evenhand import __version__, cli
-from evenhand.cli import unforeseen
+from evenhand.cli import unexpected_errors as unforeseen
 from evenhand.experiments.running.local_processes import WorkerBroke
 
 

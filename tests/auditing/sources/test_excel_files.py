@@ -11,7 +11,7 @@ import pytest
 
 from binary_workbooks import write_xlsb
 from evenhand.auditing.layout import FileLayout
-from evenhand.auditing.sources.workbooks import read_workbook
+from evenhand.auditing.sources.excel_files import read_workbook
 from logs import FIRST_A_THEN_B, MAPPED, OPTIONS, write
 from read_alone import audit, rows_read
 
@@ -204,5 +204,5 @@ def test_a_workbook_that_is_packed_to_fill_the_memory(tmp_path, refuses, monkeyp
     path = workbook(tmp_path / "log.xlsx", Data=[HEADER, *DATED])
     with zipfile.ZipFile(path, "a", zipfile.ZIP_DEFLATED) as packed:
         packed.writestr("xl/media/zeros", bytes(3 << 20))
-    monkeypatch.setattr("evenhand.auditing.sources.workbooks.ALWAYS_FINE", 1 << 20)
+    monkeypatch.setattr("evenhand.auditing.sources.excel_files.ALWAYS_FINE", 1 << 20)
     refuses(("unpacks to more than",), path, *OPTIONS)

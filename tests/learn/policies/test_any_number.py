@@ -20,8 +20,8 @@ from evenhand.fairness.welfare import LogNash, Rawls
 from evenhand.learn.deep.dqn import DQN
 from evenhand.learn.deep.encoders import Binary, Raw, Relative
 from evenhand.learn.deep.networks import MLP, EquivariantMLP
+from evenhand.learn.policies.any_number import problem_for, usable_for
 from evenhand.learn.policies.greedy_policy import Greedy
-from evenhand.learn.policies.other_numbers import problem_for, usable_for
 from evenhand.learn.policies.policy_files import load_policies, save_policies
 from evenhand.learn.seeds import seed_keys, start_learners
 

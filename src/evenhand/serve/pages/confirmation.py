@@ -5,7 +5,7 @@ from __future__ import annotations
 from evenhand.report.html.element import Markup, element
 from evenhand.serve.api import pool_routes
 from evenhand.serve.pages.entry_words import entry_shown
-from evenhand.serve.pages.visit import Visit, said
+from evenhand.serve.pages.signed_in import Visit, said
 
 
 async def noted(visit: Visit, pool: str) -> Markup | None:

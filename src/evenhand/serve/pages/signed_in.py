@@ -15,7 +15,7 @@ from starlette.responses import RedirectResponse, Response
 from evenhand.errors import BadParameter, EvenhandError, StaleTurn
 from evenhand.report.html.element import Markup, element
 from evenhand.serve.api.context import NotAllowed, service_of
-from evenhand.serve.api.problems import problem_of
+from evenhand.serve.api.error_responses import problem_of
 from evenhand.serve.api.tokens import Role
 from evenhand.serve.pages.page_frame import Complaint
 from evenhand.serve.pools.live_pool import LivePool
