@@ -1,6 +1,6 @@
-"""Section 4: when fairness is assessed: long-term, periodic, anytime and bounded fairness.
+"""Definitions 4.1 to 4.4: long-term, periodic, anytime and bounded fairness.
 
-Four schemes by their names in the paper; they differ in their filter alone.
+Four schemes by their names in the paper. They differ in when fairness is assessed.
 """
 
 from __future__ import annotations

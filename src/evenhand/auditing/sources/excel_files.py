@@ -26,7 +26,7 @@ from evenhand.errors import BadFile, BadLog, BadParameter, MissingExtra, argumen
 WORKBOOK = (".xlsx", ".xlsm", ".xlsb", ".xls", ".ods")
 MOST_BYTES = 4 << 30  # of memory that reading may take
 MOST_SECONDS = 120
-CHILD = Path(__file__).with_name("workbook_child.py")
+CHILD = Path(__file__).with_name("excel_child.py")
 
 
 def read_workbook(path: str, layout: FileLayout) -> tuple[TableRows, str]:
