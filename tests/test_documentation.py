@@ -15,6 +15,7 @@ from pages import PAGES
 from places import ROOT
 
 
+@pytest.mark.system  # takes seconds
 @pytest.mark.parametrize("page", PAGES, ids=lambda p: p.name)
 def test_every_command_and_option_in_a_sentence_exists(page):
     """Blocks of commands are run or parsed: see `test_documentation_blocks`."""

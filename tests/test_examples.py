@@ -105,6 +105,7 @@ def served(clients, rows, seed, seconds=600.0):
     return pd.DataFrame(made)
 
 
+@pytest.mark.system  # takes seconds
 @pytest.mark.parametrize(
     ("clients", "rows", "seconds"), [(1, 3, 600), (2, 50, 300), (40, 300, 900)]
 )

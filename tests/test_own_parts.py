@@ -227,6 +227,7 @@ def test_a_part_that_is_not_a_dataclass_is_refused_in_a_file():
         to_toml(anytime(status=Bare()))
 
 
+@pytest.mark.system  # takes seconds
 def test_an_own_environment_has_a_generic_recipe():
     assert list(tabular_methods(GIFTS)) == ["fairqcm", "full", "min", "reset"]
     assert all_methods(GIFTS, deep=True) == (*deep_methods(GIFTS), "random")
@@ -239,6 +240,7 @@ def test_an_own_environment_has_a_generic_recipe():
             assert deep_learner(ManyActions(), method, recipe).problem.environment.num_actions == 3
 
 
+@pytest.mark.system  # takes seconds
 def test_own_parts_are_learned_in_tables():
     optimum = yardstick(GIFTS).optimum
     for how in ({}, {"proposal": OneMore()}, {"memory": Product((Full(), Min()))}):

@@ -55,6 +55,7 @@ def run(methods, pairs=None, **more):
     return run_benchmark(pairs, methods, executor=InThisProcess(), **{**SMALL, **more})
 
 
+@pytest.mark.system  # takes seconds
 def test_scores_are_those_by_hand():
     found = run([FirstOnly, Turns], pairs_of([SHOP]), search=1)
     name = found.runs[0].pair.split("/")[0]

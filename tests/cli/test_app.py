@@ -212,6 +212,7 @@ def invoke(*arguments):
     return done.exception if isinstance(done.exception, EvenhandError) else done.exit_code
 
 
+@pytest.mark.system  # takes seconds
 def test_what_is_read_is_never_written_over(tmp_path):
     log, base = tmp_path / "stakeholders.csv", tmp_path / "base.db"
     log.write_text("who,day,much\nA,1,2\nB,2,2\n")

@@ -39,7 +39,8 @@ PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").g
 EXTRAS = ("mo_gymnasium", "stable_baselines3")  # Python that needs them is run by test-system
 # Pages that take so long that they are left to `make test-system`.
 LONG = {
-    *("chance.md", "extending.md", "gallery.md", "how-do-i.md"),
+    *("audit.md", "best.md", "chance.md", "extending.md", "gallery.md", "how-do-i.md"),
+    *("looking-ahead.md", "replay.md", "report.md"),
     *(f"tutorial-{whose}.md" for whose in ("auditor", "engineer", "operator", "researcher")),
 }
 NEEDS_EXTRAS = {"interop.md"}  # so is the Python of these pages

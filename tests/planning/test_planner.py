@@ -375,6 +375,7 @@ def require_within_interval(scores, exact):
     assert abs(scores.mean() - exact) <= 4 * error
 
 
+@pytest.mark.system  # takes seconds
 @pytest.mark.parametrize("name", SAMPLED)
 def test_sampled_episodes_agree_with_the_exact_values(name):
     problem, literal = SAMPLED[name]

@@ -73,6 +73,7 @@ def test_q_approaches_the_planners(seed, proposal, status):
     assert errors[-1] < 0.05 * np.abs(expected).max(), errors
 
 
+@pytest.mark.system  # takes seconds
 def test_plain_q_learning_approaches_the_planners_too():
     problem = random_problem(1)
     imagining = Tabular(problem, Everything(), DISCOUNT, Watkins(0.7), AT_RANDOM, horizon=0)
@@ -82,6 +83,7 @@ def test_plain_q_learning_approaches_the_planners_too():
     assert best == pytest.approx(optimal_q(imagining)[0].max(), rel=0.03)
 
 
+@pytest.mark.system  # takes seconds
 def test_a_constant_rate_does_not_converge():
     learner = Tabular(
         random_problem(1), Everything(), DISCOUNT, Constant(0.5), AT_RANDOM, horizon=0

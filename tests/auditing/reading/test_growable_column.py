@@ -28,6 +28,7 @@ def test_a_column_is_what_was_added_to_it(dtype, monkeypatch):
     assert len(Column(dtype).array()) == 0
 
 
+@pytest.mark.system  # takes seconds
 @pytest.mark.parametrize(
     "options",
     [

@@ -70,6 +70,7 @@ def test_a_table_that_is_open_stays_as_it_is(two_sheets):
         assert audit_with(table, options).score == audit_with(two_sheets, options).score
 
 
+@pytest.mark.system  # takes seconds
 def test_nobody_else_opens_a_log_by_its_options():
     """A way of opening that leaves one of the options out would read another table."""
     package = Path(evenhand.__file__).parent

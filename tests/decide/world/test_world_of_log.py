@@ -74,6 +74,7 @@ def drawn(seed):
     return as_log([*rows, *((6, name, 1.0) for name in NAMES)])
 
 
+@pytest.mark.system  # takes seconds
 @pytest.mark.parametrize("seed", range(2))
 @pytest.mark.parametrize("asked", ASKED, ids=lambda asked: "".join(asked) or "default")
 def test_the_choices_of_the_log_make_the_audits_score(asked, seed):

@@ -52,6 +52,7 @@ def test_a_comparison_has_everything_asked_for(tmp_path):
     assert [row.split(",")[0] for row in table[1:]] == methods
 
 
+@pytest.mark.system  # takes seconds
 def test_a_stopped_run_goes_on_to_the_same_numbers(tmp_path, monkeypatch):
     spec = RunSpec(SHOP, "fairqcm", (0, 1), steps=2_000, every=200)
     learner = spec.build()

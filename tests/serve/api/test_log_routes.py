@@ -39,6 +39,7 @@ def saved(client, folder, base=BASE):
     return str(folder / "export.csv"), str(folder / "roster.csv")
 
 
+@pytest.mark.system  # takes seconds
 @pytest.mark.parametrize("dates", [True, False])
 def test_the_audit_is_that_of_the_exported_log(tmp_path, run, dates):
     """In Python and by the command line, to the last digit, with the same fingerprint."""
@@ -218,6 +219,7 @@ def test_a_log_that_cannot_be_imported_leaves_nothing_behind(client, log, more, 
     assert client.post("/v1/pools/old/decisions", json={}).status_code == 422  # nobody is there
 
 
+@pytest.mark.system  # takes seconds
 def test_a_stream_of_what_happens_ends_when_the_service_stops(tmp_path):
     import httpx2 as httpx
 
