@@ -233,7 +233,8 @@ def _rename(node: ast.AST, name: str) -> None:
 
 def _alike(first: ast.AST, second: ast.AST) -> bool:
     kinds = (ast.Name, ast.Attribute, ast.Subscript)
-    return type(first) is type(second) and isinstance(first, kinds)
+    differ = ast.dump(first) != ast.dump(second)  # to exchange the same for the same is no mistake
+    return type(first) is type(second) and isinstance(first, kinds) and differ
 
 
 def _is_union(node: ast.BinOp | ast.BoolOp) -> bool:
