@@ -100,10 +100,14 @@ def read_events(table: LogTable, options: AuditOptions, on_roster: Sequence[str]
         noted += spelt
     _require_names(loaded, options, on_roster)
     typed = _typed(loaded, options, columns)
+    events = _renamed(_chosen(typed.frame, table, options), typed, table, options, columns)
+    engine = engine_of(loaded)
+    if engine.is_short(loaded):  # each look would read its texts again
+        events = engine.hold(events)
     return LogEvents(
         table=table,
         options=options,
-        frame=_renamed(_chosen(typed.frame, table, options), typed, table, options, columns),
+        frame=events,
         plain_numbers=typed.plain_numbers,
         text_times="at_text" in typed.texts,
         text_amounts="amount_text" in typed.texts,

@@ -22,6 +22,7 @@ from evenhand.auditing.sources.engines.engine import (
 from evenhand.errors import BadLog, BadParameter, argument
 
 SAMPLE = 2048  # rows that are looked at first
+SHORT = 100_000  # rows that are held as soon as they are read
 
 
 class DuckDB(Engine):
@@ -49,6 +50,10 @@ class DuckDB(Engine):
         with plainly("the log"):
             held: Any = nw.from_native(frame.to_native().materialize())
         return held
+
+    def is_short(self, frame: Frame) -> bool:
+        with plainly("the log"):
+            return len(frame.to_native().limit(SHORT + 1)) <= SHORT
 
     def in_utc(self, frame: Frame, column: str) -> Frame:
         dtype, given = frame.collect_schema()[column], quoted(column)

@@ -63,6 +63,10 @@ class Engine(ABC):
         """The same rows worked out once, where the engine has a place for them."""
         return frame
 
+    def is_short(self, frame: Frame) -> bool:
+        """Whether it has so few rows that to ask for them takes longer than to hold them."""
+        return False
+
     def release(self, frame: Frame) -> None:
         """Give back what `hold` took."""
 
