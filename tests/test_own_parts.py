@@ -232,9 +232,10 @@ def test_an_own_environment_has_a_generic_recipe():
     assert list(tabular_methods(GIFTS)) == ["fairqcm", "full", "min", "reset"]
     assert all_methods(GIFTS, deep=True) == (*deep_methods(GIFTS), "random")
     agent = deep_learner(GIFTS, "fairqcm", "best")
-    assert agent.problem.memory == Product((Full(), Clock(5)))
+    assert agent == deep_learner(GIFTS, "fairqcm", "default")
     assert agent.network.kinds == (0, 1)
     assert deep_learner(EvenGifts(), "fairqcm", "best").network.kinds == ()
+    assert deep_learner(GIFTS, "fairqcm", "paper").problem.memory == Full()
     for recipe in ("paper", "best"):
         for method in deep_methods(ManyActions()):
             assert deep_learner(ManyActions(), method, recipe).problem.environment.num_actions == 3

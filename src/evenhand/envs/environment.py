@@ -24,7 +24,7 @@ import numpy as np
 from evenhand._util.arrays import as_float64
 from evenhand._util.saved_record import shortened
 from evenhand.envs.other_sizes import resized
-from evenhand.envs.recipe import BestRecipe, Recipe, memories_by_method
+from evenhand.envs.recipe import Recipe, memories_by_method
 from evenhand.errors import BadParameter, EvenhandError, TooLarge, UnequalLengths
 from evenhand.fairness.labels import Labels, all_different
 from evenhand.fairness.periodic_and_anytime import anytime
@@ -212,8 +212,7 @@ class Environment(ABC, Generic[World, Noise]):
 
     def recipe(self) -> Recipe:
         """How the methods of section 6 learn here."""
-        memories = memories_by_method(self.default_scheme(), self.planning_memory())
-        return Recipe(memories, best=BestRecipe(scale=1.0 / self.horizon))
+        return Recipe(memories_by_method(self.default_scheme(), self.planning_memory()))
 
     def attributes(self, state: State[World, Noise]) -> tuple[Attribute, ...]:
         """The observation in its parts, for those who code it: see `learn.encoders`."""

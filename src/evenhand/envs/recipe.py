@@ -88,14 +88,15 @@ class Recipe:
         proposal: The name of what FairQCM imagines.
         reach: How far that reaches; None for a proposal that takes no parameter.
         paper: Numbers for networks, as in the paper's appendix.
-        best: Numbers for networks that learn faster.
+        best: Numbers for networks that learn faster, where some were found by trying; without them
+            the recipe `best` is the default one.
     """
 
     memories: Mapping[str, Memory]
     proposal: str = "above"
     reach: int | None = 2
     paper: PaperRecipe = PaperRecipe()
-    best: BestRecipe = BestRecipe()
+    best: BestRecipe | None = None
 
 
 def memories_by_method(scheme: FairnessScheme, determining: Memory | None) -> dict[str, Memory]:

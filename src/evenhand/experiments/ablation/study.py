@@ -15,7 +15,7 @@ from evenhand._util.bootstrap import bootstrap_interval
 from evenhand._util.files import write_whole
 from evenhand.experiments.ablation.simple_rules import RuleScore, rule_scores
 from evenhand.experiments.ablation.studied_problems import STUDIED, Studied
-from evenhand.experiments.ablation.variants import VARIANTS, changes_anything
+from evenhand.experiments.ablation.variants import VARIANTS, first_alike
 from evenhand.experiments.running.compare_methods import MethodResult
 from evenhand.experiments.running.reference_scores import Yardstick, yardstick
 from evenhand.learn.seeds import seed_keys, start_learners
@@ -64,7 +64,7 @@ class ProblemStudy:
     studied: Studied
     against: Yardstick
     rules: list[RuleScore]
-    variants: dict[str, Trained | None]  # None where it is the same as the default
+    variants: dict[str, Trained | str]  # or the variant of which it is no other
     whole: Trained | None  # the default for as long as it learns where nothing is said
 
     @property
@@ -119,10 +119,13 @@ class Study:
             _write(path, [[one.name, one.score, *one.interval] for one in scores])
         return [RuleScore(rule, score, (low, high)) for rule, score, low, high in _read(path)]
 
-    def trained(self, name: str, variant: str) -> Trained | None:
-        """One variant on one problem; None where it is the same as the default."""
+    def trained(self, name: str, variant: str) -> Trained | str:
+        """One variant on one problem; the name of another where it is the same learner."""
         path = self.folder / f"{_file(name)}.{_file(variant)}.json"
-        return self._cell(path, name, variant, self._whole_evaluations(STUDIED[name].steps))
+        studied = STUDIED[name]
+        steps = self._whole_evaluations(studied.steps)
+        alike = first_alike(variant, studied.problem, steps)
+        return self._cell(path, name, variant, steps) if alike == variant else alike
 
     def whole(self, name: str) -> Trained | None:
         """The default recipe for its default number of steps, where looking ahead pays."""
@@ -132,15 +135,13 @@ class Study:
         path = self.folder / f"{_file(name)}.whole.json"
         return self._cell(path, name, "default", self._whole_evaluations(studied.default_steps))
 
-    def _cell(self, path: Path, name: str, variant: str, steps: int) -> Trained | None:
+    def _cell(self, path: Path, name: str, variant: str, steps: int) -> Trained:
         settings = {"seeds": self.seeds, "steps": steps, "episodes": episodes_of(name)}
         found = read_cell(path, settings)
         if found is None:
-            found = {}
-            if changes_anything(variant, STUDIED[name].problem, steps):
-                found = {variant: train(name, variant, self.seeds, steps)}
+            found = {variant: train(name, variant, self.seeds, steps)}
             write_cell(path, settings, found)
-        return found.get(variant)
+        return found[variant]
 
     def _whole_evaluations(self, steps: int) -> int:
         """The number of steps, or a tenth of it, that evaluations divide evenly."""

@@ -36,8 +36,7 @@ def rows_against_rules(studies: Sequence[ProblemStudy]) -> list[Row]:
     """One row per problem: the optimum, the best simple rule and the default, with intervals."""
     rows: list[Row] = []
     for study in studies:
-        learned, rule = study.whole or study.variants["default"], study.rules[0]
-        assert learned is not None
+        learned, rule = study.whole or _default(study), study.rules[0]
         mean, (low, high) = float(learned.final.mean()), learned.interval()
         rows.append(
             (
@@ -60,14 +59,12 @@ def rows_of_parts(studies: Sequence[ProblemStudy]) -> list[Row]:
     """One row per problem and variant: where it ends, and how soon it is nearly there for good."""
     rows: list[Row] = []
     for study in studies:
-        default = study.variants["default"]
-        assert default is not None
-        untrained = float(default.untrained.mean())
+        untrained = float(_default(study).untrained.mean())
         rows.append((study.name, "untrained network", f"{untrained:.3f}", _share(study, untrained)))
         rows[-1] += ("", "")
         for name, found in study.variants.items():
-            if found is None:
-                rows.append((study.name, name, "the same as the default", "", "", ""))
+            if isinstance(found, str):
+                rows.append((study.name, name, f"the same as “{found}”", "", "", ""))
                 continue
             mean, (low, high) = float(found.final.mean()), found.interval()
             reached = (_steps(found, study.against.level(share)) for share in LEVELS)
@@ -115,12 +112,18 @@ def _study_json(study: ProblemStudy) -> dict[str, Any]:
         "random": study.against.random,
         "rules": {one.name: [one.score, *one.interval] for one in study.rules},
         "variants": {
-            name: None
-            if found is None
-            else {"steps": found.steps.tolist(), "scores": found.scores.tolist()}
+            name: {"steps": found.steps.tolist(), "scores": found.scores.tolist()}
+            if isinstance(found, Trained)
+            else found
             for name, found in [*study.variants.items(), ("default, its own length", study.whole)]
         },
     }
+
+
+def _default(study: ProblemStudy) -> Trained:
+    found = study.variants["default"]
+    assert isinstance(found, Trained)  # it is the first, and so the same as no other
+    return found
 
 
 def _share(study: ProblemStudy, score: float) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import fields, replace
 from typing import Any
 
-from evenhand.envs import Environment
+from evenhand.envs import BestRecipe, Environment
 from evenhand.experiments.recipes.tabular_recipes import (
     METHOD_LINES,
     imagined_by_fairqcm,
@@ -33,7 +33,13 @@ DEEP_METHOD_LINES = {
 
 def deep_methods(environment: Environment, recipe: str = "paper") -> dict[str, Memory]:
     """The methods of section 6 for an environment, with the memory that each sees."""
-    return methods_with_memories(environment, recipe)
+    return methods_with_memories(environment, _meant(environment, recipe))
+
+
+def _meant(environment: Environment, recipe: str) -> str:
+    """The recipe that is used: where nothing better than the default was found, `best` is that."""
+    nothing_better = recipe == "best" and environment.recipe().best is None
+    return "default" if nothing_better else recipe
 
 
 def deep_learner(
@@ -51,12 +57,14 @@ def deep_learner(
     Args:
         environment: What to learn; its `recipe()` has the numbers.
         method: One of `deep_methods(environment)`.
-        recipe: `default` (derived from the problem), `paper` or `best`.
+        recipe: `default` (derived from the problem), `paper`, or `best`, which is the default where
+            the environment has no numbers of its own for it.
         memory: A memory in place of the recipe's.
         proposal: What to imagine, in place of the recipe's.
         scheme: The fairness scheme in place of the environment's own.
         steps: How many decisions it will take, which `default` goes by.
     """
+    recipe = _meant(environment, recipe)
     seen = require_method(deep_methods(environment, recipe), method, recipe, "deep")
     seen = seen if memory is None else memory
     judged = environment.default_scheme() if scheme is None else scheme
@@ -71,8 +79,10 @@ def deep_learner(
     imagined = imagined_by_fairqcm(environment) if method == "fairqcm" else NoProposal()
     if proposal is not None:
         imagined = proposal
-    build = _paper if recipe == "paper" else _best
-    return build(environment, judged, method, seen, imagined)
+    numbers = environment.recipe().best
+    if recipe == "paper" or numbers is None:
+        return _paper(environment, judged, method, seen, imagined)
+    return _best(environment, numbers, judged, method, seen, imagined)
 
 
 def _recurrent(problem: Problem, steps: int) -> RecurrentDQN:
@@ -116,14 +126,18 @@ def _paper(
 
 
 def _best(
-    env: Environment, scheme: FairnessScheme, method: str, memory: Memory, proposal: Proposal
+    env: Environment,
+    numbers: BestRecipe,
+    scheme: FairnessScheme,
+    method: str,
+    memory: Memory,
+    proposal: Proposal,
 ) -> DeepAgent:
     """What learns fastest and ends nearest to the optimum.
 
     A network that treats exchangeable stakeholders alike, features relative to the least served,
     double targets, a target network that drifts after and acts. The rest is the environment's.
     """
-    numbers = env.recipe().best
     learning = numbers.rnn if method == "rnn" else numbers.learning
     clock = (Clock(env.horizon + 1),) if numbers.horizon_terminates else ()
     # A recurrent network must know what it did: a choice made to explore is not in the state.
@@ -149,12 +163,11 @@ def _best(
     }
     if method == "rnn":
         return RecurrentDQN(network=Recurrent((32, 32), 32), **settings)
-    return DQN(network=_network(env), proposal=proposal, **settings)
+    return DQN(network=_network(env, numbers), proposal=proposal, **settings)
 
 
-def _network(env: Environment) -> Network:
+def _network(env: Environment, numbers: BestRecipe) -> Network:
     """One that treats exchangeable stakeholders alike, where there is an action for each."""
-    numbers = env.recipe().best
     if env.num_actions != env.num_stakeholders:
         return MLP(numbers.widths)
     if numbers.groups is not None:
