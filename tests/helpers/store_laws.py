@@ -11,10 +11,10 @@ import pytest
 
 from evenhand.errors import BadStore, StoreConflict
 from evenhand.serve.pools.definition import PoolDefinition
-from evenhand.serve.pools.fold import load_pool
 from evenhand.serve.pools.live_pool import LivePool, Wish
 from evenhand.serve.pools.pool_file import first_entries
 from evenhand.serve.pools.pool_snapshot import PoolSnapshot
+from evenhand.serve.pools.state_from_log import load_pool
 from evenhand.serve.store.decision_store import Append, DecisionStore, KeptAnswer, StoredToken
 from evenhand.serve.store.log_entry import FIRST, LogEntry, next_entry
 from evenhand.serve.store.schema import CURRENT, VERSIONS

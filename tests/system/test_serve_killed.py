@@ -15,8 +15,8 @@ import pytest
 import postgres_server
 from evenhand.auditing import audit
 from evenhand.serve.api.tokens import Role, make_token
-from evenhand.serve.pools.fold import load_pool
 from evenhand.serve.pools.pool_file import make_missing_pools, read_pool_file
+from evenhand.serve.pools.state_from_log import load_pool
 from evenhand.serve.store.open_store import open_store
 from evenhand.serve.store.verification import verify_store
 from serving import Callers, Nursery, Process, client_of

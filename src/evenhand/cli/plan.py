@@ -118,7 +118,7 @@ def _require_places(save: Path | None, chart: Path | None, memories: bool) -> No
 def _price(problem: Problem, wanted: bool, chart: Path | None) -> PriceTable | None:
     """The price of memory, and its chart where one is asked for."""
     from evenhand._util.files import write_whole
-    from evenhand.planning.price import price_of_memory, standard_memories
+    from evenhand.planning.memory_price import price_of_memory, standard_memories
 
     if not wanted:
         return None

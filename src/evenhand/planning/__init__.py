@@ -15,9 +15,14 @@ from evenhand._util.lazy_exports import lazy_exports
 if TYPE_CHECKING:
     from evenhand.planning.evaluation import Evaluation, evaluate, regret
     from evenhand.planning.exogenous_noise import MDPEnvironment, noise_distribution
+    from evenhand.planning.memory_price import (
+        PriceRow,
+        PriceTable,
+        price_of_memory,
+        standard_memories,
+    )
     from evenhand.planning.plan_file import load_plan, save_plan
     from evenhand.planning.planner import Plan, PlanReasons, plan
-    from evenhand.planning.price import PriceRow, PriceTable, price_of_memory, standard_memories
     from evenhand.planning.turn_taking import TurnTakingCheck, check_turn_taking
 
 __getattr__, __dir__, __all__ = lazy_exports(
@@ -27,7 +32,7 @@ __getattr__, __dir__, __all__ = lazy_exports(
         "exogenous_noise": ("MDPEnvironment", "noise_distribution"),
         "plan_file": ("load_plan", "save_plan"),
         "planner": ("Plan", "PlanReasons", "plan"),
-        "price": ("PriceRow", "PriceTable", "price_of_memory", "standard_memories"),
+        "memory_price": ("PriceRow", "PriceTable", "price_of_memory", "standard_memories"),
         "turn_taking": ("TurnTakingCheck", "check_turn_taking"),
     },
 )

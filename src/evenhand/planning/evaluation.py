@@ -14,10 +14,10 @@ from evenhand._util.bootstrap import bootstrap_interval
 from evenhand.envs.environment import State
 from evenhand.envs.hard_coded import Act, Random
 from evenhand.errors import CannotPlan, TooLarge
+from evenhand.planning.backward_induction import backward, uniform
 from evenhand.planning.carried_state import SchemeAndMemory
 from evenhand.planning.model import Model
 from evenhand.planning.planner import Plan
-from evenhand.planning.solve import backward, uniform
 from evenhand.planning.state_table import MEMORY_LIMIT, StateTable, tabulate
 from evenhand.problem.problem import AugmentedState, Problem
 

@@ -10,9 +10,9 @@ import jax
 import numpy as np
 
 from evenhand.errors import BadParameter, CannotPlan, TooLarge
+from evenhand.planning.backward_induction import backward, effect_values, uniform, value_iteration
 from evenhand.planning.carried_state import MemoryForStatus, SchemeAlone
 from evenhand.planning.model import Model, require_listed
-from evenhand.planning.solve import backward, effect_values, uniform, value_iteration
 from evenhand.planning.state_table import MEMORY_LIMIT, Progress, StateTable, tabulate
 from evenhand.problem.problem import AugmentedState, Problem
 

@@ -19,9 +19,9 @@ import numpy as np
 
 from evenhand.envs import State
 from evenhand.fairness.trace import Override, Step
+from evenhand.planning.backward_induction import backward, effect_values
 from evenhand.planning.carried_state import SchemeAndMemory
 from evenhand.planning.model import Model
-from evenhand.planning.solve import backward, effect_values
 from evenhand.planning.state_table import StateTable, tabulate
 from evenhand.problem.problem import Problem
 

@@ -9,9 +9,9 @@ from evenhand.errors import BadParameter
 from evenhand.planning.plan_file import save_plan
 from evenhand.planning.planner import plan
 from evenhand.problem.problem import Problem
-from evenhand.serve.pools.fold import load_pool
 from evenhand.serve.pools.policy_folder import NO_POLICIES, PolicyFolder, names_policy
 from evenhand.serve.pools.pool_file import make_missing_pools, read_pool_file
+from evenhand.serve.pools.state_from_log import load_pool
 from serving import THREE, client_of, new_store
 
 HORIZON = 4

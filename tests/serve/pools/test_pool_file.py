@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from evenhand.errors import EvenhandError
-from evenhand.serve.pools.fold import load_pool
 from evenhand.serve.pools.pool_file import make_missing_pools, read_pool_file
+from evenhand.serve.pools.state_from_log import load_pool
 from serving import new_store
 
 FILE = """

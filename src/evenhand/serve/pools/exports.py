@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from evenhand.serve.pools.changes import DecisionTaken, Happened, read_change
-from evenhand.serve.pools.fold import undone_by
+from evenhand.serve.pools.state_from_log import undone_by
 from evenhand.serve.pools.views import moment_of
 from evenhand.serve.store.decision_store import DecisionStore
 from evenhand.serve.store.log_entry import LogEntry

@@ -7,10 +7,10 @@ import gc
 
 from evenhand._util.wording import nearest
 from evenhand.errors import UnknownPool
-from evenhand.serve.pools.fold import LATEST, load_pool
 from evenhand.serve.pools.live_pool import LivePool
 from evenhand.serve.pools.policy_folder import PolicyFolder
 from evenhand.serve.pools.pool_room import PoolRoom
+from evenhand.serve.pools.state_from_log import LATEST, load_pool
 from evenhand.serve.store.decision_store import DecisionStore
 
 

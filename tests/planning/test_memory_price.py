@@ -26,9 +26,7 @@ from evenhand.memory.memory import (
     Reset,
     recent,
 )
-from evenhand.planning.occupancy import prove
-from evenhand.planning.planner import plan
-from evenhand.planning.price import (
+from evenhand.planning.memory_price import (
     PriceRow,
     PriceTable,
     _Found,
@@ -36,6 +34,8 @@ from evenhand.planning.price import (
     price_of_memory,
     standard_memories,
 )
+from evenhand.planning.occupancy import prove
+from evenhand.planning.planner import plan
 from evenhand.planning.relaxation import rule_out
 from evenhand.planning.restricted import ascend, restrict, starts
 from evenhand.problem.problem import Problem

@@ -15,9 +15,9 @@ import brute_force as bf
 import three_rooms as rooms
 from evenhand import Discounted, LogNash, PerEntitlement, Total, anytime
 from evenhand.memory.memory import Full
+from evenhand.planning.backward_induction import best, effect_values, uniform
 from evenhand.planning.evaluation import Evaluation, evaluate
 from evenhand.planning.planner import plan
-from evenhand.planning.solve import best, effect_values, uniform
 from evenhand.problem.problem import Problem
 from three_rooms import Rooms, ThreeRooms
 

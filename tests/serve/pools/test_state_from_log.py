@@ -12,10 +12,10 @@ from evenhand.decide.allocation_events import Joined, Paused, Resumed
 from evenhand.errors import EvenhandError, UnknownPool
 from evenhand.serve.pools.changes import DecisionTaken, DecisionUndone, Happened, read_change
 from evenhand.serve.pools.definition import PoolDefinition
-from evenhand.serve.pools.fold import load_pool
 from evenhand.serve.pools.live_pool import LivePool, Wish
 from evenhand.serve.pools.pool_file import first_entries
 from evenhand.serve.pools.pool_snapshot import PoolSnapshot
+from evenhand.serve.pools.state_from_log import load_pool
 from evenhand.serve.store.decision_store import Append
 from serving import new_store
 
