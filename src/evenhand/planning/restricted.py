@@ -231,7 +231,7 @@ def _columns(tree: Any, rows: int) -> Float[np.ndarray, "row column"]:
     leaves = [
         np.asarray(leaf, dtype=np.float64).reshape(rows, -1) for leaf in jax.tree.leaves(tree)
     ]
-    return np.concatenate([np.zeros((rows, 1)), *leaves], axis=1)
+    return np.concatenate([np.zeros((rows, 0)), *leaves], axis=1)
 
 
 def _entry(tree: Any, number: int) -> Any:
