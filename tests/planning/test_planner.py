@@ -52,7 +52,13 @@ from evenhand.envs import (
     Vaccines,
     WaitingList,
 )
-from evenhand.errors import BadParameter, CannotPlan, NegativeStatus, TooLarge
+from evenhand.errors import (
+    BadParameter,
+    CannotPlan,
+    MemoryDoesNotPay,
+    NegativeStatus,
+    TooLarge,
+)
 from evenhand.fairness.status import StateStatus
 from evenhand.fairness.trace import Override
 from evenhand.memory.memory import GroupDifference, Min
@@ -266,6 +272,12 @@ def test_a_memory_that_pays_gives_the_same_value_from_fewer_states():
         assert small.value == pytest.approx(full.value, **NEAR)
         assert small.random_value() == pytest.approx(full.random_value(), **NEAR)
         assert small.states < full.states
+
+
+def test_a_memory_that_does_not_determine_the_reward_cannot_stand_for_the_status():
+    shop = Doughnuts(2, 3, 0.5)
+    with pytest.raises(MemoryDoesNotPay, match="does not determine the reward"):
+        plan(Problem(shop, shop.default_scheme(), Min()), use_memory=True)
 
 
 # Without a horizon

@@ -204,3 +204,11 @@ def test_from_the_shell(tmp_path):
     with open(folder / "questions.csv", newline="") as file:
         asked = next(csv.DictReader(file))
     assert (asked["treated_worst"], asked["all_treated_worst"]) == ("E", "E; S")
+
+
+def test_what_counts_as_rounding_goes_by_the_distances_and_not_by_the_statuses():
+    """One in 10^12 is further apart than whole numbers of that size are rounded."""
+    statuses = np.array([1e12 - 1, 1e12 + 1])
+    ranking = Ranking.of(statuses - 1e12, statuses)
+    assert ranking.rounding == rounding(furthest=1.0, largest=1e12 + 1)
+    assert (ranking.lowest, ranking.highest) == ((0,), (1,))

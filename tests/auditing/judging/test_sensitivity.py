@@ -31,7 +31,7 @@ from evenhand.auditing.judging.sensitivity import (
     name_of,
 )
 from evenhand.auditing.reading.history import History
-from evenhand.errors import NegativeStatus
+from evenhand.errors import NegativeStatus, NothingAssessed
 from evenhand.fairness.filters import Always
 from evenhand.fairness.standing import Standing
 from evenhand.fairness.stream import Block
@@ -179,3 +179,9 @@ def test_where_the_default_welfare_is_undefined_rawls_stands_in():
     assert answer.score == (0 + 1 - 2) / 3
     with pytest.raises(NegativeStatus, match="'A' at 3 is -2"):
         audit(log, stakeholder="who", time="at", amount="much", welfare="log_nash")
+
+
+def test_where_nothing_was_assessed_it_is_said_between_which_days():
+    log = pd.DataFrame({"day": ["2026-01-03", "2026-01-20"], "who": list("AB")})
+    with pytest.raises(NothingAssessed, match="between 2026-01-03 and 2026-01-20"):
+        audit(log, stakeholder="who", time="day", every="month")
