@@ -38,6 +38,12 @@ def new_store(folder: Path, name: str = "decisions.db", durable: bool = True) ->
     return store
 
 
+def forget_snapshots(store: DecisionStore, pool: str) -> None:
+    """So that a pool is read from its log alone."""
+    with store.transaction() as cursor:
+        store.run(cursor, "DELETE FROM snapshots WHERE pool = ?", (pool,))
+
+
 @contextlib.contextmanager
 def client_of(
     store: DecisionStore, role: Role = Role.OWNER, limits: GateLimits = MANY, **options: Any

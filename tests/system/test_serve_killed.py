@@ -19,7 +19,7 @@ from evenhand.serve.pools.pool_file import make_missing_pools, read_pool_file
 from evenhand.serve.pools.state_from_log import load_pool
 from evenhand.serve.store.open_store import open_store
 from evenhand.serve.store.verification import verify_store
-from serving import Callers, Nursery, Process, client_of
+from serving import Callers, Nursery, Process, client_of, forget_snapshots
 
 pytestmark = [pytest.mark.system, pytest.mark.timeout(3600)]
 KILLS = int(os.environ.get("EVENHAND_KILLS", "100"))
@@ -85,7 +85,7 @@ def test_killed_under_load_nothing_acknowledged_is_lost(store, tmp_path):
     assert live["origin"]["fingerprint"] == found.origin["fingerprint"]
     assert live["overall"]["score"] == found.score
     pool = load_pool(opened, "small")
-    opened.drop_snapshots("small", 0)
+    forget_snapshots(opened, "small")
     assert load_pool(opened, "small").allocator.snapshot() == pool.allocator.snapshot()
     opened.close()
     seconds = time.monotonic() - begun

@@ -69,7 +69,7 @@ def evaluate(
         memory_limit: Bytes that the table may take.
     """
     if isinstance(policy, Plan):
-        return _exact(policy.value, policy, with_distribution)
+        return _exact(policy.value, with_distribution)
     try:
         if isinstance(policy, Random):
             table = tabulate(Model(problem), problem.environment.horizon, memory_limit)
@@ -89,7 +89,7 @@ def evaluate(
     return Evaluation(value, (value, value), "exact", 0, distribution)
 
 
-def _exact(value: float, plan: Plan, with_distribution: bool) -> Evaluation:
+def _exact(value: float, with_distribution: bool) -> Evaluation:
     if with_distribution:
         raise CannotPlan("the distribution is computed for policies act(key, state, memory).")
     return Evaluation(value, (value, value), "exact")

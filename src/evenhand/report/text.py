@@ -163,11 +163,11 @@ def _reading(reading: WelfareReading, write: Write) -> str:
     return f"{'≠ ' if reading.turns else ''}{sign}{write(reading.score)}"
 
 
-def side_by_side(comparison: LogComparison, write: Write = format_number) -> TextTable:
+def side_by_side(comparison: LogComparison) -> TextTable:
     """Both scores of each question and welfare, and which log is fairer."""
     rows = []
     for match in comparison.questions:
-        scores = ("undefined" if s is None else write(s) for s in match.scores)
+        scores = ("undefined" if s is None else format_number(s) for s in match.scores)
         fairer = f"{'≠ ' if match.turns else ''}{match.fairer or 'equal'}"
         asked = f"→ {match.question}" if match.asked else match.question
         rows.append((asked, match.welfare, *scores, fairer))

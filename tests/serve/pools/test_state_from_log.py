@@ -17,7 +17,7 @@ from evenhand.serve.pools.pool_file import first_entries
 from evenhand.serve.pools.pool_snapshot import PoolSnapshot
 from evenhand.serve.pools.state_from_log import load_pool
 from evenhand.serve.store.decision_store import Append
-from serving import new_store
+from serving import forget_snapshots, new_store
 
 RULES = ("least_served", "half_life:5", "longest_wait", "round_robin", "lottery:3", "deadline:4")
 happenings = st.lists(
@@ -85,7 +85,7 @@ def test_the_live_state_is_the_fold_and_an_undone_decision_never_was(stores, rul
             assert kind in ("decide", "pause", "resume")
     assert same(pool, load_pool(store, name))
     # Without the snapshots; and with an allocator that was never told of what was undone.
-    store.drop_snapshots(name, 0)
+    forget_snapshots(store, name)
     assert same(pool, load_pool(store, name))
     plain = pool.definition.allocator()
     for entry in store.all_entries(name):

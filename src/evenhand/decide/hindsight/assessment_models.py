@@ -79,7 +79,6 @@ class SumOfTerms(AssessmentModel):
 
     def __init__(self, term: ConcaveTerm, factor: Matrix, free: Matrix) -> None:
         self.term, self.factor = term, np.where(free, factor, 0.0)
-        self.free = free
         self.linear = term.alpha == 0.0
 
     def _safe(self, status: Matrix) -> Matrix:

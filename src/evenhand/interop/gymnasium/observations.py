@@ -38,12 +38,12 @@ class FlatObservation(Join):
         if not isinstance(flat, spaces.Box):
             raise CannotCarry(
                 f"observations of the kind {type(shown).__name__} are not vectors of one length, "
-                "so that the memory cannot be put behind them: use join=Beside()."
+                "so that the memory cannot be put behind them: use join=DictObservation()."
             )
         if isinstance(shown, spaces.Box) and len(shown.shape) == 3 and shown.dtype == np.uint8:
             raise CannotCarry(
-                "observations are pictures, and one flattened with the memory behind it is none "
-                "any more: use join=Beside()."
+                "observations are pictures, and a picture flattened and joined with the memory is "
+                "no longer a picture: use join=DictObservation()."
             )
         beyond = np.full(size, np.inf)
         low = np.concatenate((flat.low, -beyond)).astype(np.float32)
@@ -67,7 +67,7 @@ class DictObservation(Join):
         if self.name in shown.spaces:
             raise CannotCarry(
                 f"observations have a part called {self.name!r} already: give the memory another "
-                "name, as in join=Beside('remembered')."
+                "name, as in join=DictObservation('remembered')."
             )
         return spaces.Dict({**shown.spaces, self.name: beside})
 

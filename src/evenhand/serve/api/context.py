@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 import orjson
@@ -73,6 +72,3 @@ def as_json(value: Any, status: int = 200, **headers: str) -> Response:
     """An answer that was checked where it was made: it need not be checked again here."""
     body = value if isinstance(value, bytes) else orjson.dumps(value)
     return Response(body, status, headers, media_type="application/json")
-
-
-Route = Callable[..., Any]

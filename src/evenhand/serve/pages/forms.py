@@ -66,16 +66,14 @@ def button(words: Child, kind: str = "", **attributes: Any) -> Markup:
     return element("button", own, words)
 
 
-def somebody(
-    pool: LivePool, label: str, typed: Mapping[str, str], first: str = "Choose …", **attributes: Any
-) -> Markup:
+def somebody(pool: LivePool, label: str, typed: Mapping[str, str], **attributes: Any) -> Markup:
     """A choice of somebody who is there: from a list, or by name where the list would be long."""
     state, names = pool.allocator.state, pool.allocator.names
     there = [k for k in range(len(names)) if state.there[k]]
     if len(there) > MOST_OPTIONS:
         value = typed.get("name", "")
         return field(label, "name", value, "The name, exactly as it is.", **attributes)
-    options = [("", first), *((str(k), _short(names[k])) for k in there)]
+    options = [("", "Choose …"), *((str(k), _short(names[k])) for k in there)]
     return choice(label, "place", options, typed.get("place", ""), **attributes)
 
 

@@ -71,7 +71,7 @@ def next_card(
         return _nobody(pool, wrong, refused)
     parts: list[Child] = [
         element("h2", {"id": "next-title"}, "Next" if len(shares) == 1 else "Next are"),
-        _who(pool, shares, lots),
+        _who(pool, shares),
         _runner_up(pool, answer),
         wrong.at("take"),
     ]
@@ -95,7 +95,7 @@ def next_card(
     )
 
 
-def _who(pool: LivePool, shares: list[Mapping[str, Any]], lots: LotsAsked) -> Markup:
+def _who(pool: LivePool, shares: list[Mapping[str, Any]]) -> Markup:
     if len(shares) == 1:
         reason = shares[0]["reason"]
         return joined(

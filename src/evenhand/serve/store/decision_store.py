@@ -182,12 +182,10 @@ class DecisionStore(ABC):
         found = self.entries(pool, number - 1, 1)
         return found[0] if found and found[0].number == number else None
 
-    def undos(self, pool: str, after: int = 0) -> list[LogEntry]:
-        """The entries after a number that undo a decision."""
+    def undos(self, pool: str) -> list[LogEntry]:
+        """The entries that undo a decision."""
         rows = self.query(
-            f"SELECT {ENTRY} FROM entries WHERE pool = ? AND kind = 'undo' AND number > ? "
-            "ORDER BY number",
-            (pool, after),
+            f"SELECT {ENTRY} FROM entries WHERE pool = ? AND kind = 'undo' ORDER BY number", (pool,)
         )
         return list(map(_entry, rows))
 
@@ -222,11 +220,6 @@ class DecisionStore(ABC):
             (pool, up_to),
         )
         return (int(rows[0][0]), bytes(rows[0][1]), bytes(rows[0][2])) if rows else None
-
-    def drop_snapshots(self, pool: str, after: int) -> None:
-        """Forget the states from a number on, which hold something that was undone."""
-        with self.transaction() as cursor:
-            self.run(cursor, "DELETE FROM snapshots WHERE pool = ? AND number >= ?", (pool, after))
 
     # Who may ask.
 
