@@ -15,7 +15,7 @@ from evenhand._util.lazy_exports import lazy_exports
 if TYPE_CHECKING:
     from evenhand.auditing.answer.answer import Answer
     from evenhand.auditing.audit_log import audit
-    from evenhand.auditing.compare_logs import LogComparison, compare
+    from evenhand.auditing.compare_logs import LogComparison, compare, compare_periods
     from evenhand.auditing.options import AuditOptions
 
 __getattr__, __dir__, __all__ = lazy_exports(

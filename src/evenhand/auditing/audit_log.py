@@ -160,7 +160,7 @@ def audit_with(log: Any, options: AuditOptions) -> Answer:
     if options.before is not None:
         raise BadParameter(
             f"{argument('before')} makes two periods of one log, to be compared: call "
-            "compare_periods for that, or leave it out."
+            "evenhand.auditing.compare_periods for that, or leave it out."
         )
     question = question_of(options)  # refused before anything is opened, if it makes no sense
     exact = question.needs_every_time_point or options.alarm is not None

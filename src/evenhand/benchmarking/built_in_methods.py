@@ -73,7 +73,7 @@ class AgentContestant(Contestant):
 
 @BENCHMARK_METHODS.register("fairqcm")
 class FairQCMDefault(AgentContestant):
-    """FairQCM with the default recipe, which is derived from the problem alone."""
+    """FairQCM with the default recipe, derived from the problem; on the host, plain numbers."""
 
     def agent(self, problem: Problem, steps: int, setting: Setting) -> DQN:
         if not problem.environment.compiled:

@@ -1,4 +1,4 @@
-"""An agent for environments on the host, which the default recipe cannot play at random first.
+"""An agent for environments on the host, with the same plain numbers for every network method.
 
 The same parts as there: a clock, exploration that falls over a third of the steps, a target that
 drifts, double targets. Sizes are not measured but left as they are, or scaled down by their range.

@@ -215,7 +215,7 @@ class Environment(ABC, Generic[World, Noise]):
         return Recipe(memories_by_method(self.default_scheme(), self.planning_memory()))
 
     def attributes(self, state: State[World, Noise]) -> tuple[Attribute, ...]:
-        """The observation in its parts, for those who code it: see `learn.encoders`."""
+        """The observation in its parts, for those who code it: see `learn.deep.encoders`."""
         observation, layout = self.observation(state), self.feature_layout()
         if layout is None:
             return (Attribute(observation),)

@@ -113,7 +113,7 @@ class HostProcess:
 
 @dataclass(frozen=True)
 class HostPolicy:
-    """A policy of `envs.policies` with its memory, behind the interface of `policy.Policy`."""
+    """A policy of `envs.hard_coded` with its memory, behind the interface of `process.Policy`."""
 
     function: Act
     memory: Memory
@@ -138,7 +138,7 @@ def as_process(env: Environment) -> HostProcess:
 
 
 def as_policy(act: Act, memory: Memory, env: Environment) -> HostPolicy:
-    """A policy of `envs.policies` as one that `process.rollout` and `policy_score` ask."""
+    """A policy of `envs.hard_coded` as one that `process.rollout` and `policy_score` ask."""
     return HostPolicy(act, memory, env.num_stakeholders)
 
 

@@ -4,6 +4,7 @@ The base classes to subclass are Status, Welfare, Temporal, Filter and Aggregati
 needs jax.
 """
 
+from evenhand._util.arrays import namespace
 from evenhand.fairness.aggregation import (
     AGGREGATIONS,
     Aggregation,
@@ -156,6 +157,7 @@ __all__ = [
     "bounded",
     "from_toml",
     "long_term",
+    "namespace",
     "over_time",
     "overall_unfairness",
     "periodic",

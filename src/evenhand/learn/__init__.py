@@ -25,6 +25,7 @@ if TYPE_CHECKING:
         Squared,
         TargetUpdate,
     )
+    from evenhand.learn.default_recipe import default_learner, default_tables
     from evenhand.learn.fairqcm import FairQCM, Learned
     from evenhand.learn.policies.greedy_policy import Greedy
     from evenhand.learn.policies.policy_files import load_policies, save_policies
@@ -55,6 +56,7 @@ __getattr__, __dir__, __all__ = lazy_exports(
         "deep.targets": (
             *("HardUpdate", "Huber", "Loss", "PolyakUpdate", "Squared", "TargetUpdate"),
         ),
+        "default_recipe": ("default_learner", "default_tables"),
         "fairqcm": ("FairQCM", "Learned"),
         "policies.greedy_policy": ("Greedy",),
         "policies.policy_files": ("load_policies", "save_policies"),
