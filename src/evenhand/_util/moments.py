@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 EPOCH = datetime.datetime(1970, 1, 1)
+DAY = 86_400e6  # microseconds
 # The calendar that times lie in: the years 1 to 9999, which is what ISO 8601 writes.
 FIRST_MOMENT, LAST_MOMENT = datetime.datetime.min, datetime.datetime.max
 CALENDAR = "the years 1 to 9999"

@@ -15,6 +15,7 @@ from typing import Any
 
 import orjson
 
+from evenhand._util.moments import DAY
 from evenhand._util.saved_record import shortened
 from evenhand._util.wording import nearest
 from evenhand.auditing.judging.calendar import MOST_PERIODS, Period
@@ -23,7 +24,6 @@ from evenhand.errors import BadLog, MissingKey, argument
 from evenhand.monitor.batch import Batch, text_as_number
 
 GROUP = 500  # lines that are looked through together: more would not fit the allocator's own pages
-DAY = 86_400e6  # microseconds
 REMEMBERED_IDS = 100_000  # the latest, so that memory does not grow
 
 

@@ -61,6 +61,13 @@ class Supply:
         here = presence(self.roster, self.names, moments)
         return np.ones((len(moments), len(self.names)), dtype=bool) if here is None else here
 
+    def bounds(self) -> tuple[Float[np.ndarray, " stakeholder"], Float[np.ndarray, " stakeholder"]]:
+        """From when and until when each is there by the roster, as numbers."""
+        if self.roster is not None and self.roster.dated:
+            return self.roster.bounds(self.names, self.moments.dtype.kind != "M")
+        size = len(self.names)
+        return np.full(size, -np.inf), np.full(size, np.inf)
+
     def asked(self) -> Reading | None:
         """What each has asked for up to each moment, where requests are known."""
         return self.beside["asked"].totals() if "asked" in self.beside else None

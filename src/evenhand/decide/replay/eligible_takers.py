@@ -37,9 +37,7 @@ def require_takers(coming: Supply) -> None:
 def possible_takers(supply: Supply) -> Int[np.ndarray, " time"]:
     """How many are there at each time point and, where requests are known, had asked by then."""
     size = len(supply.names)
-    first, last = np.full(size, -np.inf), np.full(size, np.inf)
-    if supply.roster is not None and supply.roster.dated:
-        first, last = supply.roster.bounds(supply.names, supply.moments.dtype.kind != "M")
+    first, last = supply.bounds()
     if "asked" in supply.beside:
         asked, began = supply.beside["asked"], np.full(size, np.inf)
         wants = asked.amount > 0

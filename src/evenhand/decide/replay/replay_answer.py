@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from evenhand._util.moments import DAY
 from evenhand._util.wording import format_number, join_tied, tell_apart
 from evenhand.auditing.answer.best_there_was import BestThereWas
 from evenhand.auditing.judging.supply import Supply
@@ -192,7 +193,7 @@ class ReplayAnswer:
 
     def _json(self, one: Outcome) -> dict[str, Any]:
         wait = one.longest_wait
-        days = 1.0 if self.plain_numbers else 86_400e6
+        days = 1.0 if self.plain_numbers else DAY
         table: dict[str, Any] = {
             "rule": one.name,
             "describe": None if one.rule is None else f"next is {one.rule.describe()}",

@@ -83,9 +83,7 @@ class Members:
 def _changes(supply: Supply) -> list[Change]:
     """All that happens, in order."""
     size = len(supply.names)
-    first, last = np.full(size, -np.inf), np.full(size, np.inf)
-    if supply.roster is not None and supply.roster.dated:
-        first, last = supply.roster.bounds(supply.names, supply.moments.dtype.kind != "M")
+    first, last = supply.bounds()
     # Those who are there from the start join together, and those who have left before, never.
     start = as_numbers(supply.moments[:1])[0]
     first = np.where(last < start, np.inf, np.maximum(first, start))

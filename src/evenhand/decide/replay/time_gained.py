@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from evenhand._util.moments import as_numbers
+from evenhand._util.moments import DAY, as_numbers
 from evenhand._util.wording import format_number
 from evenhand.auditing.answer.terms import Terms
 from evenhand.decide.rules.spans import span_in_words
@@ -56,7 +56,7 @@ class Gain:
             "name": self.name,
             "received": self.before,
             "would_have_received": self.after,
-            "sooner": self.sooner if plain_numbers else self.sooner / 86_400e6,  # in days
+            "sooner": self.sooner if plain_numbers else self.sooner / DAY,  # in days
         }
 
 

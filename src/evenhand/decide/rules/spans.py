@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from evenhand._util.moments import DAY
 from evenhand._util.wording import format_number
 
-UNITS = (("week", 7 * 86_400e6), ("day", 86_400e6), ("hour", 3_600e6), ("minute", 60e6))
+UNITS = (("week", 7 * DAY), ("day", DAY), ("hour", 3_600e6), ("minute", 60e6))
 
 
 def span_in_words(span: float, plain_numbers: bool) -> str:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from evenhand._util.moments import as_numbers
+from evenhand._util.moments import DAY, as_numbers
 from evenhand._util.wording import pluralise
 from evenhand.auditing.reading.waits import read_limit
 from evenhand.decide.rules.spans import span_in_words
@@ -21,7 +21,6 @@ from evenhand.errors import BadLog, BadParameter, argument
 if TYPE_CHECKING:
     from jaxtyping import Bool, Int
 
-DAY = 86_400e6  # microseconds
 WEEK = 7 * DAY
 MOST_PHASES = 31
 FEW_BLOCKS = 5  # with fewer, what is learned is little more than those

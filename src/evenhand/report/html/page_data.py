@@ -47,10 +47,18 @@ def compact_answer(answer: Answer) -> dict[str, Any]:
 def kept_assessments(answer: Answer) -> list[int]:
     """The assessments that are in the page: all, or evenly chosen ones of very many."""
     steps, size = answer.over_time.unfairness.shape
-    room = max(12, MAX_VALUES // max(size, 1))
-    if steps <= room:
-        return list(range(steps))
-    return np.unique(np.linspace(0, steps - 1, room).round().astype(int)).tolist()
+    return evenly_chosen(steps, max(12, MAX_VALUES // max(size, 1)))
+
+
+def evenly_chosen(count: int, most: int) -> list[int]:
+    """So many of the places 0, 1, …, the first and the last among them; all if there are few.
+
+    >>> evenly_chosen(3, 5), evenly_chosen(9, 3)
+    ([0, 1, 2], [0, 4, 8])
+    """
+    if count <= most:
+        return list(range(count))
+    return np.unique(np.linspace(0, count - 1, most).round().astype(int)).tolist()
 
 
 def is_rounded(answer: Answer) -> bool:

@@ -5,14 +5,13 @@ from __future__ import annotations
 import datetime
 from typing import Any
 
-from evenhand._util.moments import EPOCH
+from evenhand._util.moments import DAY, EPOCH
 from evenhand._util.wording import format_number, pluralise
 from evenhand.errors import BadParameter, argument
 from evenhand.serve.pools.explanation import FURTHEST, turns_until
 from evenhand.serve.pools.live_pool import LivePool, Wish
 from evenhand.serve.pools.views import moment_of
 
-DAY = 86_400_000_000  # microseconds
 LONGEST = 365.25 * 100  # days that a date is given for
 CHANCE = 0.8  # that the turn comes between the two dates
 

@@ -22,6 +22,7 @@ from evenhand.report.html.element import (
     table,
     told_apart,
 )
+from evenhand.report.html.page_data import evenly_chosen
 from evenhand.report.html.sections.stakeholders import in_measure, tied_names
 
 SHOWN = 12  # assessments in the table; a longer table is folded
@@ -145,7 +146,7 @@ def _assessments(answer: Answer) -> Markup:
             over.names,
             direction,
         )
-        for k in _some(len(over.times))
+        for k in evenly_chosen(len(over.times), MAX_ROWS)
     ]
     if over.unfinished is not None:
         last = over.unfinished
@@ -171,12 +172,6 @@ def _welfares(
 ) -> tuple[float | None, float | None]:
     first, second = (None if part is None else float(part[row]) for part in (actual, even))
     return first, second
-
-
-def _some(count: int) -> list[int]:
-    if count <= MAX_ROWS:
-        return list(range(count))
-    return np.unique(np.linspace(0, count - 1, MAX_ROWS).round().astype(int)).tolist()
 
 
 def _moment(
