@@ -62,7 +62,7 @@ def test_what_is_left_out_is_as_in_the_appendix():
     assert agent.exploration == Exploration(1.0, 0.999, 0.2)
     assert (agent.target, agent.double, agent.loss) == (HardUpdate(1000), False, Squared())
     assert (agent.horizon_terminates, agent.shaping, agent.scale) == (False, False, 1.0)
-    assert (agent.updates_a_step, agent.acts_with_target) == (1, True)
+    assert (agent.updates_per_step, agent.acts_with_target) == (1, True)
     assert (agent.proposal, agent.lookahead) == (NoProposal(), 1)
     assert (RecurrentDQN.length, RecurrentDQN.burn_in) == (16, 8)
     table = Tabular(PROBLEM)
@@ -101,7 +101,7 @@ EDGES = {
     "learning rate": (lambda x: dqn(learning_rate=x), (1e-9,), (0.0, -1.0)),
     "batch": (lambda x: dqn(batch=x), (1,), (0,)),
     "capacity": (lambda x: dqn(capacity=x), (1,), (0,)),
-    "updates a step": (lambda x: dqn(updates_a_step=x), (1,), (0,)),
+    "updates a step": (lambda x: dqn(updates_per_step=x), (1,), (0,)),
     "lookahead": (lambda x: dqn(lookahead=x), (1, 2), (0,)),
     "length": (lambda x: recurrent(length=x), (1, 4), (0, 5)),
     "burn-in": (lambda x: recurrent(burn_in=x), (0, 2), (-1, 3)),

@@ -95,7 +95,7 @@ class CsvSink(FileSink):
 
 
 class JsonLinesSink(FileSink):
-    """A JSON object a line, each with whatever names it has."""
+    """One JSON object per line, each with whatever names it has."""
 
     def log(self, step: int, values: Mapping[str, float]) -> None:
         with self._writing() as file:

@@ -84,7 +84,7 @@ class HistoryPolicy:
 
 @dataclass(frozen=True)
 class Stochastic:
-    """π(a | ·): another policy whose "action" is a list of probabilities, one an action."""
+    """π(a | ·): another policy whose "action" is a list of probabilities, one per action."""
 
     of: Policy
 

@@ -61,7 +61,7 @@ def test_the_papers_networks_cut_off_and_act_by_their_target():
     for method in ("fairqcm", "min", "rnn"):
         agent = deep_learner(SHOP, method)
         assert (agent.encoder, agent.horizon_terminates) == (Binary(), False)
-        assert (agent.acts_with_target, agent.updates_a_step) == (True, 1)
+        assert (agent.acts_with_target, agent.updates_per_step) == (True, 1)
         assert (agent.scale, agent.halved_after) == (1.0, None)
     assert deep_learner(SHOP, "rnn").problem.memory == Nothing()
     assert deep_learner(SHOP, "full").proposal == NoProposal()
@@ -81,7 +81,7 @@ def test_the_better_networks():
         *(learning.rate, learning.capacity, learning.batch),
     )
     assert (shop.warm_up, shop.halved_after) == (numbers.warm_up, numbers.halved_after)
-    assert shop.updates_a_step == numbers.updates_per_step
+    assert shop.updates_per_step == numbers.updates_per_step
     assert shop.exploration == Exploration(
         1.0, numbers.exploration_factor, numbers.exploration_floor
     )

@@ -37,7 +37,7 @@ def test_shares_are_printed_with_how_many_are_near():
         *("50", "200.0", "99.25% (least 98.50%)", "1 of 2", "99.25% (least 99.00%)", "2 of 2"),
     )
     row = {
-        "settings": {"world": "crates", "steps": 500, "updates_a_step": 4, "proposal": "none"},
+        "settings": {"world": "crates", "steps": 500, "updates_per_step": 4, "proposal": "none"},
         "shares": [0.9, 0.9],
     }
     assert proposal_table.in_words(row)[:4] == ("crates", "500 × 4", "none", "90.0%")

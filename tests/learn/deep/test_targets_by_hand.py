@@ -319,7 +319,7 @@ def test_updates_are_adams_and_the_target_follows(settings, rate):
 def test_only_those_with_enough_stored_learn_and_targets_are_copied_when_due():
     """Two learners side by side, of which one has not enough; three updates, a copy after two."""
     settings = PLAIN | {"capacity": 8, "warm_up": 5, "target": HardUpdate(2)}
-    agent = DQN(**settings, learning_rate=0.1, updates_a_step=3)
+    agent = DQN(**settings, learning_rate=0.1, updates_per_step=3)
     once = DQN(**settings, learning_rate=0.1)
     single = one_of(fresh(agent))
     both = [filled(single, 4), filled(single, 5)]

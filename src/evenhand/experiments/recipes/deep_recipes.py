@@ -158,7 +158,7 @@ def _best(
         "batch": learning.batch,
         "warm_up": numbers.warm_up,
         "halved_after": numbers.halved_after,
-        "updates_a_step": numbers.updates_per_step,
+        "updates_per_step": numbers.updates_per_step,
         "exploration": Exploration(1.0, numbers.exploration_factor, numbers.exploration_floor),
     }
     if method == "rnn":

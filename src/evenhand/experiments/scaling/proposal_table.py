@@ -55,7 +55,7 @@ class Regime(NamedTuple):
     """How many real steps there are, and how many updates follow each."""
 
     name: str
-    updates_a_step: int
+    updates_per_step: int
 
 
 REGIMES = (Regime("one update per step", 1), Regime("four updates per step", 4))
@@ -88,10 +88,10 @@ def proposal_table(
             "world": world,
             "proposal": proposal,
             "seeds": seeds,
-            "steps": updates // regime.updates_a_step,
-            "updates_a_step": regime.updates_a_step,
+            "steps": updates // regime.updates_per_step,
+            "updates_per_step": regime.updates_per_step,
         }
-        place = folder / f"{world}-{regime.updates_a_step}-{proposal}.json"
+        place = folder / f"{world}-{regime.updates_per_step}-{proposal}.json"
         rows.append(kept_row(place, settings, partial(_learned, settings)))
     return rows
 
@@ -104,7 +104,7 @@ def _learned(settings: Mapping[str, Any]) -> Row:
         problem,
         steps=settings["steps"],
         proposal=PROPOSALS_TRIED[settings["proposal"]],
-        updates_a_step=settings["updates_a_step"],
+        updates_per_step=settings["updates_per_step"],
         batch=64,
     )
     if isinstance(agent.network, EquivariantMLP):  # a smaller one, for time's sake
@@ -129,7 +129,7 @@ def in_words(row: Row) -> tuple[str, ...]:
     low, high = bootstrap_interval(shares, np.random.default_rng(0)) if many else (shares[0],) * 2
     return (
         settings["world"],
-        f"{settings['steps']:,} × {settings['updates_a_step']}",
+        f"{settings['steps']:,} × {settings['updates_per_step']}",
         settings["proposal"],
         f"{shares.mean():.1%}",
         f"{low:.1%} to {high:.1%}",

@@ -19,7 +19,7 @@ from evenhand._util.saved_record import SavedRecord, reading_saved
 from evenhand._util.tensor_files import read_tensors, require_finite, write_tensors
 from evenhand.errors import BadFile, BadParameter, UnequalLengths
 from evenhand.fairness.trace import Step
-from evenhand.interop.numpy_policy.numpy_program import OPERATIONS, Tape
+from evenhand.interop.numpy_policy.numpy_program import OPERATIONS, NumpyProgram
 from evenhand.memory.memory import Memory
 from evenhand.memory.memory_file import memory_from_table, memory_to_table
 
@@ -50,7 +50,7 @@ class PolicyReasons(NamedTuple):
 class NumpyPolicy:
     """The action of highest value in a state and a memory. No jax is needed to ask it."""
 
-    tape: Tape
+    program: NumpyProgram
     memory: Memory
     num_stakeholders: int
     num_actions: int
@@ -70,7 +70,7 @@ class NumpyPolicy:
         where there is one.
         """
         given = {**self._named("state", state), **self._named("memory", memory)}
-        return self.tape.play(given)
+        return self.program.run(given)
 
     def reasons(self, state: Any, memory: Any) -> PolicyReasons:
         """The action and why."""
@@ -90,11 +90,11 @@ class NumpyPolicy:
     @property
     def needs(self) -> tuple[str, ...]:
         """The parts of the state that the policy looks at."""
-        parts = (name for name in self.tape.inputs if name.split(".")[0] == "state")
+        parts = (name for name in self.program.inputs if name.split(".")[0] == "state")
         return tuple(name.removeprefix("state").removeprefix(".") for name in parts)
 
     def _named(self, what: str, value: Any) -> dict[str, np.ndarray]:
-        names = [name for name in self.tape.inputs if name.split(".")[0] == what]
+        names = [name for name in self.program.inputs if name.split(".")[0] == what]
         if isinstance(value, Mapping):
             missing = [n for n in names if n.removeprefix(f"{what}.") not in value]
             if missing:
@@ -112,7 +112,7 @@ class NumpyPolicy:
         return {name: self._checked(name, leaf) for name, leaf in pairs}
 
     def _checked(self, name: str, leaf: Any) -> np.ndarray:
-        kind, shape = self.tape.forms[name]
+        kind, shape = self.program.forms[name]
         array = np.asarray(leaf).astype(kind)
         if array.shape != tuple(shape):
             raise UnequalLengths(
@@ -123,15 +123,15 @@ class NumpyPolicy:
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write it to a file, whole: arrays, and a header that says what to do with them."""
         header = {
-            "inputs": list(self.tape.inputs),
-            "forms": self.tape.forms,
-            "operations": list(self.tape.operations),
-            "output": self.tape.output,
+            "inputs": list(self.program.inputs),
+            "forms": self.program.forms,
+            "operations": list(self.program.operations),
+            "output": self.program.output,
             "memory": memory_to_table(self.memory),
             "num_stakeholders": self.num_stakeholders,
             "num_actions": self.num_actions,
         }
-        constants = {f"{i:06}": np.array(c) for i, c in enumerate(self.tape.constants)}
+        constants = {f"{i:06}": np.array(c) for i, c in enumerate(self.program.constants)}
         write_tensors(path, KIND, header, constants)
 
 
@@ -150,7 +150,7 @@ def load_policy(path: str | os.PathLike[str]) -> NumpyPolicy:
     if unknown:
         raise BadFile(f"{path} does {', '.join(sorted(unknown))}: it is of a newer evenhand.")
     with reading_saved(path, "policy"):
-        tape = Tape(
+        program = NumpyProgram(
             tuple(record.texts("inputs")),
             tuple(arrays[name] for name in sorted(arrays)),
             tuple(dict(one.values) for one in operations),
@@ -158,7 +158,7 @@ def load_policy(path: str | os.PathLike[str]) -> NumpyPolicy:
             {name: tuple(form) for name, form in record.table("forms").values.items()},
         )
         policy = NumpyPolicy(
-            tape,
+            program,
             memory_from_table(record.value("memory")),
             record.whole("num_stakeholders", least=1, most=MOST_NUMBERS),
             record.whole("num_actions", least=1, most=MOST_NUMBERS),
@@ -169,10 +169,10 @@ def load_policy(path: str | os.PathLike[str]) -> NumpyPolicy:
 
 def _require_values(policy: NumpyPolicy) -> None:
     """Refuse a policy that has no value for each action, by trying it on zeros."""
-    tape = policy.tape
-    if set(tape.inputs) != set(tape.forms):
+    program = policy.program
+    if set(program.inputs) != set(program.forms):
         raise BadFile("its inputs are not those of which it says the type and shape.")
-    values = tape.rehearse(MOST_NUMBERS)
+    values = program.rehearse(MOST_NUMBERS)
     if values.shape != (policy.num_actions,) or values.dtype.kind != "f":
         raise BadFile(
             f"it makes values of the shape {values.shape} for {policy.num_actions} actions."

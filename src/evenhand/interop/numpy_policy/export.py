@@ -9,7 +9,7 @@ import numpy as np
 
 from evenhand.errors import BadParameter
 from evenhand.interop.numpy_policy.deployed_policy import NumpyPolicy
-from evenhand.interop.numpy_policy.numpy_program import OPERATIONS, Tape
+from evenhand.interop.numpy_policy.numpy_program import OPERATIONS, NumpyProgram
 from evenhand.learn.host import HostLoop
 from evenhand.learn.policies.greedy_policy import Greedy
 from evenhand.problem.problem import AgentView
@@ -49,8 +49,8 @@ def export_policy(learned: Greedy | HostLoop) -> NumpyPolicy:
         features = greedy.encoder(problem, state, seen)
         return greedy.network.apply(greedy.weights, (), features)[1]
 
-    tape = record(values, {"state": first.state, "memory": first.memory})
-    policy = NumpyPolicy(tape, problem.memory, size, problem.environment.num_actions)
+    program = record(values, {"state": first.state, "memory": first.memory})
+    policy = NumpyPolicy(program, problem.memory, size, problem.environment.num_actions)
     _require_alike(policy, jax.jit(values), first)
     return policy
 
@@ -60,7 +60,7 @@ def _greedy(loop: HostLoop) -> Greedy:
     return Greedy(agent.problem, agent.encoder, agent.network, loop.weights)
 
 
-def record(function: Any, arguments: dict[str, Any]) -> Tape:
+def record(function: Any, arguments: dict[str, Any]) -> NumpyProgram:
     """What a function does with its arguments, as jax traces it; their leaves are the inputs."""
     traced = jax.make_jaxpr(function)(*arguments.values())
     leaves, _ = jax.tree_util.tree_flatten_with_path(arguments)
@@ -81,7 +81,7 @@ class _Recorder:
         self.constants: list[np.ndarray] = []
         self.rows: list[tuple[str, list[Any], list[Any], dict[str, Any]]] = []
 
-    def record(self, traced: Any) -> Tape:
+    def record(self, traced: Any) -> NumpyProgram:
         inputs = [("in", i) for i in range(len(self.names))]
         (output,) = self._walk(traced.jaxpr, traced.consts, inputs)
         needed, kept = {output}, []
@@ -104,7 +104,7 @@ class _Recorder:
         constants = tuple(self.constants[i] for _, i in fixed)
         kinds = [traced.jaxpr.invars[i].aval for _, i in slots]
         forms = {n: [k.dtype.name, list(k.shape)] for n, k in zip(used, kinds, strict=True)}
-        return Tape(tuple(used), constants, operations, order[output], forms)
+        return NumpyProgram(tuple(used), constants, operations, order[output], forms)
 
     def _constant(self, value: Any) -> tuple[str, int]:
         self.constants.append(np.asarray(value))
@@ -174,7 +174,7 @@ def _require_alike(policy: NumpyPolicy, network: Any, first: Any) -> None:
     for _ in range(20):
         state, memory = jax.tree.map(near, (first.state, first.memory))
         paths, _ = jax.tree_util.tree_flatten_with_path({"state": state, "memory": memory})
-        ours = policy.tape.play({_name(path): leaf for path, leaf in paths})
+        ours = policy.program.run({_name(path): leaf for path, leaf in paths})
         theirs = np.asarray(network(state, memory))
         if not np.allclose(ours, theirs, rtol=TOLERANCE, atol=TOLERANCE):
             raise BadParameter(

@@ -1,4 +1,4 @@
-"""A compiled function as a list of NumPy operations: played without jax, the same to rounding.
+"""A compiled function as a list of NumPy operations: run without jax, the same to rounding.
 
 What is recorded is what jax traced, so that a policy that was exported cannot differ in its
 encoder or network from the one that was learned: neither is written a second time.
@@ -17,7 +17,7 @@ Numbers = np.ndarray
 
 
 @dataclass(frozen=True, eq=False)
-class Tape:
+class NumpyProgram:
     """Operations on numbered slots: first the inputs, then constants, then what is worked out."""
 
     inputs: tuple[str, ...]  # names; those that nothing depends on were left out
@@ -26,7 +26,7 @@ class Tape:
     output: int
     forms: dict[str, Any]  # of each input its type and shape
 
-    def play(self, values: dict[str, Any], most: int | None = None) -> Numbers:
+    def run(self, values: dict[str, Any], most: int | None = None) -> Numbers:
         """The output for these inputs; with `most`, nothing of more numbers than that is made."""
         slots: dict[int, Any] = {i: values[name] for i, name in enumerate(self.inputs)}
         first = len(self.inputs)
@@ -47,7 +47,7 @@ class Tape:
                 raise MemoryError
         zeros = {name: np.zeros(shape, dtype) for name, (dtype, shape) in self.forms.items()}
         with np.errstate(all="ignore"):
-            return self.play(zeros, most)
+            return self.run(zeros, most)
 
 
 def _size_after(one: dict[str, Any], given: list[Any]) -> int:

@@ -102,7 +102,7 @@ class DeepAgent(ABC):
             truncates it, as in the paper's recipe.
         shaping: Whether to add a potential-based reward, which leaves the optimal policy as it is.
         scale: A factor on all rewards, for the network's sake.
-        updates_a_step: How many updates follow each decision.
+        updates_per_step: How many updates follow each decision.
         acts_with_target: Whether greedy evaluation is by the target network.
     """
 
@@ -122,7 +122,7 @@ class DeepAgent(ABC):
     horizon_terminates: bool = False
     shaping: bool = False
     scale: float = 1.0
-    updates_a_step: int = 1
+    updates_per_step: int = 1
     acts_with_target: bool = True
 
     def __post_init__(self) -> None:
@@ -131,7 +131,7 @@ class DeepAgent(ABC):
             raise BadParameter(f"discount is {self.discount}: it must lie in [0, 1].")
         if not self.learning_rate > 0.0:
             raise BadParameter(f"learning_rate is {self.learning_rate}: it must be positive.")
-        for name in ("batch", "capacity", "updates_a_step"):
+        for name in ("batch", "capacity", "updates_per_step"):
             if getattr(self, name) < 1:
                 raise BadParameter(f"{name} is {getattr(self, name)}: it must be at least 1.")
         require_rewards(self.problem)
@@ -273,7 +273,7 @@ class DeepAgent(ABC):
 
     def learn(self, learners: AgentState) -> AgentState:
         """The updates that follow a decision, of many learners side by side."""
-        for _ in range(self.updates_a_step):
+        for _ in range(self.updates_per_step):
             before = learners.updates
             # Asked once for all seeds: under vmap both branches would be computed, every time.
             ready = jax.vmap(self.ready)(learners)

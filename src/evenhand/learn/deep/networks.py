@@ -276,7 +276,9 @@ NETWORKS = Registry("network", {"layers": MLP, "alike": EquivariantMLP, "recurre
 def require_widths(widths: Any) -> tuple[int, ...]:
     """Widths of layers as a tuple; refuses what is none."""
     if not isinstance(widths, Iterable) or isinstance(widths, str):
-        raise BadParameter(f"{widths!r} is not a list of widths: give one a layer, as (64,).")
+        raise BadParameter(
+            f"{widths!r} is not a list of widths: give one for each layer, such as (64,)."
+        )
     widths = tuple(widths)
     for width in widths:
         if not isinstance(width, Real) or isinstance(width, bool) or width % 1 or width < 1:
