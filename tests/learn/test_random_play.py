@@ -16,7 +16,6 @@ from evenhand.fairness.temporal import Total
 from evenhand.fairness.welfare import LogNash
 from evenhand.learn.random_play import (
     EPISODES,
-    LONGEST_LOOK,
     MemoryTrial,
     RandomPlay,
     _changed,
@@ -25,6 +24,7 @@ from evenhand.learn.random_play import (
 )
 from evenhand.memory.memory import Clock, Full, Min, Nothing, OfStatus, Product
 from evenhand.problem.problem import Problem
+from evenhand.problem.random_episodes import LONGEST_LOOK
 
 SHOP = Doughnuts(2, 5, 0.8, wasted=None)
 

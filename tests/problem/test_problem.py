@@ -56,9 +56,9 @@ from evenhand.memory.memory import (
     Product,
     Reset,
 )
-from evenhand.problem import memory_check, reward_check
 from evenhand.problem.memory_check import determining
 from evenhand.problem.problem import Problem
+from evenhand.problem.random_episodes import along_random_episodes
 from evenhand.problem.reward import bounded_reward_like, reward_like
 
 SHOP = Doughnuts(num_stakeholders=3, horizon=12, presence=0.6)
@@ -302,15 +302,27 @@ def test_the_error_shows_the_first_step_where_memory_and_pay_part():
 
 
 def test_no_more_of_an_episode_is_looked_at_than_there_is():
-    def lengths(horizon):
+    def shape(horizon):
         problem = Problem(Doughnuts(2, horizon, 0.5), anytime(LogNash(), Total()))
-        key = jax.random.key(0)
-        claimed, true, _ = jax.eval_shape(lambda k: memory_check._both_rewards(problem, k), key)
-        rewards, statuses = jax.eval_shape(lambda k: reward_check._one_episode(problem, k), key)
-        return {one.shape[0] for one in (claimed, true, rewards, statuses)}
+        return along_random_episodes(problem, lambda decision: decision.reward, 5).shape
 
-    assert lengths(3) == {3}
-    assert lengths(1000) == {256}  # enough, and compiled at once
+    assert shape(3) == (5, 3)
+    assert shape(1000) == (5, 256)  # enough, and compiled at once
+
+
+def test_random_decisions_show_what_came_before_and_after():
+    problem = Problem(Doughnuts(2, 4, 1.0), anytime(LogNash(), Total()), Full())
+
+    def look(one):
+        return one.before.memory, one.action, one.step.rewards, one.after.memory, one.reward
+
+    before, action, received, after, reward = along_random_episodes(problem, look, 20, seed=3)
+    assert set(action.ravel().tolist()) == {0, 1}
+    assert (before[:, 0] == 0).all()
+    assert (before[:, 1:] == after[:, :-1]).all()
+    assert (after == before + received).all()
+    assert (received == (np.arange(2) == action[..., None])).all()
+    assert reward == pytest.approx(np.log1p(after).sum(axis=-1), rel=1e-6)
 
 
 def test_a_scheme_that_cannot_say_other_rewards_is_asked_first():

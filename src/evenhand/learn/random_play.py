@@ -19,16 +19,14 @@ from evenhand.errors import NotFinite
 from evenhand.learn.deep.encoders import observed
 from evenhand.memory.memory import Memory, Product
 from evenhand.problem.memory_check import agree
-from evenhand.problem.problem import AugmentedState, Problem
+from evenhand.problem.problem import Problem
+from evenhand.problem.random_episodes import RandomDecision, along_random_episodes
 from evenhand.problem.reward_check import require_reward
 
 if TYPE_CHECKING:
-    from jaxtyping import Array, Bool, Float, PRNGKeyArray
-
-    from evenhand.fairness.trace import Step
+    from jaxtyping import Array, Bool, Float
 
 EPISODES = 32
-LONGEST_LOOK = 256  # steps of an episode that are looked at
 
 
 class MemoryTrial(NamedTuple):
@@ -78,11 +76,23 @@ def random_play(problem: Problem, memories: tuple[Memory, ...] = ()) -> RandomPl
         problem: The environment and the scheme; what is observed is seen with its memory.
         memories: Other memories to try along the same episodes.
     """
-    # It runs once, so that what it costs is compilation: not worth optimising.
-    quick = {"xla_backend_optimization_level": 0}
-    one = functools.partial(_episode, problem, memories)
-    play = jax.jit(jax.vmap(one), compiler_options=quick)
-    found = jax.device_get(play(jax.random.split(jax.random.key(0), EPISODES)))
+    environment, status = problem.environment, problem.scheme.status
+    every = replace(problem, memory=Product((problem.memory, *memories)))
+
+    def look(decision: RandomDecision) -> Any:
+        before, after = decision.before, decision.after
+        seen = before.seen._replace(memory=before.memory[0])
+        attributes = observed(problem, before.state, seen)
+        return (
+            decision.step.rewards,
+            decision.reward,
+            status.value(after.scheme_state.status),
+            environment.is_over(before.state),
+            tuple(attribute.values for attribute in attributes),
+            tuple(_try(every, memory, k, decision) for k, memory in enumerate(memories, start=1)),
+        )
+
+    found = RandomPlay(*along_random_episodes(every, look, EPISODES))
     for episode, time, i in np.argwhere(~np.isfinite(found.received) & ~found.over[..., None])[:1]:
         raise NotFinite(
             f"the environment gave stakeholder {i} a reward of {found.received[episode, time, i]:g}"
@@ -94,39 +104,9 @@ def random_play(problem: Problem, memories: tuple[Memory, ...] = ()) -> RandomPl
     return found
 
 
-def _episode(problem: Problem, memories: tuple[Memory, ...], key: PRNGKeyArray) -> RandomPlay:
-    environment, status = problem.environment, problem.scheme.status
-    every = replace(problem, memory=Product((problem.memory, *memories)))
-
-    def decide(augmented: AugmentedState, key: PRNGKeyArray) -> tuple[AugmentedState, Any]:
-        act_key, step_key = jax.random.split(key)
-        over = environment.is_over(augmented.state)
-        seen = augmented.seen._replace(memory=augmented.memory[0])
-        attributes = observed(problem, augmented.state, seen)
-        action = jax.random.randint(act_key, (), 0, environment.num_actions)
-        following, step, pay = every.step(step_key, augmented, action)
-        trials = tuple(
-            _try(every, memory, k, augmented, following, step)
-            for k, memory in enumerate(memories, start=1)
-        )
-        after = status.value(following.scheme_state.status)
-        values = tuple(attribute.values for attribute in attributes)
-        return following, RandomPlay(step.rewards, pay, after, over, values, trials)
-
-    start_key, run_key = jax.random.split(key)
-    keys = jax.random.split(run_key, min(environment.horizon, LONGEST_LOOK))
-    return jax.lax.scan(decide, every.initial(start_key), keys)[1]
-
-
-def _try(
-    problem: Problem,
-    memory: Memory,
-    k: int,
-    before: AugmentedState,
-    after: AugmentedState,
-    step: Step,
-) -> MemoryTrial:
+def _try(problem: Problem, memory: Memory, k: int, decision: RandomDecision) -> MemoryTrial:
     environment = problem.environment
+    before, after, step = decision.before, decision.after, decision.step
     claim = memory.implied_status(after.memory[k])
     claimed = jnp.full((), jnp.nan)
     if claim is not None:

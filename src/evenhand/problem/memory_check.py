@@ -15,13 +15,10 @@ import numpy as np
 from evenhand.errors import MemoryDoesNotPay
 from evenhand.fairness.status import Returns
 from evenhand.memory.memory import Full
+from evenhand.problem.random_episodes import RandomDecision, along_random_episodes
 
 if TYPE_CHECKING:
-    from jaxtyping import Array, PRNGKeyArray
-
-    from evenhand.problem.problem import AugmentedState, Problem
-
-LONGEST_CHECK = 256  # steps of an episode along which the two are compared
+    from evenhand.problem.problem import Problem
 
 
 def require_claim(problem: Problem) -> None:
@@ -95,30 +92,18 @@ def require_determined(problem: Problem, seed: int, episodes: int) -> None:
 
 @functools.lru_cache(maxsize=64)
 def _along_episodes(problem: Problem, seed: int, episodes: int) -> Any:
-    """Rewards by claim and by the true status along random episodes, once for each problem."""
-    keys = jax.random.split(jax.random.key(seed), episodes)
-    # It runs once, so that what it costs is compilation: not worth optimising.
-    quick = {"xla_backend_optimization_level": 0}
-    check = jax.jit(jax.vmap(functools.partial(_both_rewards, problem)), compiler_options=quick)
-    return jax.device_get(check(keys))
+    """Rewards by claim and by the true status along random episodes, and the trail.
 
+    Once for each problem.
+    """
 
-def _both_rewards(problem: Problem, key: PRNGKeyArray) -> tuple[Array, Array, Any]:
-    """Along a random episode: reward by the memory's claim, by the status, and the trail."""
-    environment = problem.environment
-
-    def decide(augmented: AugmentedState, key: PRNGKeyArray) -> tuple[AugmentedState, Any]:
-        act_key, step_key = jax.random.split(key)
-        action = jax.random.randint(act_key, (), 0, environment.num_actions)
-        following, step, true = problem.step(step_key, augmented, action)
-        is_over = environment.is_over(following.state)
+    def look(decision: RandomDecision) -> tuple[Any, Any, Any]:
+        before, after = decision.before, decision.after
+        is_over = problem.environment.is_over(after.state)
         memory, _, claimed = problem.imagine(
-            augmented.memory, augmented.scheme_state, step, is_over
+            before.memory, before.scheme_state, decision.step, is_over
         )
-        status = problem.scheme.status.value(following.scheme_state.status)
-        return following, (claimed, true, (memory, status, action))
+        status = problem.scheme.status.value(after.scheme_state.status)
+        return claimed, decision.reward, (memory, status, decision.action)
 
-    start_key, run_key = jax.random.split(key)
-    keys = jax.random.split(run_key, min(environment.horizon, LONGEST_CHECK))
-    _, rewards = jax.lax.scan(decide, problem.initial(start_key), keys)
-    return rewards
+    return along_random_episodes(problem, look, episodes, seed)

@@ -10,18 +10,17 @@ import functools
 import math
 from typing import TYPE_CHECKING, Any
 
-import jax
 import numpy as np
 
 from evenhand.errors import NegativeStatus, NotFinite
 from evenhand.fairness.welfare import Welfare
+from evenhand.problem.random_episodes import RandomDecision, along_random_episodes
 
 if TYPE_CHECKING:
-    from jaxtyping import Array, Float, PRNGKeyArray
+    from jaxtyping import Float
 
-    from evenhand.problem.problem import AugmentedState, Problem
+    from evenhand.problem.problem import Problem
 
-LONGEST_LOOK = 256  # steps of a random episode that are looked at
 EPISODES = 16
 
 
@@ -81,21 +80,10 @@ def require_rewards(problem: Problem, seed: int = 0) -> None:
 @functools.lru_cache(maxsize=64)
 def _along_episodes(problem: Problem, seed: int) -> tuple[np.ndarray, np.ndarray]:
     """Rewards and statuses along random episodes, once for each problem."""
-    # It runs once, so that what it costs is compilation: not worth optimising.
-    quick = {"xla_backend_optimization_level": 0}
-    look = jax.jit(jax.vmap(functools.partial(_one_episode, problem)), compiler_options=quick)
-    return jax.device_get(look(jax.random.split(jax.random.key(seed), EPISODES)))
 
+    def look(decision: RandomDecision) -> tuple[Any, Any]:
+        status = problem.scheme.status.value(decision.after.scheme_state.status)
+        return decision.reward, status
 
-def _one_episode(problem: Problem, key: PRNGKeyArray) -> tuple[Array, Array]:
-    environment = problem.environment
-
-    def decide(augmented: AugmentedState, key: PRNGKeyArray) -> tuple[AugmentedState, Any]:
-        act_key, step_key = jax.random.split(key)
-        action = jax.random.randint(act_key, (), 0, environment.num_actions)
-        following, _, reward = problem.step(step_key, augmented, action)
-        return following, (reward, problem.scheme.status.value(following.scheme_state.status))
-
-    start_key, run_key = jax.random.split(key)
-    keys = jax.random.split(run_key, min(environment.horizon, LONGEST_LOOK))
-    return jax.lax.scan(decide, problem.initial(start_key), keys)[1]
+    rewards, statuses = along_random_episodes(problem, look, EPISODES, seed)
+    return rewards, statuses
