@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from evenhand.decide.allocator import Allocator
     from evenhand.decide.hindsight.best_of_log import best_there_was
     from evenhand.decide.hindsight.smallest_change import smallest_change
+    from evenhand.decide.replay.replay_log import replay
     from evenhand.envs import (
         Doughnuts,
         Environment,
@@ -107,6 +108,7 @@ _HOME = {
     "decide.allocator": ("Allocator",),
     "decide.hindsight.best_of_log": ("best_there_was",),
     "decide.hindsight.smallest_change": ("smallest_change",),
+    "decide.replay.replay_log": ("replay",),
     "envs": ("Doughnuts", "Environment", "GaussianLending", "Lending", "Vaccines", "WaitingList"),
     "errors": ("EvenhandError",),
     "fairness.aggregation": ("Aggregation", "BalancedUnfairness", "TimepointFirst"),

@@ -30,17 +30,20 @@ def with_keywords(function: Any, options: Any) -> Any:
     """A function of logs and options as one of logs and keyword arguments, for users to call.
 
     So the arguments are written once, as the fields of the options; type checkers, `help` and
-    editors see them in the signature.
+    editors see them in the signature. What the function itself takes by name alone stays its own.
     """
+    parameters = inspect.signature(function).parameters.values()
+    own = [one for one in parameters if one.kind is inspect.Parameter.KEYWORD_ONLY]
 
     @functools.wraps(function)
     def called(*logs: Any, **keywords: Any) -> Any:
-        return function(*logs, options(**{**keywords, **default_columns(logs, keywords)}))
+        mine = {one.name: keywords.pop(one.name) for one in own if one.name in keywords}
+        return function(*logs, options(**{**keywords, **default_columns(logs, keywords)}), **mine)
 
-    *logs, _ = inspect.signature(function).parameters.values()
+    *logs, _ = [one for one in parameters if one not in own]
     keywords = inspect.signature(options).parameters.values()
     called.__name__ = called.__qualname__ = function.__name__.removeprefix("_")
     called.__signature__ = inspect.signature(function).replace(  # type: ignore[attr-defined]
-        parameters=[*logs, *keywords]
+        parameters=[*logs, *own, *keywords]
     )
     return called

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import inspect
+
+import narwhals as nw
 import numpy as np
 import pandas as pd
 import pytest
 
 from evenhand import audit
 from evenhand.auditing.options import AuditOptions
-from evenhand.decide.replay.replay_log import ReplayOptions, replay, replay_with
+from evenhand.decide.replay.replay_log import USUAL, ReplayOptions, replay, replay_with
 from evenhand.decide.replay.replayed_file import write_replayed
 from evenhand.decide.rules.least_served import ByReceived
+from evenhand.decide.rules.lottery import Lottery
 from evenhand.decide.rules.ties import ByDraw
 from evenhand.errors import BadParameter
 
@@ -191,3 +195,34 @@ def test_whether_a_policy_is_better_than_least_served_is_said(rules, words):
     assert [one.name for one in answer.outcomes].count("least_served") == 1
     assert answer.learned[0].startswith(words)
     assert answer.to_json()["learned"] == answer.learned
+
+
+def test_from_python_with_rules_by_name_or_made():
+    log = log_of(random_rows(0))
+    found = replay(log, rules=["least_served", Lottery(3)], **COLUMNS)
+    asked = replayed(log, "least_served", Lottery(3))
+    assert [one.name for one in found.outcomes] == [one.name for one in asked.outcomes]
+    assert [one.score for one in found.outcomes] == [one.score for one in asked.outcomes]
+    usual = replay(log, **COLUMNS)
+    assert [one.name for one in usual.outcomes] == list(USUAL)
+    assert replay(log, seed=5, **COLUMNS).outcomes[-1].rule == Lottery(5)
+
+
+def test_the_arguments_of_a_replay_are_its_own_and_those_of_an_audit():
+    names = list(inspect.signature(replay).parameters)
+    assert names[:2] == ["log", "rules"]
+    assert set(names[2:]) == set(inspect.signature(audit).parameters) - {"log"}
+
+
+@pytest.mark.parametrize("backend", ["pandas", "polars", "pyarrow"])
+def test_as_a_data_frame(backend):
+    found = replay(log_of(random_rows(0)), rules=["least_served"], **COLUMNS)
+    frame = nw.from_native(found.to_frame(backend), eager_only=True)
+    assert frame["rule"].to_list() == ["as logged", "least_served"]
+    assert frame["score"].to_list() == [found.logged.score, found.outcomes[0].score]
+    assert frame["worst_off"].to_list() == ["; ".join(one.worst) for one in found.everything]
+    assert frame["moved"].to_list() == [0.0, found.outcomes[0].moved]
+    rows = [found.to_json()["logged"], *found.to_json()["rules"]]
+    for name in ("to_best", "worst_unfairness", "longest_wait"):
+        assert frame[name].to_list() == [row[name] for row in rows]
+    assert frame["left_over"].to_list() == [one.left_over for one in found.everything]

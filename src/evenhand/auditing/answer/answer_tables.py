@@ -27,6 +27,21 @@ class AnswerTable(NamedTuple):
     def rows(self) -> list[tuple[Any, ...]]:
         return list(zip(*self.columns.values(), strict=True))
 
+    def to_frame(self, backend: Any = None) -> Any:
+        """The table as a data frame of any backend that narwhals can make frames of."""
+        if backend is None:
+            backend = _installed()
+        data = {name: list(values) for name, values in self.columns.items()}
+        try:
+            return nw.from_dict(data, self.types, backend=backend).to_native()
+        except ModuleNotFoundError as error:
+            raise MissingExtra(
+                f"{argument('backend')} is {backend!r}, which is not installed: pip install "
+                f"{error.name or backend}, or choose another."
+            ) from None
+        except ValueError as error:
+            raise BadParameter(f"{argument('backend')}: {str(error).splitlines()[0]}") from None
+
 
 def stakeholders(answer: Answer) -> AnswerTable:
     """One row per stakeholder, the worst treated overall first."""
@@ -89,7 +104,7 @@ TABLES: dict[str, Callable[[Answer], AnswerTable]] = {
 
 
 def to_frame(answer: Answer, kind: str, backend: Any) -> Any:
-    """One of the tables as a data frame of any backend that narwhals can make frames of."""
+    """One of the tables as a data frame."""
     if kind not in TABLES:
         near = nearest(kind, TABLES)
         hint = "" if near is None else f": did you mean {near!r}?"
@@ -97,19 +112,7 @@ def to_frame(answer: Answer, kind: str, backend: Any) -> Any:
             f"{argument('kind')} is {kind!r}, and must be {' or '.join(map(repr, TABLES))}{hint}"
             f"{'' if hint else '.'}"
         )
-    table = TABLES[kind](answer)
-    if backend is None:
-        backend = _installed()
-    data = {name: list(values) for name, values in table.columns.items()}
-    try:
-        return nw.from_dict(data, table.types, backend=backend).to_native()
-    except ModuleNotFoundError as error:
-        raise MissingExtra(
-            f"{argument('backend')} is {backend!r}, which is not installed: pip install "
-            f"{error.name or backend}, or choose another."
-        ) from None
-    except ValueError as error:
-        raise BadParameter(f"{argument('backend')}: {str(error).splitlines()[0]}") from None
+    return TABLES[kind](answer).to_frame(backend)
 
 
 def _installed() -> str:

@@ -5,10 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+import narwhals as nw
 import numpy as np
 
 from evenhand._util.moments import DAY
 from evenhand._util.wording import format_number, join_tied, tell_apart
+from evenhand.auditing.answer.answer_tables import AnswerTable
 from evenhand.auditing.answer.best_there_was import BestThereWas
 from evenhand.auditing.judging.supply import Supply
 from evenhand.decide.replay.next_supply import NextPlan
@@ -172,6 +174,28 @@ class ReplayAnswer:
         if "left over" in self.columns():
             cells.append(format_number(one.left_over))
         return tuple(cells)
+
+    def to_frame(self, backend: Any = None) -> Any:
+        """A data frame with one row for the log and one for each rule.
+
+        Waits are in days, or in the unit of the log's times where these are numbers.
+
+        Args:
+            backend: What the frame is of: "pandas", "polars", "pyarrow", or another that narwhals
+                can make frames of. The default is the first of these three that is installed.
+        """
+        numbers = ("score", "to_best", "worst_unfairness", "longest_wait", "unmet")
+        rows = [self._json(one) for one in self.everything]
+        columns = {
+            "rule": [one.name for one in self.everything],
+            "worst_off": ["; ".join(one.worst) for one in self.everything],
+            **{name: [row[name] for row in rows] for name in numbers},
+            "moved": [one.moved for one in self.everything],
+            "left_over": [one.left_over for one in self.everything],
+        }
+        texts = ("rule", "worst_off")
+        types = {name: nw.String if name in texts else nw.Float64 for name in columns}
+        return AnswerTable(columns, types).to_frame(backend)
 
     def to_json(self) -> dict[str, Any]:
         """The answer as plain values."""

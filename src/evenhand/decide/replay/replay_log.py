@@ -1,4 +1,4 @@
-"""`replay(log, rules, …)`: a log's supply and requests decided anew by each rule, and judged."""
+"""`replay(log, rules=…)`: a log's supply and requests decided anew by each rule, and judged."""
 
 from __future__ import annotations
 
@@ -79,12 +79,18 @@ class ReplayOptions:
         return [(LEAST_SERVED, rule_or_policy(LEAST_SERVED))]
 
 
-def _replay(log: Any, options: AuditOptions) -> ReplayAnswer:
-    """What the usual rules would have done with the supply of a log.
+def _replay(log: Any, options: AuditOptions, *, rules: Sequence[str | Rule] = ()) -> ReplayAnswer:
+    """A log's supply and requests decided anew by each rule, and judged as the log itself is.
 
-    The arguments are those of `audit`. `replay_with` takes other rules.
+    The other arguments are those of `audit`, with the same meaning; `seed` is also that of rules
+    which draw lots and name none of their own.
+
+    Args:
+        log: As for `audit`.
+        rules: Which: by name, such as "least_served" or "decayed_share:28d", the path of a policy
+            that was learned, or a rule itself. By default the usual ones that fit the log.
     """
-    return replay_with(log, options)
+    return replay_with(log, options, ReplayOptions(rules, seed=options.seed))
 
 
 replay = with_keywords(_replay, AuditOptions)
