@@ -12,17 +12,18 @@ from evenhand.auditing.workload_columns import default_columns
 
 P = ParamSpec("P")
 Result = TypeVar("Result")
+Options = TypeVar("Options", bound=AuditOptions)
 
 
 @overload
 def with_keywords(
-    function: Callable[[Any, AuditOptions], Result], options: Callable[P, AuditOptions]
+    function: Callable[[Any, Options], Result], options: Callable[P, Options]
 ) -> Callable[Concatenate[Any, P], Result]: ...
 
 
 @overload
 def with_keywords(
-    function: Callable[[Any, Any, AuditOptions], Result], options: Callable[P, AuditOptions]
+    function: Callable[[Any, Any, Options], Result], options: Callable[P, Options]
 ) -> Callable[Concatenate[Any, Any, P], Result]: ...
 
 
