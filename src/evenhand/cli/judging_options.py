@@ -130,7 +130,8 @@ def judging_options(
     tolerance: Annotated[
         str | None,
         typer.Option(
-            help="How far from the mean is let pass: an amount, or a share of the mean such as 5%.",
+            help="Distance from the mean that is ignored: an amount, or a share of the mean such "
+            "as 5%.",
             rich_help_panel=HOW,
         ),
     ] = None,

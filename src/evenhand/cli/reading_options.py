@@ -42,7 +42,7 @@ def reading_options(
     asked: Annotated[
         str | None,
         typer.Option(
-            help="The column that says for how much was asked: in the same rows, or in --requests.",
+            help="The column that says how much was asked for: in the same rows, or in --requests.",
             rich_help_panel=COLUMNS,
         ),
     ] = None,
@@ -145,8 +145,8 @@ def reading_options(
     missing: Annotated[
         list[str] | None,
         typer.Option(
-            help="A mark for an amount that is not told, such as `*`, or `*=1-4` with what it can "
-            "hide (may be repeated). Common ones are known.",
+            help="A mark for a suppressed amount, such as `*`, or `*=1-4` with what it can hide "
+            "(may be repeated); common marks are recognised.",
             metavar="MARK",
             rich_help_panel=COLUMNS,
         ),
