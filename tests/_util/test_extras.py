@@ -11,13 +11,19 @@ import tomllib
 
 import pytest
 
-from evenhand._util.extras import EXTRAS, missing_extra, naming_the_extra
+from evenhand._util.extras import (
+    EXTRAS,
+    missing_extra,
+    naming_the_extra,
+    not_installed,
+    require_packages,
+)
 from evenhand.cli.app import app
 from evenhand.errors import MissingExtra
 from places import ROOT, SOURCE
 
 LEARN = "this needs jax, which is not installed: pip install 'evenhand[learn]'."
-SERVE = "serve needs fastapi: pip install 'evenhand[serve]'."
+SERVE = "this needs fastapi, which is not installed: pip install 'evenhand[serve]'."
 LOG = "day,who,amount\n2024-01-01,A,1\n2024-01-02,B,1\n2024-01-03,A,1\n2024-01-04,A,1\n"
 COLUMNS = "--stakeholder who --time day --amount amount"
 # Every verb, the sentence that it says without extras, if it does, and what it prints if not.
@@ -127,6 +133,14 @@ def test_what_no_extra_brings_is_not_hidden():
     assert missing_extra(ModuleNotFoundError("of no name")) is None
     with pytest.raises(ModuleNotFoundError, match="nonsense"), naming_the_extra():
         import nonsense  # noqa: F401
+
+
+def test_packages_are_looked_for_before_anything_is_done(monkeypatch):
+    monkeypatch.setitem(sys.modules, "uvicorn", None)
+    with pytest.raises(MissingExtra, match=r"^this needs uvicorn, .*'evenhand\[serve\]'\.$"):
+        require_packages("numpy", "uvicorn")
+    with pytest.raises(MissingExtra, match=r"^this needs stable_baselines3, .*\[sb3\]'\.$"):
+        raise not_installed("stable_baselines3")
 
 
 def test_a_missing_extra_is_an_import_error_with_a_sentence():

@@ -10,7 +10,15 @@ import pandas as pd
 import pytest
 from typer.testing import CliRunner
 
-from evenhand import FairnessScheme, Final, GiniWelfare, Rawls, TimepointFirst
+from evenhand import (
+    FairnessScheme,
+    Final,
+    GiniWelfare,
+    Rawls,
+    TimepointFirst,
+    best_there_was,
+    smallest_change,
+)
 from evenhand.auditing import AuditOptions, audit, compare
 from evenhand.auditing.scheme_options import SchemeOptions
 from evenhand.cli.app import app
@@ -38,6 +46,17 @@ def test_users_see_every_option_in_the_signature_and_in_the_docstring():
         assert f"\n        {name}: " in audit.__doc__
     with pytest.raises(TypeError, match="fortnightly"):
         audit(LOG, **MAPPED, fortnightly=True)
+
+
+@pytest.mark.parametrize(
+    ("function", "own"),
+    [(best_there_was, ["lots"]), (smallest_change, ["reach", "raise_worst_to"])],
+)
+def test_looking_back_takes_every_option_too(function, own):
+    parameters = inspect.signature(function).parameters
+    assert list(parameters) == ["log", *NAMES, *own]
+    assert all(f"\n        {name}: " in function.__doc__ for name in own)
+    assert function.__name__ in ("best_there_was", "smallest_change")
 
 
 def test_the_command_line_has_every_option(tmp_path):

@@ -139,7 +139,7 @@ CASES = {
     "an unknown group": (
         (("week", "office", "got", "region"), [(1, "A", 3, "North"), (1, "B", 1, "South")]),
         ("--amount", "got", "--group", "region", "--reference", "Norht"),
-        "--reference is 'Norht', which is no group: did you mean 'North'?",
+        "--reference is 'Norht', which is not a group: did you mean 'North'?",
     ),
 }
 

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import inspect
 import sys
 import time
 
 import pytest
 
 from evenhand import cli
+from evenhand.cli.compare import compare_command
 from evenhand.cli.learning_options import chosen_seeds, length
+from evenhand.cli.plan import plan_command
+from evenhand.cli.train import train_command
 from evenhand.envs import Doughnuts
 from evenhand.errors import BadParameter
 
@@ -76,3 +80,12 @@ def test_how_long_a_run_is_where_nothing_is_said():
     assert length(shop, True, None, None) == 30_000
     assert length(shop, False, None, None) == 100_000
     assert length(shop, False, 7, None) == 7
+
+
+@pytest.mark.parametrize("name", ["stakeholders", "horizon", "presence", "scheme"])
+def test_an_option_of_several_verbs_is_explained_in_one_way(name):
+    ways = [
+        inspect.signature(verb, eval_str=True).parameters[name].annotation
+        for verb in (plan_command, compare_command, train_command)
+    ]
+    assert len({one.__metadata__[0].help for one in ways}) == 1

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import importlib.util
 from collections.abc import Iterator
 
 from evenhand.errors import MissingExtra
@@ -29,6 +30,23 @@ def missing_extra(error: ModuleNotFoundError) -> MissingExtra | None:
                 f"this needs {package}, which is not installed: pip install 'evenhand[{extra}]'."
             )
     return None
+
+
+def not_installed(package: str) -> MissingExtra:
+    """The same, of a package of an extra by its name."""
+    missing = missing_extra(ModuleNotFoundError(name=package))
+    assert missing is not None, f"{package} is in no extra"
+    return missing
+
+
+def require_packages(*packages: str) -> None:
+    """Refuse in a sentence, before anything is done, where one of an extra's packages is missing.
+
+    Nothing is loaded, only looked for.
+    """
+    for package in packages:
+        if importlib.util.find_spec(package) is None:
+            raise not_installed(package)
 
 
 @contextlib.contextmanager

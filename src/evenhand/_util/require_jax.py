@@ -5,9 +5,6 @@ Nothing is loaded, only looked for: what such a package exports may still be loa
 
 from __future__ import annotations
 
-from importlib.util import find_spec
+from evenhand._util.extras import require_packages
 
-from evenhand._util.extras import missing_extra
-
-if find_spec("jax") is None:
-    raise missing_extra(ModuleNotFoundError(name="jax")) or AssertionError("jax is in an extra")
+require_packages("jax")

@@ -40,7 +40,7 @@ def _audit(log: Any, options: AuditOptions) -> Answer:
         out_of: The column that says out of how many: amounts are then judged as a rate, such as
             granted of asked, weighted by these chances.
         within_period: Judge the rate of each period that is assessed, and not the rate so far.
-        asked: The column that says for how much was asked, in the same rows or in `requests`.
+        asked: The column that says how much was asked for, in the same rows or in `requests`.
             A condition `where` and the choice of stakeholders hold for both.
         requests: A log of requests of its own, such as a path or a table.
         requests_stakeholder: The column of `requests` that says who asked, if it is not called as
@@ -77,8 +77,8 @@ def _audit(log: Any, options: AuditOptions) -> Answer:
             otherwise "number".
         decimal: The sign before the fraction of a number, "." or ",". The default is the only one
             with which a column can be read.
-        missing: Marks in place of amounts that are not told, such as "*"; a mark and what it can
-            hide, such as "*=1-4"; or several. Common ones (`*`, `..`, `c`, `<5`) are known.
+        missing: Marks of suppressed amounts, such as "*"; a mark and what it can hide, such as
+            "*=1-4"; or several. Common marks (`*`, `..`, `c`, `<5`) are recognised.
         encoding: How text files are written.
         sheet: The sheet of a workbook (.xlsx, .xls, .ods), by its name or its number from 1. The
             default is the only one with a table.
@@ -118,8 +118,8 @@ def _audit(log: Any, options: AuditOptions) -> Answer:
         lower_is_better: The amounts are harms or waits, so that whoever has less is better off.
         unweighted: Count all alike, whatever they are entitled to. By default whoever is entitled
             to e counts as e equal stakeholders.
-        tolerance: A distance from the mean that is let pass: an amount, or a share of the mean such
-            as "5%".
+        tolerance: The distance from the mean that is ignored: an amount, or a share of the mean
+            such as "5%".
         max_unfairness: A limit: how far anybody may be below the mean at an assessment, as an
             amount or as a share of the mean.
         min_score: A limit: how low the score may be.

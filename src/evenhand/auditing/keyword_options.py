@@ -12,17 +12,18 @@ from evenhand.auditing.workload_columns import default_columns
 
 P = ParamSpec("P")
 Result = TypeVar("Result")
+Options = TypeVar("Options", bound=AuditOptions)
 
 
 @overload
 def with_keywords(
-    function: Callable[[Any, AuditOptions], Result], options: Callable[P, AuditOptions]
+    function: Callable[[Any, Options], Result], options: Callable[P, Options]
 ) -> Callable[Concatenate[Any, P], Result]: ...
 
 
 @overload
 def with_keywords(
-    function: Callable[[Any, Any, AuditOptions], Result], options: Callable[P, AuditOptions]
+    function: Callable[[Any, Any, Options], Result], options: Callable[P, Options]
 ) -> Callable[Concatenate[Any, Any, P], Result]: ...
 
 
@@ -30,20 +31,17 @@ def with_keywords(function: Any, options: Any) -> Any:
     """A function of logs and options as one of logs and keyword arguments, for users to call.
 
     So the arguments are written once, as the fields of the options; type checkers, `help` and
-    editors see them in the signature. What the function itself takes by name alone stays its own.
+    editors see them in the signature.
     """
-    parameters = inspect.signature(function).parameters.values()
-    own = [one for one in parameters if one.kind is inspect.Parameter.KEYWORD_ONLY]
 
     @functools.wraps(function)
     def called(*logs: Any, **keywords: Any) -> Any:
-        mine = {one.name: keywords.pop(one.name) for one in own if one.name in keywords}
-        return function(*logs, options(**{**keywords, **default_columns(logs, keywords)}), **mine)
+        return function(*logs, options(**{**keywords, **default_columns(logs, keywords)}))
 
-    *logs, _ = [one for one in parameters if one not in own]
+    *logs, _ = inspect.signature(function).parameters.values()
     keywords = inspect.signature(options).parameters.values()
     called.__name__ = called.__qualname__ = function.__name__.removeprefix("_")
     called.__signature__ = inspect.signature(function).replace(  # type: ignore[attr-defined]
-        parameters=[*logs, *own, *keywords]
+        parameters=[*logs, *keywords]
     )
     return called

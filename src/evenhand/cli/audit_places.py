@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
 
-def tables_of(logs: list[str], given: list[str]) -> list[str | None]:
+def tables_of(logs: Sequence[str], given: list[str]) -> list[str | None]:
     """The table of each log that is in a database: one for all of them, or one each."""
     from evenhand.auditing.sources.addresses import is_address
 

@@ -48,7 +48,10 @@ def benchmark_command(
     ] = 4,
     out: Annotated[
         Path | None,
-        typer.Option(help="A folder for results.json, page.html and the cells; it resumes there."),
+        typer.Option(
+            help="A folder for results.json, page.html and one file per method, setting, world and "
+            "scheme; it resumes there."
+        ),
     ] = None,
     leaderboard: Annotated[
         bool, typer.Option("--leaderboard", help="Run nothing: put the FILES side by side.")

@@ -32,7 +32,8 @@ EnvironmentArgument = Annotated[
 Stakeholders = Annotated[int | None, typer.Option(help="How many stakeholders (doughnuts).", min=1)]
 Horizon = Annotated[int | None, typer.Option(help="How many decisions an episode has.", min=1)]
 Presence = Annotated[
-    str | None, typer.Option(help="The chance to be present: one, or one each: 0.9,0.5.")
+    str | None,
+    typer.Option(help="The chance to be present, one for all or one each: 0.8 or 0.9,0.5."),
 ]
 Recipe = Annotated[
     str,

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from evenhand.cli.audit_places import tables_of
 from evenhand.errors import BadParameter, visible
 
 if TYPE_CHECKING:
@@ -26,40 +27,56 @@ SCORED_EPISODES = 1000  # that the score of a rule is the mean of
 LEARNING = tuple(name for name in READING if name != "scheme")
 
 
-def read_options(verb: str, log: str, reading: dict[str, Any], as_json: bool) -> AuditOptions:
+def read_options(
+    verb: str, logs: Sequence[str], given: Mapping[str, Any], as_json: bool
+) -> AuditOptions:
     """The options as the library takes them; what is missing is asked for with what there is.
 
     Args:
         verb: The command that was given.
-        log: The log as it was named.
-        reading: The options of `READING`.
+        logs: The logs as they were named.
+        given: The options of `READING`, and any others of an audit, by name.
         as_json: Whether a program reads the output.
     """
     from evenhand.auditing.options import AuditOptions
-    from evenhand.cli.first_look import refuse_unnamed
+    from evenhand.auditing.workload_columns import default_columns
 
-    tables = reading["table"] or [None]
-    if len(tables) > 1:
-        raise BadParameter(f"--table is given {len(tables)} times: once is enough for one log.")
-    group, wide = reading["group"], reading["wide"]
-    no_name = reading["stakeholder"] is None and wide != "stakeholder"
-    timed = reading["time"] is not None or reading["time_from_name"] or wide == "time"
-    if no_name or not timed:
-        given = {name: reading[name] for name in ("stakeholder", "time", "amount", "entitlement")}
-        given["group"] = next(iter(group or ()), None)
-        refuse_unnamed(verb, [log], {**reading, "table": tables[0]}, given, no_name, as_json)
+    named = list(given["table"] or ())
+    if len(named) > len(logs):
+        enough = "once is enough for one log" if len(logs) == 1 else "once for each log"
+        raise BadParameter(f"--table is given {len(named)} times: {enough}.")
+    tables = tables_of(logs, named)
+    given = {**given, **default_columns(logs, given)}
+    _require_columns(verb, logs, {**given, "table": tables[0]}, as_json)
+    group = given["group"]
     return AuditOptions(
         **{
-            **reading,
-            "stakeholder": reading["stakeholder"] or "",
-            "time": reading["time"] or "",
-            "table": tables[0],
+            **given,
+            "stakeholder": given["stakeholder"] or "",
+            "time": given["time"] or "",
+            "table": tables if len(logs) == 2 else tables[0],
             "group": group[0] if group and len(group) == 1 else group or None,
-            "missing": reading["missing"] or (),
-            "only": reading["only"] or (),
-            "exclude": reading["exclude"] or (),
+            "missing": given["missing"] or (),
+            "only": given["only"] or (),
+            "exclude": given["exclude"] or (),
         }
     )
+
+
+def _require_columns(
+    verb: str, logs: Sequence[str], given: Mapping[str, Any], as_json: bool
+) -> None:
+    """Refuse to read a log of which nothing says who received, or when."""
+    from evenhand.cli.first_look import refuse_unnamed
+
+    wide = given["wide"]
+    no_name = given["stakeholder"] is None and wide != "stakeholder"
+    times = [given.get(name) for name in ("time", "wait_from", "wait_to")]
+    timed = given["time_from_name"] or wide == "time" or times != [None, None, None]
+    if no_name or not timed:
+        columns = {name: given[name] for name in ("stakeholder", "time", "amount", "entitlement")}
+        columns["group"] = next(iter(given["group"] or ()), None)
+        refuse_unnamed(verb, logs, given, columns, no_name, as_json)
 
 
 def is_log(name: str) -> bool:
@@ -97,7 +114,7 @@ def learned_world(
             )
     from evenhand.decide.world.world_of_log import world_of_log
 
-    return world_of_log(log, read_options("train", log, reading, as_json), block, horizon)
+    return world_of_log(log, read_options("train", [log], reading, as_json), block, horizon)
 
 
 def world_summary(made: WorldOfLog) -> dict[str, Any]:

@@ -102,7 +102,8 @@ def monitor_command(
     tolerance: Annotated[
         str | None,
         typer.Option(
-            help="How far from the mean is let pass: an amount, or a share of the mean such as 5%."
+            help="Distance from the mean that is ignored: an amount, or a share of the mean such "
+            "as 5%."
         ),
     ] = None,
     max_unfairness: Annotated[

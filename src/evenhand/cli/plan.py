@@ -9,14 +9,13 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from evenhand.cli.environment_options import build_environment, environment_options
+from evenhand.cli.learning_options import Horizon, Presence, SchemeOption, Stakeholders
 from evenhand.cli.output import JsonOption, print_json, print_table, progress_bar
 
 if TYPE_CHECKING:
     from evenhand.fairness.scheme import FairnessScheme
     from evenhand.planning import PriceTable
     from evenhand.problem.problem import Problem
-
-# States, noises and steps that a check of turn taking may look at before it takes too long.
 
 
 def plan_command(
@@ -26,20 +25,13 @@ def plan_command(
             help="doughnuts, lending, jobs, …: see `evenhand list`; or one of your own."
         ),
     ],
-    stakeholders: Annotated[
-        int | None, typer.Option(help="How many stakeholders (doughnuts).", min=1)
-    ] = None,
-    horizon: Annotated[int | None, typer.Option(help="How many decisions.", min=1)] = None,
-    presence: Annotated[
-        str | None,
-        typer.Option(help="The chance to be present, one for all or one each: 0.8 or 0.9,0.5."),
-    ] = None,
+    stakeholders: Stakeholders = None,
+    horizon: Horizon = None,
+    presence: Presence = None,
     discount: Annotated[
         float, typer.Option(help="The discount of the sum over time; counts are not discounted.")
     ] = 1.0,
-    scheme: Annotated[
-        Path | None, typer.Option(help="A scheme file, in place of the environment's own scheme.")
-    ] = None,
+    scheme: SchemeOption = None,
     save: Annotated[Path | None, typer.Option(help="Write the optimal policy to a file.")] = None,
     memories: Annotated[
         bool, typer.Option("--memories", help="Show what the best policy with each memory reaches.")

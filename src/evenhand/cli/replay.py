@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from evenhand.cli.audit import OUT, audit_command
+from evenhand.cli.audit import audit_command
 from evenhand.cli.borrowed_options import borrow_options
+from evenhand.cli.judging_options import OUT
 from evenhand.cli.log_options import READING, read_options
 from evenhand.cli.output import JsonOption, print_json, print_table, working
 from evenhand.errors import visible
@@ -84,7 +85,7 @@ def replay_command(
     from evenhand.decide.replay.replay_log import replay_with
     from evenhand.decide.replay.replayed_file import write_replayed
 
-    options = read_options("replay", log, reading, as_json)
+    options = read_options("replay", [log], reading, as_json)
     asked = _asked(rule, seed, coming)
     pages, logs = _places(log, {**reading, "next": coming}, out or [], rule or [])
     with working(f"replaying {shown(log)}", hidden=as_json):

@@ -14,7 +14,7 @@ from evenhand.cli.compare import print_comparison, write_chart
 from evenhand.cli.environment_options import at_most
 from evenhand.cli.learning_options import Ray, executor
 from evenhand.cli.output import JsonOption, print_json, print_table, progress_bar
-from evenhand.errors import UnknownName
+from evenhand.errors import BadParameter, UnknownName
 
 if TYPE_CHECKING:
     from evenhand.experiments.paper.reproduction import Remaining, Reproduction
@@ -37,7 +37,8 @@ def reproduce_command(
     seeds: Annotated[
         int | None,
         typer.Option(
-            help="How many runs of each method; 10 (3 with --quick).",
+            help="How many runs of each method. Default: 10 (3 with --quick); of many 5 and of "
+            "proposals 10, also with --quick.",
             min=1,
             callback=at_most("--seeds"),
         ),
@@ -71,6 +72,11 @@ def reproduce_command(
         known = ", ".join((*FIGURES, *TABLES, "recipe", PARTS))
         raise UnknownName(f"there is no figure {figure!r}: there are {known} and all.")
     require_folder(out, "out")
+    if ray is not None and figure in (*TABLES, PARTS):
+        raise BadParameter(
+            f"--ray spreads figures of the paper and recipe over a cluster, and {figure} is made "
+            "in one process: leave it out."
+        )
     if figure in TABLES:
         _table(figure, out / "quick" if quick else out, seeds, quick, as_json)
         return

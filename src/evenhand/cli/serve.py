@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from evenhand._util.extras import require_packages
 from evenhand.cli.output import JsonOption, print_json
-from evenhand.errors import BadParameter, MissingExtra
+from evenhand.errors import BadParameter
 
 if TYPE_CHECKING:
     from evenhand.serve.store.decision_store import DecisionStore
@@ -113,11 +114,7 @@ def _serve(
     rate_limit: float,
     as_json: bool,
 ) -> None:
-    try:
-        import fastapi  # noqa: F401
-        import uvicorn  # noqa: F401
-    except ImportError as error:
-        raise MissingExtra(f"serve needs {error.name}: pip install 'evenhand[serve]'.") from None
+    require_packages("fastapi", "uvicorn")
     from evenhand.serve.api.application import make_application
     from evenhand.serve.api.gate import GateLimits
     from evenhand.serve.api.request_log import RequestLog

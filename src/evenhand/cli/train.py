@@ -76,7 +76,10 @@ def train_command(
     proposal: ProposalOption = None,
     block: Annotated[
         str | None,
-        typer.Option(help="Of a log: how long the blocks are that are drawn again. Default: 7d."),
+        typer.Option(
+            help="Of a log: length of the blocks of days that episodes are resampled from. "
+            "Default: 7d."
+        ),
     ] = None,
     out: Annotated[
         Path | None, typer.Option(help="Write the policy to this file; it resumes there.")

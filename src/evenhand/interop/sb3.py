@@ -17,7 +17,8 @@ import jax.numpy as jnp
 import numpy as np
 from gymnasium import spaces
 
-from evenhand.errors import BadParameter, CannotCarry, MissingExtra
+from evenhand._util.extras import not_installed
+from evenhand.errors import BadParameter, CannotCarry
 from evenhand.interop.gymnasium.external_problem import Fairness, StepContext
 from evenhand.learn.proposals import Proposal
 from evenhand.learn.proposals.imagined_memories import PastStep, imagine_memories
@@ -54,9 +55,7 @@ class CounterfactualReplayBuffer(ReplayBuffer):
         self, *args: Any, fairness: Fairness, proposal: Proposal, imagined: int = 4, **kwargs: Any
     ) -> None:
         if ReplayBuffer is object:
-            raise MissingExtra(
-                "Stable-Baselines3 is not installed: pip install 'evenhand[sb3]' brings it."
-            )
+            raise not_installed("stable_baselines3")
         super().__init__(*args, **kwargs)
         if self.optimize_memory_usage:
             raise BadParameter(

@@ -8,7 +8,8 @@ import threading
 from collections.abc import Iterator
 from pathlib import Path
 
-from evenhand.errors import CannotConnect, MissingExtra
+from evenhand._util.extras import require_packages
+from evenhand.errors import CannotConnect
 from evenhand.serve.client import DecisionClient
 
 
@@ -19,11 +20,9 @@ def background_service(store: str | None = None) -> Iterator[DecisionClient]:
     Args:
         store: Where decisions are kept, as for `evenhand serve`; a temporary file by default.
     """
-    try:
-        import fastapi  # noqa: F401
-        import uvicorn
-    except ImportError as error:
-        raise MissingExtra(f"this needs {error.name}: pip install 'evenhand[serve]'.") from None
+    require_packages("fastapi", "uvicorn")
+    import uvicorn
+
     from evenhand.serve.api.application import make_application
     from evenhand.serve.api.tokens import Role, make_token
     from evenhand.serve.server import Listening, address_of

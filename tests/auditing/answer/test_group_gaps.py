@@ -62,7 +62,7 @@ def test_two_columns_make_one_group():
 
 
 def test_unknown_groups():
-    with pytest.raises(e.BadParameter, match="which is no group"):
+    with pytest.raises(e.BadParameter, match="which is not a group"):
         audit(LOG, **OPTIONS, group="sex", reference="x")
     with pytest.raises(e.BadParameter, match="which column holds the groups"):
         audit(LOG, **OPTIONS, reference="x")

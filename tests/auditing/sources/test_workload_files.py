@@ -7,6 +7,8 @@ import json
 
 import pytest
 
+from command_line import evenhand
+from evenhand import best_there_was, smallest_change
 from read_alone import audit, rows_read
 
 HEADER = "; Version: 2.2\n; Computer: Test\n;UnixStartTime: 1000000000\n; Note: a: b\n"
@@ -36,6 +38,24 @@ def test_what_each_user_was_given(tmp_path, run):
     )
     waits = audit(str(log), stakeholder="user", wait_from="submit", wait_to="start", at_end=True)
     assert waits.overall.assessments == 1
+
+
+@pytest.mark.parametrize("verb", ["replay", "train"])
+def test_no_verb_needs_the_columns_named(tmp_path, verb):
+    log = tmp_path / "log.swf"
+    log.write_text(HEADER + JOBS)
+    done = evenhand(verb, str(log), "--every", "day", "--json")
+    if verb == "replay":
+        assert json.loads(done.stdout)["logged"]["score"] == audit(str(log), every="day").score
+    else:  # it was read, and has two days
+        assert "too short to be cut into blocks: it covers 2 days" in done.stderr
+
+
+def test_looking_back_needs_none_either(tmp_path):
+    log = tmp_path / "log.swf"
+    log.write_text(HEADER + JOBS)
+    assert best_there_was(str(log), at_end=True, welfare="rawls").actual == 400
+    assert smallest_change(str(log), raise_worst_to=500).amount == pytest.approx(100)
 
 
 def test_times_stay_numbers_without_a_beginning(tmp_path):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import re
 
 import numpy as np
 import pandas as pd
@@ -80,8 +81,44 @@ def by_clarabel(log, welfare, threshold, actual):
 
 
 def test_what_cannot_be_reached_is_refused_with_the_best():
-    with pytest.raises(errors.BadParameter, match=r"could not have been reached.* is 40"):
+    words = (
+        "the worst-off could not have had 41 at the end: the best there was is 40 (and nothing "
+        "lies above 40), so give a lower threshold."
+    )
+    with pytest.raises(errors.BadParameter, match=f"^{re.escape(words)}$"):
         smallest_change(LOG, raise_worst_to=41, **COLUMNS)
+    with pytest.raises(errors.BadParameter, match=r"^a score of 99 could not have been reached: "):
+        smallest_change(LOG, reach=99, **COLUMNS)
+
+
+def test_of_harms_less_is_the_best_there_was():
+    """80 harms of two: whoever is worse off has 40 at least."""
+    words = (
+        "the worst-off could not have had 39 at the end: the best there was is 40 (and nothing "
+        "lies below 40), so give a higher threshold."
+    )
+    with pytest.raises(errors.BadParameter, match=f"^{re.escape(words)}$"):
+        smallest_change(LOG, raise_worst_to=39, lower_is_better=True, **COLUMNS)
+    assert smallest_change(
+        LOG, raise_worst_to=45, lower_is_better=True, **COLUMNS
+    ).amount == pytest.approx(15.0)
+
+
+@pytest.mark.parametrize("name", ["reach", "raise_worst_to"])
+@pytest.mark.parametrize("value", [math.nan, math.inf, -math.inf, "x", True, 10**400])
+def test_what_is_to_be_reached_is_a_finite_number(name, value):
+    with pytest.raises(errors.BadParameter, match=rf"^`{name}` is .*: it must be a finite number"):
+        smallest_change(LOG, **{name: value}, **COLUMNS)
+
+
+@pytest.mark.parametrize("option", ["--reach", "--raise-worst-to"])
+@pytest.mark.parametrize("value", ["nan", "inf"])
+def test_the_same_from_the_shell(refuses, tmp_path, option, value):
+    path = tmp_path / "log.csv"
+    LOG.to_csv(path, index=False)
+    columns = ("--stakeholder", "to", "--time", "month", "--amount", "doses")
+    words = (f"{option} is {value}: it must be a finite number.",)
+    refuses(words, str(path), *columns, option, value)
 
 
 def test_one_aim_at_a_time():

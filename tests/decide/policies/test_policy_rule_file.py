@@ -11,11 +11,12 @@ import numpy as np
 import pytest
 
 from evenhand._util.tensor_files import write_tensors
+from evenhand.cli.output import as_option
 from evenhand.decide.policies.decision_setting import RealDecision
 from evenhand.decide.policies.policy_rule_file import is_policy_file, policy_rule, rule_or_policy
 from evenhand.decide.rules.least_served import LeastServed
 from evenhand.envs import Doughnuts
-from evenhand.errors import BadFile, EvenhandError
+from evenhand.errors import BadFile, EvenhandError, naming_arguments
 from evenhand.experiments.recipes.deep_recipes import deep_learner
 from evenhand.learn.policies.policy_files import save_policies
 from evenhand.planning.plan_file import save_plan
@@ -102,7 +103,12 @@ def test_files_that_hold_no_policy_are_refused(files, tmp_path):
 def test_what_was_learned_in_tables_is_refused_with_what_to_do(tmp_path):
     path = tmp_path / "small.policy"
     write_tensors(path, "run", {}, {"q": np.zeros(3)})
-    with pytest.raises(BadFile, match=r"in tables.*train with --deep"):
+    with pytest.raises(BadFile, match=r"in tables.*train a network \(`deep`\), or give the file"):
+        policy_rule(path)
+    with (
+        naming_arguments(as_option),
+        pytest.raises(BadFile, match=r"train a network \(--deep\)"),
+    ):
         policy_rule(path)
 
 

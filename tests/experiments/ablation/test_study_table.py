@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
 
+from evenhand.errors import BadFile
 from evenhand.experiments.ablation import study as studies
 from evenhand.experiments.ablation.simple_rules import RuleScore
 from evenhand.experiments.ablation.studied_problems import STUDIED
@@ -108,3 +110,16 @@ def test_where_looking_ahead_pays_the_default_is_trained_for_its_own_length(tmp_
     assert study.whole("jobs").scores.tolist() == FOUND.scores.tolist()
     assert study.whole("doughnuts") is None
     assert trained == [("jobs", "default", 2, STUDIED["jobs"].default_steps)]
+
+
+@pytest.mark.parametrize("kept", ["junk", "[]", '{"settings": SETTINGS, "found": {}}'])
+def test_a_damaged_file_is_refused(tmp_path, kept):
+    settings = {"seeds": 2, "steps": 600, "episodes": studies.episodes_of("jobs")}
+    (tmp_path / "jobs.default.json").write_text(kept.replace("SETTINGS", json.dumps(settings)))
+    (tmp_path / "jobs.rules.json").write_text(kept)
+    study = Study(tmp_path, seeds=2, quick=True, names=("jobs",))
+    with pytest.raises(BadFile, match=r"jobs\.default\.json"):
+        study.trained("jobs", "default")
+    if kept != "[]":
+        with pytest.raises(BadFile, match=r"jobs\.rules\.json"):
+            study.rules("jobs")

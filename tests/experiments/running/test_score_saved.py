@@ -54,5 +54,5 @@ def test_what_cannot_be_used_for_another_number_says_why(tmp_path):
         score_saved(path, episodes=4, num_stakeholders=0)
     run = tmp_path / "fair.run"
     write_tensors(run, "run", {}, {"nothing": np.zeros(1)})
-    with pytest.raises(BadFile, match="only finished policies of networks"):
+    with pytest.raises(BadFile, match=r"only finished policies of networks.*with `deep`\.$"):
         score_saved(run, num_stakeholders=7)

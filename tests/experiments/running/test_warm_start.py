@@ -9,9 +9,10 @@ import numpy as np
 import pytest
 
 from evenhand.envs import Doughnuts
-from evenhand.errors import BadParameter
+from evenhand.errors import BadFile, BadParameter
 from evenhand.experiments.running.run_spec import RunSpec
 from evenhand.experiments.running.runs import train
+from evenhand.experiments.running.train_method import prepare
 from evenhand.experiments.running.warm_start import require_start, start_from_policies
 from evenhand.learn.policies.policy_files import save_policies
 from evenhand.learn.seeds import seed_keys, start_learners
@@ -63,3 +64,10 @@ def test_policies_that_do_not_fit_are_a_sentence(policy):
         require_start(other, path)
     with pytest.raises(BadParameter, match="for networks"):
         replace(SPEC, deep=False, start=str(path))
+
+
+def test_another_run_does_not_write_over_it_and_is_told_how_to_go_on(policy):
+    path, _ = policy
+    with pytest.raises(BadFile, match="holds a policy with other settings") as refused:
+        prepare(replace(SPEC, steps=240), path)
+    assert str(refused.value).endswith(f"name another output and add `start={str(path)!r}`.")

@@ -7,23 +7,34 @@ import json
 import pytest
 from typer.testing import CliRunner
 
+from command_line import evenhand
 from evenhand.cli.app import app
 from evenhand.experiments.scaling import many_stakeholders, proposal_table
-from evenhand.experiments.scaling.rows_on_disk import kept_row
 
 
-def test_a_finished_row_is_not_made_again(tmp_path):
-    made = []
+@pytest.mark.parametrize(
+    ("kept", "words"),
+    [
+        ("junk", "is not a result that evenhand wrote, or was cut short"),
+        ("[1, 2]", "cannot be read: what it holds is a list"),
+        ('{"turn_taking": "x"}', "cannot be read as a result: it holds values that do not fit"),
+    ],
+)
+def test_a_damaged_row_is_refused_in_a_sentence(tmp_path, kept, words):
+    settings = {"number": 5, "first": 5, "seeds": 5, "steps": many_stakeholders.STEPS // 10}
+    path = tmp_path / "quick" / "many" / "5.json"
+    path.parent.mkdir(parents=True)
+    path.write_text(kept.replace("{", f'{{"settings": {json.dumps(settings)}, '))
+    done = evenhand("reproduce", "many", "--quick", "--out", str(tmp_path))
+    assert (done.returncode, done.stdout) == (2, "")
+    assert words in done.stderr
 
-    def make():
-        made.append(1)
-        return {"value": len(made)}
 
-    path = tmp_path / "rows" / "one.json"
-    assert kept_row(path, {"seeds": 1}, make)["value"] == 1
-    assert kept_row(path, {"seeds": 1}, make)["value"] == 1
-    assert kept_row(path, {"seeds": 2}, make) == {"settings": {"seeds": 2}, "value": 2}
-    assert json.loads(path.read_text())["value"] == 2
+@pytest.mark.parametrize("table", ["many", "proposals", "parts"])
+def test_what_is_made_in_one_process_is_not_spread(tmp_path, table):
+    done = evenhand("reproduce", table, "--quick", "--ray", "nonsense", "--out", str(tmp_path))
+    assert (done.returncode, done.stdout) == (2, "")
+    assert f"and {table} is made in one process: leave it out." in done.stderr
 
 
 def test_shares_are_printed_with_how_many_are_near():

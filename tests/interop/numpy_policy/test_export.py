@@ -9,9 +9,11 @@ import jax
 import numpy as np
 import pytest
 
+from evenhand._util.tensor_files import write_tensors
 from evenhand.envs import Doughnuts, Lending, WaitingList
 from evenhand.errors import BadFile, BadParameter, UnequalLengths
 from evenhand.interop import export_policy, load_policy
+from evenhand.interop.numpy_policy.deployed_policy import KIND
 from evenhand.learn.deep.encoders import Binary, Raw, Relative
 from evenhand.learn.deep.networks import MLP, EquivariantMLP, Recurrent
 from evenhand.learn.policies.greedy_policy import Greedy
@@ -99,3 +101,11 @@ def test_what_is_wrong_is_said(tmp_path):
     (tmp_path / "cut").write_bytes(content[:-9])
     with pytest.raises(BadFile, match="cut short"):
         load_policy(tmp_path / "cut")
+
+
+def test_what_a_newer_version_wrote_says_so(tmp_path):
+    path = tmp_path / "newer"
+    write_tensors(path, KIND, {"operations": [{"do": "erf"}, {"do": "add"}]}, {})
+    words = r"newer uses operations that this version does not know \(erf\): install a newer even"
+    with pytest.raises(BadFile, match=words):
+        load_policy(path)

@@ -118,7 +118,9 @@ def group_gaps(
     if reference is not None and reference not in known:
         near = nearest(reference, known)
         hint = f"there are {', '.join(known[:10])}" if near is None else f"did you mean {near!r}?"
-        raise BadParameter(f"{argument('reference')} is {reference!r}, which is no group: {hint}")
+        raise BadParameter(
+            f"{argument('reference')} is {reference!r}, which is not a group: {hint}"
+        )
     weight = np.ones(len(names)) if weights is None else weights
     weight = weight / weight.sum()
     statuses = np.where(weight > 0, statuses, 0.0)  # whoever is not judged may have none

@@ -16,6 +16,7 @@ from typing import Any
 
 import narwhals as nw
 
+from evenhand._util.extras import naming_the_extra
 from evenhand.auditing.sources.addresses import shown
 from evenhand.auditing.sources.csv_files import separator
 from evenhand.auditing.sources.engines.spark import plainly
@@ -91,15 +92,10 @@ def _literal(path: str) -> str:
 
 def _session() -> Any:
     """The session there is, or one as Spark's own settings say; on this machine by default."""
-    try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # on versions of pandas, which we do not use here
-            from pyspark.errors import PySparkException
-            from pyspark.sql import SparkSession
-    except ImportError:
-        raise MissingExtra(
-            "Spark is not installed: pip install 'evenhand[spark]' brings it."
-        ) from None
+    with naming_the_extra(), warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # on versions of pandas, which we do not use here
+        from pyspark.errors import PySparkException
+        from pyspark.sql import SparkSession
     active = SparkSession.getActiveSession()
     if active is not None:
         return active

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 from evenhand.auditing.answer.answer import Answer
@@ -10,6 +10,7 @@ from evenhand.auditing.answer.best_there_was import BestThereWas
 from evenhand.auditing.judging.case import Case
 from evenhand.auditing.judging.judge import Judged, judge
 from evenhand.auditing.judging.questions import question_of
+from evenhand.auditing.keyword_options import with_keywords
 from evenhand.auditing.notes import Notes
 from evenhand.auditing.options import AuditOptions
 from evenhand.auditing.reading.prepare import prepare
@@ -20,7 +21,14 @@ from evenhand.errors import BadParameter, argument
 from evenhand.fairness.scheme import FairnessScheme
 
 
-def best_there_was(log: Any, *, lots: bool = False, **keywords: Any) -> BestThereWas:
+@dataclass(frozen=True, kw_only=True)
+class BestOptions(AuditOptions):
+    """The keyword arguments of `best_there_was`."""
+
+    lots: bool = False  # a row of the log is one thing that cannot be divided
+
+
+def _best_there_was(log: Any, options: BestOptions) -> BestThereWas:
     """The best score that a log's supply could have had, and a bound that no allocation exceeds.
 
     Times, supply, eligibility (the roster's dates) and requests are held fixed, and all supply is
@@ -29,7 +37,8 @@ def best_there_was(log: Any, *, lots: bool = False, **keywords: Any) -> BestTher
     Args:
         log: As in `audit`.
         lots: Whether a row of the log is one thing that cannot be divided.
-        keywords: The other arguments of `audit`.
+
+    Every other argument is one of `audit`.
 
     >>> import pandas as pd
     >>> log = pd.DataFrame({"month": [1, 2, 3, 4], "to": ["A", "A", "A", "B"], "doses": 20})
@@ -39,7 +48,10 @@ def best_there_was(log: Any, *, lots: bool = False, **keywords: Any) -> BestTher
     >>> round(found.actual), round(found.score), round(found.bound)
     (20, 40, 40)
     """
-    return best_with(log, AuditOptions(**keywords), lots)
+    return best_with(log, options, options.lots)
+
+
+best_there_was = with_keywords(_best_there_was, BestOptions)
 
 
 def best_with(log: Any, options: AuditOptions, lots: bool = False) -> BestThereWas:

@@ -6,7 +6,11 @@ that its value is a bound. What falls short of the threshold is mixed with the b
 
 from __future__ import annotations
 
-from dataclasses import replace
+import numbers
+import sys
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -14,6 +18,7 @@ import numpy as np
 from evenhand._util.wording import format_number
 from evenhand.auditing.answer.answer import Answer
 from evenhand.auditing.answer.needed_change import NeededChange
+from evenhand.auditing.keyword_options import with_keywords
 from evenhand.auditing.options import AuditOptions
 from evenhand.decide.hindsight.best_division import best_division, require_concave
 from evenhand.decide.hindsight.best_of_log import look_back
@@ -35,10 +40,18 @@ MOST_CELLS = 60_000  # points times stakeholders
 CLOSE = 1e-6  # of the amount: how near to the bound is near enough
 REACHED = 1e-9  # of the threshold: what is missing by rounding is not missing
 
+Refusal = Callable[[float, float], BadParameter]
 
-def smallest_change(
-    log: Any, *, reach: float | None = None, raise_worst_to: float | None = None, **keywords: Any
-) -> NeededChange:
+
+@dataclass(frozen=True, kw_only=True)
+class ChangeOptions(AuditOptions):
+    """The keyword arguments of `smallest_change`; one of these two is needed."""
+
+    reach: float | None = None  # the score to be reached
+    raise_worst_to: float | None = None  # the status of the worst-off at the last assessment
+
+
+def _smallest_change(log: Any, options: ChangeOptions) -> NeededChange:
     """The least of a log's supply that would have had to go to others to reach a threshold.
 
     Times, supply, eligibility and requests are held fixed, as in `best_there_was`.
@@ -47,7 +60,8 @@ def smallest_change(
         log: As in `audit`.
         reach: The score to be reached; or
         raise_worst_to: the status that the worst-off is to have at the last assessment.
-        keywords: The other arguments of `audit`.
+
+    Every other argument is one of `audit`.
 
     >>> import pandas as pd
     >>> log = pd.DataFrame({"month": [1, 2, 3, 4], "to": ["A", "A", "A", "B"], "doses": 20})
@@ -57,7 +71,10 @@ def smallest_change(
     >>> round(found.amount, 6)
     15.0
     """
-    return change_with(log, AuditOptions(**keywords), reach, raise_worst_to)
+    return change_with(log, options, options.reach, options.raise_worst_to)
+
+
+smallest_change = with_keywords(_smallest_change, ChangeOptions)
 
 
 def with_change(
@@ -77,17 +94,23 @@ def change_with(
             f"say what is to be reached: a score with {argument('reach')}, or a status of the "
             f"worst-off with {argument('raise_worst_to')}, and not both."
         )
+    _require_finite("reach", reach)
+    _require_finite("raise_worst_to", raise_worst_to)
     _, scheme, hindsight = look_back(log, options)
     division, aggregation = hindsight.division, scheme.aggregation
     _require_small(division)
     if reach is not None:
         threshold, aim = float(reach), f"a score of {format_number(reach)}"
+        refused = partial(_not_reached, f"{aim} could not have been reached")
     else:
         assert raise_worst_to is not None
         aggregation = TimepointFirst(Rawls(), Last())
-        aim = f"the worst-off to have {format_number(raise_worst_to)} at the end"
-        threshold = -raise_worst_to if scheme.status.negated else float(raise_worst_to)
-    found, least = least_moved(division, hindsight.actual, aggregation, threshold, aim)
+        less, wanted = scheme.status.negated, format_number(raise_worst_to)
+        aim = f"the worst-off to have {wanted} at the end"
+        threshold = float(-raise_worst_to if less else raise_worst_to)
+        sentence = f"the worst-off could not have had {wanted} at the end"
+        refused = partial(_not_reached, sentence, less_is_better=less)
+    found, least = least_moved(division, hindsight.actual, aggregation, threshold, refused)
     change = (found - hindsight.actual).sum(axis=0)
     order = np.argsort(-change, kind="stable")
     return NeededChange(
@@ -97,6 +120,34 @@ def change_with(
         least=least,
         total=float(division.supply.sum()),
         by_stakeholder=tuple((division.names[i], float(change[i])) for i in order),
+    )
+
+
+def _require_finite(name: str, value: Any) -> None:
+    if value is None:
+        return
+    number = isinstance(value, numbers.Real) and not isinstance(value, bool | np.bool_)
+    if not number or not abs(value) <= sys.float_info.max:  # so is no NaN
+        raise BadParameter(f"{argument(name)} is {value!r}: it must be a finite number.")
+
+
+def _not_reached(
+    what: str, highest: float, bound: float, less_is_better: bool = False
+) -> BadParameter:
+    """The refusal of a threshold beyond the best there was.
+
+    Args:
+        what: What could not have been, in words.
+        highest: The best score there was.
+        bound: What no score exceeds.
+        less_is_better: Whether the threshold is a status of which less is better, and the score
+            its negative.
+    """
+    sign, beyond, give = (-1.0, "below", "higher") if less_is_better else (1.0, "above", "lower")
+    best, limit = format_number(sign * highest), format_number(sign * bound)
+    return BadParameter(
+        f"{what}: the best there was is {best} (and nothing lies {beyond} {limit}), so give a "
+        f"{give} threshold."
     )
 
 
@@ -115,7 +166,7 @@ def least_moved(
     actual: Allocation,
     aggregation: Any,
     threshold: float,
-    aim: str = "the threshold",
+    refused: Refusal = partial(_not_reached, "the threshold could not have been reached"),
 ) -> tuple[Allocation, float]:
     """An allocation that reaches a threshold with the least moved, and what is moved at least.
 
@@ -124,14 +175,16 @@ def least_moved(
         actual: How it was.
         aggregation: The score.
         threshold: To be reached.
-        aim: The same in words, for a refusal.
+        refused: The error where it is beyond the best there was, of that best and its bound.
     """
     over_time = require_concave(division, aggregation)
     enough = threshold - REACHED * max(abs(threshold), 1.0)
     if division.score(actual, aggregation) >= enough:
         return actual, 0.0
     best = best_division(division, aggregation)
-    _require_reachable(division.score(best.allocation, aggregation), best.bound, enough, aim)
+    highest = division.score(best.allocation, aggregation)
+    if highest < enough:
+        raise refused(highest, best.bound)
     model = LinearModel(division)
     part = linear_welfare(model, aggregation.welfare)
     assert part is not None
@@ -149,14 +202,6 @@ def least_moved(
         if _moved(found, actual) - least <= CLOSE * least or not part.cut(solved.values):
             break
     return found, min(least, _moved(found, actual))
-
-
-def _require_reachable(highest: float, bound: float, enough: float, aim: str) -> None:
-    if highest < enough:
-        raise BadParameter(
-            f"{aim} could not have been reached: the best there was is {format_number(highest)} "
-            f"(and nothing lies above {format_number(bound)}), so give a lower threshold."
-        )
 
 
 def _in_program(aggregation: TimepointFirst, threshold: float, over_time: Any) -> float:

@@ -10,7 +10,7 @@ from typing import Any
 from evenhand._util.tensor_files import kind_of
 from evenhand.decide.rules.named_rule import RULES, rule_of
 from evenhand.decide.rules.rule import Rule
-from evenhand.errors import BadFile
+from evenhand.errors import BadFile, argument
 
 
 def rule_or_policy(named: Rule | str) -> Rule:
@@ -59,8 +59,8 @@ def policy_rule(path: str | os.PathLike[str]) -> Rule:
     if kind == "run":
         raise BadFile(
             f"{path} holds what was learned in tables, which decide only in the environment that "
-            "they were learned in: for a log or a pool learn a network (train with --deep), or "
-            "save the exact plan (evenhand plan … --save)."
+            f"they were learned in: for a log or a pool train a network ({argument('deep')}), or "
+            "give the file of an exact plan, which `evenhand plan` and `save_plan` write."
         )
     from evenhand.learn.policies.policy_files import load_policies
 

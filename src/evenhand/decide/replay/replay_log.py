@@ -79,21 +79,28 @@ class ReplayOptions:
         return [(LEAST_SERVED, rule_or_policy(LEAST_SERVED))]
 
 
-def _replay(log: Any, options: AuditOptions, *, rules: Sequence[str | Rule] = ()) -> ReplayAnswer:
-    """A log's supply and requests decided anew by each rule, and judged as the log itself is.
+@dataclass(frozen=True, kw_only=True)
+class RulesToReplay(AuditOptions):
+    """What `replay` takes: the rules, and what `audit` takes."""
 
-    The other arguments are those of `audit`, with the same meaning; `seed` is also that of rules
-    which draw lots and name none of their own.
+    rules: Sequence[str | Rule] = ()
+
+
+def _replay(log: Any, options: RulesToReplay) -> ReplayAnswer:
+    """A log's supply and requests decided anew by each rule, and judged as the log itself is.
 
     Args:
         log: As for `audit`.
         rules: Which: by name, such as "least_served" or "decayed_share:28d", the path of a policy
             that was learned, or a rule itself. By default the usual ones that fit the log.
+
+    Every other argument is one of `audit`; `seed` is also that of rules that draw lots and name
+    none of their own.
     """
-    return replay_with(log, options, ReplayOptions(rules, seed=options.seed))
+    return replay_with(log, options, ReplayOptions(options.rules, seed=options.seed))
 
 
-replay = with_keywords(_replay, AuditOptions)
+replay = with_keywords(_replay, RulesToReplay)
 
 
 def replay_with(

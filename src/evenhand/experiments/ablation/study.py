@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -12,12 +11,19 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from evenhand._util.bootstrap import bootstrap_interval
-from evenhand._util.files import write_whole
+from evenhand._util.saved_record import reading_saved
 from evenhand.experiments.ablation.simple_rules import RuleScore, rule_scores
 from evenhand.experiments.ablation.studied_problems import STUDIED, Studied
 from evenhand.experiments.ablation.variants import VARIANTS, first_alike
 from evenhand.experiments.running.compare_methods import MethodResult
 from evenhand.experiments.running.reference_scores import Yardstick, yardstick
+from evenhand.experiments.running.rows_on_disk import (
+    KIND,
+    Row,
+    kept_row,
+    read_kept,
+    write_kept,
+)
 from evenhand.learn.seeds import seed_keys, start_learners
 
 if TYPE_CHECKING:
@@ -116,8 +122,13 @@ class Study:
         path = self.folder / f"{_file(name)}.rules.json"
         if not path.exists():
             scores = rule_scores(STUDIED[name].problem)
-            _write(path, [[one.name, one.score, *one.interval] for one in scores])
-        return [RuleScore(rule, score, (low, high)) for rule, score, low, high in _read(path)]
+            write_kept(path, [[one.name, one.score, *one.interval] for one in scores])
+        kept = read_kept(path)
+        with reading_saved(path, KIND):
+            return [
+                RuleScore(str(rule), float(score), (float(low), float(high)))
+                for rule, score, low, high in kept
+            ]
 
     def trained(self, name: str, variant: str) -> Trained | str:
         """One variant on one problem; the name of another where it is the same learner."""
@@ -137,10 +148,9 @@ class Study:
 
     def _cell(self, path: Path, name: str, variant: str, steps: int) -> Trained:
         settings = {"seeds": self.seeds, "steps": steps, "episodes": episodes_of(name)}
-        found = read_cell(path, settings)
-        if found is None:
-            found = {variant: train(name, variant, self.seeds, steps)}
-            write_cell(path, settings, found)
+        found = kept_learners(
+            path, settings, (variant,), lambda: {variant: train(name, variant, self.seeds, steps)}
+        )
         return found[variant]
 
     def _whole_evaluations(self, steps: int) -> int:
@@ -176,36 +186,41 @@ def _file(name: str) -> str:
     return name.replace(" ", "-")
 
 
-def write_cell(path: Path, settings: dict[str, int], found: dict[str, Trained]) -> None:
-    """Write what was trained, with the settings that it was trained with."""
-    plain = {
-        name: {
-            "steps": one.steps.tolist(),
-            "scores": one.scores.tolist(),
-            "seconds": round(one.seconds, 1),
-        }
-        for name, one in found.items()
-    }
-    _write(path, {"settings": settings, "found": plain})
+def kept_learners(
+    path: Path,
+    settings: dict[str, int],
+    names: tuple[str, ...],
+    make: Callable[[], dict[str, Trained]],
+) -> dict[str, Trained]:
+    """What a file says was trained with these settings; otherwise trained now and written.
+
+    Args:
+        path: Where it is kept.
+        settings: What it was trained with.
+        names: Who has to be among them.
+        make: Trains them.
+    """
+
+    def trained(row: Row) -> dict[str, Trained]:
+        found = {name: _learner(one) for name, one in row["found"].items()}
+        return {name: found[name] for name in names}
+
+    def row() -> Row:
+        return {"found": {name: _plain(one) for name, one in make().items()}}
+
+    return trained(kept_row(path, settings, row, trained))
 
 
-def read_cell(path: Path, settings: dict[str, int]) -> dict[str, Trained] | None:
-    """What was trained with these settings; None if nothing was."""
-    if not path.exists():
-        return None
-    kept = _read(path)
-    if kept["settings"] != settings:
-        return None
+def _plain(one: Trained) -> Row:
     return {
-        name: Trained(np.array(one["steps"]), np.array(one["scores"]), one["seconds"])
-        for name, one in kept["found"].items()
+        "steps": one.steps.tolist(),
+        "scores": one.scores.tolist(),
+        "seconds": round(one.seconds, 1),
     }
 
 
-def _write(path: Path, table: Any) -> None:
-    path.parent.mkdir(parents=True, exist_ok=True)
-    write_whole(path, json.dumps(table).encode())
-
-
-def _read(path: Path) -> Any:
-    return json.loads(path.read_bytes())
+def _learner(row: Row) -> Trained:
+    steps, scores = np.array(row["steps"]), np.array(row["scores"], dtype=np.float64)
+    if scores.ndim != 2 or steps.shape != scores.shape[:1]:
+        raise ValueError("there must be a score of each seed for each number of steps")
+    return Trained(steps, scores, float(row["seconds"]))

@@ -15,7 +15,7 @@ from pathlib import Path
 import numpy as np
 
 from evenhand.envs import Crates, Doughnuts, Environment, Jobs, Shifts, Triage
-from evenhand.experiments.ablation.study import EVALUATIONS, QUICK, Trained, read_cell, write_cell
+from evenhand.experiments.ablation.study import EVALUATIONS, QUICK, Trained, kept_learners
 from evenhand.learn.default_recipe import default_tables
 from evenhand.learn.proposals import NoProposal
 from evenhand.learn.seeds import seed_keys, start_learners
@@ -36,17 +36,14 @@ IMAGINING = "every other memory imagined (default)"
 PLAIN = "nothing imagined, as many steps"
 UPDATES = "nothing imagined, as many updates"
 NO_SHAPING = "default without shaping"
+WAYS = (IMAGINING, PLAIN, UPDATES, NO_SHAPING)
 
 
 def study_tables(folder: Path, name: str, seeds: int, quick: bool = False) -> dict[str, Trained]:
     """The variants of one problem; what is in the folder is read from there."""
     path = folder / f"{name.replace(', ', '-').replace(' ', '-')}.tables.json"
     settings = {"seeds": seeds, "steps": STEPS // (QUICK if quick else 1)}
-    found = read_cell(path, settings)
-    if found is None:
-        found = _train_all(name, seeds, settings["steps"])
-        write_cell(path, settings, found)
-    return found
+    return kept_learners(path, settings, WAYS, lambda: _train_all(name, seeds, settings["steps"]))
 
 
 def _train_all(name: str, seeds: int, steps: int) -> dict[str, Trained]:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import functools
-import importlib.util
 import json
 import os
 import queue
@@ -18,7 +17,8 @@ import time
 from collections.abc import Sequence
 from typing import Any
 
-from evenhand.errors import BadParameter, CannotConnect, MissingExtra
+from evenhand._util.extras import require_packages
+from evenhand.errors import BadParameter, CannotConnect
 from evenhand.experiments.running.run_spec import RunSpec
 from evenhand.experiments.running.tasks import BlockFailed, Task, TaskProgress
 
@@ -50,8 +50,7 @@ class OnRay:
                 f"{address!r} is not the address of a Ray cluster: give local, auto, HOST:PORT or "
                 "ray://HOST:PORT."
             )
-        if importlib.util.find_spec("ray") is None:
-            raise MissingExtra("Ray is not installed: pip install 'evenhand[ray]'.")
+        require_packages("ray")
         self.address, self.patience = address, patience
         self._speaker: _Speaker | None = None
 

@@ -12,7 +12,7 @@ import numpy as np
 from evenhand._util.saved_record import reading_saved
 from evenhand._util.tensor_files import header_of, kind_of
 from evenhand.envs import TurnTaking
-from evenhand.errors import BadFile
+from evenhand.errors import BadFile, argument
 from evenhand.experiments.running.reference_scores import Yardstick, sampled, yardstick
 from evenhand.experiments.running.run_spec import RunSpec, spec_in
 from evenhand.experiments.running.runs import load_run, restore
@@ -79,7 +79,7 @@ def score_saved(
         if other:
             raise BadFile(
                 f"{path} holds a run or tables, and only finished policies of networks decide for "
-                "others: train it to the end with --deep."
+                f"others: train it to the end with {argument('deep')}."
             )
         return _score_run(path, seed, episodes)
     saved = load_policies(path)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from evenhand._util.saved_record import SavedRecord, reading_saved
-from evenhand.errors import BadFile
+from evenhand.errors import BadFile, argument
 from evenhand.experiments.running.blocks import Point, block_files, train_in_blocks
 from evenhand.experiments.running.learning_room import require_room_to_learn
 from evenhand.experiments.running.run_spec import RunSpec, spec_in
@@ -99,7 +99,8 @@ def _run_of_policy(spec: RunSpec, path: str | os.PathLike[str]) -> Run:
     if spec_in(about, path) != spec:
         raise BadFile(
             f"{path} holds a policy with other settings: choose another output, or remove the "
-            f"file; to go on from it, name another output and add --start {path}."
+            "file; to go on from it, name another output and add "
+            f"{argument('start', os.fspath(path))}."
         )
     saved = SavedRecord(about, path).table("measures")
     saved.require_only(MEASURES)

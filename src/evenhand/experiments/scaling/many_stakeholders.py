@@ -18,7 +18,7 @@ import numpy as np
 from evenhand.envs import Doughnuts, TurnTaking
 from evenhand.experiments.recipes.deep_recipes import deep_learner
 from evenhand.experiments.running.reference_scores import sampled
-from evenhand.experiments.scaling.rows_on_disk import Row, kept_row
+from evenhand.experiments.running.rows_on_disk import Row, kept_row
 from evenhand.learn.deep.agent import DeepAgent
 from evenhand.learn.default_recipe import default_learner
 from evenhand.learn.policies.any_number import problem_for, weights_for
@@ -79,7 +79,9 @@ def many_table(
     for done, number in enumerate(numbers):
         on_progress(done, len(numbers))
         settings = {"number": number, "first": first, "seeds": seeds, "steps": steps}
-        rows.append(kept_row(folder / f"{number}.json", settings, partial(row_of, number)))
+        rows.append(
+            kept_row(folder / f"{number}.json", settings, partial(row_of, number), in_words)
+        )
     return rows
 
 

@@ -18,7 +18,7 @@ import numpy as np
 from evenhand._util.bootstrap import bootstrap_interval
 from evenhand.envs import Crates, Doughnuts, Environment
 from evenhand.experiments.running.reference_scores import yardstick
-from evenhand.experiments.scaling.rows_on_disk import Row, kept_row
+from evenhand.experiments.running.rows_on_disk import Row, kept_row
 from evenhand.learn.deep.networks import EquivariantMLP
 from evenhand.learn.default_recipe import default_learner
 from evenhand.learn.proposals import (
@@ -92,7 +92,7 @@ def proposal_table(
             "updates_per_step": regime.updates_per_step,
         }
         place = folder / f"{world}-{regime.updates_per_step}-{proposal}.json"
-        rows.append(kept_row(place, settings, partial(_learned, settings)))
+        rows.append(kept_row(place, settings, partial(_learned, settings), in_words))
     return rows
 
 

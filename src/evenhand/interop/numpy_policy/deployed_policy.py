@@ -148,7 +148,10 @@ def load_policy(path: str | os.PathLike[str]) -> NumpyPolicy:
     operations = record.tables("operations")
     unknown = {one.text("do") for one in operations} - set(OPERATIONS)
     if unknown:
-        raise BadFile(f"{path} does {', '.join(sorted(unknown))}: it is of a newer evenhand.")
+        raise BadFile(
+            f"{path} uses operations that this version does not know ({', '.join(sorted(unknown))})"
+            ": install a newer evenhand."
+        )
     with reading_saved(path, "policy"):
         program = NumpyProgram(
             tuple(record.texts("inputs")),
