@@ -201,7 +201,9 @@ def test_mistakes_are_named(tmp_path):
         deep_learner(SHOP, "full", "worst")
     with pytest.raises(BlockFailed, match="'fairqcm' is not a deep method"):
         train_in_blocks(
-            replace(SPEC, environment=Vaccines()), tmp_path / "r", executor=LocalProcesses(1)
+            replace(SPEC, environment=Vaccines(), recipe="paper"),
+            tmp_path / "r",
+            executor=LocalProcesses(1),
         )
     (tmp_path / "r.block0").write_bytes(b"no run")
     with pytest.raises(BadFile, match="not a run"):
