@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 import jax
 import numpy as np
 
+from evenhand._util.whole_number import is_whole
 from evenhand.errors import BadParameter
 from evenhand.fairness.labels import refine
 from evenhand.learn.deep.dqn import DQN
@@ -205,7 +206,7 @@ def value_size(rewards: Float[np.ndarray, "episode time"], discount: float) -> f
 
 
 def _require_steps(steps: int) -> None:
-    if isinstance(steps, bool) or int(steps) != steps or steps < FEWEST_STEPS:
+    if not is_whole(steps, FEWEST_STEPS):
         raise BadParameter(
             f"steps is {steps!r}: it must be a whole number from {FEWEST_STEPS}, as exploration "
             "falls by them."

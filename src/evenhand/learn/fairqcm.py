@@ -13,6 +13,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
+from evenhand._util.whole_number import require_whole
 from evenhand.errors import BadParameter
 from evenhand.learn.deep.agent import DeepAgent
 from evenhand.learn.deep.dqn import DQN
@@ -182,8 +183,7 @@ class Learned:
                 it returns True, learning ends there.
         """
         for name, number in (("steps", steps), ("every", steps if every is None else every)):
-            if isinstance(number, bool) or int(number) != number or number < 1:
-                raise BadParameter(f"{name} is {number!r}: it must be a whole number from 1.")
+            require_whole(number, name)
         now, last = self, self.steps + int(steps)
         while now.steps < last:
             now = now._further(min(int(every or steps), last - now.steps))

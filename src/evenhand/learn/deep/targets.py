@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, TypeVar
 import jax
 import jax.numpy as jnp
 
+from evenhand._util.whole_number import require_whole
 from evenhand.errors import BadParameter
 
 if TYPE_CHECKING:
@@ -45,8 +46,7 @@ class HardUpdate(TargetUpdate):
     every: int = 1000
 
     def __post_init__(self) -> None:
-        if isinstance(self.every, bool) or int(self.every) != self.every or self.every < 1:
-            raise BadParameter(f"every is {self.every!r}: it must be a whole number from 1.")
+        object.__setattr__(self, "every", require_whole(self.every, "every"))
 
     @property
     def copies_rarely(self) -> bool:
