@@ -6,6 +6,7 @@ import inspect
 import itertools
 from dataclasses import fields, replace
 
+import numpy as np
 import pandas as pd
 import pytest
 from typer.testing import CliRunner
@@ -189,3 +190,36 @@ def test_one_column_for_two_roles_is_refused_in_a_sentence(refuses, tmp_path):
     path = write(tmp_path / "log.csv", [("2021-01-01", "A", 1)])
     words = ("--stakeholder and --amount both name the column 'doses'", "of its own")
     refuses(words, path, "--stakeholder", "doses", "--time", "date", "--amount", "doses")
+
+
+NUMBERED = pd.DataFrame({"month": [1, 1, 2, 2], "who": [1, 2, 1, 3], "got": [4, 1, 2, 5]})
+BY_NUMBER = {"stakeholder": "who", "time": "month", "amount": "got"}
+
+
+def test_stakeholders_may_be_named_by_their_numbers():
+    everyone = audit(NUMBERED, **BY_NUMBER)
+    assert everyone.stakeholder(1) == everyone.stakeholder("1")
+    for one in ([1, 2], ("1", 2), np.array([1, 2]), pd.Series([1, 2])):
+        assert audit(NUMBERED, **BY_NUMBER, only=one).over_time.names == ("1", "2")
+    assert audit(NUMBERED, **BY_NUMBER, exclude=[1]).over_time.names == ("2", "3")
+    for roster in ([1, 2, 3, 4], (1, 2, 3, 4), np.arange(1, 5), ["1", 2, 3, np.int64(4)]):
+        found = audit(NUMBERED, **BY_NUMBER, roster=roster)
+        assert found.over_time.names == ("1", "2", "3", "4")
+    by_group = NUMBERED.assign(part=[7, 8, 7, 8])
+    assert audit(by_group, **BY_NUMBER, group="part", reference=7).groups.reference == "7"
+
+
+def test_one_name_may_stand_alone():
+    log = pd.DataFrame({"month": [1, 1, 1], "who": ["Ann", "A", "n"], "got": [1, 2, 3]})
+    assert audit(log, **BY_NUMBER, exclude="Ann").over_time.names == ("A", "n")
+    assert audit(NUMBERED, **BY_NUMBER, exclude=3).over_time.names == ("1", "2")
+
+
+def test_a_number_that_nobody_has_is_a_sentence():
+    answer = audit(NUMBERED, **BY_NUMBER)
+    with pytest.raises(UnknownStakeholder) as unknown:
+        answer.stakeholder(9)
+    assert str(unknown.value) == "there is no stakeholder '9': check its spelling."
+    for name in ("only", "exclude"):
+        with pytest.raises(UnknownStakeholder, match=f"`{name}` names '9', who is not in the log"):
+            audit(NUMBERED, **BY_NUMBER, **{name: [9]})

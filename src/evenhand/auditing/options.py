@@ -7,6 +7,7 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from typing import Any
 
+from evenhand._util.wording import as_names
 from evenhand.auditing.combinations import refuse_beside_waits, refuse_senseless
 from evenhand.auditing.hidden_marks import HiddenMark, read_marks
 from evenhand.auditing.layout import STAKEHOLDER as WHO
@@ -78,8 +79,8 @@ class AuditOptions(SchemeOptions):
     judge_requests: str | None = None  # one of REQUEST_STATUSES; share_met by default
     roster: Any = None  # all who should be served: a table or a list of names
     reference: str | None = None  # the group that the others are compared with
-    only: Sequence[str] = ()  # stakeholders: these alone
-    exclude: Sequence[str] = ()  # or all but these
+    only: Sequence[Any] = ()  # stakeholders: these alone
+    exclude: Sequence[Any] = ()  # or all but these
     where: str | None = None  # count only rows of which this condition holds
     since: Any = None  # the moment from which rows count
     until: Any = None  # the moment up to which the log is whole
@@ -95,6 +96,7 @@ class AuditOptions(SchemeOptions):
     display_names: Any = None  # names to show in place of codes: a table or a mapping
 
     def __post_init__(self) -> None:
+        self._take_names()
         if self.waits:
             self._take_waits()
         self._name_wide()
@@ -129,6 +131,13 @@ class AuditOptions(SchemeOptions):
         kind = self.request_status
         refuse_senseless(self._given(), filter_, kind is None or kind.per_unit)
         self._require_chance()
+
+    def _take_names(self) -> None:
+        """Names are texts here, as in a log that was read."""
+        object.__setattr__(self, "only", as_names(self.only))
+        object.__setattr__(self, "exclude", as_names(self.exclude))
+        if self.reference is not None:
+            object.__setattr__(self, "reference", str(self.reference))
 
     def _name_wide(self) -> None:
         """The columns that a wide table is made into have names, whether they are said or not."""
