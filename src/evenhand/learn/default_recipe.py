@@ -31,7 +31,7 @@ from evenhand.learn.random_play import RandomPlay, typical
 from evenhand.learn.schedules import ExplorationBySteps, Watkins
 from evenhand.learn.shaping import may_shape, shaped_pay
 from evenhand.learn.tabular.q_learning import Tabular
-from evenhand.problem.problem import Problem
+from evenhand.problem.problem import Problem, require_problem
 
 if TYPE_CHECKING:
     from jaxtyping import Float
@@ -64,6 +64,7 @@ def default_learner(
             determines the reward and its past matters.
         **settings: Any field of `DQN`, in place of what is derived.
     """
+    require_problem(problem)
     _require_steps(steps)
     goes_on = getattr(problem.environment, "goes_on", False)
     ends = problem.environment.horizon <= LONGEST_EPISODE and not goes_on
