@@ -13,10 +13,12 @@ from typer.testing import CliRunner
 
 from evenhand import FairnessScheme, Final, GiniWelfare, Rawls, TimepointFirst
 from evenhand.auditing import AuditOptions, audit, compare
+from evenhand.auditing.compare_logs import compare_periods
 from evenhand.auditing.scheme_options import SchemeOptions
 from evenhand.cli.app import app
 from evenhand.cli.output import as_option
-from evenhand.errors import BadParameter, MissingColumn, UnknownStakeholder
+from evenhand.decide.replay.replay_log import replay
+from evenhand.errors import BadParameter, MissingColumn, UnknownArgument, UnknownStakeholder
 from logs import FIRST_A_THEN_B, MAPPED, OPTIONS, SIDE_BY_SIDE, write
 
 LOG = pd.DataFrame(FIRST_A_THEN_B, columns=["date", "country", "doses"])
@@ -223,3 +225,35 @@ def test_a_number_that_nobody_has_is_a_sentence():
     for name in ("only", "exclude"):
         with pytest.raises(UnknownStakeholder, match=f"`{name}` names '9', who is not in the log"):
             audit(NUMBERED, **BY_NUMBER, **{name: [9]})
+
+
+@pytest.mark.parametrize(
+    ("given", "sentence"),
+    [
+        ({"draws": "x"}, "`draws` is 'x': it must be a whole number from 1 to 1,000,000."),
+        ({"draws": 10.0}, "`draws` is 10.0: it must be a whole number from 1 to 1,000,000."),
+        ({"seed": "x"}, "`seed` is 'x': it must be a whole number from 0."),
+        ({"seed": -1}, "`seed` is -1: it must be a whole number from 0."),
+        ({"seed": None}, "`seed` is None: it must be a whole number from 0."),
+        ({"min_score": "x"}, "`min_score` is 'x': a limit must be a number."),
+        ({"alarm": "x"}, "`alarm` is 'x': the probability of ever raising a false alarm must lie "),
+        ({"alarm": 1.5}, "`alarm` is 1.5: the probability of ever raising a false alarm must lie "),
+    ],
+)
+def test_numbers_that_are_none_are_a_sentence(given, sentence):
+    with pytest.raises(BadParameter) as refused:
+        audit(LOG, **MAPPED, **given)
+    assert str(refused.value).startswith(sentence)
+    assert AuditOptions(**MAPPED, seed=np.int64(7), draws=np.int32(9)).seed == 7
+
+
+@pytest.mark.parametrize("function", [audit, compare, compare_periods, replay])
+def test_a_slip_in_an_arguments_name_is_offered_the_nearest(function):
+    logs = (LOG, LOG) if function is compare else (LOG,)
+    name = function.__name__
+    with pytest.raises(UnknownArgument) as slip:
+        function(*logs, stakehoder="country", time="date")
+    assert str(slip.value) == f"{name} has no argument 'stakehoder': did you mean 'stakeholder'?"
+    assert (slip.value.name, slip.value.nearest) == ("stakehoder", "stakeholder")
+    with pytest.raises(TypeError, match=rf"^{name} has no argument 'xyz': see help\({name}\)\.$"):
+        function(*logs, **MAPPED, xyz=1)

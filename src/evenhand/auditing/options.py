@@ -7,6 +7,7 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from typing import Any
 
+from evenhand._util.whole_number import require_whole
 from evenhand._util.wording import as_names
 from evenhand.auditing.combinations import refuse_beside_waits, refuse_senseless
 from evenhand.auditing.hidden_marks import HiddenMark, read_marks
@@ -250,13 +251,10 @@ class AuditOptions(SchemeOptions):
         """What is asked of chance makes sense, and is not at once left out."""
         if self.null is not None:
             object.__setattr__(self, "null", one_of(self.null, "null", NULL_NAMES))
-        if self.draws is not None and not 1 <= self.draws <= MOST_DRAWS:
-            raise BadParameter(
-                f"{argument('draws')} is {self.draws}: it must be a whole number from 1 to "
-                f"{MOST_DRAWS:,}."
-            )
-        if self.seed < 0:
-            raise BadParameter(f"{argument('seed')} is {self.seed}: it must be at least 0.")
+        if self.draws is not None:
+            draws = require_whole(self.draws, argument("draws"), most=MOST_DRAWS)
+            object.__setattr__(self, "draws", draws)
+        object.__setattr__(self, "seed", require_whole(self.seed, argument("seed"), least=0))
         if self.asks_chance and not self.chance:
             raise BadParameter(
                 f"{argument(self.asks_chance)} asks about chance, which was to be left out: choose "
