@@ -15,6 +15,7 @@ from evenhand.errors import (
     MissingPartParameter,
     NegativeStatus,
     StatusPlace,
+    UnknownArgument,
     UnknownStakeholder,
     argument,
     argument_name,
@@ -33,6 +34,7 @@ from evenhand.errors import (
         MissingKey("a", known=["b"], nearest="b", argument="time"),
         MissingPartParameter("alpha_fair", "alpha", "welfare"),
         NegativeStatus(StatusPlace(1, 3), "is -5."),
+        UnknownArgument("tme", "audit", nearest="time"),
         UnknownStakeholder("a", nearest="A", argument="only"),
     ],
 )

@@ -206,6 +206,18 @@ class BadParameter(EvenhandError):
     """A constructor argument outside what the definition allows."""
 
 
+class UnknownArgument(BadParameter, TypeError):
+    """A keyword that a function does not have; the message offers the `nearest` of those it has.
+
+    A TypeError too, as Python's own are.
+    """
+
+    def __init__(self, name: str, function: str, *, nearest: str | None) -> None:
+        hint = f"see help({function})." if nearest is None else f"did you mean {nearest!r}?"
+        super().__init__(f"{function} has no argument {name!r}: {hint}")
+        self.name, self.nearest = name, nearest
+
+
 class UnknownName(EvenhandError):
     """A name that no registry knows; the message offers the nearest."""
 

@@ -6,6 +6,7 @@ import inspect
 import itertools
 from dataclasses import fields, replace
 
+import numpy as np
 import pandas as pd
 import pytest
 from typer.testing import CliRunner
@@ -20,10 +21,12 @@ from evenhand import (
     smallest_change,
 )
 from evenhand.auditing import AuditOptions, audit, compare
+from evenhand.auditing.compare_logs import compare_periods
 from evenhand.auditing.scheme_options import SchemeOptions
 from evenhand.cli.app import app
 from evenhand.cli.output import as_option
-from evenhand.errors import BadParameter, MissingColumn, UnknownStakeholder
+from evenhand.decide.replay.replay_log import replay
+from evenhand.errors import BadParameter, MissingColumn, UnknownArgument, UnknownStakeholder
 from logs import FIRST_A_THEN_B, MAPPED, OPTIONS, SIDE_BY_SIDE, write
 
 LOG = pd.DataFrame(FIRST_A_THEN_B, columns=["date", "country", "doses"])
@@ -208,3 +211,68 @@ def test_one_column_for_two_roles_is_refused_in_a_sentence(refuses, tmp_path):
     path = write(tmp_path / "log.csv", [("2021-01-01", "A", 1)])
     words = ("--stakeholder and --amount both name the column 'doses'", "of its own")
     refuses(words, path, "--stakeholder", "doses", "--time", "date", "--amount", "doses")
+
+
+NUMBERED = pd.DataFrame({"month": [1, 1, 2, 2], "who": [1, 2, 1, 3], "got": [4, 1, 2, 5]})
+BY_NUMBER = {"stakeholder": "who", "time": "month", "amount": "got"}
+
+
+def test_stakeholders_may_be_named_by_their_numbers():
+    everyone = audit(NUMBERED, **BY_NUMBER)
+    assert everyone.stakeholder(1) == everyone.stakeholder("1")
+    for one in ([1, 2], ("1", 2), np.array([1, 2]), pd.Series([1, 2])):
+        assert audit(NUMBERED, **BY_NUMBER, only=one).over_time.names == ("1", "2")
+    assert audit(NUMBERED, **BY_NUMBER, exclude=[1]).over_time.names == ("2", "3")
+    for roster in ([1, 2, 3, 4], (1, 2, 3, 4), np.arange(1, 5), ["1", 2, 3, np.int64(4)]):
+        found = audit(NUMBERED, **BY_NUMBER, roster=roster)
+        assert found.over_time.names == ("1", "2", "3", "4")
+    by_group = NUMBERED.assign(part=[7, 8, 7, 8])
+    assert audit(by_group, **BY_NUMBER, group="part", reference=7).groups.reference == "7"
+
+
+def test_one_name_may_stand_alone():
+    log = pd.DataFrame({"month": [1, 1, 1], "who": ["Ann", "A", "n"], "got": [1, 2, 3]})
+    assert audit(log, **BY_NUMBER, exclude="Ann").over_time.names == ("A", "n")
+    assert audit(NUMBERED, **BY_NUMBER, exclude=3).over_time.names == ("1", "2")
+
+
+def test_a_number_that_nobody_has_is_a_sentence():
+    answer = audit(NUMBERED, **BY_NUMBER)
+    with pytest.raises(UnknownStakeholder) as unknown:
+        answer.stakeholder(9)
+    assert str(unknown.value) == "there is no stakeholder '9': check its spelling."
+    for name in ("only", "exclude"):
+        with pytest.raises(UnknownStakeholder, match=f"`{name}` names '9', who is not in the log"):
+            audit(NUMBERED, **BY_NUMBER, **{name: [9]})
+
+
+@pytest.mark.parametrize(
+    ("given", "sentence"),
+    [
+        ({"draws": "x"}, "`draws` is 'x': it must be a whole number from 1 to 1,000,000."),
+        ({"draws": 10.0}, "`draws` is 10.0: it must be a whole number from 1 to 1,000,000."),
+        ({"seed": "x"}, "`seed` is 'x': it must be a whole number from 0."),
+        ({"seed": -1}, "`seed` is -1: it must be a whole number from 0."),
+        ({"seed": None}, "`seed` is None: it must be a whole number from 0."),
+        ({"min_score": "x"}, "`min_score` is 'x': a limit must be a number."),
+        ({"alarm": "x"}, "`alarm` is 'x': the probability of ever raising a false alarm must lie "),
+        ({"alarm": 1.5}, "`alarm` is 1.5: the probability of ever raising a false alarm must lie "),
+    ],
+)
+def test_numbers_that_are_none_are_a_sentence(given, sentence):
+    with pytest.raises(BadParameter) as refused:
+        audit(LOG, **MAPPED, **given)
+    assert str(refused.value).startswith(sentence)
+    assert AuditOptions(**MAPPED, seed=np.int64(7), draws=np.int32(9)).seed == 7
+
+
+@pytest.mark.parametrize("function", [audit, compare, compare_periods, replay])
+def test_a_slip_in_an_arguments_name_is_offered_the_nearest(function):
+    logs = (LOG, LOG) if function is compare else (LOG,)
+    name = function.__name__
+    with pytest.raises(UnknownArgument) as slip:
+        function(*logs, stakehoder="country", time="date")
+    assert str(slip.value) == f"{name} has no argument 'stakehoder': did you mean 'stakeholder'?"
+    assert (slip.value.name, slip.value.nearest) == ("stakehoder", "stakeholder")
+    with pytest.raises(TypeError, match=rf"^{name} has no argument 'xyz': see help\({name}\)\.$"):
+        function(*logs, **MAPPED, xyz=1)

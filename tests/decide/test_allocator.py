@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import inspect
 import json
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from evenhand.decide.allocation_events import AllocationEvent
+from evenhand.decide.allocation_events import AllocationEvent, Joined
 from evenhand.decide.allocator import Allocator
 from evenhand.decide.rules.rule import RULES
 from evenhand.decide.rules.ties import ByDraw
@@ -118,6 +120,20 @@ def test_reasons():
     ("do", "said"),
     [
         (lambda a: a.give("X"), "no stakeholder 'X'"),
+        *(
+            (lambda a, name=name: a.join(name), f"^`name` is {shown}: it must be a text of one l")
+            for name, shown in [
+                *((3, "3"), (None, "None"), ("", "''"), (" ", "' '"), (["A"], r"\['A'\]")),
+                *(("A\nB", r"'A\\nB'"), ("\x1b[31m", r"'\\x1b\[31m'")),
+            ]
+        ),
+        (lambda a: a.apply(Joined(3)), "^`name` is 3: it must be a text that is not empty"),
+        (lambda a: a.give(3), "^`name` is 3: it must be a text"),
+        *(
+            (lambda a, count=count: a.propose(count=count), f"^`count` is {count!r}: .* from 1")
+            for count in (-1, 0, 1.5, "2", True)
+        ),
+        (lambda a: a.decide(count=-1), "^`count` is -1: it must be a whole number from 1"),
         (lambda a: a.give("A", -1), "above 0"),
         (lambda a: a.give("A", float("nan")), "above 0"),
         (lambda a: a.give("A", True), "above 0"),
@@ -141,6 +157,34 @@ def test_what_cannot_have_happened_is_refused_and_changes_nothing(do, said):
     with pytest.raises(EvenhandError, match=said):
         do(allocator)
     assert allocator.snapshot() == before
+
+
+def test_anybody_there_may_be_given_something_whatever_the_rule_says():
+    allocator = Allocator("least_served", by_request=True)
+    for name in "ABC":
+        allocator.join(name)
+    allocator.ask("A")
+    allocator.pause("C")
+    assert allocator.next().name == "A"
+    for name in "BC":  # who has not asked, who is paused, and neither is among those who could
+        allocator.give(name, 2, among=("A",))
+    assert [one["received"] for one in allocator.snapshot()["stakeholders"]] == [0, 2, 2]
+
+
+def test_a_name_may_be_in_any_script():
+    allocator = Allocator("least_served")
+    for name in ("Zoë", "مريم", "李 明", "\u200fשרה"):
+        allocator.join(name)
+    assert allocator.decide(count=np.int64(2))[0].name == "Zoë"
+
+
+def test_every_public_method_says_what_it_takes():
+    for name, method in vars(Allocator).items():
+        assert name.startswith("_") or method.__doc__, name
+    for name in ("join", "leave", "pause", "resume", "entitle", "ask", "give", "next", "propose"):
+        method = getattr(Allocator, name)
+        for argument in list(inspect.signature(method).parameters)[1:]:
+            assert f"\n            {argument}: " in method.__doc__, (name, argument)
 
 
 def test_who_has_left_stays_out():

@@ -113,6 +113,9 @@ def test_mistakes_are_named():
         GroupDifference({"A": [0, 1]}).init(3)
     with pytest.raises(BadParameter, match="period is 0"):
         Clock(0)
+    for period in (1.5, float("nan"), float("inf"), "3", True):
+        with pytest.raises(BadParameter, match=f"period is {period!r}: it must be a whole number"):
+            Clock(period)
     with pytest.raises(BadParameter, match="shown_as is 0"):
         Clock(3, shown_as=0)
 

@@ -427,6 +427,38 @@ def test_times_of_many_kinds_are_pushed(times):
     assert [one.time for one in monitor.finish()] == ["2021-01-02"]
 
 
+@pytest.mark.parametrize(
+    ("given", "sentence"),
+    [
+        ({"names": "Ann"}, "`names` is 'Ann': it must be a list of names, such as ('Ann', 'Ben')."),
+        ({"names": 3}, "`names` is 3: it must be a list of names, such as ('Ann', 'Ben')."),
+        ({"names": ()}, "`names` is empty: name everyone who is to be watched."),
+        ({"names": ("A", "B", "A")}, "`names` has 'A' twice: name everyone once."),
+        ({"names": (1, "1")}, "`names` has '1' twice: name everyone once."),
+        ({"newcomers": "zzz"}, "`newcomers` is 'zzz': it must be one of zero, mean, least."),
+        (
+            {"newcomers": "by-time"},
+            "`newcomers` is 'by-time': it must be one of zero, mean, least.",
+        ),
+        ({"min_score": "x"}, "`min_score` is 'x': a limit must be a number."),
+        ({"min_score": float("nan")}, "`min_score` is nan: a limit must be a number."),
+        ({"scheme": Rawls()}, "scheme is Rawls(): it must be a FairnessScheme, such as anytime("),
+    ],
+)
+def test_what_a_monitor_cannot_watch_is_a_sentence(given, sentence):
+    with pytest.raises(BadParameter) as refused:
+        Monitor(**{"scheme": anytime(Rawls()), "names": ("A", "B"), **given})
+    assert str(refused.value).startswith(sentence)
+
+
+def test_names_may_be_numbers_and_any_list():
+    for names in ([1, 2], np.array([1, 2]), ("1", "2")):
+        monitor = Monitor(anytime(Rawls()), names)
+        assert monitor.names == ("1", "2")
+        monitor.push(1, 1)
+        assert monitor.finish()[0].unfair_to == {"2": -0.5}
+
+
 def test_an_event_that_is_refused_leaves_nothing_behind():
     monitor = Monitor(anytime(Rawls()), ("North", "South"))
     monitor.push(1, "North", 2)
@@ -436,7 +468,10 @@ def test_an_event_that_is_refused_leaves_nothing_behind():
         (BadParameter, "not a date, a timestamp or a number", (None, "North")),
         (BadParameter, "not a date, a timestamp or a number", (True, "North")),
         (BadParameter, "`amount` is nan", (2, "North", float("nan"))),
+        (BadParameter, "^`amount` is 'x': it must be a finite number", (2, "North", "x")),
+        (BadParameter, "^`amount` is None: it must be a finite number", (2, "North", None)),
         (BadParameter, "`time` is inf", (float("inf"), "North")),
+        (UnknownStakeholder, "there is no stakeholder '7'", (2, 7)),
         (BadLog, "so far are plain numbers, and these are dates", ("2021-01-01", "North")),
     ):
         with pytest.raises(error, match=words):

@@ -7,7 +7,8 @@ from typing import Any, TypeAlias
 import array_api_compat
 import numpy as np
 
-from evenhand.errors import NotFinite
+from evenhand._util.saved_record import shortened
+from evenhand.errors import NotFinite, UnequalLengths
 
 # A NumPy or a JAX array. Both are reached through their common interface (see `namespace`), for
 # which there is no static type yet; shapes stand in the signatures instead.
@@ -20,6 +21,22 @@ def namespace(array: Array) -> Any:
     if type(array) is np.ndarray or isinstance(array, np.generic):
         return np
     return array_api_compat.array_namespace(array)
+
+
+def as_array(values: Any, what: str, axes: int = 1) -> Array:
+    """An array as it is, and lists and tables of numbers as one of float64.
+
+    Args:
+        values: From the outside.
+        what: How an error names it.
+        axes: How many axes it has at least.
+    """
+    is_array = type(values) is np.ndarray or array_api_compat.is_array_api_obj(values)
+    array = values if is_array else as_float64(values, what)
+    if array.ndim < axes:
+        needed = "one number per stakeholder" if axes == 1 else "a row for each time point"
+        raise UnequalLengths(f"{what} is {shortened(values)}: it must have {needed}.")
+    return array
 
 
 def as_float64(values: Any, what: str) -> np.ndarray:

@@ -5,23 +5,34 @@ from __future__ import annotations
 import difflib
 import math
 from collections.abc import Iterable, Sequence
+from typing import Any
 
 ALIKE = 1e-9  # numbers this close, relative to the larger, are written alike
 LEAST = 1e-9  # a smaller difference would need more decimals than anybody reads
 LEAST_WRITTEN_OUT = 1e-6  # below it a number is written with a power of ten
 
 
-def nearest(name: str, known: Iterable[str], least: float = 0.6) -> str | None:
+def nearest(name: Any, known: Iterable[str], least: float = 0.6) -> str | None:
     """The known name that was probably meant; `least` is how alike it must be, from 0 to 1.
 
-    Capitals and spaces at the ends do not count.
+    Capitals and spaces at the ends do not count, and a number is what it is written as.
 
-    >>> nearest("rals", ["rawls", "gini"]), nearest("x", ["rawls"])
-    ('rawls', None)
+    >>> nearest("rals", ["rawls", "gini"]), nearest("x", ["rawls"]), nearest(101, ["1010"])
+    ('rawls', None, '1010')
     """
     plain = {str(one).lower().strip(): str(one) for one in known}
-    found = difflib.get_close_matches(name.lower().strip(), plain, n=1, cutoff=least)
+    found = difflib.get_close_matches(str(name).lower().strip(), plain, n=1, cutoff=least)
     return plain[found[0]] if found else None
+
+
+def as_names(given: Any) -> tuple[str, ...]:
+    """Names as texts, whether they were given as texts or numbers, one or several.
+
+    >>> as_names([1, "Ann"]), as_names("Ann"), as_names(7)
+    (('1', 'Ann'), ('Ann',), ('7',))
+    """
+    several = isinstance(given, Iterable) and not isinstance(given, str)
+    return tuple(str(name) for name in given) if several else (str(given),)
 
 
 def pluralise(count: int, one: str, many: str | None = None) -> str:

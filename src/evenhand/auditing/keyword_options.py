@@ -7,8 +7,10 @@ import inspect
 from collections.abc import Callable
 from typing import Any, Concatenate, ParamSpec, TypeVar, overload
 
+from evenhand._util.wording import nearest
 from evenhand.auditing.options import AuditOptions
 from evenhand.auditing.workload_columns import default_columns
+from evenhand.errors import UnknownArgument
 
 P = ParamSpec("P")
 Result = TypeVar("Result")
@@ -34,14 +36,18 @@ def with_keywords(function: Any, options: Any) -> Any:
     editors see them in the signature.
     """
 
+    known = inspect.signature(options).parameters
+
     @functools.wraps(function)
     def called(*logs: Any, **keywords: Any) -> Any:
+        for name in keywords:
+            if name not in known:
+                raise UnknownArgument(name, called.__name__, nearest=nearest(name, known))
         return function(*logs, options(**{**keywords, **default_columns(logs, keywords)}))
 
     *logs, _ = inspect.signature(function).parameters.values()
-    keywords = inspect.signature(options).parameters.values()
     called.__name__ = called.__qualname__ = function.__name__.removeprefix("_")
     called.__signature__ = inspect.signature(function).replace(  # type: ignore[attr-defined]
-        parameters=[*logs, *keywords]
+        parameters=[*logs, *known.values()]
     )
     return called

@@ -7,6 +7,8 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from typing import Any
 
+from evenhand._util.whole_number import require_whole
+from evenhand._util.wording import as_names
 from evenhand.auditing.combinations import refuse_beside_waits, refuse_senseless
 from evenhand.auditing.hidden_marks import HiddenMark, read_marks
 from evenhand.auditing.layout import STAKEHOLDER as WHO
@@ -78,8 +80,8 @@ class AuditOptions(SchemeOptions):
     judge_requests: str | None = None  # one of REQUEST_STATUSES; share_met by default
     roster: Any = None  # all who should be served: a table or a list of names
     reference: str | None = None  # the group that the others are compared with
-    only: Sequence[str] = ()  # stakeholders: these alone
-    exclude: Sequence[str] = ()  # or all but these
+    only: Sequence[Any] = ()  # stakeholders: these alone
+    exclude: Sequence[Any] = ()  # or all but these
     where: str | None = None  # count only rows of which this condition holds
     since: Any = None  # the moment from which rows count
     until: Any = None  # the moment up to which the log is whole
@@ -95,6 +97,7 @@ class AuditOptions(SchemeOptions):
     display_names: Any = None  # names to show in place of codes: a table or a mapping
 
     def __post_init__(self) -> None:
+        self._take_names()
         if self.waits:
             self._take_waits()
         self._name_wide()
@@ -129,6 +132,13 @@ class AuditOptions(SchemeOptions):
         kind = self.request_status
         refuse_senseless(self._given(), filter_, kind is None or kind.per_unit)
         self._require_chance()
+
+    def _take_names(self) -> None:
+        """Names are texts here, as in a log that was read."""
+        object.__setattr__(self, "only", as_names(self.only))
+        object.__setattr__(self, "exclude", as_names(self.exclude))
+        if self.reference is not None:
+            object.__setattr__(self, "reference", str(self.reference))
 
     def _name_wide(self) -> None:
         """The columns that a wide table is made into have names, whether they are said or not."""
@@ -241,13 +251,10 @@ class AuditOptions(SchemeOptions):
         """What is asked of chance makes sense, and is not at once left out."""
         if self.null is not None:
             object.__setattr__(self, "null", one_of(self.null, "null", NULL_NAMES))
-        if self.draws is not None and not 1 <= self.draws <= MOST_DRAWS:
-            raise BadParameter(
-                f"{argument('draws')} is {self.draws}: it must be a whole number from 1 to "
-                f"{MOST_DRAWS:,}."
-            )
-        if self.seed < 0:
-            raise BadParameter(f"{argument('seed')} is {self.seed}: it must be at least 0.")
+        if self.draws is not None:
+            draws = require_whole(self.draws, argument("draws"), most=MOST_DRAWS)
+            object.__setattr__(self, "draws", draws)
+        object.__setattr__(self, "seed", require_whole(self.seed, argument("seed"), least=0))
         if self.asks_chance and not self.chance:
             raise BadParameter(
                 f"{argument(self.asks_chance)} asks about chance, which was to be left out: choose "

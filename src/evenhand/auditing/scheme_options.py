@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from evenhand._util.finite_number import is_finite_number
 from evenhand._util.registry import Registry
 from evenhand.errors import BadParameter, MissingPartParameter, argument
 from evenhand.fairness.aggregation import TimepointFirst
@@ -50,13 +50,10 @@ class SchemeOptions:
         given = self._times()
         if len(given) > 1:
             raise BadParameter(f"{' and '.join(given)} ask different questions: choose one.")
-        if self.min_score is not None and not math.isfinite(self.min_score):
+        require_limit(self.min_score, "min_score")
+        if self.alarm is not None and not (is_finite_number(self.alarm) and 0 < self.alarm < 1):
             raise BadParameter(
-                f"{argument('min_score')} is {self.min_score}: a limit must be a number."
-            )
-        if self.alarm is not None and not 0 < self.alarm < 1:
-            raise BadParameter(
-                f"{argument('alarm')} is {self.alarm:g}: the probability of ever raising a false "
+                f"{argument('alarm')} is {self.alarm!r}: the probability of ever raising a false "
                 "alarm must lie between 0 and 1, such as 0.05."
             )
         for name in ("tolerance", "max_unfairness"):
@@ -140,6 +137,12 @@ class SchemeOptions:
         if self.welfare is None:
             return [FALLBACK] if self.lower_is_better else [LogNash(), FALLBACK]
         return [_part(self.welfare, WELFARES, "welfare")]
+
+
+def require_limit(value: Any, name: str) -> None:
+    """Refuse a limit that is given and is not a number."""
+    if value is not None and not is_finite_number(value):
+        raise BadParameter(f"{argument(name)} is {value!r}: a limit must be a number.")
 
 
 def one_of(value: str, name: str, known: Collection[str]) -> str:

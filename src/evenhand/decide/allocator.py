@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime
 import math
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -11,6 +12,8 @@ from typing import Any
 import numpy as np
 
 from evenhand._util.moments import as_numbers, parse_moment
+from evenhand._util.saved_record import shortened
+from evenhand._util.whole_number import require_whole
 from evenhand._util.wording import nearest
 from evenhand.decide.allocation_events import (
     AllocationEvent,
@@ -28,6 +31,7 @@ from evenhand.decide.rules.ties import TieBreak
 from evenhand.errors import BadParameter, UnknownStakeholder, argument
 
 At = float | str | datetime.datetime | None
+CONTROL = re.compile(r"[\x00-\x1f\x7f]")  # characters that no name has
 
 
 @dataclass(frozen=True)
@@ -108,28 +112,88 @@ class Allocator:
     # What happens.
 
     def join(self, name: str, at: At = None, entitlement: float = 1.0) -> AllocationEvent:
-        """Somebody is there from now on; it begins where the rule lets newcomers begin."""
+        """Somebody is there from now on; it begins where the rule lets newcomers begin.
+
+        Args:
+            name: A text of one line that nobody had before, also nobody who has left.
+            at: When, as in every method: a number, or a date where `dates` is set, and not before
+                what happened last. The default is the number of the turn, or where moments are
+                dates that of what happened last.
+            entitlement: What it is entitled to, beside others: a number above 0.
+        """
+        if not isinstance(name, str) or not name.strip() or CONTROL.search(name):
+            raise BadParameter(
+                f"{argument('name')} is {shortened(name)}: it must be a text of one line that is "
+                "not empty."
+            )
         return self.apply(Joined(name, self._moment(at), entitlement))
 
     def leave(self, name: str, at: At = None) -> AllocationEvent:
+        """Somebody is not there any longer, for good: whoever will be back is better paused.
+
+        Args:
+            name: Who has joined and not left.
+            at: When.
+        """
         return self.apply(Departed(name, self._moment(at)))
 
     def pause(self, name: str, at: At = None) -> AllocationEvent:
+        """Somebody is not chosen until it resumes; what it has received still counts.
+
+        Args:
+            name: Who has joined and not left.
+            at: When.
+        """
         return self.apply(Paused(name, self._moment(at)))
 
     def resume(self, name: str, at: At = None) -> AllocationEvent:
+        """Somebody who was paused may be chosen again; the rule says where it then stands.
+
+        Args:
+            name: Who has joined and not left.
+            at: When.
+        """
         return self.apply(Resumed(name, self._moment(at)))
 
     def entitle(self, name: str, entitlement: float, at: At = None) -> AllocationEvent:
+        """Somebody is entitled to another amount from now on.
+
+        Args:
+            name: Who has joined and not left.
+            entitlement: A number above 0, in place of the one before.
+            at: When.
+        """
         return self.apply(EntitlementChanged(name, self._moment(at), entitlement))
 
     def ask(self, name: str, amount: float = 1.0, at: At = None) -> AllocationEvent:
+        """Somebody asks for so much more than it asked for before.
+
+        Where requests count (`by_request`) it is eligible until it has received what it asked for.
+
+        Args:
+            name: Who has joined and not left.
+            amount: How much more: a number above 0.
+            at: When.
+        """
         return self.apply(Asked(name, self._moment(at), amount))
 
     def give(
         self, name: str, amount: float = 1.0, at: At = None, among: Sequence[str] | None = None
     ) -> AllocationEvent:
-        """Take a decision: that of the rule, or another."""
+        """Take a decision: that of the rule, or another.
+
+        Anybody who has joined and not left may be given something, also who is not next, is paused
+        or did not ask; the rule takes it into account from then on. `next` and `propose` say whom
+        the rule would choose, and `decide` follows it.
+
+        Args:
+            name: Who receives it.
+            amount: How much: a number above 0.
+            at: When.
+            among: Who could take it, if not all who are eligible. A rule that counts the turns for
+                which somebody was passed over does not count this one for the others. `name` is
+                given it whether it is one of them or not.
+        """
         able = None if among is None else tuple(among)
         return self.apply(Given(name, self._moment(at), amount, able))
 
@@ -148,7 +212,15 @@ class Allocator:
     def next(
         self, amount: float = 1.0, at: At = None, among: Sequence[str] | None = None
     ) -> Share | None:
-        """Whoever is next to be given an amount whole, and why; None if nobody can take it."""
+        """Whoever is next to be given an amount whole, and why; None if nobody can take it.
+
+        A rule that divides shares the amount; this is then the first of those who get some of it.
+
+        Args:
+            amount: How much: a number above 0.
+            at: When.
+            among: Who could take it, if not all who are eligible.
+        """
         found = self.propose(amount, at=at, among=among)
         return found[0] if found else None
 
@@ -165,12 +237,17 @@ class Allocator:
 
         Args:
             amount: How much each lot is; a rule that divides shares it.
-            count: How many lots there are.
+            count: How many lots there are: a whole number from 1.
             at: When.
             among: Who could take it, if not all who are eligible.
             distinct: Whether nobody is to get two of these lots.
+
+        Returns:
+            Who is given how much, and why, in this order; fewer than `count` where nobody is left
+            who can take a lot.
         """
         self._require_amount(amount)
+        count = require_whole(count, argument("count"))
         state, places = self.state, self.places(among)
         found: list[Share] = []
         with state.trial():
@@ -197,7 +274,18 @@ class Allocator:
         among: Sequence[str] | None = None,
         distinct: bool = False,
     ) -> list[Share]:
-        """Propose, and give at once."""
+        """Propose, and give at once.
+
+        Args:
+            amount: How much each lot is; a rule that divides shares it.
+            count: How many lots there are: a whole number from 1.
+            at: When.
+            among: Who could take it, if not all who are eligible.
+            distinct: Whether nobody is to get two of these lots.
+
+        Returns:
+            What was given to whom, as `propose` says.
+        """
         found = self.propose(amount, count=count, at=at, among=among, distinct=distinct)
         for share in found:
             self.give(share.name, share.amount, at, among)
@@ -228,7 +316,17 @@ class Allocator:
     def standing(
         self, name: str, at: At = None, among: Sequence[str] | None = None
     ) -> tuple[RankedStakeholder, RankedStakeholder | None, int]:
-        """Where somebody stands, who is next, and of how many who are eligible."""
+        """Where somebody stands, who is next, and of how many who are eligible.
+
+        Args:
+            name: Who has joined, whether it has left or not.
+            at: When.
+            among: Who could take it, if not all who are eligible.
+
+        Returns:
+            Where it stands (without a rank if it is not eligible), whoever is next (None if nobody
+            is eligible), and how many are eligible.
+        """
         state, own = self.state, self.place_of(name)
         with state.trial():
             state.time = self._when(at)
@@ -238,7 +336,13 @@ class Allocator:
             return self._ranked(rank, own), first, len(order)
 
     def why(self, name: str, at: At = None, among: Sequence[str] | None = None) -> str:
-        """Why somebody is next, or why not, in a sentence or two."""
+        """Why somebody is next, or why not, in a sentence or two.
+
+        Args:
+            name: Who has joined, whether it has left or not.
+            at: When.
+            among: Who could take it, if not all who are eligible.
+        """
         found, first, eligible = self.standing(name, at, among)
         own = found.name
         if not self.state.there[self.place_of(own)]:
@@ -261,7 +365,11 @@ class Allocator:
 
     @staticmethod
     def restore(table: Mapping[str, Any]) -> Allocator:
-        """The allocator of a snapshot."""
+        """The allocator of a snapshot.
+
+        Args:
+            table: What `snapshot` gave, also after it was written as JSON and read again.
+        """
         from evenhand.decide.allocator_file import from_snapshot
 
         return from_snapshot(table)
@@ -280,6 +388,7 @@ class Allocator:
         self.names.append(name)
 
     def places(self, among: Iterable[str] | None) -> list[int] | None:
+        """The numbers of these stakeholders; None for all."""
         return None if among is None else [self.place_of(name) for name in among]
 
     def require(self, event: AllocationEvent) -> int:
@@ -291,6 +400,11 @@ class Allocator:
                 self._require_amount(getattr(event, field), field)
         if isinstance(event, Given):
             self.places(event.among)
+        if not isinstance(event.name, str) or not event.name:
+            raise BadParameter(
+                f"{argument('name')} is {shortened(event.name)}: it must be a text that is not "
+                "empty."
+            )
         if event.of_known:
             place = self.place_of(event.name)
             if not self.state.there[place]:

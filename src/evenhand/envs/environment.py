@@ -22,7 +22,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from evenhand._util.arrays import as_float64
-from evenhand._util.saved_record import shortened
+from evenhand._util.whole_number import require_whole
 from evenhand.envs.other_sizes import resized
 from evenhand.envs.recipe import Recipe, memories_by_method
 from evenhand.errors import BadParameter, EvenhandError, TooLarge, UnequalLengths
@@ -319,10 +319,7 @@ def require_count(value: Any, what: str, most: int = MOST_DECISIONS) -> None:
             "horizon is inf: a score is of so many decisions. Where they go on, choose after how "
             "many to look, let the environment say goes_on = True, and use a discounted scheme."
         )
-    if isinstance(value, bool) or not isinstance(value, (int, np.integer)) or value < 1:
-        raise BadParameter(f"{what} is {shortened(value)}: it must be a whole number from 1.")
-    if value > most:
-        raise BadParameter(f"{what} is {shortened(value)}: it must be at most {most:,}.")
+    require_whole(value, what, most=most)
 
 
 def served_or_not(present: Bool[Array, "noise n"]) -> Int[np.ndarray, "noise action"]:

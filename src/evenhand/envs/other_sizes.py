@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import fields, is_dataclass
 from typing import TYPE_CHECKING, Any
 
+from evenhand._util.whole_number import require_whole
 from evenhand.errors import BadParameter, EvenhandError, argument
 
 if TYPE_CHECKING:
@@ -22,8 +23,8 @@ def resized(
         horizon: How many decisions there are to be; None: as many as there are.
     """
     for name, value in (("num_stakeholders", num_stakeholders), ("horizon", horizon)):
-        if value is not None and (isinstance(value, bool) or int(value) != value or value < 1):
-            raise BadParameter(f"{argument(name)} is {value!r}: it must be a whole number from 1.")
+        if value is not None:
+            require_whole(value, argument(name))
     size = environment.num_stakeholders
     number = size if num_stakeholders is None else num_stakeholders
     kind = type(environment)

@@ -13,8 +13,8 @@ import sys
 from typing import Any
 
 import jax
-import numpy as np
 
+from evenhand._util.whole_number import require_whole
 from evenhand.envs.environment import Environment, OutcomesNotFinite
 from evenhand.errors import BadParameter, EvenhandError
 from evenhand.problem.environment_like import ENVIRONMENTS
@@ -65,9 +65,7 @@ def require_environment(environment: Environment) -> None:
     """Refuse an environment that breaks the interface, method by method, before it is run."""
     name = type(environment).__name__
     for what in ("num_stakeholders", "num_actions", "horizon"):
-        number = getattr(environment, what)
-        if isinstance(number, bool) or not isinstance(number, int | np.integer) or number < 1:
-            raise BadParameter(f"{name}.{what} is {number!r}: it must be a whole number from 1.")
+        require_whole(getattr(environment, what), f"{name}.{what}")
     try:
         hash(environment)
     except TypeError as error:

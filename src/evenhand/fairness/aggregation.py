@@ -15,7 +15,9 @@ import numpy as np
 
 from evenhand._util.arrays import Array, namespace
 from evenhand._util.registry import Registry
-from evenhand.errors import OverridesRefused, WeightsRefused, argument
+from evenhand._util.required_kind import require_kind
+from evenhand._util.saved_record import shortened
+from evenhand.errors import BadParameter, OverridesRefused, WeightsRefused, argument
 from evenhand.fairness.labels import Exchanging, Labels
 from evenhand.fairness.temporal import Mean, Temporal
 from evenhand.fairness.trace import Override
@@ -101,6 +103,10 @@ class TimepointFirst(Aggregation[Any]):
 
     welfare: Welfare = LogNash()
     temporal: Temporal = Mean()
+
+    def __post_init__(self) -> None:
+        require_kind(self.welfare, Welfare, "welfare", "Rawls()")
+        require_kind(self.temporal, Temporal, "temporal", "Mean()")
 
     @property
     def keeps_history(self) -> bool:
@@ -216,6 +222,13 @@ class MatrixFunction(Aggregation[tuple[np.ndarray, ...]]):
     """Any function of the assessed status matrix [time, stakeholder], for scoring only."""
 
     function: Callable[[Any], Any]
+
+    def __post_init__(self) -> None:
+        if not callable(self.function):
+            raise BadParameter(
+                f"function is {shortened(self.function)}: it must be a function of the table "
+                "[time, stakeholder] of statuses, such as numpy.min."
+            )
 
     @property
     def keeps_history(self) -> bool:

@@ -14,10 +14,10 @@ import numpy as np
 
 from evenhand._util.arrays import Array, namespace
 from evenhand._util.registry import Registry
+from evenhand._util.whole_number import MOST_STEPS, require_whole
 from evenhand.errors import BadParameter, CannotStream
 from evenhand.fairness.labels import Exchanging
 from evenhand.fairness.trace import Step, Trace
-from evenhand.fairness.whole_number import require_whole
 
 if TYPE_CHECKING:
     from jaxtyping import Bool
@@ -129,7 +129,8 @@ class Every(Filter[Array]):
     period: int
 
     def __post_init__(self) -> None:
-        require_whole(self.period, "period")
+        period = require_whole(self.period, "period", most=MOST_STEPS)
+        object.__setattr__(self, "period", period)
 
     @property
     def always(self) -> bool:

@@ -6,9 +6,10 @@ It scores a history, watches a stream, rewards a learner, and is the objective o
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from evenhand._util.arrays import Array, as_float64, namespace
+from evenhand._util.required_kind import require_kind
 from evenhand.errors import BadParameter, CannotStream, CounterfactualsRefused, NothingAssessed
 from evenhand.fairness.aggregation import Aggregation, TimepointFirst
 from evenhand.fairness.assessment import Assessment, assess
@@ -72,12 +73,14 @@ class FairnessScheme:
 
     def score(self, trace: Trace) -> float:
         """Definition "fairness score of a trace": W_ex of the statuses that pass the filter."""
+        _require_trace(trace)
         stream = Stream(self, trace.num_stakeholders)
         stream.extend(trace)
         return stream.score
 
     def assess(self, trace: Trace) -> Assessment:
         """The score with its reasons: statuses, assessed times, and unfairness to each."""
+        _require_trace(trace)
         return assess(self, trace)
 
     def stream(self, num_stakeholders: int) -> Stream:
@@ -134,7 +137,11 @@ class FeedbackScheme:
 
     temporal: Temporal = Total()
 
+    def __post_init__(self) -> None:
+        require_kind(self.temporal, Temporal, "temporal", "Total()")
+
     def score(self, trace: Trace) -> float:
+        _require_trace(trace)
         if trace.feedback is None:
             raise BadParameter("the trace carries no feedback: build it with feedback=[…].")
         if len(trace) == 0:
@@ -153,3 +160,7 @@ class FeedbackScheme:
 
     def describe(self) -> str:
         return f"The environment scores each step in a way not known; {self.temporal.describe()}."
+
+
+def _require_trace(trace: Any) -> None:
+    require_kind(trace, Trace, "trace", "Trace(rewards=[[1, 0], [0, 1]])")

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from evenhand._util.arrays import Array, namespace
+from evenhand._util.arrays import Array, as_array, namespace
 
 if TYPE_CHECKING:
     from jaxtyping import Bool, Float
@@ -37,22 +37,57 @@ def unfairness(
 def unfair_to(
     statuses: Float[Array, "*batch n"], weights: Float[Array, "*batch n"] | None = None
 ) -> Bool[Array, "*batch n"]:
-    """Definition "unfair to": U_i < mean(U)."""
+    """Definition "unfair to": U_i < mean(U).
+
+    Args:
+        statuses: An array, or a list, of one number per stakeholder (on its last axis).
+        weights: As how many each counts, of mean 1; all alike by default.
+
+    >>> unfair_to([6, 8, 10]).tolist()
+    [True, False, False]
+    """
+    statuses, weights = _as_arrays(statuses, weights)
     return unfairness(statuses, weights) < -_rounding(statuses)
 
 
 def unfair_in_favour_of(
     statuses: Float[Array, "*batch n"], weights: Float[Array, "*batch n"] | None = None
 ) -> Bool[Array, "*batch n"]:
-    """Definition "unfair in favor of": U_i > mean(U)."""
+    """Definition "unfair in favor of": U_i > mean(U).
+
+    Args:
+        statuses: An array, or a list, of one number per stakeholder (on its last axis).
+        weights: As how many each counts, of mean 1; all alike by default.
+
+    >>> unfair_in_favour_of([6, 8, 10]).tolist()
+    [False, False, True]
+    """
+    statuses, weights = _as_arrays(statuses, weights)
     return unfairness(statuses, weights) > _rounding(statuses)
 
 
 def overall_unfairness(
     assessed: Float[Array, "time n"], weights: Float[Array, "time n"] | None = None
 ) -> Float[Array, " n"]:
-    """Definition "overall unfairness": the sum of unfairness over the assessed time points."""
+    """Definition "overall unfairness": the sum of unfairness over the assessed time points.
+
+    Args:
+        assessed: An array, or a list of lists: for each assessed time point a status for each
+            stakeholder.
+        weights: As how many each counts, of mean 1; all alike by default.
+
+    >>> overall_unfairness([[6, 8, 10], [9, 9, 9]]).tolist()
+    [-2.0, 0.0, 2.0]
+    """
+    assessed = as_array(assessed, "assessed", axes=2)
+    assessed, weights = _as_arrays(assessed, weights)
     return namespace(assessed).sum(unfairness(assessed, weights), axis=0)
+
+
+def _as_arrays(statuses: Any, weights: Any) -> tuple[Array, Array | None]:
+    """Statuses and weights as arrays, whether they were given as such or as lists."""
+    weights = None if weights is None else as_array(weights, "weights")
+    return as_array(statuses, "statuses"), weights
 
 
 def _rounding(statuses: Float[Array, "*batch n"]) -> Float[Array, "*batch 1"]:

@@ -18,6 +18,7 @@ import numpy as np
 from gymnasium import spaces
 
 from evenhand._util.extras import not_installed
+from evenhand._util.whole_number import require_whole
 from evenhand.errors import BadParameter, CannotCarry
 from evenhand.interop.gymnasium.external_problem import Fairness, StepContext
 from evenhand.learn.proposals import Proposal
@@ -68,8 +69,7 @@ class CounterfactualReplayBuffer(ReplayBuffer):
                 "buffer to imagine none."
             )
         problem = fairness.problem
-        if isinstance(imagined, bool) or imagined != int(imagined) or imagined < 1:
-            raise BadParameter(f"imagined is {imagined!r}: it must be a whole number from 1.")
+        imagined = require_whole(imagined, "imagined")
         if not isinstance(self.observation_space, spaces.Box) or len(self.obs_shape) != 1:
             raise CannotCarry(
                 "imagined memories take the place of the real one at the end of a flat "
@@ -78,7 +78,7 @@ class CounterfactualReplayBuffer(ReplayBuffer):
             )
         problem.require_memory_pays()
         proposal.require_near(problem.memory, problem.environment.num_stakeholders)
-        self.fairness, self.proposal, self.imagined = fairness, proposal, int(imagined)
+        self.fairness, self.proposal, self.imagined = fairness, proposal, imagined
         # A leaf of `StepContext` each: [place, env, …].
         self._contexts: list[np.ndarray] | None = None
         self._form: Any = None

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 import jax
 import numpy as np
 
+from evenhand._util.whole_number import is_whole
 from evenhand.errors import BadParameter
 from evenhand.fairness.labels import refine
 from evenhand.learn.deep.dqn import DQN
@@ -30,7 +31,7 @@ from evenhand.learn.random_play import RandomPlay, typical
 from evenhand.learn.schedules import ExplorationBySteps, Watkins
 from evenhand.learn.shaping import may_shape, shaped_pay
 from evenhand.learn.tabular.q_learning import Tabular
-from evenhand.problem.problem import Problem
+from evenhand.problem.problem import Problem, require_problem
 
 if TYPE_CHECKING:
     from jaxtyping import Float
@@ -63,6 +64,7 @@ def default_learner(
             determines the reward and its past matters.
         **settings: Any field of `DQN`, in place of what is derived.
     """
+    require_problem(problem)
     _require_steps(steps)
     goes_on = getattr(problem.environment, "goes_on", False)
     ends = problem.environment.horizon <= LONGEST_EPISODE and not goes_on
@@ -205,7 +207,7 @@ def value_size(rewards: Float[np.ndarray, "episode time"], discount: float) -> f
 
 
 def _require_steps(steps: int) -> None:
-    if isinstance(steps, bool) or int(steps) != steps or steps < FEWEST_STEPS:
+    if not is_whole(steps, FEWEST_STEPS):
         raise BadParameter(
             f"steps is {steps!r}: it must be a whole number from {FEWEST_STEPS}, as exploration "
             "falls by them."

@@ -13,6 +13,8 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
+from evenhand._util.required_kind import require_kind
+from evenhand._util.whole_number import require_whole
 from evenhand.errors import BadParameter
 from evenhand.learn.deep.agent import DeepAgent
 from evenhand.learn.deep.dqn import DQN
@@ -26,7 +28,7 @@ from evenhand.learn.proposals import Above, Proposal
 from evenhand.learn.seeds import seed_keys, start_learners
 from evenhand.learn.tabular.greedy_table import GreedyTable
 from evenhand.learn.tabular.q_learning import Tabular
-from evenhand.problem.problem import AugmentedState, Problem
+from evenhand.problem.problem import AugmentedState, Problem, require_problem
 
 if TYPE_CHECKING:
     from jaxtyping import Float
@@ -92,6 +94,8 @@ class FairQCM:
         encoder: Encoder | None = None,
         **settings: Any,
     ) -> None:
+        require_problem(problem)
+        require_kind(proposal, Proposal, "proposal", "Above(2)")
         self.agent: Tabular | DQN
         if network is not None:
             self.agent = DQN(
@@ -182,8 +186,7 @@ class Learned:
                 it returns True, learning ends there.
         """
         for name, number in (("steps", steps), ("every", steps if every is None else every)):
-            if isinstance(number, bool) or int(number) != number or number < 1:
-                raise BadParameter(f"{name} is {number!r}: it must be a whole number from 1.")
+            require_whole(number, name)
         now, last = self, self.steps + int(steps)
         while now.steps < last:
             now = now._further(min(int(every or steps), last - now.steps))

@@ -15,7 +15,7 @@ import numpy as np
 
 from evenhand._util.arrays import Array, namespace
 from evenhand._util.registry import Registry
-from evenhand.errors import BadParameter
+from evenhand._util.whole_number import MOST_STEPS, require_whole
 from evenhand.fairness.groups import Groups
 from evenhand.fairness.labels import Exchanging, Labels, refine
 from evenhand.fairness.status import Decayed, Status, Window
@@ -232,8 +232,8 @@ class Clock(Memory[Array]):
 
     def __post_init__(self) -> None:
         for name, value in (("period", self.period), ("shown_as", self.shown_as)):
-            if value is not None and value < 1:
-                raise BadParameter(f"{name} is {value!r}: it must be a whole number from 1.")
+            if value is not None:
+                object.__setattr__(self, name, require_whole(value, name, most=MOST_STEPS))
 
     def init(self, num_stakeholders: int) -> Array:
         return np.zeros((), dtype=np.int32)

@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from evenhand._util.arrays import as_float64
-from evenhand.errors import BadParameter, UnequalLengths
+from evenhand._util.whole_number import require_whole
+from evenhand.errors import UnequalLengths
 from evenhand.memory.automata.alphabet import Events
 from evenhand.memory.automata.automaton_memory import TableMemory, require_table
 
@@ -112,8 +113,7 @@ def minimal_memories(
     equivalence.
     """
     table, pay, paid = _validated(initial, table, pay, tolerance)
-    if horizon < 0:
-        raise BadParameter(f"horizon is {horizon}: it must be a whole number from 0.")
+    require_whole(horizon, "horizon", least=0)
     reached = _layers(table, initial, horizon)
     alike = np.zeros(len(table), dtype=np.int64)
     state_of, tables, pays = [_in_order(alike, reached[horizon])], [table[:0]], [pay[:0]]

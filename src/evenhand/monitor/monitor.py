@@ -8,13 +8,17 @@ was seen before does not count; without ids every event counts, as in `audit`.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from evenhand._util.finite_number import is_finite_number
 from evenhand._util.moments import moment_labels
-from evenhand._util.wording import format_number, join_tied, nearest
+from evenhand._util.required_kind import require_kind
+from evenhand._util.saved_record import shortened
+from evenhand._util.wording import as_names, format_number, join_tied, nearest
 from evenhand.auditing.answer.direction import Direction
 from evenhand.auditing.chance.raised_alarm import RaisedAlarm
 from evenhand.auditing.judging.calendar import MOST_PERIODS
@@ -23,6 +27,7 @@ from evenhand.auditing.judging.questions import Question, needs_dates
 from evenhand.auditing.judging.ranking import Ranking
 from evenhand.auditing.judging.running_totals import RunningTotals
 from evenhand.auditing.reading.roster import Roster, presence
+from evenhand.auditing.scheme_options import one_of, require_limit
 from evenhand.errors import BadLog, BadParameter, UnknownStakeholder, argument
 from evenhand.fairness.circumstances import Circumstances
 from evenhand.fairness.scheme import FairnessScheme
@@ -37,6 +42,7 @@ from evenhand.monitor.chance_alarms import Alarms
 if TYPE_CHECKING:
     from jaxtyping import Float
 
+NEWCOMERS = ("zero", "mean", "least")  # where those who join later may begin
 STEPS = 4096  # periods taken at once, however long a gap in the events is
 # Of these a snapshot has the values.
 KEPT = ("plain_numbers", "last_at", "late", "outside", "alerts", "alarmed", "ended")
@@ -47,7 +53,7 @@ class Monitor:
 
     Args:
         scheme: The fairness scheme to watch by. It must run step by step.
-        names: All stakeholders, also those who may never receive anything.
+        names: All stakeholders, also those who may never receive anything; nobody twice.
         question: When to look, if by calendar periods; otherwise the scheme's filter says it.
         roster: From when until when each stakeholder is there, if they come and go.
         max_unfairness: Alert when anybody is further below the mean than this amount, or this share
@@ -71,7 +77,7 @@ class Monitor:
     def __init__(
         self,
         scheme: FairnessScheme,
-        names: tuple[str, ...],
+        names: Sequence[str],
         question: Question | None = None,
         roster: Roster | None = None,
         max_unfairness: float | str | None = None,
@@ -80,6 +86,8 @@ class Monitor:
         newcomers: str = "zero",
         alarms: Alarms | None = None,
     ) -> None:
+        require_kind(scheme, FairnessScheme, "scheme", "anytime(Rawls())")
+        names = _require_names(names)
         self.names, self.roster = names, roster
         self.judged_names = scheme.status.names(names)
         self.direction = Direction.of(scheme.status)
@@ -94,11 +102,12 @@ class Monitor:
         self.max_unfairness: Tolerance | None = None
         if max_unfairness is not None:
             self.max_unfairness = Tolerance.read(max_unfairness, "max_unfairness")
+        require_limit(min_score, "min_score")
         self.min_score = min_score
         self.plain_numbers = True  # or dates, as the first events say
         self.last_at = -np.inf  # the latest event, and so the open time point
         self.open = np.zeros(len(names))  # what was received at it, or in its period
-        self.newcomers = newcomers
+        self.newcomers = one_of(newcomers, "newcomers", NEWCOMERS)
         self.received = np.zeros(len(names))  # in all, and
         self.credit = np.zeros(len(names))  # what each began with, where newcomers have some
         self.alarms = alarms
@@ -112,14 +121,16 @@ class Monitor:
     def begun(self) -> bool:
         return self.last_at > -np.inf
 
-    def push(self, time: Any, stakeholder: str, amount: float = 1.0) -> list[MonitoredAssessment]:
+    def push(
+        self, time: Any, stakeholder: str | int, amount: float = 1.0
+    ) -> list[MonitoredAssessment]:
         """Take one event into account.
 
         Args:
             time: When it happened: a date or a timestamp (as such, or as ISO 8601 text), or a
                 number. All times are of one kind.
-            stakeholder: Who received something.
-            amount: How much.
+            stakeholder: Who received something: one of the names.
+            amount: How much: a finite number.
 
         Returns:
             What was found at the assessments that the event completes: none while more may happen
@@ -129,14 +140,16 @@ class Monitor:
             at, plain_numbers = time_as_number(time)
         except ValueError as error:
             raise BadParameter(f"{error}.") from None
-        if stakeholder not in self.names:
-            raise UnknownStakeholder(stakeholder, nearest=nearest(stakeholder, self.names))
-        if not (np.isfinite(at) and np.isfinite(amount)):
+        name = str(stakeholder)
+        if name not in self.names:
+            raise UnknownStakeholder(name, nearest=nearest(name, self.names))
+        if not np.isfinite(at):
+            raise BadParameter(f"{argument('time')} is {time!r}: it must be finite.")
+        if not is_finite_number(amount):
             raise BadParameter(
-                f"{argument('time')} is {time!r} and {argument('amount')} is {amount!r}: both must "
-                "be finite."
+                f"{argument('amount')} is {shortened(amount)}: it must be a finite number."
             )
-        event = (at, self.names.index(stakeholder), float(amount))
+        event = (at, self.names.index(name), float(amount))
         return self.take(Batch.of([event], plain_numbers))
 
     def take(self, batch: Batch) -> list[MonitoredAssessment]:
@@ -407,3 +420,19 @@ class Monitor:
                 f"{kinds[plain_numbers]}: give times of one kind."
             )
         self.plain_numbers = plain_numbers
+
+
+def _require_names(names: Any) -> tuple[str, ...]:
+    """All who are watched, as texts; refused if it is one text, nobody, or somebody twice."""
+    if isinstance(names, str) or not isinstance(names, Iterable):
+        raise BadParameter(
+            f"{argument('names')} is {shortened(names)}: it must be a list of names, such as "
+            "('Ann', 'Ben')."
+        )
+    found = as_names(names)
+    if not found:
+        raise BadParameter(f"{argument('names')} is empty: name everyone who is to be watched.")
+    for name, times in Counter(found).items():
+        if times > 1:
+            raise BadParameter(f"{argument('names')} has {name!r} twice: name everyone once.")
+    return found

@@ -11,15 +11,16 @@ import jax.numpy as jnp
 import numpy as np
 
 from evenhand._util.bootstrap import bootstrap_interval
+from evenhand._util.saved_record import shortened
 from evenhand.envs.environment import State
 from evenhand.envs.hard_coded import Act, Random
-from evenhand.errors import CannotPlan, TooLarge
+from evenhand.errors import BadParameter, CannotPlan, TooLarge
 from evenhand.planning.backward_induction import backward, uniform
 from evenhand.planning.carried_state import SchemeAndMemory
 from evenhand.planning.model import Model
 from evenhand.planning.planner import Plan
 from evenhand.planning.state_table import MEMORY_LIMIT, StateTable, tabulate
-from evenhand.problem.problem import AugmentedState, Problem
+from evenhand.problem.problem import AugmentedState, Problem, require_problem
 
 if TYPE_CHECKING:
     from jaxtyping import Float
@@ -68,8 +69,14 @@ def evaluate(
         with_distribution: Whether to give the distribution of scores too, where it is exact.
         memory_limit: Bytes that the table may take.
     """
+    require_problem(problem)
     if isinstance(policy, Plan):
         return _exact(policy.value, with_distribution)
+    if isinstance(policy, type) or not callable(policy):
+        raise BadParameter(
+            f"policy is {shortened(policy)}: it must be a function act(key, state, memory) that "
+            "gives an action, or a plan, such as plan(problem)."
+        )
     try:
         if isinstance(policy, Random):
             table = tabulate(Model(problem), problem.environment.horizon, memory_limit)

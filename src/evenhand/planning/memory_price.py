@@ -16,6 +16,7 @@ from typing import Any
 
 import numpy as np
 
+from evenhand._util.whole_number import require_whole
 from evenhand.errors import BadParameter
 from evenhand.fairness.scheme import FairnessScheme
 from evenhand.memory.memory import Full, LastWinner, Memory, Min, Nothing, Reset, recent
@@ -247,8 +248,7 @@ def _require(memories: Mapping[str, Memory], time_limit: float, seed: int) -> No
             raise BadParameter(f"{name!r} is {memory!r}: it must be a Memory, such as Full().")
     if not (time_limit >= 0 and math.isfinite(time_limit)):
         raise BadParameter(f"time_limit is {time_limit}: it must be a number of seconds from 0.")
-    if isinstance(seed, bool) or not isinstance(seed, (int, np.integer)) or seed < 0:
-        raise BadParameter(f"seed is {seed!r}: it must be a whole number from 0.")
+    require_whole(seed, "seed", least=0)
 
 
 def _percent(share: tuple[float, float] | None) -> str:

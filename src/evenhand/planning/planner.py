@@ -9,12 +9,13 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import jax
 import numpy as np
 
+from evenhand._util.whole_number import is_whole
 from evenhand.errors import BadParameter, CannotPlan, TooLarge
 from evenhand.planning.backward_induction import backward, effect_values, uniform, value_iteration
 from evenhand.planning.carried_state import MemoryForStatus, SchemeAlone
 from evenhand.planning.model import Model, require_listed
 from evenhand.planning.state_table import MEMORY_LIMIT, Progress, StateTable, tabulate
-from evenhand.problem.problem import AugmentedState, Problem
+from evenhand.problem.problem import AugmentedState, Problem, require_problem
 
 if TYPE_CHECKING:
     from jaxtyping import Float, Int
@@ -174,6 +175,7 @@ def plan(
         memory_limit: Bytes that the plan may take; a problem that needs more is refused.
         progress: Called with what is done and how much there is to do.
     """
+    require_problem(problem)
     if horizon is None and problem.environment.horizon > LONGEST_PLAN:
         raise TooLarge(
             f"the horizon is {problem.environment.horizon:,} decisions, and a plan looks at every "
@@ -182,8 +184,10 @@ def plan(
         )
     model = Model(problem, MemoryForStatus() if use_memory else SchemeAlone(), canonical)
     require_listed(model)
-    if horizon is not None and not (horizon == math.inf or horizon == horizon // 1 > 0):
-        raise BadParameter(f"horizon is {horizon}: it must be a whole number from 1, or math.inf.")
+    if not (horizon is None or horizon == math.inf or is_whole(horizon)):
+        raise BadParameter(
+            f"horizon is {horizon!r}: it must be a whole number from 1, or math.inf."
+        )
     if horizon == math.inf:
         table = tabulate(model, None, memory_limit)
         values, error = value_iteration(table, tolerance)

@@ -10,6 +10,9 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from evenhand._util.arrays import Array
 from evenhand._util.registry import Registry
+from evenhand._util.required_kind import refuse_class
+from evenhand._util.saved_record import shortened
+from evenhand.errors import BadParameter
 from evenhand.fairness.trace import Step
 from evenhand.memory.attribute import Attribute
 
@@ -41,3 +44,15 @@ class EnvironmentLike(Protocol):
     def is_over(self, state: Any) -> Bool[Array, ""]: ...
     def attributes(self, state: Any) -> tuple[Attribute, ...]: ...
     def achieved(self, world: Any) -> Bool[Array, ""]: ...
+
+
+def require_environment_like(environment: Any) -> None:
+    """Refuse what lacks a part of an environment that every problem asks for."""
+    refuse_class(environment, "environment")
+    asked = ("num_stakeholders", "horizon", "may_override", "initial")
+    missing = [name for name in asked if not hasattr(environment, name)]
+    if missing:
+        raise BadParameter(
+            f"environment is {shortened(environment)}, which has no {' and no '.join(missing[:2])}:"
+            " give one of evenhand.envs, such as Doughnuts(), or a subclass of Environment."
+        )

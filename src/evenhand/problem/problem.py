@@ -11,12 +11,13 @@ import jax.numpy as jnp
 import numpy as np
 
 from evenhand._util.arrays import Array
+from evenhand._util.required_kind import require_kind
 from evenhand.errors import BadParameter, OverridesRefused
 from evenhand.fairness.scheme import FairnessScheme
 from evenhand.fairness.trace import Step
 from evenhand.memory.memory import Full, Memory
 from evenhand.problem import memory_check
-from evenhand.problem.environment_like import EnvironmentLike
+from evenhand.problem.environment_like import EnvironmentLike, require_environment_like
 from evenhand.problem.reward import (
     FairnessReward,
     SchemeState,
@@ -88,6 +89,9 @@ class Problem:
     pay: FairnessReward = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
+        require_environment_like(self.environment)
+        require_kind(self.scheme, FairnessScheme, "scheme", "anytime(LogNash())")
+        require_kind(self.memory, Memory, "memory", "Full()")
         share = None
         if not (self.augment_with_score or is_sum_of_rewards(self.scheme)):
             overrides = self.environment.may_override
@@ -196,3 +200,8 @@ def _as_jax(leaf: Any) -> Array:
     """A leaf of an initial state as JAX carries it: float32, or an integer or a flag as it is."""
     array = np.asarray(leaf)
     return jnp.asarray(array.astype(np.float32) if array.dtype == np.float64 else array)
+
+
+def require_problem(problem: Any) -> None:
+    """Refuse what is not a problem, such as an environment without a scheme."""
+    require_kind(problem, Problem, "problem", "Problem(environment, scheme)")

@@ -228,7 +228,7 @@ def test_long_logs_are_drawn_less_often_and_very_long_ones_when_asked(monkeypatc
 BAD = {
     "from 1 to": {"draws": 0},
     "one of lottery": {"null": "dice"},
-    "at least 0": {"seed": -1},
+    "`seed` is -1: it must be a whole number from 0": {"seed": -1},
     "choose one": {"draws": 9, "chance": False},
     "needs to know the groups": {"null": "by_group"},
     "only": {"null": "shuffle", "power": True},

@@ -12,6 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from evenhand import AfterEach, Always, Every, FairnessScheme, Final, Rawls, TimepointFirst
+from evenhand._util.whole_number import MOST_STEPS
 from evenhand.auditing.judging import sensitivity
 from evenhand.auditing.judging.calendar import PERIODS
 from evenhand.auditing.judging.case import Case
@@ -30,7 +31,6 @@ from evenhand.auditing.judging.sensitivity import other_questions
 from evenhand.auditing.reading.history import History
 from evenhand.auditing.scheme_options import SchemeOptions
 from evenhand.errors import BadParameter
-from evenhand.fairness.whole_number import MOST_STEPS
 from logs import audit_alone as audit
 
 COLUMNS = {"stakeholder": "who", "time": "at", "amount": "much"}

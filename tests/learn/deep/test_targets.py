@@ -34,7 +34,14 @@ def test_what_an_error_costs():
     np.testing.assert_allclose(Huber()(errors), [2.5, 0.5, 0.0, 0.125, 1.5, 3.5])
 
 
-@pytest.mark.parametrize("rate", [0.0, -0.1, 1.01, float("nan")])
+@pytest.mark.parametrize("threshold", [0.0, -1, "x", True, float("nan"), float("inf")])
+def test_a_threshold_is_above_0(threshold):
+    with pytest.raises(BadParameter) as refused:
+        Huber(threshold)
+    assert str(refused.value) == f"threshold is {threshold!r}: it must be a number above 0."
+
+
+@pytest.mark.parametrize("rate", [0.0, -0.1, 1.01, "x", float("nan")])
 def test_a_rate_is_a_share(rate):
     with pytest.raises(BadParameter, match=r"it must lie in \(0, 1\]"):
         PolyakUpdate(rate)

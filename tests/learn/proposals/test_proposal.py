@@ -228,9 +228,11 @@ def test_all_others_are_those_of_the_same_group(monkeypatch):
 
 
 def test_mistakes_are_named():
-    with pytest.raises(BadParameter, match="whole number from 1"):
-        Above(0)
-    with pytest.raises(BadParameter, match="whole number from 1"):
+    for reach in (0, "2", "x", 1.5, float("nan")):
+        with pytest.raises(BadParameter) as refused:
+            Above(reach)
+        assert str(refused.value) == f"reach is {reach!r}: it must be a whole number from 1."
+    with pytest.raises(BadParameter, match="number is 0: it must be a whole number from 1"):
         Visited(0)
     with pytest.raises(BadParameter, match="discount"):
         Tabular(Problem(SHOP, SCHEME), discount=1.5)

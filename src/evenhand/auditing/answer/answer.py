@@ -211,11 +211,15 @@ class Answer:
         """Everyone furthest below the mean at the end; nobody where all are equal."""
         return tuple(self.over_time.names[place] for place in self.at_end.lowest)
 
-    def stakeholder(self, name: str) -> StakeholderAnswer:
-        """What was found for one stakeholder. An error for an unknown name offers the nearest."""
-        found = self._by_name.get(name)
+    def stakeholder(self, name: str | int) -> StakeholderAnswer:
+        """What was found for one stakeholder. An error for an unknown name offers the nearest.
+
+        Args:
+            name: Its name in the log, where a number is the text that it is written as.
+        """
+        found = self._by_name.get(str(name))
         if found is None:
-            raise UnknownStakeholder(name, nearest=nearest(name, self.over_time.names))
+            raise UnknownStakeholder(str(name), nearest=nearest(name, self.over_time.names))
         return found
 
     @cached_property

@@ -15,13 +15,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from evenhand._util.moments import moment_label
+from evenhand._util.whole_number import MOST_STEPS
 from evenhand.auditing.judging.calendar import PERIODS, Period, how_many, refuse_too_many
 from evenhand.auditing.reading.history import History
 from evenhand.auditing.scheme_options import SchemeOptions
 from evenhand.errors import BadParameter, argument
 from evenhand.fairness.filters import AfterEach, Always, Every, Filter, Final
 from evenhand.fairness.trace import Step, Trace
-from evenhand.fairness.whole_number import MOST_STEPS
 
 if TYPE_CHECKING:
     from jaxtyping import Bool, Int

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime
+import numbers
 from collections.abc import Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
@@ -11,7 +12,7 @@ import narwhals as nw
 import numpy as np
 
 from evenhand._util.moments import CALENDAR, as_numbers
-from evenhand._util.wording import join_names, pluralise
+from evenhand._util.wording import as_names, join_names, pluralise
 from evenhand.auditing.notes import Notes
 from evenhand.auditing.options import AuditOptions
 from evenhand.auditing.reading.events import LogEvents, group_name
@@ -51,12 +52,12 @@ def read_roster(
 ) -> Roster:
     """A roster from a file or a table: a column of names, and from and until if there are any.
 
-    From Python it may also be a plain list of names.
+    From Python it may also be a plain list of names, of which numbers are as they are written.
     """
     if isinstance(source, Roster):
         return source
-    if isinstance(source, list | tuple) and all(isinstance(name, str) for name in source):
-        return _checked(Roster(tuple(source)), "the roster")
+    if _lists_names(source):
+        return _checked(Roster(as_names(source)), "the roster")
     table = open_table(source, encoding)
     column = stakeholder if stakeholder in table.columns else table.columns[0]
     ends = [next((c for c in table.columns if c.lower() in words), None) for words in (FROM, UNTIL)]
@@ -92,6 +93,15 @@ def read_roster(
     }
     names = tuple(str(name) for name in found[column] if name is not None)
     return _checked(Roster(names, known[0], _whole_days(known[1]), groups), table.label)
+
+
+def _lists_names(source: Any) -> bool:
+    """Whether a roster is the names themselves: texts and numbers, and not files or rows."""
+    if isinstance(source, np.ndarray):
+        return source.ndim == 1
+    return isinstance(source, list | tuple) and all(
+        isinstance(name, str | numbers.Number) for name in source
+    )
 
 
 def _whole_days(last: dict[str, Any]) -> dict[str, Any]:

@@ -8,9 +8,11 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from evenhand.errors import BadParameter, argument
+from evenhand._util.whole_number import require_whole
+from evenhand.errors import argument
 
 _MASK = (1 << 64) - 1
+LONGEST_TYPED = 100  # characters of a seed
 
 
 def uniform(seed: int, place: int, count: int) -> float:
@@ -29,14 +31,14 @@ def exponential(seed: int, place: int, count: int) -> float:
 
 
 def read_seed(seed: Any) -> int:
-    """A seed as somebody gave or typed it."""
-    try:
-        found = int(seed)
-    except (TypeError, ValueError, OverflowError):
-        found = -1
-    if found < 0 or str(seed).strip() != str(found):
-        raise BadParameter(f"{argument('seed')} is {seed!r}: it must be a whole number from 0.")
-    return found
+    """A seed as somebody gave or typed it: a text is read as the number that it shows.
+
+    >>> read_seed(7), read_seed(" 7 ")
+    (7, 7)
+    """
+    typed = isinstance(seed, str) and seed.isascii() and seed.strip().isdigit()
+    number = int(seed) if typed and len(seed) <= LONGEST_TYPED else seed
+    return require_whole(number, argument("seed"), least=0)
 
 
 def _mixed(bits: int) -> int:

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from evenhand import __version__
 from evenhand._util.saved_record import reading_saved, shortened
+from evenhand._util.whole_number import require_whole
 from evenhand.errors import BadFile, BadParameter
 
 # Environments, memories and proposals load jax, which a worker does only on a core of its own:
@@ -81,10 +82,10 @@ class RunSpec:
     def __post_init__(self) -> None:
         object.__setattr__(self, "seeds", tuple(self.seeds))
         object.__setattr__(self, "settings", dict(self.settings))
-        _require_whole("steps", self.steps, most=MOST_STEPS)
-        _require_whole("every", self.every, most=MOST_EVERY)
+        require_whole(self.steps, "steps", most=MOST_STEPS)
+        require_whole(self.every, "every", most=MOST_EVERY)
         if self.evaluation is not None:
-            _require_whole("evaluation", self.evaluation, most=MOST_EPISODES)
+            require_whole(self.evaluation, "evaluation", most=MOST_EPISODES)
         for name in ("method", "recipe", "version"):
             if not isinstance(getattr(self, name), str):
                 raise BadParameter(f"{name} is {getattr(self, name)!r}: it must be a text.")
@@ -97,7 +98,7 @@ class RunSpec:
                 f"steps is {self.steps} and every is {self.every}: steps must be a multiple of it."
             )
         for seed in self.seeds:
-            _require_whole("a seed", seed, least=0, most=LARGEST_SEED)
+            require_whole(seed, "a seed", least=0, most=LARGEST_SEED)
         if not self.seeds or len(set(self.seeds)) < len(self.seeds):
             raise BadParameter("seeds must name at least one seed, and none of them twice.")
         if self.settings and not self.deep:
@@ -225,10 +226,3 @@ def _require_settings(agent: DeepAgent, settings: Mapping[str, Setting]) -> None
         if not isinstance(value, allowed) or (isinstance(value, bool) and bool not in allowed):
             needed = " or ".join(kind.__name__ for kind in allowed)
             raise BadParameter(f"the setting {name!r} is {shortened(value)}: it must be {needed}.")
-
-
-def _require_whole(name: str, value: Any, least: int = 1, *, most: int) -> None:
-    if isinstance(value, bool) or not isinstance(value, int) or not least <= value <= most:
-        raise BadParameter(
-            f"{name} is {shortened(value)}: it must be a whole number from {least} to {most:,}."
-        )

@@ -10,12 +10,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from evenhand._util.arrays import Array, namespace
+from evenhand._util.whole_number import MOST_STEPS, require_whole
 from evenhand.errors import BadParameter
 from evenhand.fairness.status.derived import Derived
 from evenhand.fairness.status.received import Returns
 from evenhand.fairness.status.status import STATUSES, DeclaredRegularity
 from evenhand.fairness.trace import Step, Trace
-from evenhand.fairness.whole_number import require_whole
 
 if TYPE_CHECKING:
     from jaxtyping import Float
@@ -74,7 +74,8 @@ class Modulo(_FiniteCount):
     modulus: int
 
     def __post_init__(self) -> None:
-        require_whole(self.modulus, "modulus")
+        modulus = require_whole(self.modulus, "modulus", most=MOST_STEPS)
+        object.__setattr__(self, "modulus", modulus)
 
     def transform(self, values: Float[Array, "*batch inner"]) -> Float[Array, "*batch status"]:
         return values % self.modulus

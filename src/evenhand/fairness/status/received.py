@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from evenhand._util.arrays import Array, namespace
+from evenhand._util.whole_number import MOST_STEPS, require_whole
 from evenhand.errors import BadParameter
 from evenhand.fairness.status.status import STATUSES, DeclaredRegularity, Status
 from evenhand.fairness.trace import Step, Trace
-from evenhand.fairness.whole_number import require_whole
 
 if TYPE_CHECKING:
     from jaxtyping import Float
@@ -153,10 +153,8 @@ class Window(Status[Array]):
     length: int
 
     def __post_init__(self) -> None:
-        require_whole(self.length, "length")
-        object.__setattr__(
-            self, "length", int(self.length)
-        )  # 3.0 too, which is no size of an array
+        length = require_whole(self.length, "length", most=MOST_STEPS)
+        object.__setattr__(self, "length", length)
 
     def init(self, num_stakeholders: int) -> Array:
         size = 8 * self.length * num_stakeholders

@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, TypeVar
 import jax
 import jax.numpy as jnp
 
+from evenhand._util.finite_number import is_finite_number
+from evenhand._util.whole_number import require_whole
 from evenhand.errors import BadParameter
 
 if TYPE_CHECKING:
@@ -45,8 +47,7 @@ class HardUpdate(TargetUpdate):
     every: int = 1000
 
     def __post_init__(self) -> None:
-        if isinstance(self.every, bool) or int(self.every) != self.every or self.every < 1:
-            raise BadParameter(f"every is {self.every!r}: it must be a whole number from 1.")
+        object.__setattr__(self, "every", require_whole(self.every, "every"))
 
     @property
     def copies_rarely(self) -> bool:
@@ -66,8 +67,8 @@ class PolyakUpdate(TargetUpdate):
     rate: float = 0.005
 
     def __post_init__(self) -> None:
-        if not 0.0 < self.rate <= 1.0:
-            raise BadParameter(f"rate is {self.rate}: it must lie in (0, 1].")
+        if not (is_finite_number(self.rate) and 0.0 < self.rate <= 1.0):
+            raise BadParameter(f"rate is {self.rate!r}: it must lie in (0, 1].")
 
     def apply(self, target: Weights, weights: Weights) -> Weights:
         return jax.tree.map(lambda old, new: old + self.rate * (new - old), target, weights)
@@ -93,6 +94,10 @@ class Huber(Loss):
     """Half the square up to the threshold, and from there on in proportion."""
 
     threshold: float = 1.0
+
+    def __post_init__(self) -> None:
+        if not (is_finite_number(self.threshold) and self.threshold > 0.0):
+            raise BadParameter(f"threshold is {self.threshold!r}: it must be a number above 0.")
 
     def __call__(self, error: Float[Array, ...]) -> Float[Array, ...]:
         size = jnp.abs(error)

@@ -13,6 +13,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
+from evenhand._util.whole_number import require_whole
 from evenhand.errors import BadParameter
 from evenhand.learn.proposals.nearby import Around
 from evenhand.learn.proposals.proposal import (
@@ -20,7 +21,6 @@ from evenhand.learn.proposals.proposal import (
     Past,
     Proposal,
     ProposalContext,
-    require_number,
     require_vector,
 )
 
@@ -37,7 +37,7 @@ class _Some(Proposal):
     number: int = 8
 
     def __post_init__(self) -> None:
-        require_number(self.number)
+        object.__setattr__(self, "number", require_whole(self.number, "number"))
 
     @property
     def num_dice(self) -> int:
@@ -64,7 +64,7 @@ class SomeAbove(_Some):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        require_number(self.reach)
+        object.__setattr__(self, "reach", require_whole(self.reach, "reach"))
 
     def imagine(
         self, key: PRNGKeyArray, past: Past
@@ -96,7 +96,7 @@ class SomeAround(_Some):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        require_number(self.reach)
+        object.__setattr__(self, "reach", require_whole(self.reach, "reach"))
 
     def imagine(
         self, key: PRNGKeyArray, past: Past
@@ -165,7 +165,7 @@ class Replayed(_Some):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        require_number(self.reach)
+        object.__setattr__(self, "reach", require_whole(self.reach, "reach"))
 
     @property
     def num_recalled(self) -> int:

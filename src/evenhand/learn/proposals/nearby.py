@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING
 
 import jax.numpy as jnp
 
+from evenhand._util.whole_number import require_whole
 from evenhand.errors import BadParameter
-from evenhand.learn.proposals.proposal import PROPOSALS, Proposal, require_number, require_vector
+from evenhand.learn.proposals.proposal import PROPOSALS, Proposal, require_vector
 
 if TYPE_CHECKING:
     from jaxtyping import Array, Bool, Float
@@ -30,7 +31,7 @@ class Above(Proposal):
     reach: int = 2
 
     def __post_init__(self) -> None:
-        require_number(self.reach)
+        object.__setattr__(self, "reach", require_whole(self.reach, "reach"))
 
     def near(
         self, memory: Float[Array, " n"]
@@ -59,7 +60,7 @@ class Around(Proposal):
     reach: int = 5
 
     def __post_init__(self) -> None:
-        require_number(self.reach)
+        object.__setattr__(self, "reach", require_whole(self.reach, "reach"))
 
     def near(
         self, memory: Float[Array, " n"]

@@ -151,12 +151,6 @@ class NoProposal(Proposal):
         return "nothing"
 
 
-def require_number(number: Any) -> None:
-    """Refuse what is not how far, or how many."""
-    if isinstance(number, bool) or number != int(number) or number < 1:
-        raise BadParameter(f"{number!r} is not how far or how many: give a whole number from 1.")
-
-
 def require_vector(proposal: Proposal, memory: Any) -> None:
     """Refuse a memory that is not one number per stakeholder or group."""
     if getattr(memory, "ndim", None) != 1:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from evenhand._util.whole_number import require_whole
 from evenhand.errors import BadParameter
 from evenhand.fairness.status import Status
 from evenhand.memory.automata.alphabet import Events
@@ -29,8 +30,8 @@ def table_memory(
     12
     """
     steps = events.require_steps()
-    if horizon is not None and horizon < 0:
-        raise BadParameter(f"horizon is {horizon}: it must be a whole number from 0.")
+    if horizon is not None:
+        require_whole(horizon, "horizon", least=0)
     if events.num_stakeholders != num_stakeholders:
         raise BadParameter(
             f"the events have rewards for {events.num_stakeholders} stakeholders, but "
