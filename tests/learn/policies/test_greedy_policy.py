@@ -113,9 +113,9 @@ def test_what_was_learned_goes_on_from_its_steps():
     agent = SimpleNamespace(train_steps=train_steps, policy=lambda learner: learner)
     learned = Learned(agent, (4, 7), 10, np.array([[1.0], [2.0]]))
     assert learned.train(1).steps == 11
-    assert learned.train(5).train(2.0).steps == 17
+    assert learned.train(5).train(np.int64(2)).steps == 17
     assert trained == [1, 5, 2]
-    for steps in (0, -1, 1.5, True):
+    for steps in (0, -1, 1.5, 2.0, "2", True):
         with pytest.raises(BadParameter, match="whole number from 1"):
             learned.train(steps)
     assert [float(learned.policy(seed)[0]) for seed in (None, 4, 7)] == [1.0, 1.0, 2.0]

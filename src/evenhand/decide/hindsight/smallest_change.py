@@ -6,8 +6,6 @@ that its value is a bound. What falls short of the threshold is mixed with the b
 
 from __future__ import annotations
 
-import numbers
-import sys
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import partial
@@ -15,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from evenhand._util.finite_number import is_finite_number
 from evenhand._util.wording import format_number
 from evenhand.auditing.answer.answer import Answer
 from evenhand.auditing.answer.needed_change import NeededChange
@@ -124,10 +123,7 @@ def change_with(
 
 
 def _require_finite(name: str, value: Any) -> None:
-    if value is None:
-        return
-    number = isinstance(value, numbers.Real) and not isinstance(value, bool | np.bool_)
-    if not number or not abs(value) <= sys.float_info.max:  # so is no NaN
+    if value is not None and not is_finite_number(value):
         raise BadParameter(f"{argument(name)} is {value!r}: it must be a finite number.")
 
 
