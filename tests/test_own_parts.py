@@ -254,6 +254,7 @@ def test_own_parts_are_learned_in_tables():
     assert float(agent.evaluate(agent.train_steps(learners, 2_000)).score.mean()) > 0.95 * optimum
 
 
+@pytest.mark.system  # takes seconds
 def test_own_parts_are_learned_by_networks_and_saved(tmp_path):
     agent = deep_learner(GIFTS, "fairqcm", "best", proposal=OneMore())
     learners = start_learners(agent, seed_keys([0, 1]))

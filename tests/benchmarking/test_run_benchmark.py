@@ -74,6 +74,7 @@ def test_scores_are_those_by_hand():
     assert found.of(f"{name}/anytime", "test_turns")[0].welfare_of_means is None
 
 
+@pytest.mark.system  # takes seconds
 def test_the_best_setting_is_taken_by_a_search_with_seeds_of_its_own():
     class Backwards(Turns):
         settings = ({"start": 1}, {"start": 0})

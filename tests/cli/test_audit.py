@@ -38,6 +38,7 @@ def logs(tmp_path):
     )
 
 
+@pytest.mark.system  # takes seconds
 def test_words_json_csv_and_page(logs, given, tmp_path):
     page, folder = tmp_path / "page.html", tmp_path / "sheets"
     asked = ("audit", logs[0], *given, "--max-unfairness", "1")

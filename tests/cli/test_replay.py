@@ -54,6 +54,7 @@ def test_json_has_the_same(log):
     assert {one["name"]: one["sooner"] for one in even["stakeholders"]} == {"A": -7.0, "B": 7.0}
 
 
+@pytest.mark.system  # takes seconds
 @pytest.mark.parametrize("name", ["new.csv", "new.parquet"])
 def test_what_is_written_is_a_log_like_any_other(log, tmp_path, name):
     out = tmp_path / name

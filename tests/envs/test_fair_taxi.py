@@ -44,6 +44,7 @@ def every_step():
     return jax.device_get(jax.vmap(by_action, in_axes=(0, None))(world, jnp.arange(6)))
 
 
+@pytest.mark.system  # takes seconds
 def test_every_decision_in_every_world_is_as_described(every_step):
     after, rewards = every_step
     for k, (cell, passenger) in enumerate(WORLDS):
@@ -66,6 +67,7 @@ def test_it_starts_empty_and_anywhere_with_equal_chance():
     assert (np.asarray(runs.initial.world.passenger) == -1).all()
 
 
+@pytest.mark.system  # takes seconds
 @pytest.mark.parametrize("horizon", [20, 26])
 def test_the_optimum_is_that_of_a_search_over_deliveries(horizon):
     taxi = FairTaxi(horizon=horizon)

@@ -88,6 +88,7 @@ def test_greedy_for_the_bank_lends_to_the_best_credit_among_those_who_applied():
             assert chosen == (max(there, key=lambda i: (levels[i], -i)) if there else 0)
 
 
+@pytest.mark.system  # takes seconds
 def test_greedy_for_the_bank_earns_more_than_taking_turns():
     env = Lending()
 

@@ -26,6 +26,7 @@ def not_installed(*_):
     raise ModuleNotFoundError("No module named 'jax'", name="jax")
 
 
+@pytest.mark.system  # takes seconds
 def test_the_naive_answer_is_wrong_as_sizes_differ(story):
     crates = Counter()
     for _, name, amount in crate_log():

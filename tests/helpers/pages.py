@@ -40,7 +40,7 @@ EXTRAS = ("mo_gymnasium", "stable_baselines3")  # Python that needs them is run 
 # Pages that take so long that they are left to `make test-system`.
 LONG = {
     *("audit.md", "best.md", "chance.md", "extending.md", "gallery.md", "how-do-i.md"),
-    *("looking-ahead.md", "replay.md", "report.md"),
+    *("looking-ahead.md", "README.md", "replay.md", "report.md"),
     *(f"tutorial-{whose}.md" for whose in ("auditor", "engineer", "operator", "researcher")),
 }
 NEEDS_EXTRAS = {"interop.md"}  # so is the Python of these pages

@@ -42,6 +42,7 @@ def test_a_json_object_a_line(tmp_path):
     ]
 
 
+@pytest.mark.system  # takes seconds
 def test_train_tracks_its_scores_as_it_goes(tmp_path):
     curve, lines = tmp_path / "curve.csv", tmp_path / "curve.jsonl"
     command = ["train", "doughnuts", "--stakeholders", "2", "--horizon", "3", "--steps", "500"]

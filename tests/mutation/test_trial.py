@@ -45,6 +45,7 @@ def measured(*names: str) -> list[TestFile]:
     return [TestFile(f"tests/test_{n}.py", 1, {"sums.py": [1, 2]}, "") for n in names]
 
 
+@pytest.mark.system  # takes seconds
 def test_a_mutant_is_killed_by_a_test_that_fails_and_leaves_nothing(project):
     mutant = only_mutant(project)
     with trial.Laboratory(project, budget=100) as laboratory:
@@ -57,6 +58,7 @@ def test_a_mutant_is_killed_by_a_test_that_fails_and_leaves_nothing(project):
     assert not copy.exists()
 
 
+@pytest.mark.system  # takes seconds
 def test_a_mutant_that_outlives_its_budget_has_survived(project):
     mutant = only_mutant(project)
     with trial.Laboratory(project, budget=1) as laboratory:

@@ -196,6 +196,7 @@ def test_json_has_what_a_pipeline_needs(tmp_path):
     assert found["origin"]["version"]
 
 
+@pytest.mark.system  # takes seconds
 def test_csv_and_page(tmp_path):
     name = "<script>alert(1)</script>"
     rows = [

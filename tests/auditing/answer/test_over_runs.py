@@ -97,6 +97,7 @@ def test_the_order_of_the_runs_does_not_matter():
         assert json.dumps(one[name]) == json.dumps(two[name])
 
 
+@pytest.mark.system  # takes seconds
 def test_text_json_csv_and_page_say_the_same(tmp_path):
     path = write(tmp_path / "runs.csv", ROWS, COLUMNS)
     page, folder = tmp_path / "page.html", tmp_path / "sheets"

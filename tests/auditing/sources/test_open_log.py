@@ -45,6 +45,7 @@ READERS = {
 }
 
 
+@pytest.mark.system  # takes seconds
 @pytest.mark.parametrize("reader", READERS)
 def test_a_workbook_is_read_as_it_is_laid_out(reader, two_sheets, tmp_path):
     tidy = {key: LAID_OUT[key] for key in (*MAPPED, "welfare", "at_end")}

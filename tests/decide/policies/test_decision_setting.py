@@ -65,6 +65,7 @@ def replayed(policy, log, **more):
     return list(zip(given.who.tolist(), given.amount.tolist(), strict=True))
 
 
+@pytest.mark.system  # takes seconds
 def test_on_the_log_it_decides_what_it_decides_in_the_world_made_of_it():
     log = drawn(1)
     policy = untrained(world_of_log(log, AuditOptions(**COLUMNS)).world)

@@ -74,6 +74,7 @@ def replayed(policy, seed):
     return answer.outcomes[0].given.who.tolist(), presence
 
 
+@pytest.mark.system  # takes seconds
 @pytest.mark.parametrize("seed", range(4))
 def test_a_plan_does_on_a_log_what_it_does_in_its_environment(planned, seed):
     served, presence = replayed(PlannedChoices(planned), seed)

@@ -112,6 +112,7 @@ def test_what_was_learned_in_tables_is_refused_with_what_to_do(tmp_path):
         policy_rule(path)
 
 
+@pytest.mark.system  # takes seconds
 def test_a_replay_by_rules_alone_does_without_jax(tmp_path):
     log = tmp_path / "log.csv"
     log.write_text("t,to\n0,A\n1,A\n2,B\n")

@@ -41,6 +41,7 @@ def replayed(log, *rules, ties=None, **more):
     return replay_with(log, options, asked)
 
 
+@pytest.mark.system  # takes seconds
 @pytest.mark.parametrize("seed", SEEDS)
 def test_the_log_and_what_is_written_of_a_rule_score_as_in_an_audit(seed, tmp_path):
     rows, folder = random_rows(seed), tmp_path

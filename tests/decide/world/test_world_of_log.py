@@ -88,6 +88,7 @@ def test_the_choices_of_the_log_make_the_audits_score(asked, seed):
     assert paid / times == pytest.approx(logged.judged.score, rel=1e-5)
 
 
+@pytest.mark.system  # takes seconds
 @pytest.mark.parametrize("seed", range(2))
 def test_what_is_asked_for_and_not_received_makes_the_audits_score(seed):
     log = drawn(seed).sort_values("t", kind="stable").assign(wants=6.0)
@@ -144,6 +145,7 @@ def by_least_served(world, supply):
     raise AssertionError("the block does not end")
 
 
+@pytest.mark.system  # takes seconds
 @pytest.mark.parametrize("seed", range(10))
 def test_a_rule_does_in_the_world_what_it_does_in_a_replay(seed):
     rng = np.random.default_rng(seed)

@@ -83,6 +83,7 @@ def test_all_on_one_page_and_again_from_what_was_saved(tmp_path):
     assert other["training_seconds"] == pytest.approx(told["training_seconds"], abs=0.5)
 
 
+@pytest.mark.system  # takes seconds
 def test_the_page_says_what_held_in_words():
     about = {
         "made": "2026-01-01 00:00 UTC",

@@ -196,6 +196,7 @@ def test_a_machine_without_evenhand_says_so(monkeypatch):
     assert listener.all() == {}
 
 
+@pytest.mark.system  # takes seconds
 def test_away_the_file_is_sent_back_unless_the_folder_is_shared(tmp_path, monkeypatch):
     monkeypatch.setattr(cores, "_claims", [None])  # this process keeps all its cores
     monkeypatch.setattr(away, "REPORT_EVERY", 0.0)

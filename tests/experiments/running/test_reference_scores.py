@@ -21,6 +21,7 @@ def test_the_optimum_is_of_the_scheme_that_is_asked_for():
     assert found.rules == ()
 
 
+@pytest.mark.system  # takes seconds
 def test_without_an_optimum_rules_stand_in_its_place(monkeypatch):
     def too_large(*_, **__):
         raise TooLarge("too large.")

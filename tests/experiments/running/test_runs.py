@@ -192,6 +192,7 @@ def test_deep_methods_compared_with_settings_of_their_own(tmp_path):
     assert memory.tolist() == [2, 1]
 
 
+@pytest.mark.system  # takes seconds
 def test_mistakes_are_named(tmp_path):
     with pytest.raises(BadParameter, match="'fairqcm' is not a deep method for this environment"):
         deep_learner(Vaccines(), "fairqcm")  # no memory is known to determine the reward

@@ -177,6 +177,7 @@ class Here:
             self.done.append(task.name)
 
 
+@pytest.mark.system  # takes seconds
 def test_only_what_is_left_is_done(tmp_path):
     tasks = [
         Task(replace(SPEC, seeds=[seed], method=method), tmp_path / f"{method}{seed}")

@@ -50,6 +50,7 @@ def test_to_import_the_bridges_is_enough_and_does_not_load_jax(order):
     subprocess.run([sys.executable, "-c", code], check=True)
 
 
+@pytest.mark.system  # takes seconds
 def test_gymnasium_finds_it_where_nothing_was_imported():
     code = (
         "import gymnasium\n"

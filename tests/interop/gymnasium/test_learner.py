@@ -209,6 +209,7 @@ def test_a_status_without_welfare_is_refused_as_the_wrapper_refuses_it(scheme):
 # With all defaults
 
 
+@pytest.mark.system  # takes seconds
 def test_it_begins_as_what_is_best_at_once_and_says_what_it_measured():
     """Pairs of four, log-Nash: before anything is learned, it decides by the largest gain."""
     loop = gymnasium_learner(own.Pairs(), NASH, steps=600)

@@ -65,6 +65,7 @@ def test_values_are_those_of_the_network(parts, tmp_path):
         assert np.allclose(jax.tree.leaves(told)[0], jax.tree.leaves(augmented.memory)[0])
 
 
+@pytest.mark.system  # takes seconds
 def test_no_jax_is_needed(tmp_path):
     export_policy(greedy()).save(tmp_path / "policy")
     code = (

@@ -82,6 +82,7 @@ KINDS = {
 }
 
 
+@pytest.mark.system  # takes seconds
 @pytest.mark.parametrize("kind", KINDS)
 def test_any_file_that_an_audit_reads(ann, kind):
     """It is known by its content, whatever it is called, on the page and by the API."""
@@ -92,6 +93,7 @@ def test_any_file_that_an_audit_reads(ann, kind):
     assert "Next Ben Has received 1." in text_of(ann.open("/pools/shifts"))
 
 
+@pytest.mark.system  # takes seconds
 @pytest.mark.parametrize("kind", KINDS)
 def test_the_api_reads_the_same_files(tmp_path, kind):
     with small_service(tmp_path) as client:

@@ -5,11 +5,14 @@ from __future__ import annotations
 import csv
 import io
 
+import pytest
+
 from at_the_page import at_the_page, text_of
 
 HOME = "/pools/small"
 
 
+@pytest.mark.system  # takes seconds
 def test_audit_and_exports(tmp_path):
     with at_the_page(tmp_path) as ann:
         assert "there is nothing to judge" in text_of(ann.open(f"{HOME}/audit", 422))

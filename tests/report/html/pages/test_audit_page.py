@@ -140,6 +140,7 @@ def test_many_stakeholders_are_extremes_and_data():
     assert all(one.name in page for one in answer.by_stakeholder)  # as data
 
 
+@pytest.mark.system  # takes seconds
 def test_times_that_are_numbers_and_an_end_alone():
     log = pd.DataFrame({"date": [1, 2, 2.5], "who": ["A", "B", "A"], "amount": [1.0, 2.0, 3.0]})
     for options in ({}, {"at_end": True}, {"every": 2}):
