@@ -218,6 +218,10 @@ class UnknownArgument(BadParameter, TypeError):
         self.name, self.nearest = name, nearest
 
 
+class WrongArguments(BadParameter, TypeError):
+    """More or fewer arguments than a function takes; a TypeError too, as Python's own are."""
+
+
 class UnknownName(EvenhandError):
     """A name that no registry knows; the message offers the nearest."""
 

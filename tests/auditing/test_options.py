@@ -26,7 +26,13 @@ from evenhand.auditing.scheme_options import SchemeOptions
 from evenhand.cli.app import app
 from evenhand.cli.output import as_option
 from evenhand.decide.replay.replay_log import replay
-from evenhand.errors import BadParameter, MissingColumn, UnknownArgument, UnknownStakeholder
+from evenhand.errors import (
+    BadParameter,
+    MissingColumn,
+    UnknownArgument,
+    UnknownStakeholder,
+    WrongArguments,
+)
 from logs import FIRST_A_THEN_B, MAPPED, OPTIONS, SIDE_BY_SIDE, write
 
 LOG = pd.DataFrame(FIRST_A_THEN_B, columns=["date", "country", "doses"])
@@ -276,3 +282,28 @@ def test_a_slip_in_an_arguments_name_is_offered_the_nearest(function):
     assert (slip.value.name, slip.value.nearest) == ("stakehoder", "stakeholder")
     with pytest.raises(TypeError, match=rf"^{name} has no argument 'xyz': see help\({name}\)\.$"):
         function(*logs, **MAPPED, xyz=1)
+
+
+@pytest.mark.parametrize("function", [audit, replay])
+def test_how_many_logs_go_without_a_name(function):
+    name = function.__name__
+    with pytest.raises(WrongArguments, match=f"{name} takes 1 log and everything else by name"):
+        function(FIRST_A_THEN_B, "country", "date")
+    with pytest.raises(TypeError, match="0 were given without a name"):
+        function(stakeholder="country")
+    with pytest.raises(WrongArguments, match="compare takes 2 logs"):
+        compare(FIRST_A_THEN_B, **MAPPED)
+
+
+@pytest.mark.parametrize(
+    ("given", "sentence"),
+    [
+        ({"stakeholder": 1}, "`stakeholder` is 1: it must be the name of a column, as text"),
+        ({"amount": ["a"]}, "`amount` is .*it must be the name of a column"),
+        ({"chance": "no"}, "`chance` is 'no': it must be True or False"),
+        ({"at_end": 1}, "`at_end` is 1: it must be True or False"),
+    ],
+)
+def test_columns_are_named_by_text_and_what_is_so_is_true_or_false(given, sentence):
+    with pytest.raises(BadParameter, match=sentence):
+        audit(FIRST_A_THEN_B, **{**MAPPED, **given})

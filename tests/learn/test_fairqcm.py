@@ -71,6 +71,7 @@ def test_it_goes_on_from_what_was_learned_and_leaves_that_as_it_is():
     before = some.score
     more = some.train(2_000)
     assert (some.steps, more.steps, some.seeds) == (20, 2_020, (7,))
+    assert repr(more) == "<Learned by Tabular, 2,020 steps, seeds 7>"
     np.testing.assert_array_equal(some.agent.evaluate(some.learners).score, some.scores)
     assert before < more.score == pytest.approx(plan(problem).value)
     assert agent.train(20, seed=7).score == before  # the same seed, the same result

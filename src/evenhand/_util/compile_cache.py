@@ -52,7 +52,7 @@ def cache_folder() -> Path | None:
         base = Path(chosen).expanduser() if chosen else _user_cache() / "evenhand"
     except RuntimeError:  # a user without a home
         return None
-    return base.absolute() / "compiled" / _machine()
+    return base.absolute() / "compiled" / machine_name()
 
 
 def _user_cache() -> Path:
@@ -64,7 +64,7 @@ def _user_cache() -> Path:
     return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
 
 
-def _machine() -> str:
+def machine_name() -> str:
     """A name for what compiled code depends on and JAX's own keys leave out: the processor.
 
     A home folder may be shared by machines, and code for one processor can crash another.

@@ -7,10 +7,10 @@ import inspect
 from collections.abc import Callable
 from typing import Any, Concatenate, ParamSpec, TypeVar, overload
 
-from evenhand._util.wording import nearest
+from evenhand._util.wording import nearest, pluralise
 from evenhand.auditing.options import AuditOptions
 from evenhand.auditing.workload_columns import default_columns
-from evenhand.errors import UnknownArgument
+from evenhand.errors import UnknownArgument, WrongArguments
 
 P = ParamSpec("P")
 Result = TypeVar("Result")
@@ -37,9 +37,15 @@ def with_keywords(function: Any, options: Any) -> Any:
     """
 
     known = inspect.signature(options).parameters
+    expected = len(inspect.signature(function).parameters) - 1
 
     @functools.wraps(function)
     def called(*logs: Any, **keywords: Any) -> Any:
+        if len(logs) != expected:
+            raise WrongArguments(
+                f"{called.__name__} takes {pluralise(expected, 'log')} and everything else by "
+                f"name, such as stakeholder=…: {len(logs)} were given without a name."
+            )
         for name in keywords:
             if name not in known:
                 raise UnknownArgument(name, called.__name__, nearest=nearest(name, known))

@@ -7,6 +7,8 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from typing import Any
 
+import numpy as np
+
 from evenhand._util.whole_number import require_whole
 from evenhand._util.wording import as_names
 from evenhand.auditing.combinations import refuse_beside_waits, refuse_senseless
@@ -34,6 +36,7 @@ MOST_DRAWS = 1_000_000
 STAKEHOLDER, GROUP = "stakeholder", "group"  # what `by` may be, besides a column of groups
 # Roles that one column may have at once: all who are of the same name are a group, and a run may be
 # of one group alone. For every other two it would be a mistake that changes the answer unseen.
+COLUMNS = ("stakeholder", "time", "amount", "out_of", "run")  # named by text, one each
 SHARED_ROLES = ({"stakeholder", "group"}, {"group", "run"})
 
 
@@ -97,6 +100,7 @@ class AuditOptions(SchemeOptions):
     display_names: Any = None  # names to show in place of codes: a table or a mapping
 
     def __post_init__(self) -> None:
+        self._require_kinds()
         self._take_names()
         if self.waits:
             self._take_waits()
@@ -208,6 +212,19 @@ class AuditOptions(SchemeOptions):
         object.__setattr__(self, "time", self.wait_from)
         if self.within is None:  # a share in time is better when higher
             object.__setattr__(self, "lower_is_better", True)
+
+    def _require_kinds(self) -> None:
+        """Columns are named by text, and what is so or not is True or False."""
+        for name in COLUMNS:
+            value = getattr(self, name)
+            if value is not None and not isinstance(value, str):
+                raise BadParameter(
+                    f"{argument(name)} is {value!r}: it must be the name of a column, as text."
+                )
+        for one in fields(self):
+            value = getattr(self, one.name)
+            if one.type == "bool" and not isinstance(value, bool | np.bool_):
+                raise BadParameter(f"{argument(one.name)} is {value!r}: it must be True or False.")
 
     def _given(self) -> set[str]:
         """The names of the options that say something other than by default."""

@@ -173,6 +173,11 @@ class Learned:
     steps: int
     learners: Any  # a TabularState or AgentState, with a leading axis of seeds
 
+    def __repr__(self) -> str:
+        seeds = ", ".join(map(str, self.seeds))
+        agent = type(self.agent).__name__
+        return f"<{type(self).__name__} by {agent}, {self.steps:,} steps, seeds {seeds}>"
+
     def train(
         self, steps: int, *, every: int | None = None, on_checkpoint: OnCheckpoint | None = None
     ) -> Learned:

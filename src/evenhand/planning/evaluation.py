@@ -75,7 +75,8 @@ def evaluate(
     if isinstance(policy, type) or not callable(policy):
         raise BadParameter(
             f"policy is {shortened(policy)}: it must be a function act(key, state, memory) that "
-            "gives an action, or a plan, such as plan(problem)."
+            "gives an action, or a plan, such as plan(problem); what FairQCM learned says its own "
+            "`score`."
         )
     try:
         if isinstance(policy, Random):

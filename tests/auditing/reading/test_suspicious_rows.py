@@ -65,3 +65,35 @@ def test_statuses_that_are_tiny_beside_what_log_nash_adds_are_asked_about(unit, 
     sizes = {"A": 3.0 * unit, "B": 1.0 * unit}
     asks = audit(log, **MAPPED, amount="got", entitlement=sizes, welfare=welfare).asks
     assert len([ask for ask in asks if ask.startswith("Are the units right?")]) == questions
+
+
+def series(*amounts, **options):
+    """What is asked of a log in which A and B have these amounts, day by day."""
+    days = [day for day in range(len(amounts)) for _ in "AB"]
+    log = pd.DataFrame({"day": days, "who": ["A", "B"] * len(amounts)})
+    log["got"] = [value for pair in amounts for value in pair]
+    found = audit(log, **MAPPED, amount="got", **options).asks
+    return [question for question in found if "running total" in question]
+
+
+RISING = [(10, 5), (20, 15), (20, 30), (50, 31), (60, 40)]
+
+
+def test_amounts_that_never_fall_are_asked_about():
+    (question,) = series(*RISING)
+    assert question.startswith("Is 'got' a running total?")
+    assert "say so with `cumulative`" in question
+    assert series(*RISING, cumulative=True) == []
+
+
+def test_what_falls_stays_or_is_short_is_not_taken_for_running_totals():
+    assert series(*RISING[:4], (9, 40)) == []
+    assert series(*[(10, 10)] * 9) == []  # as much each day
+    assert series(*RISING[:4]) == []  # six steps, which may be chance
+    assert series((-1, 5), *RISING[1:]) == []  # a total is not negative
+
+
+def test_running_totals_may_be_corrected_now_and_then():
+    many = [(k, 2 * k) for k in range(60)]
+    assert len(series(*many, (40, 120))) == 1
+    assert series(*many, *[(40, 120), (60, 20)] * 3) == []

@@ -226,3 +226,12 @@ def test_as_a_data_frame(backend):
     for name in ("to_best", "worst_unfairness", "longest_wait"):
         assert frame[name].to_list() == [row[name] for row in rows]
     assert frame["left_over"].to_list() == [one.left_over for one in found.everything]
+
+
+def test_one_rule_need_not_be_a_list_and_an_answer_is_shown_by_its_verdict():
+    log = log_of(random_rows(0))
+    found = replay(log, rules="least_served", **COLUMNS)
+    assert [one.name for one in found.outcomes] == ["least_served"]
+    assert replay(log, rules=Lottery(2), **COLUMNS).outcomes[0].rule == Lottery(2)
+    assert repr(found) == f"<ReplayAnswer of the table: {found.verdict}>"
+    assert repr(audit(log, **COLUMNS)).startswith("<Answer of the table: ")

@@ -73,10 +73,18 @@ def test_stakeholders_are_names_or_names_with_an_entitlement(client):
         ("Eve", 0.5),
         ("Fay", 1.0),
     ]
-    for wrong, where in (("", "stakeholders.0"), ({"nme": "Gil"}, "stakeholders.0.name"), (3, "")):
+    for wrong, sentence in (
+        ("", "'stakeholders.0' does not fit"),
+        ({"nme": "Gil"}, "'stakeholders.0.name' is missing: see /docs for what must be sent."),
+        (3, "'stakeholders.0' does not fit"),
+    ):
         refused = client.post("/v1/pools", json={"name": "d", "stakeholders": [wrong]})
         assert refused.status_code == 422
-        assert f"'{where or 'stakeholders.0'}' does not fit" in refused.json()["detail"]
+        assert sentence in refused.json()["detail"]
+    refused = client.post("/v1/pools", json={"name": "d", "members": ["Ann"]})
+    assert (
+        refused.json()["detail"] == "'members' is not known here: see /docs for what can be sent."
+    )
 
 
 def test_the_state_and_the_log_page_by_page(client):

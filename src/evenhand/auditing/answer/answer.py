@@ -226,6 +226,9 @@ class Answer:
     def _by_name(self) -> dict[str, StakeholderAnswer]:
         return {one.name: one for one in self.by_stakeholder}
 
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__} of {self.label}: {self.verdict}>"
+
     def to_frame(self, kind: str = "stakeholders", backend: Any = None) -> Any:
         """A table of the answer as a data frame.
 

@@ -36,6 +36,7 @@ from evenhand.auditing.reading.suspicious_rows import (
     note_alike,
     note_never_told,
     note_rates,
+    note_running_totals,
 )
 from evenhand.auditing.reading.timed_amounts import Known, Reading, Unchanging
 from evenhand.auditing.reading.waits import judged_waits, read_cases
@@ -121,6 +122,7 @@ def prepare(
         note_never_told(whole, {*asked_for, *(hidden.unknown if hidden else ())}, notes)
     if options.out_of is None and not options.holds_readings and not options.has_requests:
         note_rates(history, options.amount, notes)
+        note_running_totals(history, options.amount, notes)
     group_of: dict[str, str] = {}
     if options.group is not None:
         group_of = read_groups(events, {} if roster is None else roster.groups)

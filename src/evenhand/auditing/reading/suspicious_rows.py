@@ -19,6 +19,8 @@ CLOSE = 0.02  # how near the sum of the others counts as equal to it
 LOOSE, TOWERS = 0.2, 3.0
 FAR_APART = 20  # times
 SMALL = 0.1
+# Of amounts drawn at random half would fall; running totals fall where they are corrected.
+LOOKED_AT, FEWEST_STEPS, MOST_FALLS, LEAST_RISES = 200_000, 8, 0.02, 0.5
 
 
 def find_aggregate(history: History) -> str | None:
@@ -84,6 +86,28 @@ def note_never_told(history: History, others: Collection[str], notes: Notes) -> 
             f"{'it is' if one else 'they are'} judged as having received nothing. If it is not "
             f"known, leave {'it' if one else 'them'} out with {argument('exclude')}."
         )
+
+
+def note_running_totals(history: History, column: str | None, notes: Notes) -> None:
+    """Ask about amounts that hardly ever fall, since running totals are not to be added up."""
+    if column is None or not looks_cumulative(history):
+        return
+    notes.ask(
+        f"Is {column!r} a running total? Its values hardly ever fall from one time to the next, "
+        "and they are added up here, which counts the same amount again and again if they are "
+        f"totals. If they are, say so with {argument('cumulative')}."
+    )
+
+
+def looks_cumulative(history: History) -> bool:
+    """Whether nearly every amount is at least the one before it of the same stakeholder."""
+    who, amount = history.who[:LOOKED_AT], history.amount[:LOOKED_AT]
+    order = np.argsort(who, kind="stable")
+    same = np.diff(who[order]) == 0
+    change = np.diff(amount[order])[same]
+    if len(change) < FEWEST_STEPS or (amount < 0).any():
+        return False
+    return bool((change < 0).mean() <= MOST_FALLS and (change > 0).mean() >= LEAST_RISES)
 
 
 RATE = re.compile(r"(?<![a-z])(rate|percent|percentage|pct|proportion|share)(?![a-z])|%")

@@ -91,6 +91,9 @@ class ReplayAnswer:
     plan: NextPlan | None = None  # of a supply to come
     best: BestThereWas | None = None  # of the same supply, if it could be divided
 
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__} of {self.label}: {self.verdict}>"
+
     def to_best(self, one: Outcome) -> float | None:
         """How far a score is from the best there was."""
         return None if self.best is None else max(0.0, self.best.score - one.score)

@@ -83,7 +83,7 @@ class ReplayOptions:
 class RulesToReplay(AuditOptions):
     """What `replay` takes: the rules, and what `audit` takes."""
 
-    rules: Sequence[str | Rule] = ()
+    rules: str | Rule | Sequence[str | Rule] = ()
 
 
 def _replay(log: Any, options: RulesToReplay) -> ReplayAnswer:
@@ -91,13 +91,15 @@ def _replay(log: Any, options: RulesToReplay) -> ReplayAnswer:
 
     Args:
         log: As for `audit`.
-        rules: Which: by name, such as "least_served" or "decayed_share:28d", the path of a policy
+        rules: Which: by name, such as "least_served" or "half_life:28d", the path of a policy
             that was learned, or a rule itself. By default the usual ones that fit the log.
 
     Every other argument is one of `audit`; `seed` is also that of rules that draw lots and name
     none of their own.
     """
-    return replay_with(log, options, ReplayOptions(options.rules, seed=options.seed))
+    rules = options.rules
+    several = (rules,) if isinstance(rules, str | Rule) else rules
+    return replay_with(log, options, ReplayOptions(several, seed=options.seed))
 
 
 replay = with_keywords(_replay, RulesToReplay)

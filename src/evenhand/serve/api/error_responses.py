@@ -86,6 +86,10 @@ async def validation_error(request: Request, error: Any) -> Response:
     where = ".".join(parts) or str(first["loc"][0])
     words = str(first["msg"])
     sentence = f"{where!r} does not fit: {words[0].lower()}{words[1:]}."
+    if first["type"] == "extra_forbidden":
+        sentence = f"{where!r} is not known here: see /docs for what can be sent."
+    if first["type"] == "missing":
+        sentence = f"{where!r} is missing: see /docs for what must be sent."
     if first["type"] == "json_invalid":
         sentence = "the body is not JSON: send JSON, such as {} for all defaults."
     return problem(422, as_sentence(sentence))
