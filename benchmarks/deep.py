@@ -19,7 +19,7 @@ SEEDS, EPISODES, MEASURED = 10, 1000, 100
 # Environment, horizon, method, the scripts' seconds per seed on one core of such a machine, and the
 # target as a multiple of their throughput.
 JOBS = (
-    ("doughnuts", 100, "fairqcm", 342, 6),
+    ("doughnuts", 100, "fairqcm", 342, 8),
     ("doughnuts", 100, "full", 115, 25),
     ("doughnuts", 100, "min", 113, 25),
     ("doughnuts", 100, "reset", 111, 25),
