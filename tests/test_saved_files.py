@@ -174,6 +174,7 @@ def loads_or_says_why(kind, path):
     assert grown * 1024 < MOST_MEMORY
 
 
+@pytest.mark.system  # takes seconds
 @given(data=st.data())
 def test_a_changed_header_loads_or_is_refused(kinds, tmp_path_factory, data):
     kind = kinds[data.draw(st.sampled_from(KINDS))]

@@ -91,6 +91,7 @@ def test_a_rule_that_does_not_learn_is_no_loss():
     assert all(loss.pair != "shop" for loss in board().losses)
 
 
+@pytest.mark.system  # takes seconds
 def test_all_pairs_together():
     standings = {one.method: one for one in board().standings}
     # Ours: 0.96, 0.98, 0.5, 0.5; the peer's: 0.2, 0.4, 0.75, 0.75; the middle two of each.

@@ -80,6 +80,7 @@ def test_words_json_csv_and_page(logs, given, tmp_path):
     assert re.search(r" B +1 +2 +\+0\.667 +0\.667 +\+2 +100% ", text), text
 
 
+@pytest.mark.system  # takes seconds
 def test_two_logs_two_periods_and_two_runs(logs, given):
     harms, even, both = logs
     compared = json.loads(evenhand("audit", harms, even, *given, "--json").stdout)

@@ -57,6 +57,7 @@ def test_what_went_wrong_is_seen(tmp_path, code, out, err, kind):
     assert judged(Trial("audit", ("audit", "log.csv")), code, tmp_path).kind == kind
 
 
+@pytest.mark.system  # takes seconds
 @pytest.mark.parametrize(
     ("program", "words"),
     [("import time; time.sleep(99)", "waits"), ("while True: pass", "works and works")],

@@ -123,6 +123,7 @@ def test_a_world_of_ones_own_is_learned_saved_and_scored_again(here, monkeypatch
     assert (found["scores"], found["optimum"]) == (pytest.approx([2.5]), pytest.approx(2.5))
 
 
+@pytest.mark.system  # takes seconds
 def test_a_class_that_is_gone_is_a_sentence(here, monkeypatch, capsys):
     learn = ("train", "kiosks:Kiosk", "--steps", 100, "--out", "kiosk.run")
     assert run(monkeypatch, capsys, *learn)[0] == 0

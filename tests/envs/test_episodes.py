@@ -72,6 +72,7 @@ def require_frequencies(drawn, listed, probability):
     assert seen.all()
 
 
+@pytest.mark.system  # takes seconds
 @every
 def test_noises_sum_to_one_and_agree_with_draw(env):
     noises, chances = env.noises()
@@ -81,6 +82,7 @@ def test_noises_sum_to_one_and_agree_with_draw(env):
     require_frequencies(rows(drawn), rows(noises), chances)
 
 
+@pytest.mark.system  # takes seconds
 @finite
 def test_outcomes_are_probabilities_and_sum_to_one_wherever_a_run_may_be(env):
     actions = jnp.arange(env.num_actions)
@@ -97,6 +99,7 @@ def test_outcomes_are_probabilities_and_sum_to_one_wherever_a_run_may_be(env):
         assert leaf.shape[:4] == listed.probability.shape
 
 
+@pytest.mark.system  # takes seconds
 @finite
 def test_sampling_agrees_with_outcomes(env):
     run = rollout(env, Random(env.num_actions), Full(), jax.random.key(2))
@@ -114,6 +117,7 @@ def test_sampling_agrees_with_outcomes(env):
             require_frequencies(rows(worlds), rows(listed), np.asarray(probability, dtype=float))
 
 
+@pytest.mark.system  # takes seconds
 @every
 def test_the_step_number_counts_and_is_not_seen(env):
     run = rollout(env, Random(env.num_actions), Full(), jax.random.key(4))
@@ -208,6 +212,7 @@ def test_policy_score_of_turn_taking_for_the_children_by_hand():
     assert score.interval == pytest.approx((expected, expected))
 
 
+@pytest.mark.system  # takes seconds
 def test_policy_score_of_chance_by_hand():
     """Two steps, two customers, each there half the time: half of all doughnuts are wasted."""
     env = Doughnuts(2, 2, 0.5)

@@ -47,6 +47,7 @@ def test_the_papers_numbers_are_the_defaults(env):
     assert (env.repayment, env.credit_range) == (1.0, (0.2, 0.9))
 
 
+@pytest.mark.system  # takes seconds
 @BOTH
 def test_who_applies_is_drawn_afresh_before_every_step_the_first_included(env):
     first = jax.vmap(env.initial)(jax.random.split(jax.random.key(1), MANY)).noise
@@ -76,6 +77,7 @@ def test_a_loan_to_someone_who_applied_counts_for_their_group(env, action, group
     assert not step.override.applies
 
 
+@pytest.mark.system  # takes seconds
 @BOTH
 @pytest.mark.parametrize(("action", "chance"), [(0, 0.5), (2, 0.9)])
 def test_repaid_with_probability_equal_to_the_credit_score_before_the_loan(env, action, chance):

@@ -54,6 +54,7 @@ def test_deterministic_policies_have_exact_scores():
         assert score.interval == (4.0, 4.0)
 
 
+@pytest.mark.system  # takes seconds
 def test_a_stochastic_policy_is_scored_by_its_expectation():
     coin = Stochastic(MarkovPolicy(lambda state: [0.5, 0.5]))
     # After two steps they are equal with probability 1/2.

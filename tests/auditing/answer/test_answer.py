@@ -162,6 +162,7 @@ def test_fell_behind_is_the_reverse_of_made_good():
     assert "Not behind overall, but behind at the end: A." in answer.verdict
 
 
+@pytest.mark.system  # takes seconds
 def test_thresholds_decide_the_exit_code(tmp_path):
     path = write(tmp_path / "log.csv", DAYS)
     command = ["audit", path, *OPTIONS, "--every", "month", "--welfare", "rawls"]
@@ -239,6 +240,7 @@ def test_a_log_against_a_policys_rollouts(tmp_path):
     assert any("Only in" in note and "B" in note for note in lonely.notes)
 
 
+@pytest.mark.system  # takes seconds
 def test_many_runs_are_averaged(tmp_path):
     rows = [
         (run, k, who, 10)

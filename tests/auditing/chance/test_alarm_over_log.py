@@ -43,6 +43,7 @@ def watched(log, people, **more):
     return monitor
 
 
+@pytest.mark.system  # takes seconds
 @pytest.mark.parametrize("people", [None, STAYS], ids=["always", "stays"])
 @pytest.mark.parametrize("sizes", [None, SIZES], ids=["alike", "sizes"])
 @pytest.mark.parametrize("harms", [False, True], ids=["goods", "harms"])

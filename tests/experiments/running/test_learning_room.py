@@ -37,6 +37,7 @@ def test_as_many_learners_as_there_is_room_for():
         require_room_to_learn(small, agent, side_by_side=1_000_000)
 
 
+@pytest.mark.system  # takes seconds
 def test_a_run_without_room_is_refused_before_it_begins():
     with pytest.raises(
         TooLarge, match=r"the episodes that score it 298\.0 GB .* a shorter horizon"

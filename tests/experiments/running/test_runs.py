@@ -32,6 +32,7 @@ SHOP = Doughnuts(2, 5, 0.8)
 SPEC = RunSpec(SHOP, "fairqcm", (0, 1), steps=600, every=100, recipe="best", deep=True)
 
 
+@pytest.mark.system  # takes seconds
 @pytest.mark.parametrize(
     ("environment", "method", "numbers"),
     [

@@ -46,6 +46,7 @@ def test_a_policy_is_scored_for_another_number(tmp_path):
     assert "leave --stakeholders" in str(log.exception)
 
 
+@pytest.mark.system  # takes seconds
 def test_what_cannot_be_used_for_another_number_says_why(tmp_path):
     path = saved(tmp_path / "fair.policy", "paper")
     with pytest.raises(BadParameter, match="learn with EquivariantMLP"):

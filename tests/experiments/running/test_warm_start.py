@@ -17,6 +17,8 @@ from evenhand.experiments.running.warm_start import require_start, start_from_po
 from evenhand.learn.policies.policy_files import save_policies
 from evenhand.learn.seeds import seed_keys, start_learners
 
+pytestmark = pytest.mark.system  # each begins with what was trained
+
 SPEC = RunSpec(
     Doughnuts(2, 3, 0.8), "fairqcm", (4, 7), steps=120, every=120, recipe="default", deep=True
 )

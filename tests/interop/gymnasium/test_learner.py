@@ -193,6 +193,7 @@ class Costly(Counter):
         return *answer, {"served": -2.0 * np.eye(2)[action - 1]}
 
 
+@pytest.mark.system  # takes seconds
 @pytest.mark.parametrize("scheme", [anytime(LogNash(), Total()), anytime(AlphaFair(0.5), Total())])
 def test_a_status_without_welfare_is_refused_as_the_wrapper_refuses_it(scheme):
     parts = {"stakeholder_rewards": FromInfo("served"), "num_stakeholders": 2, "horizon": 6}

@@ -196,6 +196,7 @@ def test_of_a_burden_those_are_worst_off_who_had_most(client):
     assert worst[0] != worst[1]
 
 
+@pytest.mark.system  # takes seconds
 @pytest.mark.parametrize(
     ("log", "more", "words"),
     [

@@ -31,6 +31,7 @@ def test_audit_and_exports(tmp_path):
         assert ann.client.get(f"{HOME}/export.parquet").content[:4] == b"PAR1"
 
 
+@pytest.mark.system  # takes seconds
 def test_alarms_are_shown(tmp_path):
     with at_the_page(tmp_path) as ann:
         assert "No decision was taken yet" in text_of(ann.open(f"{HOME}/judged"))

@@ -122,6 +122,7 @@ def test_two_logs_side_by_side():
         assert format_number(match.scores[0]) in text
 
 
+@pytest.mark.system  # takes seconds
 def test_many_stakeholders_are_extremes_and_data():
     rng = np.random.default_rng(0)
     size = 700
@@ -148,6 +149,7 @@ def test_times_that_are_numbers_and_an_end_alone():
         assert answer.verdict in text_of(report(answer))
 
 
+@pytest.mark.system  # takes seconds
 def test_one_stakeholder_and_a_scheme_without_welfare():
     alone = audit(FIRST_A[:2], **MAPPED)
     assert "Nobody recovered or fell behind" in text_of(report(alone))
