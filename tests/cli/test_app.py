@@ -120,6 +120,18 @@ def test_plan_takes_a_scheme_file_and_saves(tmp_path):
         (("lending_gaussian",), "outcomes cannot be listed"),
         (("doughnuts", "--scheme", "none.toml"), "there is no file 'none.toml'"),
         (("doughnuts", "--discount", "1.5"), "discount is 1.5"),
+        (
+            (
+                "doughnuts",
+                "--stakeholders",
+                "2",
+                "--horizon",
+                "2",
+                "--memories",
+                "--time-limit=inf",
+            ),
+            "--time-limit is inf: it must be a number of seconds",
+        ),
         (("doughnuts", "--stakeholders", "30"), "1,073,741,824 combinations of who is there"),
         (
             (
@@ -139,6 +151,16 @@ def test_plan_answers_a_mistake_with_one_sentence(arguments, words):
     assert words in answer.stderr
     assert "Traceback" not in answer.stderr
     assert answer.stdout == ""
+
+
+def test_within_the_time_limit_memories_are_proved_and_then_bounded():
+    small = ("plan", "doughnuts", "--stakeholders", "2", "--horizon", "3", "--memories", "--json")
+    whole, none = (
+        json.loads(run(*small, *more).stdout)["price_of_memory"]
+        for more in ((), ("--time-limit", "0"))
+    )
+    assert all(row["exact"] for row in whole)
+    assert not all(row["exact"] for row in none)
 
 
 def test_a_scheme_file_that_is_no_text_is_named(tmp_path):

@@ -424,8 +424,8 @@ def test_it_prints_and_draws(four):
     [
         ({"memories": {}}, "no memories"),
         ({"memories": {"odd": "Full"}}, "'odd' is 'Full'"),
-        ({"time_limit": -1.0}, "time_limit is -1.0"),
-        ({"time_limit": math.nan}, "time_limit is nan"),
+        ({"time_limit": -1.0}, "`time_limit` is -1.0"),
+        ({"time_limit": math.nan}, "`time_limit` is nan"),
         ({"seed": -1}, "seed is -1"),
         ({"seed": 0.5}, "seed is 0.5"),
         ({"seed": True}, "seed is True"),

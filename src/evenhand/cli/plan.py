@@ -36,6 +36,10 @@ def plan_command(
     memories: Annotated[
         bool, typer.Option("--memories", help="Show what the best policy with each memory reaches.")
     ] = False,
+    time_limit: Annotated[
+        float,
+        typer.Option(help="With --memories: how long to prove each; then bounds are shown.", min=0),
+    ] = 10.0,
     chart: Annotated[
         Path | None, typer.Option(help="With --memories: write the chart to this HTML file.")
     ] = None,
@@ -70,7 +74,7 @@ def plan_command(
     if save is not None:
         save_plan(found, save)
         answer["saved"] = str(save)
-    price = _price(problem, memories, chart)
+    price = _price(problem, time_limit, chart) if memories else None
     if price is not None:
         answer["price_of_memory"] = price.to_json()["memories"]
     answer["seconds"] = round(time.perf_counter() - started, 3)
@@ -107,18 +111,17 @@ def _require_places(save: Path | None, chart: Path | None, memories: bool) -> No
             require_place(path, given)
 
 
-def _price(problem: Problem, wanted: bool, chart: Path | None) -> PriceTable | None:
+def _price(problem: Problem, time_limit: float, chart: Path | None) -> PriceTable:
     """The price of memory, and its chart where one is asked for."""
     from evenhand._util.files import write_whole
     from evenhand.planning.memory_price import price_of_memory, standard_memories
 
-    if not wanted:
-        return None
     environment: Any = problem.environment
     price = price_of_memory(
         environment,
         problem.scheme,
         standard_memories(environment.num_stakeholders),
+        time_limit,
         augment_with_score=problem.augment_with_score,
     )
     if chart is not None:

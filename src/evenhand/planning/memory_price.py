@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from evenhand._util.whole_number import require_whole
-from evenhand.errors import BadParameter
+from evenhand.errors import BadParameter, argument
 from evenhand.fairness.scheme import FairnessScheme
 from evenhand.memory.memory import Full, LastWinner, Memory, Min, Nothing, Reset, recent
 from evenhand.planning.occupancy import prove
@@ -247,7 +247,9 @@ def _require(memories: Mapping[str, Memory], time_limit: float, seed: int) -> No
         if not isinstance(memory, Memory):
             raise BadParameter(f"{name!r} is {memory!r}: it must be a Memory, such as Full().")
     if not (time_limit >= 0 and math.isfinite(time_limit)):
-        raise BadParameter(f"time_limit is {time_limit}: it must be a number of seconds from 0.")
+        raise BadParameter(
+            f"{argument('time_limit')} is {time_limit}: it must be a number of seconds from 0."
+        )
     require_whole(seed, "seed", least=0)
 
 

@@ -415,7 +415,8 @@ def monitors(draw: st.DrawFn) -> Trial:
 
 
 def _chart(draw: st.DrawFn, files: Files, mood: str) -> Sequence[str]:
-    return ("--memories", *_value("--chart", ["chart.html"], ODD_PATHS)(draw, files, mood))
+    quick = ("--memories", "--time-limit", "1")
+    return (*quick, *_value("--chart", ["chart.html"], ODD_PATHS)(draw, files, mood))
 
 
 @st.composite
@@ -427,7 +428,8 @@ def plans(draw: st.DrawFn) -> Trial:
         "scheme": _file("--scheme", "scheme.toml", GOOD_SCHEME, scheme_files, ODD_PATHS),
         "save": _value("--save", ["best.plan"], ODD_PATHS, 3),
         "chart": _chart,
-        "memories": _flag("--memories"),
+        "memories": lambda *_: ("--memories", "--time-limit", "1"),
+        "limit": _value("--time-limit", ["1"], ODD_FLOATS, 2),
         "json": _flag("--json"),
     }
     arguments = ("plan", *draw(worlds), *_drawn(draw, files, options, 1, 3))
