@@ -31,7 +31,14 @@ from evenhand.auditing import audit
 from evenhand.auditing.judging.questions import every
 from evenhand.auditing.reading.roster import Roster
 from evenhand.auditing.scheme_options import SchemeOptions
-from evenhand.errors import BadFile, BadLog, BadParameter, CannotStream, UnknownStakeholder
+from evenhand.errors import (
+    BadFile,
+    BadLog,
+    BadParameter,
+    CannotStream,
+    UnknownStakeholder,
+    WelfareOverflow,
+)
 from evenhand.fairness.status import WithCredit
 from evenhand.monitor import Monitor
 from evenhand.monitor.batch import Batch, text_as_number
@@ -643,3 +650,13 @@ def test_nobody_can_be_given_a_beginning_where_more_counts_than_the_sum():
     assert monitor.stream.scheme.status == Window(2)
     summed, _ = make_monitor(SchemeOptions(scheme=anytime(Rawls())), roster=people)
     assert summed.newcomers == "mean"
+
+
+def test_totals_that_no_number_can_hold_are_refused_whatever_the_welfare():
+    """The least has little, so that the welfare of Rawls is still a number."""
+    watch = Monitor(anytime(Rawls()), ["A", "B"])
+    watch.push(1, "A", 1e308)
+    watch.push(2, "B", 1.0)
+    with pytest.raises(WelfareOverflow, match="the amounts are too large: at time 3"):
+        watch.push(3, "A", 1e308)
+        watch.finish()

@@ -256,18 +256,19 @@ class Stream:
         if standing.present is not None:
             self._require_presence(block)
             override = None
+        there = statuses if standing.present is None else np.where(standing.present, statuses, 0.0)
+        if not np.isfinite(there).all():
+            row = int(np.argwhere(~np.isfinite(there))[0][0])
+            raise WelfareOverflow(
+                f"the amounts are too large: at time {block.time(row)} what somebody received so "
+                "far is beyond what a number can hold; count in larger units, such as millions."
+            )
         contributions = standing.judge(
             lambda part, weights: aggregation.contribute(part, override, weights),
             statuses,
         )
         if not np.isfinite(contributions).all():
             row = int(np.argwhere(~np.isfinite(contributions))[0][0])
-            if not np.isfinite(statuses[row]).all():
-                raise WelfareOverflow(
-                    f"the amounts are too large: at time {block.time(row)} what somebody received "
-                    "so far is beyond what a number can hold; count in larger units, such as "
-                    "millions."
-                )
             raise WelfareOverflow(
                 f"the welfare at time {block.time(row)} is {contributions[row]}, beyond what a "
                 "number can hold: use LogNash for products, or smaller units."
