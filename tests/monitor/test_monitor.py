@@ -657,6 +657,6 @@ def test_totals_that_no_number_can_hold_are_refused_whatever_the_welfare():
     watch = Monitor(anytime(Rawls()), ["A", "B"])
     watch.push(1, "A", 1e308)
     watch.push(2, "B", 1.0)
+    watch.push(3, "A", 1e308)
     with pytest.raises(WelfareOverflow, match="the amounts are too large: at time 3"):
-        watch.push(3, "A", 1e308)
         watch.finish()

@@ -124,6 +124,7 @@ class _Parser:
         as_moment: Callable[[datetime.datetime], nw.Expr],
     ) -> None:
         self.text, self.schema, self.what, self.known = text, schema, what, known
+        self.names_column = False
         self.as_moment = as_moment
         if len(text) > LONGEST:
             raise self.error(
@@ -137,7 +138,13 @@ class _Parser:
         term = self.either()
         if self.place < len(self.tokens):
             raise self.error(f"{self.tokens[self.place][1]!r} was not expected there")
-        return self.need(term, "truth", "the whole of it")
+        condition = self.need(term, "truth", "the whole of it")
+        if not self.names_column:
+            raise self.error(
+                "it names no column, and so holds of all rows or of none (a column stands without "
+                "quotes or in double ones; what is in single quotes is a text)"
+            )
+        return condition
 
     def either(self) -> Term:
         return self.joined("or", operator.or_, self.both)
@@ -326,6 +333,7 @@ class _Parser:
                 hint = f"there are {join_names(self.known, 12)}. Text goes in single quotes."
             what = argument(self.what)
             raise BadCondition(f"{what} names {_shown(name)}, which is not a column: {hint}")
+        self.names_column = True
         return Term(nw.col(name), kind_of(self.schema[name]))
 
     def alike(self, left: Term, right: Term) -> tuple[Term, Term]:
