@@ -176,6 +176,6 @@ def test_whole_numbers_are_compared_exactly_and_never_overflow():
 
 @pytest.mark.parametrize("text", ["'n' = 'A'", "not not ('A' = 'it''s')", "1 = 1", "true"])
 def test_a_condition_that_names_no_column_is_refused(text):
-    with pytest.raises(BadCondition, match="it names no column.*in single quotes is a text"):
+    with pytest.raises(BadCondition, match=r"it names no column.*in single quotes is a text"):
         rows(text)
     assert rows(f"{text} or n = n")  # beside a column it is one like any other
