@@ -318,7 +318,15 @@ def test_tables_and_columns_that_are_not_there(server, refuses, sqlite_file, duc
         refuses(("'dose' (--amount)", "'doses'?"), *asked, *OPTIONS, "--amount", "dose")
         refuses(("--where names 'kin'", "'kind'"), *asked, *OPTIONS, "--where", "kin = 'x'")
         refuses(("--exclude names 'Nort'",), *asked, *OPTIONS, "--exclude", "Nort")
-    refuses(("--table", "once for each"), server.reader, "--table", "a", "--table", "b", *OPTIONS)
+    refuses(
+        ("--table", "once is enough for one log"),
+        server.reader,
+        "--table",
+        "a",
+        "--table",
+        "b",
+        *OPTIONS,
+    )
 
 
 def test_text_that_is_no_time_and_no_number(server, refuses, sqlite_file, duckdb_file):
