@@ -30,23 +30,12 @@ ODD_PATHS = [
     ),
     *("postgresql://localhost:99999999/x", "postgresql://[::1/x", "duckdb:///" + "x" * 300),
 ]
-ODD_WHOLES = [
-    *(
-        "0",
-        "-1",
-        "x",
-        "",
-        "1.5",
-        "nan",
-        "inf",
-        "1e3",
-        "٣",
-        "0x10",
-        "4294967296",
-        "9223372036854775808",
-    ),
-    *("99999999999999999999999", "100000000", "1000000", "1_0", " 1 ", "9" * 5000),
+REFUSED_WHOLES = [
+    *("0", "-1", "x", "", "1.5", "nan", "inf", "1e3", "٣", "0x10", "9" * 5000),
+    *("9223372036854775808", "99999999999999999999999"),
 ]
+# These are whole numbers to Python: as an amount of work they are done, however long it takes.
+ODD_WHOLES = [*REFUSED_WHOLES, "1_0", " 1 ", "1000000", "100000000", "4294967296"]
 ODD_FLOATS = [
     *(
         "nan",
@@ -271,7 +260,7 @@ LEARNING: Mapping[str, Drawn] = {
     "recipe": _value("--recipe", ["paper", "best"], ODD_TEXTS, 2),
     "seeds": _value("--seeds", ["1", "2"], ODD_WHOLES, 2),
     "seed": _value("--seed", ["0", "7"], ODD_WHOLES, 2),
-    "steps": _value("--steps", ["100"], [*ODD_WHOLES, "100000000000000000000"], 2),
+    "steps": _value("--steps", ["100"], [*REFUSED_WHOLES, "100000000000000000000"], 2),
     "tabular": _flag("--tabular"),
     "memory": _value("--memory", ["full", "min", "clock", "of_status"], ODD_TEXTS, 2),
     "proposal": _value("--proposal", ["above", "all", "none", "around"], ODD_TEXTS, 2),
@@ -456,7 +445,7 @@ def comparisons(draw: st.DrawFn) -> Trial:
 def evaluations(draw: st.DrawFn) -> Trial:
     files: Files = {}
     options = {
-        "episodes": _value("--episodes", ["1"], ODD_WHOLES, 2),
+        "episodes": _value("--episodes", ["1"], REFUSED_WHOLES, 2),
         "seed": _value("--seed", ["0"], ODD_WHOLES, 2),
         "log": _value("--log", ["fair.parquet"], ODD_PATHS, 2),
         "json": _flag("--json"),
@@ -484,7 +473,7 @@ def others(draw: st.DrawFn) -> Trial:
         more += draw(
             st.sampled_from(
                 [["--out", path] for path in UNWRITABLE if path not in WRITABLE_FOLDERS]
-                + [["--seeds", seeds] for seeds in ODD_WHOLES if seeds not in (" 1 ",)]
+                + [["--seeds", seeds] for seeds in REFUSED_WHOLES]
             )
         )
         more += draw(st.sampled_from([[], ["--quick"], ["--json"]]))
