@@ -173,6 +173,20 @@ def test_a_scheme_file_that_is_no_text_is_named(tmp_path):
             assert f"{path} cannot be read: line 2 is not UTF-8 text" in answer.stderr
 
 
+@pytest.mark.parametrize(
+    ("steps", "words"),
+    [
+        ("x", "--steps is 'x': it must be a whole number."),
+        ("1.5", "--steps is '1.5': it must be a whole number."),
+        ("-1", "--steps is '-1': it must be at least 100."),
+    ],
+)
+def test_a_value_that_an_option_cannot_take(steps, words):
+    answer = run("train", "doughnuts", "--steps", steps)
+    assert answer.returncode == 2
+    assert answer.stderr == f"evenhand: {words} `evenhand train --help` shows what there is.\n"
+
+
 def test_version():
     assert run_process("--version").stdout.startswith("evenhand 0.")
 

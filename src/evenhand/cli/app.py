@@ -13,6 +13,8 @@ from typer.main import get_command
 
 from evenhand import __version__
 from evenhand._util.compile_cache import enable_compile_cache
+from evenhand._util.expected_form import expected_form
+from evenhand._util.saved_record import shortened
 from evenhand.cli import (
     audit,
     benchmark,
@@ -60,10 +62,14 @@ class OneSentence(TyperGroup):
 
 
 def _usage(error: Any) -> str:
-    """The parser's words, and where to read what is right."""
+    """The parser's words, or better ones where it says what it found, and where to read more."""
     words = error.format_message().strip()
     if not words:  # help was asked for, and shown
         sys.exit(2)
+    # The parser asks pydantic (older ones do not), whose words are not for those who type.
+    found = error.__cause__.errors()[0] if hasattr(error.__cause__, "errors") else None
+    if found is not None and (form := expected_form(found)) is not None:
+        words = f"{error.param.opts[0]} is {shortened(found['input'])}: it must be {form}."
     words = f"{words[0].lower()}{words[1:]}"
     end = "" if words[-1] in ".?" else "."
     command = "evenhand" if error.ctx is None else error.ctx.command_path

@@ -11,6 +11,7 @@ from starlette.responses import Response
 
 from evenhand.errors import UnknownDecision
 from evenhand.serve.api.context import PROBLEMS, as_json, asked_by, require_role, service_of
+from evenhand.serve.api.known_query import KnownQuery
 from evenhand.serve.api.models import (
     MOST,
     DecisionSent,
@@ -30,7 +31,9 @@ from evenhand.serve.pools.service import now
 from evenhand.serve.pools.views import decision_view, proposal_view
 from evenhand.serve.store.log_entry import LogEntry
 
-router = APIRouter(prefix="/v1/pools/{pool}", tags=["Decisions"], responses=PROBLEMS)
+router = APIRouter(
+    prefix="/v1/pools/{pool}", tags=["Decisions"], responses=PROBLEMS, route_class=KnownQuery
+)
 AmountAsked = Annotated[float, Query(gt=0, le=1e15, allow_inf_nan=False)]
 Number = Annotated[int, Path(ge=1, le=1 << 53)]
 PageSize = Annotated[int, Query(ge=1, le=1000)]

@@ -9,6 +9,7 @@ import orjson
 from starlette.requests import Request
 from starlette.responses import Response
 
+from evenhand._util.expected_form import expected_form
 from evenhand.errors import (
     EvenhandError,
     StaleTurn,
@@ -84,8 +85,9 @@ async def validation_error(request: Request, error: Any) -> Response:
     first = error.errors()[0]
     parts = [str(part) for part in first["loc"][1:] if part not in (WITH_ENTITLEMENT, NAME_ALONE)]
     where = ".".join(parts) or str(first["loc"][0])
-    words = str(first["msg"])
-    sentence = f"{where!r} does not fit: {words[0].lower()}{words[1:]}."
+    words, form = str(first["msg"]), expected_form(first)
+    fits = f"{words[0].lower()}{words[1:]}" if form is None else f"it must be {form}"
+    sentence = f"{where!r} does not fit: {fits}."
     if first["type"] == "extra_forbidden":
         sentence = f"{where!r} is not known here: see /docs for what can be sent."
     if first["type"] == "missing":

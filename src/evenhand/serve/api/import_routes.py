@@ -14,12 +14,15 @@ from evenhand.auditing.notes import Notes
 from evenhand.auditing.options import AuditOptions
 from evenhand.errors import BadParameter
 from evenhand.serve.api.context import PROBLEMS, as_json, require_role, service_of
+from evenhand.serve.api.known_query import KnownQuery
 from evenhand.serve.api.log_routes import PARQUET, Text
 from evenhand.serve.api.models import ImportShown
 from evenhand.serve.api.tokens import Role
 from evenhand.serve.pools.log_kinds import suffix_of
 
-router = APIRouter(prefix="/v1/pools/{pool}", tags=["The log"], responses=PROBLEMS)
+router = APIRouter(
+    prefix="/v1/pools/{pool}", tags=["The log"], responses=PROBLEMS, route_class=KnownQuery
+)
 WORKBOOK = "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet"
 BYTES = {"schema": {"type": "string", "format": "binary"}}
 LOG_BODY = {

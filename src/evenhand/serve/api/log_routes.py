@@ -16,6 +16,7 @@ from starlette.responses import HTMLResponse, Response, StreamingResponse
 
 from evenhand.serve.api.context import PROBLEMS, as_json, require_role, service_of
 from evenhand.serve.api.decision_routes import AmountAsked
+from evenhand.serve.api.known_query import KnownQuery
 from evenhand.serve.api.models import AlarmsShown, ForecastShown, Name, OverTimeShown
 from evenhand.serve.api.tokens import Role
 from evenhand.serve.pools.changes import DecisionTaken
@@ -37,7 +38,9 @@ from evenhand.serve.pools.received_over_time import received_over_time
 from evenhand.serve.pools.service import now
 from evenhand.serve.pools.views import entry_view
 
-router = APIRouter(prefix="/v1/pools/{pool}", tags=["The log"], responses=PROBLEMS)
+router = APIRouter(
+    prefix="/v1/pools/{pool}", tags=["The log"], responses=PROBLEMS, route_class=KnownQuery
+)
 HEARTBEAT = 15.0  # seconds after which a silent stream says that it is there
 LOOK_EVERY = 0.5
 RECENT = 200  # decisions by which the expected number a day is estimated

@@ -12,6 +12,7 @@ from starlette.responses import Response
 from evenhand.decide.allocation_events import AllocationEvent
 from evenhand.errors import BadParameter
 from evenhand.serve.api.context import PROBLEMS, as_json, asked_by, require_role, service_of
+from evenhand.serve.api.known_query import KnownQuery
 from evenhand.serve.api.models import (
     EntriesShown,
     EntryShown,
@@ -28,7 +29,7 @@ from evenhand.serve.pools.live_pool import LivePool
 from evenhand.serve.pools.views import entry_view, pool_view, stakeholder_view
 from evenhand.serve.store.log_entry import LogEntry
 
-router = APIRouter(prefix="/v1/pools", tags=["Pools"], responses=PROBLEMS)
+router = APIRouter(prefix="/v1/pools", tags=["Pools"], responses=PROBLEMS, route_class=KnownQuery)
 BY_OWNERS = {"join", "leave", "entitle"}
 # Which field each event may have besides the name and the time.
 FIELDS = {"join": "entitlement", "entitle": "entitlement", "ask": "amount"}

@@ -11,12 +11,13 @@ from starlette.responses import Response
 
 from evenhand.errors import BadParameter
 from evenhand.serve.api.context import PROBLEMS, as_json, require_role, service_of
+from evenhand.serve.api.known_query import KnownQuery
 from evenhand.serve.api.models import TokenSent, TokenShown, TokensShown
 from evenhand.serve.api.tokens import Role, make_token
 from evenhand.serve.pools.views import moment_of
 from evenhand.serve.store.decision_store import StoredToken
 
-router = APIRouter(prefix="/v1/tokens", tags=["Tokens"], responses=PROBLEMS)
+router = APIRouter(prefix="/v1/tokens", tags=["Tokens"], responses=PROBLEMS, route_class=KnownQuery)
 
 
 @router.get("", response_model=TokensShown)
