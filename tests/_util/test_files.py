@@ -139,6 +139,12 @@ def test_a_folder_need_not_be_there_yet(tmp_path):
             require_folder(tmp_path / name, "out")
 
 
+@pytest.mark.parametrize("name", ["a" * 300, "new/" + "a" * 300, "a" * 300 + "/new", "page\0"])
+def test_a_folder_that_no_disk_can_have_is_refused_before_any_work(tmp_path, name):
+    with pytest.raises(CannotWrite, match=r"\(`out`\) cannot be written \(.*\): choose a folder"):
+        require_folder(tmp_path / name, "out")
+
+
 def test_a_disk_that_is_full_leaves_the_file_as_it_was(tmp_path, monkeypatch):
     def full(_):
         raise OSError(28, "No space left on device")

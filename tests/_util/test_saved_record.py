@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from evenhand._util.saved_record import SavedRecord, parse_json, reading_saved, shortened
+from evenhand._util.saved_record import SavedRecord, parse_json, reading_saved
+from evenhand._util.wording import short_repr
 from evenhand.errors import BadFile, BadParameter
 
 RECORD = SavedRecord(
@@ -108,6 +109,6 @@ def test_what_is_no_matter_of_the_file_is_let_through():
 
 
 def test_values_never_fill_the_screen():
-    assert len(shortened("x" * 10**6)) == 60
-    assert len(shortened(["x" * 10**6])) <= 60
-    assert shortened(-(10**5000)) == "a number of 5,001 digits"
+    assert len(short_repr("x" * 10**6)) == 60
+    assert len(short_repr(["x" * 10**6])) <= 60
+    assert short_repr(-(10**5000)) == "a number of 5,001 digits"

@@ -7,7 +7,7 @@ from typing import Any, TypeAlias
 import array_api_compat
 import numpy as np
 
-from evenhand._util.saved_record import shortened
+from evenhand._util.wording import short_repr
 from evenhand.errors import NotFinite, UnequalLengths
 
 # A NumPy or a JAX array. Both are reached through their common interface (see `namespace`), for
@@ -35,7 +35,7 @@ def as_array(values: Any, what: str, axes: int = 1) -> Array:
     array = values if is_array else as_float64(values, what)
     if array.ndim < axes:
         needed = "one number per stakeholder" if axes == 1 else "a row for each time point"
-        raise UnequalLengths(f"{what} is {shortened(values)}: it must have {needed}.")
+        raise UnequalLengths(f"{what} is {short_repr(values)}: it must have {needed}.")
     return array
 
 

@@ -151,15 +151,18 @@ def require_folder(path: str | os.PathLike[str], given: str) -> None:
             f"{target} ({argument(given)}) cannot be made, as it is {len(target.parts):,} folders "
             f"in each other: choose a name with at most {MAX_DEPTH}."
         )
+    to_be_made: list[str] = []
     for folder in (target, *target.parents):
         if os.path.isdir(folder):
-            require_place(folder / "x", given)
+            for name in ("x", *to_be_made):  # one of these may be too long for any folder
+                require_place(folder / name, given)
             return
         if os.path.lexists(folder):
             raise CannotWrite(
                 f"{target} ({argument(given)}) cannot be a folder, as {folder} is not one: choose "
                 "another name."
             )
+        to_be_made.append(folder.name)
 
 
 def require_regular(target: str | os.PathLike[str], named: str | None = None) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from evenhand._util.saved_record import shortened
+from evenhand._util.wording import short_repr
 from evenhand.errors import BadParameter
 
 
@@ -26,7 +26,7 @@ def require_kind(value: Any, kind: type, what: str, example: str) -> None:
     refuse_class(value, what)
     a = "an" if kind.__name__[0] in "AEIOUaeiou" else "a"
     raise BadParameter(
-        f"{what} is {shortened(value)}: it must be {a} {kind.__name__}, such as {example}."
+        f"{what} is {short_repr(value)}: it must be {a} {kind.__name__}, such as {example}."
     )
 
 

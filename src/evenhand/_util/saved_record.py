@@ -10,9 +10,10 @@ import contextlib
 import json
 import math
 import os
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
+from evenhand._util.wording import short_repr
 from evenhand.errors import BadFile, EvenhandError
 
 MAX_NESTING = 64  # levels: what evenhand writes has about ten
@@ -27,7 +28,7 @@ def parse_json(text: str | bytes, path: str | os.PathLike[str], kind: str) -> An
         value = json.loads(text, object_pairs_hook=_without_repeats)
     except _KeyTwice as error:
         raise BadFile(
-            f"{path} has the key {shortened(error.args[0])} twice, so that it does not say which "
+            f"{path} has the key {short_repr(error.args[0])} twice, so that it does not say which "
             f"value counts: make the {kind} anew."
         ) from None
     except RecursionError:
@@ -166,24 +167,12 @@ class SavedRecord:
         return f"{self.within}.{name}" if self.within else name
 
     def _named(self, name: str) -> str:
-        return shortened(self._path_of(name))
+        return short_repr(self._path_of(name))
 
     def _refused(self, found: Any, needed: str) -> BadFile:
-        is_now = _NAMES[type(found)] if isinstance(found, dict | list) else shortened(found)
-        what = shortened(self.within) if self.within else "what it holds"
+        is_now = _NAMES[type(found)] if isinstance(found, dict | list) else short_repr(found)
+        what = short_repr(self.within) if self.within else "what it holds"
         return BadFile(f"{self.path} cannot be read: {what} is {is_now}, and must be {needed}.")
-
-
-def shortened(value: Any, most: int = 60) -> str:
-    """A value as Python writes it, but never longer than fits a sentence.
-
-    >>> shortened("ab"), shortened("a" * 100, most=9)
-    ("'ab'", "'aaaaaaa…")
-    """
-    if isinstance(value, int) and not isinstance(value, bool) and abs(value) > 10**18:
-        return f"a number of {int(math.log10(abs(value))) + 1:,} digits"
-    text = repr(value[: most + 1] if isinstance(value, str | bytes | Sequence) else value)
-    return text if len(text) <= most else f"{text[: most - 1]}…"
 
 
 def _finite(value: float) -> bool:

@@ -14,7 +14,8 @@ from safetensors import SafetensorError, safe_open
 from safetensors.numpy import save as to_bytes
 
 from evenhand._util.files import require_file, write_whole
-from evenhand._util.saved_record import parse_json, shortened
+from evenhand._util.saved_record import parse_json
+from evenhand._util.wording import short_repr
 from evenhand.errors import BadFile
 
 # Files of evenhand 0.1 do not say their format: their headers have other keys.
@@ -144,7 +145,7 @@ def with_leaves(like: Any, arrays: dict[str, np.ndarray], leading: int = 0) -> A
 
     found = jax.tree_util.tree_map_with_path(find, like)
     if left:
-        raise BadFile(f"the array {shortened(min(left))} belongs to nothing: make the file anew.")
+        raise BadFile(f"the array {short_repr(min(left))} belongs to nothing: make the file anew.")
     return found
 
 
@@ -153,5 +154,5 @@ def require_finite(path: str | os.PathLike[str], arrays: dict[str, np.ndarray]) 
     for name, array in arrays.items():
         if array.dtype.kind == "f" and not np.isfinite(array).all():
             raise BadFile(
-                f"{path} holds numbers that are not finite ({shortened(name)}): make it anew."
+                f"{path} holds numbers that are not finite ({short_repr(name)}): make it anew."
             )

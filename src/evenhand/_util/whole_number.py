@@ -5,7 +5,7 @@ from __future__ import annotations
 import numbers
 from typing import Any
 
-from evenhand._util.saved_record import shortened
+from evenhand._util.wording import short_repr
 from evenhand.errors import BadParameter
 
 MOST_STEPS = 2**31 - 1  # steps are counted in 32 bits
@@ -33,6 +33,6 @@ def require_whole(value: Any, what: str, least: int = 1, most: int | None = None
     if not is_whole(value, least, most):
         to = "" if most is None else f" to {most:,}"
         raise BadParameter(
-            f"{what} is {shortened(value)}: it must be a whole number from {least}{to}."
+            f"{what} is {short_repr(value)}: it must be a whole number from {least}{to}."
         )
     return int(value)

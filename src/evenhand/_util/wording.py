@@ -60,6 +60,18 @@ def quoted(name: str) -> str:
     return f"“{name}”" if "," in name and not is_quoted else name
 
 
+def short_repr(value: Any, most: int = 60) -> str:
+    """A value as Python writes it, but never longer than fits a sentence.
+
+    >>> short_repr("ab"), short_repr("a" * 100, most=9)
+    ("'ab'", "'aaaaaaa…")
+    """
+    if isinstance(value, int) and not isinstance(value, bool) and abs(value) > 10**18:
+        return f"a number of {int(math.log10(abs(value))) + 1:,} digits"
+    text = repr(value[: most + 1] if isinstance(value, str | bytes | Sequence) else value)
+    return text if len(text) <= most else f"{text[: most - 1]}…"
+
+
 def join_tied(names: Sequence[str]) -> str:
     """Those who share a place: "A", "A and B", "A, B and C", "A, B and 2 others".
 

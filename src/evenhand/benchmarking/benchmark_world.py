@@ -13,7 +13,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-from evenhand._util.saved_record import shortened
+from evenhand._util.wording import short_repr
 from evenhand.envs import ENVIRONMENTS, Environment
 from evenhand.errors import BadParameter, EvenhandError
 from evenhand.fairness.aggregation import TimepointFirst
@@ -138,7 +138,7 @@ def world_of(asked: str | Mapping[str, Any]) -> BenchmarkWorld:
         try:
             asked = json.loads(asked)
         except ValueError as error:
-            raise BadParameter(f"the world {shortened(asked)} is not JSON: {error}.") from None
+            raise BadParameter(f"the world {short_repr(asked)} is not JSON: {error}.") from None
     if isinstance(asked, Mapping):
         return _world_of_table(asked)
     from evenhand.benchmarking import mo_worlds
@@ -161,7 +161,7 @@ def _world_of_table(table: Mapping[str, Any]) -> PackageWorld:
         known = ", ".join((*SIZES, "mo/fishwood-v0"))
         asked = table["name"] if set(table) == {"name"} else dict(table)
         raise BadParameter(
-            f"there is no world {shortened(asked)}: {error} The benchmark has {known}, and "
+            f"there is no world {short_repr(asked)}: {error} The benchmark has {known}, and "
             "every environment that `evenhand list` shows."
         ) from None
     return PackageWorld(_label(table, made), made)

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from evenhand._util.saved_record import shortened
+from evenhand._util.wording import short_repr
 from evenhand.benchmarking.benchmark_method import (
     Method,
     Seen,
@@ -122,7 +122,7 @@ def action_of(method: Method, seen: Seen, explore: bool, facts: WorldFacts) -> i
     if not whole and getattr(action, "shape", None) == ():
         whole = np.issubdtype(np.asarray(action).dtype, np.integer)
     if not whole or not 0 <= int(action) < facts.num_actions:
-        given = "no action" if action is None else shortened(action)
+        given = "no action" if action is None else short_repr(action)
         raise BadParameter(
             f"{type(method).__name__}.act gave {given} on {facts.world} at time {seen.time}: it "
             f"must give a whole number from 0 to {facts.num_actions - 1}."

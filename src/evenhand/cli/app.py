@@ -14,7 +14,7 @@ from typer.main import get_command
 from evenhand import __version__
 from evenhand._util.compile_cache import enable_compile_cache
 from evenhand._util.expected_form import expected_form
-from evenhand._util.saved_record import shortened
+from evenhand._util.wording import short_repr
 from evenhand.cli import (
     audit,
     benchmark,
@@ -69,7 +69,7 @@ def _usage(error: Any) -> str:
     # The parser asks pydantic (older ones do not), whose words are not for those who type.
     found = error.__cause__.errors()[0] if hasattr(error.__cause__, "errors") else None
     if found is not None and (form := expected_form(found)) is not None:
-        words = f"{error.param.opts[0]} is {shortened(found['input'])}: it must be {form}."
+        words = f"{error.param.opts[0]} is {short_repr(found['input'])}: it must be {form}."
     words = f"{words[0].lower()}{words[1:]}"
     end = "" if words[-1] in ".?" else "."
     command = "evenhand" if error.ctx is None else error.ctx.command_path

@@ -16,7 +16,7 @@ from evenhand.cli.audit_places import require_places
 from evenhand.cli.borrowed_options import borrow_options
 from evenhand.cli.judging_options import HOW, OUT, judging_options
 from evenhand.cli.log_options import read_options
-from evenhand.cli.output import JsonOption, print_json, working
+from evenhand.cli.output import JsonOption, print_json, print_written, working
 from evenhand.cli.reading_options import reading_options
 from evenhand.errors import BadParameter
 
@@ -114,6 +114,7 @@ def audit_command(
         print_json(found.to_json())
     else:
         print_answer(found)
+        print_written([*([csv] if csv else []), *(out or [])])
     if found.breaches:
         raise typer.Exit(1)
 

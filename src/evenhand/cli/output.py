@@ -7,10 +7,12 @@ import json
 import shlex
 import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
+from evenhand._util.wording import join_names
 from evenhand.cli.streams import knows_unicode
 from evenhand.errors import shortened, visible
 
@@ -41,6 +43,13 @@ def as_option(name: str, *value: Any) -> str:
 def print_json(value: Any) -> None:
     escaped = not knows_unicode(sys.stdout.encoding)  # or a letter would be written as no JSON is
     print(json.dumps(value, indent=2, ensure_ascii=escaped, allow_nan=False))
+
+
+def print_written(paths: Iterable[Path]) -> None:
+    """Where a person finds what was written, if anything was."""
+    names = [str(path) for path in paths]
+    if names:
+        print(f"\nWritten: {visible(join_names(names))}.")
 
 
 def print_table(

@@ -12,7 +12,7 @@ from evenhand.cli.audit import audit_command
 from evenhand.cli.borrowed_options import borrow_options
 from evenhand.cli.judging_options import OUT
 from evenhand.cli.log_options import READING, read_options
-from evenhand.cli.output import JsonOption, print_json, print_table, working
+from evenhand.cli.output import JsonOption, print_json, print_table, print_written, working
 from evenhand.errors import visible
 
 if TYPE_CHECKING:
@@ -98,6 +98,7 @@ def replay_command(
         print_json(answer.to_json())
     else:
         _print(answer)
+        print_written(out or [])
 
 
 def _asked(rules: list[str] | None, seed: int | None, coming: str | None) -> Any:

@@ -12,9 +12,8 @@ from typing import Any
 import numpy as np
 
 from evenhand._util.moments import as_numbers, parse_moment
-from evenhand._util.saved_record import shortened
 from evenhand._util.whole_number import require_whole
-from evenhand._util.wording import nearest
+from evenhand._util.wording import nearest, short_repr
 from evenhand.decide.allocation_events import (
     AllocationEvent,
     Asked,
@@ -123,7 +122,7 @@ class Allocator:
         """
         if not isinstance(name, str) or not name.strip() or CONTROL.search(name):
             raise BadParameter(
-                f"{argument('name')} is {shortened(name)}: it must be a text of one line that is "
+                f"{argument('name')} is {short_repr(name)}: it must be a text of one line that is "
                 "not empty."
             )
         return self.apply(Joined(name, self._moment(at), entitlement))
@@ -402,7 +401,7 @@ class Allocator:
             self.places(event.among)
         if not isinstance(event.name, str) or not event.name:
             raise BadParameter(
-                f"{argument('name')} is {shortened(event.name)}: it must be a text that is not "
+                f"{argument('name')} is {short_repr(event.name)}: it must be a text that is not "
                 "empty."
             )
         if event.of_known:

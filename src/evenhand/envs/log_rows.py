@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from evenhand._util.saved_record import shortened
+from evenhand._util.wording import short_repr
 from evenhand.errors import BadParameter, TooLarge, argument
 
 if TYPE_CHECKING:
@@ -79,7 +79,7 @@ class LogRows:
         if not isinstance(self.names, Sequence) or not all(
             isinstance(name, str) for name in self.names
         ):
-            raise BadParameter(f"names is {shortened(self.names)}: it must be texts.")
+            raise BadParameter(f"names is {short_repr(self.names)}: it must be texts.")
         set_field(self, "names", tuple(self.names))
         for name, kind in (("lots", float), ("slots", int), ("blocks", int), ("phases", int)):
             set_field(self, name, _numbers(getattr(self, name), kind, name))
@@ -177,7 +177,7 @@ def _numbers(values: Any, kind: type, what: str) -> tuple[Any, ...]:
     except (TypeError, ValueError, OverflowError):
         good = False
     if not good:
-        raise BadParameter(f"{what} is {shortened(values)}: it must be numbers.")
+        raise BadParameter(f"{what} is {short_repr(values)}: it must be numbers.")
     return found
 
 
@@ -188,6 +188,6 @@ def _rows(values: Any, width: int, what: str) -> tuple[tuple[Any, ...], ...]:
     except TypeError:
         rows = ((),)
     if any(len(row) != width for row in rows):
-        raise BadParameter(f"{what} is {shortened(values)}: it must be rows of {width} numbers.")
+        raise BadParameter(f"{what} is {short_repr(values)}: it must be rows of {width} numbers.")
     _numbers(list(itertools.chain.from_iterable(rows)), float, what)
     return rows

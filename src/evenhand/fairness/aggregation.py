@@ -16,7 +16,7 @@ import numpy as np
 from evenhand._util.arrays import Array, namespace
 from evenhand._util.registry import Registry
 from evenhand._util.required_kind import require_kind
-from evenhand._util.saved_record import shortened
+from evenhand._util.wording import short_repr
 from evenhand.errors import BadParameter, OverridesRefused, WeightsRefused, argument
 from evenhand.fairness.labels import Exchanging, Labels
 from evenhand.fairness.temporal import Mean, Temporal
@@ -226,7 +226,7 @@ class MatrixFunction(Aggregation[tuple[np.ndarray, ...]]):
     def __post_init__(self) -> None:
         if not callable(self.function):
             raise BadParameter(
-                f"function is {shortened(self.function)}: it must be a function of the table "
+                f"function is {short_repr(self.function)}: it must be a function of the table "
                 "[time, stakeholder] of statuses, such as numpy.min."
             )
 

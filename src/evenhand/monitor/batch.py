@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from evenhand._util.moments import as_numbers, microseconds, parse_moment
-from evenhand._util.saved_record import shortened
+from evenhand._util.wording import short_repr
 
 
 class Batch(NamedTuple):
@@ -39,7 +39,7 @@ def text_as_number(text: str) -> float:
     try:
         return microseconds(parse_moment(text))
     except (ValueError, OverflowError):  # such as the year 1 in a zone ahead of UTC
-        raise ValueError(f"the time {shortened(text)} is not an ISO date or timestamp") from None
+        raise ValueError(f"the time {short_repr(text)} is not an ISO date or timestamp") from None
 
 
 def time_as_number(time: Any) -> tuple[float, bool]:

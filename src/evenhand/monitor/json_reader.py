@@ -16,8 +16,7 @@ from typing import Any
 import orjson
 
 from evenhand._util.moments import DAY
-from evenhand._util.saved_record import shortened
-from evenhand._util.wording import nearest
+from evenhand._util.wording import nearest, short_repr
 from evenhand.auditing.judging.calendar import MOST_PERIODS, Period
 from evenhand.auditing.options import refuse_shared
 from evenhand.errors import BadLog, MissingKey, argument
@@ -132,8 +131,8 @@ class Reader:
         watched = list(self.places)[:12] if near is None else [near]
         raise BadLog(
             "no line that was read is about anybody who is watched: the first is about "
-            f"{shortened(self._first_stranger)}, and watched is "
-            f"{', '.join(map(shortened, watched))}; check the "
+            f"{short_repr(self._first_stranger)}, and watched is "
+            f"{', '.join(map(short_repr, watched))}; check the "
             f"spelling ({argument('names')}, {argument('roster')})."
         )
 
@@ -173,7 +172,7 @@ class Reader:
                 self.counts.empty += 1
                 return None
             if type(given) is not float and type(given) is not int:
-                raise ValueError(f"the amount {shortened(given)} is not a number")
+                raise ValueError(f"the amount {short_repr(given)} is not a number")
             amount = float(given)
             if not math.isfinite(amount):
                 raise ValueError(f"the amount {given!r} is not finite")
@@ -188,7 +187,7 @@ class Reader:
         if place is None:
             self._first_stranger = self._first_stranger or str(name)
             self._strangers += 1
-            raise ValueError(f"{shortened(name)} is not among the stakeholders watched")
+            raise ValueError(f"{short_repr(name)} is not among the stakeholders watched")
         return place
 
     def _moment(self, value: Any) -> float:
@@ -196,7 +195,7 @@ class Reader:
         if self.plain_numbers is None:
             self.plain_numbers = is_number
         if is_number != self.plain_numbers:
-            raise ValueError(f"the time {shortened(value)} is not of the kind of those before it")
+            raise ValueError(f"the time {short_repr(value)} is not of the kind of those before it")
         if is_number:
             return float(value)
         if value != self._last_text:  # events at one time often come together
@@ -229,7 +228,7 @@ class Reader:
         if isinstance(event, dict):
             for key in self._named:
                 if isinstance(event.get(key), list | dict | bool | None):
-                    return f"its {key!r} is {shortened(event.get(key))}"
+                    return f"its {key!r} is {short_repr(event.get(key))}"
         return "it is not an object with a stakeholder and a time"
 
     def _bad(self, line: bytes, error: Exception) -> None:

@@ -17,8 +17,7 @@ import numpy as np
 from evenhand._util.finite_number import is_finite_number
 from evenhand._util.moments import moment_labels
 from evenhand._util.required_kind import require_kind
-from evenhand._util.saved_record import shortened
-from evenhand._util.wording import as_names, format_number, join_tied, nearest
+from evenhand._util.wording import as_names, format_number, join_tied, nearest, short_repr
 from evenhand.auditing.answer.direction import Direction
 from evenhand.auditing.chance.raised_alarm import RaisedAlarm
 from evenhand.auditing.judging.calendar import MOST_PERIODS
@@ -147,7 +146,7 @@ class Monitor:
             raise BadParameter(f"{argument('time')} is {time!r}: it must be finite.")
         if not is_finite_number(amount):
             raise BadParameter(
-                f"{argument('amount')} is {shortened(amount)}: it must be a finite number."
+                f"{argument('amount')} is {short_repr(amount)}: it must be a finite number."
             )
         event = (at, self.names.index(name), float(amount))
         return self.take(Batch.of([event], plain_numbers))
@@ -426,7 +425,7 @@ def _require_names(names: Any) -> tuple[str, ...]:
     """All who are watched, as texts; refused if it is one text, nobody, or somebody twice."""
     if isinstance(names, str) or not isinstance(names, Iterable):
         raise BadParameter(
-            f"{argument('names')} is {shortened(names)}: it must be a list of names, such as "
+            f"{argument('names')} is {short_repr(names)}: it must be a list of names, such as "
             "('Ann', 'Ben')."
         )
     found = as_names(names)

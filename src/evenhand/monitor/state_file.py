@@ -12,7 +12,8 @@ import numpy as np
 import orjson
 
 from evenhand._util.files import read_file, write_whole
-from evenhand._util.saved_record import SavedRecord, parse_json, reading_saved, shortened
+from evenhand._util.saved_record import SavedRecord, parse_json, reading_saved
+from evenhand._util.wording import short_repr
 from evenhand.errors import BadFile, CannotWrite
 from evenhand.fairness.scheme_file import to_toml
 from evenhand.monitor.json_reader import REMEMBERED_IDS, Counts, Reader
@@ -52,7 +53,7 @@ def load_state(monitor: Monitor, reader: Reader, path: str | os.PathLike[str]) -
     if state.value("format") != FORMAT:
         raise BadFile(
             f"{path} was saved by another version of evenhand (its format is "
-            f"{shortened(state.value('format'))}, and this version reads {FORMAT}): start with a "
+            f"{short_repr(state.value('format'))}, and this version reads {FORMAT}): start with a "
             "new file."
         )
     watches, own = state.value("watches"), _watches(monitor)
@@ -123,8 +124,8 @@ def _watches(monitor: Monitor) -> dict[str, Any]:
 def _alarm_in_words(alarm: Any) -> str:
     if not isinstance(alarm, dict):
         return "no alarm"
-    same = f"an alarm at {shortened(alarm.get('alpha'))}"
-    return f"{same} of {shortened(alarm.get('groups'))}" if alarm.get("groups") else same
+    same = f"an alarm at {short_repr(alarm.get('alpha'))}"
+    return f"{same} of {short_repr(alarm.get('groups'))}" if alarm.get("groups") else same
 
 
 def _flat(value: Any) -> Any:
@@ -178,7 +179,7 @@ def _array_like(template: np.ndarray | np.generic, value: Any, where: str) -> np
         if not isinstance(one, _JSON_OF[dtype.kind]) or (dtype.kind != "b") == isinstance(
             one, bool
         ):
-            raise _unlike(where, f"of {dtype}, not {shortened(one)}")
+            raise _unlike(where, f"of {dtype}, not {short_repr(one)}")
     return np.asarray(level, dtype=dtype).reshape(shape)
 
 

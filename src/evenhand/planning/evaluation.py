@@ -11,7 +11,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from evenhand._util.bootstrap import bootstrap_interval
-from evenhand._util.saved_record import shortened
+from evenhand._util.wording import short_repr
 from evenhand.envs.environment import State
 from evenhand.envs.hard_coded import Act, Random
 from evenhand.errors import BadParameter, CannotPlan, TooLarge
@@ -74,7 +74,7 @@ def evaluate(
         return _exact(policy.value, with_distribution)
     if isinstance(policy, type) or not callable(policy):
         raise BadParameter(
-            f"policy is {shortened(policy)}: it must be a function act(key, state, memory) that "
+            f"policy is {short_repr(policy)}: it must be a function act(key, state, memory) that "
             "gives an action, or a plan, such as plan(problem); what FairQCM learned says its own "
             "`score`."
         )

@@ -7,8 +7,9 @@ import os
 import numpy as np
 
 from evenhand import __version__
-from evenhand._util.saved_record import SavedRecord, reading_saved, shortened
+from evenhand._util.saved_record import SavedRecord, reading_saved
 from evenhand._util.tensor_files import read_tensors, write_tensors
+from evenhand._util.wording import short_repr
 from evenhand.errors import BadFile
 from evenhand.planning.carried_state import MemoryForStatus, SchemeAlone
 from evenhand.planning.model import Model
@@ -54,7 +55,7 @@ def load_plan(path: str | os.PathLike[str]) -> Plan:
         horizon = record.value("horizon")
         if horizon not in (None, problem.environment.horizon):
             raise BadFile(
-                f"it was planned for {shortened(horizon)} decisions, and its environment has "
+                f"it was planned for {short_repr(horizon)} decisions, and its environment has "
                 f"{problem.environment.horizon}."
             )
         carried = MemoryForStatus() if record.flag("use_memory") else SchemeAlone()

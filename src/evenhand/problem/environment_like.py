@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 from evenhand._util.arrays import Array
 from evenhand._util.registry import Registry
 from evenhand._util.required_kind import refuse_class
-from evenhand._util.saved_record import shortened
+from evenhand._util.wording import short_repr
 from evenhand.errors import BadParameter
 from evenhand.fairness.trace import Step
 from evenhand.memory.attribute import Attribute
@@ -53,6 +53,7 @@ def require_environment_like(environment: Any) -> None:
     missing = [name for name in asked if not hasattr(environment, name)]
     if missing:
         raise BadParameter(
-            f"environment is {shortened(environment)}, which has no {' and no '.join(missing[:2])}:"
-            " give one of evenhand.envs, such as Doughnuts(), or a subclass of Environment."
+            f"environment is {short_repr(environment)}, which has no "
+            f"{' and no '.join(missing[:2])}: give one of evenhand.envs, such as "
+            "Doughnuts(), or a subclass of Environment."
         )

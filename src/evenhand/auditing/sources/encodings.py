@@ -6,7 +6,7 @@ import io
 import shutil
 from pathlib import Path
 
-from evenhand._util.saved_record import shortened
+from evenhand._util.wording import short_repr
 from evenhand.auditing.sources.gzip_files import open_unpacked
 from evenhand.auditing.sources.temporary_copies import new_folder
 from evenhand.errors import BadFile, BadParameter, argument
@@ -34,7 +34,7 @@ def _require_known(encoding: str) -> None:
         io.TextIOWrapper(io.BytesIO(), encoding=encoding)
     except (LookupError, ValueError):  # the latter for names that no name can be, with a NUL say
         raise BadParameter(
-            f"{argument('encoding')} is {shortened(encoding)}, which is not known: it is a name "
+            f"{argument('encoding')} is {short_repr(encoding)}, which is not known: it is a name "
             "such as latin-1, cp1252 or utf-16."
         ) from None
 

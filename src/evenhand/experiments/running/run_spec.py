@@ -12,8 +12,9 @@ from dataclasses import dataclass, field, fields, replace
 from typing import TYPE_CHECKING, Any
 
 from evenhand import __version__
-from evenhand._util.saved_record import reading_saved, shortened
+from evenhand._util.saved_record import reading_saved
 from evenhand._util.whole_number import require_whole
+from evenhand._util.wording import short_repr
 from evenhand.errors import BadFile, BadParameter
 
 # Environments, memories and proposals load jax, which a worker does only on a core of its own:
@@ -174,10 +175,10 @@ class RunSpec:
 
         names = {spec.name for spec in fields(cls)}
         if not isinstance(table, Mapping):
-            raise BadFile(f"a run is {shortened(table)}: it must be a table of names and values.")
+            raise BadFile(f"a run is {short_repr(table)}: it must be a table of names and values.")
         for name, kind in (("seeds", list), ("settings", dict)):
             if not isinstance(table.get(name, kind()), kind):
-                raise BadFile(f"{name} is {shortened(table[name])}: it must be a {kind.__name__}.")
+                raise BadFile(f"{name} is {short_repr(table[name])}: it must be a {kind.__name__}.")
         if set(table) != names:
             odd = ", ".join(sorted(names.symmetric_difference(table)))
             raise BadFile(f"this is not a run as evenhand {__version__} writes it: see {odd}.")
@@ -208,7 +209,7 @@ def spec_in(header: Mapping[str, Any], path: str | os.PathLike[str]) -> RunSpec:
 def require_text(name: str, value: Any) -> str:
     """Refuse what is not a text."""
     if not isinstance(value, str):
-        raise BadFile(f"{name} is {shortened(value)}: it must be a text.")
+        raise BadFile(f"{name} is {short_repr(value)}: it must be a text.")
     return value
 
 
@@ -225,4 +226,4 @@ def _require_settings(agent: DeepAgent, settings: Mapping[str, Setting]) -> None
             )
         if not isinstance(value, allowed) or (isinstance(value, bool) and bool not in allowed):
             needed = " or ".join(kind.__name__ for kind in allowed)
-            raise BadParameter(f"the setting {name!r} is {shortened(value)}: it must be {needed}.")
+            raise BadParameter(f"the setting {name!r} is {short_repr(value)}: it must be {needed}.")

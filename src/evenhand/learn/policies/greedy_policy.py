@@ -10,7 +10,7 @@ import jax
 import jax.numpy as jnp
 
 from evenhand._util.files import in_bytes
-from evenhand._util.saved_record import shortened
+from evenhand._util.wording import short_repr
 from evenhand.errors import BadParameter, TooLarge
 from evenhand.learn.deep.encoders import Encoder
 from evenhand.learn.deep.networks import Network
@@ -118,7 +118,7 @@ def require_room(horizon: int, episodes: int) -> None:
     size = _BYTES_A_STEP * episodes * (horizon + 1)
     if size > MOST_BYTES:
         raise TooLarge(
-            f"{episodes:,} episodes of {shortened(horizon)} decisions would take {in_bytes(size)} "
+            f"{episodes:,} episodes of {short_repr(horizon)} decisions would take {in_bytes(size)} "
             f"(the limit is {in_bytes(MOST_BYTES)}): ask for fewer episodes, or build the "
             "environment with a shorter horizon."
         )

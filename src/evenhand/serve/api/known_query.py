@@ -10,8 +10,7 @@ from fastapi.routing import APIRoute
 from starlette.requests import Request
 from starlette.responses import Response
 
-from evenhand._util.saved_record import shortened
-from evenhand._util.wording import nearest
+from evenhand._util.wording import nearest, short_repr
 from evenhand.errors import BadParameter
 
 
@@ -27,7 +26,7 @@ class KnownQuery(APIRoute):
                 if name not in known:
                     meant = nearest(name, known)
                     fix = f"did you mean {meant!r}?" if meant else "see /docs for what there is."
-                    raise BadParameter(f"{shortened(name)} is not known here: {fix}")
+                    raise BadParameter(f"{short_repr(name)} is not known here: {fix}")
             return await answer(request)
 
         return checked
