@@ -198,9 +198,8 @@ def monitor_command(
     )
     if state is not None:
         load_state(watcher, reader, state)
-    gc.freeze()  # what is loaded stays: to look through it for garbage again and again is waste
     saved = time.monotonic()
-    with _stoppable() as stopped:
+    with _stoppable() as stopped, _loaded_for_good():
         for lines in _chunks(stopped):
             _write(watcher.found(reader.read(lines)), quiet)
             _write_alarms(watcher)
@@ -217,6 +216,19 @@ def monitor_command(
     _summarise(watcher, reader)
     if watcher.alerts or (watcher.alarms is not None and watcher.alarms.raised):
         raise typer.Exit(1)
+
+
+@contextlib.contextmanager
+def _loaded_for_good() -> Iterator[None]:
+    """What is loaded stays: to look through it for garbage again and again is waste.
+
+    Not until Python ends: what reading a roster left behind of DuckDB would complain then.
+    """
+    gc.freeze()
+    try:
+        yield
+    finally:
+        gc.unfreeze()
 
 
 @contextlib.contextmanager

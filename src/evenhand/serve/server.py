@@ -126,6 +126,7 @@ def _run(server: Any, bound: socket.socket) -> None:
         pass
     finally:
         gc.enable()
+        gc.unfreeze()  # or what reading a log left behind of DuckDB would complain at the end
         sys.setswitchinterval(usual)
         bound.close()
 

@@ -242,12 +242,18 @@ def judged(trial: Trial, code: int, folder: Path) -> Outcome:
     if found and found[1].lower() not in trial.given().lower():
         around = out[max(0, found.start() - 60) : found.end() + 20].decode(errors="replace")
         return Outcome("bad answer", f"{found[1].decode()} in the answer: {around}")
+    if not all(line.startswith("evenhand: ") for line in _written(err)):
+        return Outcome("not a sentence", err)
     return Outcome("threshold" if code else "accepted", err)
+
+
+def _written(err: str) -> list[str]:
+    return [line for line in err.splitlines() if line.strip()]
 
 
 def _refusal(trial: Trial, err: str) -> Outcome:
     """One sentence; a monitor has said before which lines it left out."""
-    lines = [line for line in err.splitlines() if line.strip()]
+    lines = _written(err)
     if not lines and not trial.arguments:
         return Outcome("sentence")  # help was shown
     if any(len(line) > LONGEST for line in lines):
