@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from evenhand._util.whole_number import require_whole
+from evenhand._util.argument_checks import require_whole
 from evenhand._util.wording import as_names
 from evenhand.auditing.combinations import refuse_beside_waits, refuse_senseless
 from evenhand.auditing.hidden_marks import HiddenMark, read_marks

@@ -6,7 +6,7 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from evenhand._util.finite_number import is_finite_number
+from evenhand._util.argument_checks import is_finite_number
 from evenhand._util.registry import Registry
 from evenhand.errors import BadParameter, MissingPartParameter, argument
 from evenhand.fairness.aggregation import TimepointFirst

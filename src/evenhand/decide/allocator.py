@@ -11,8 +11,8 @@ from typing import Any
 
 import numpy as np
 
+from evenhand._util.argument_checks import require_whole
 from evenhand._util.moments import as_numbers, parse_moment
-from evenhand._util.whole_number import require_whole
 from evenhand._util.wording import nearest, short_repr
 from evenhand.decide.allocation_events import (
     AllocationEvent,

@@ -14,7 +14,7 @@ from typing import Any
 
 import jax
 
-from evenhand._util.whole_number import require_whole
+from evenhand._util.argument_checks import require_whole
 from evenhand.envs.environment import Environment, OutcomesNotFinite
 from evenhand.errors import BadParameter, EvenhandError
 from evenhand.problem.environment_like import ENVIRONMENTS

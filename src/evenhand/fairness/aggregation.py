@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 import numpy as np
 
+from evenhand._util.argument_checks import require_kind
 from evenhand._util.arrays import Array, namespace
 from evenhand._util.registry import Registry
-from evenhand._util.required_kind import require_kind
 from evenhand._util.wording import short_repr
 from evenhand.errors import BadParameter, OverridesRefused, WeightsRefused, argument
 from evenhand.fairness.labels import Exchanging, Labels

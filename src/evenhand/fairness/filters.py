@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 import numpy as np
 
+from evenhand._util.argument_checks import MOST_STEPS, require_whole
 from evenhand._util.arrays import Array, namespace
 from evenhand._util.registry import Registry
-from evenhand._util.whole_number import MOST_STEPS, require_whole
 from evenhand.errors import BadParameter, CannotStream
 from evenhand.fairness.labels import Exchanging
 from evenhand.fairness.trace import Step, Trace

@@ -14,9 +14,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from evenhand._util.finite_number import is_finite_number
+from evenhand._util.argument_checks import is_finite_number, require_kind
 from evenhand._util.moments import moment_labels
-from evenhand._util.required_kind import require_kind
 from evenhand._util.wording import as_names, format_number, join_tied, nearest, short_repr
 from evenhand.auditing.answer.direction import Direction
 from evenhand.auditing.chance.raised_alarm import RaisedAlarm

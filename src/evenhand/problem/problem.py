@@ -10,8 +10,8 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
+from evenhand._util.argument_checks import require_kind
 from evenhand._util.arrays import Array
-from evenhand._util.required_kind import require_kind
 from evenhand.errors import BadParameter, OverridesRefused
 from evenhand.fairness.scheme import FairnessScheme
 from evenhand.fairness.trace import Step

@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from evenhand._util.argument_checks import MOST_STEPS
 from evenhand._util.moments import moment_label
-from evenhand._util.whole_number import MOST_STEPS
 from evenhand.auditing.judging.calendar import PERIODS, Period, how_many, refuse_too_many
 from evenhand.auditing.reading.history import History
 from evenhand.auditing.scheme_options import SchemeOptions

@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING, TypeVar
 import jax
 import jax.numpy as jnp
 
-from evenhand._util.finite_number import is_finite_number
-from evenhand._util.whole_number import require_whole
+from evenhand._util.argument_checks import is_finite_number, require_whole
 from evenhand.errors import BadParameter
 
 if TYPE_CHECKING:

@@ -1,0 +1,89 @@
+"""What an argument must be, said where it is given and not where it is used."""
+
+from __future__ import annotations
+
+import math
+import numbers
+from typing import Any
+
+from evenhand._util.wording import short_repr
+from evenhand.errors import BadParameter
+
+MOST_STEPS = 2**31 - 1  # steps are counted in 32 bits
+
+
+def is_whole(value: Any, least: int = 1, most: int | None = None) -> bool:
+    """Whether a value is an integer of Python or NumPy, and not below `least` or above `most`.
+
+    >>> is_whole(3), is_whole(3.0), is_whole(True), is_whole("3"), is_whole(0)
+    (True, False, False, False, False)
+    """
+    whole = isinstance(value, numbers.Integral) and not isinstance(value, bool)
+    return whole and least <= value and (most is None or value <= most)
+
+
+def require_whole(value: Any, what: str, least: int = 1, most: int | None = None) -> int:
+    """The value as an int; refuses what is not a whole number from `least`, or to `most`.
+
+    >>> require_whole(12, "period")
+    12
+    >>> require_whole(0.5, "period", most=10)
+    Traceback (most recent call last):
+    evenhand.errors.BadParameter: period is 0.5: it must be a whole number from 1 to 10.
+    """
+    if not is_whole(value, least, most):
+        to = "" if most is None else f" to {most:,}"
+        raise BadParameter(
+            f"{what} is {short_repr(value)}: it must be a whole number from {least}{to}."
+        )
+    return int(value)
+
+
+def is_finite_number(value: Any) -> bool:
+    """Whether a value is a number of Python or NumPy, and neither NaN nor an infinity.
+
+    >>> is_finite_number(0.5), is_finite_number("0.5"), is_finite_number(True)
+    (True, False, False)
+    >>> is_finite_number(math.nan), is_finite_number(10**400)  # beyond every float
+    (False, False)
+    """
+    if not isinstance(value, numbers.Real) or isinstance(value, bool):
+        return False
+    try:
+        return math.isfinite(value)
+    except OverflowError:
+        return False
+
+
+def require_kind(value: Any, kind: type, what: str, example: str) -> None:
+    """Refuse what is not of a kind; its own subclasses are.
+
+    Args:
+        value: What was given.
+        kind: The class that it must be of.
+        what: The name of the argument.
+        example: What to write instead.
+
+    >>> require_kind("2", int, "count", "2")
+    Traceback (most recent call last):
+    evenhand.errors.BadParameter: count is '2': it must be an int, such as 2.
+    """
+    if isinstance(value, kind):
+        return
+    refuse_class(value, what)
+    a = "an" if kind.__name__[0] in "AEIOUaeiou" else "a"
+    raise BadParameter(
+        f"{what} is {short_repr(value)}: it must be {a} {kind.__name__}, such as {example}."
+    )
+
+
+def refuse_class(value: Any, what: str) -> None:
+    """Refuse a class where an object of it is meant.
+
+    >>> refuse_class(int, "count")
+    Traceback (most recent call last):
+    evenhand.errors.BadParameter: count is the class int: make an object of it, as in int(…).
+    """
+    if isinstance(value, type):
+        name = value.__name__
+        raise BadParameter(f"{what} is the class {name}: make an object of it, as in {name}(…).")
