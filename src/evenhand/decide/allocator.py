@@ -392,8 +392,10 @@ class Allocator:
 
     def require(self, event: AllocationEvent) -> int:
         """The place of whom an event concerns; refused if it cannot happen. Nothing changes."""
-        if event.at is not None and (self.names or not self.dates):
+        if event.at is not None and self.names:
             self._require_later(event.at)
+        elif event.at is not None:
+            self._number(event.at)  # refused if it is no moment
         for field in ("amount", "entitlement"):
             if hasattr(event, field):
                 self._require_amount(getattr(event, field), field)

@@ -57,6 +57,7 @@ class AllocatorCopy:
             "time": state.time,
             "turn": state.turn,
             "front": _written(state.front),
+            "moments": list(state.moments),
             "starts": {name: _written(level) for name, level in state.starts.items()},
         }
         known = (state.entitlement, state.received, state.asked, state.there, state.paused)
@@ -119,6 +120,7 @@ def _fill(allocator: Allocator, table: Mapping[str, Any]) -> None:
             index = state.rule.index(state.memory[place], one["entitlement"])
             state.heap.put(place, index, one["tie"])
     state.time, state.turn, state.front = table["time"], table["turn"], _read(table["front"])
+    state.moments = tuple(table.get("moments", state.moments))
     # Files of versions before this was kept have none.
     state.starts = {name: _read(level) for name, level in table.get("starts", {}).items()}
 

@@ -31,6 +31,9 @@ class _Alone:
 
     front = 0.0
 
+    def moment_of_turn(self) -> int:
+        return 0
+
     def least_index(self) -> float | None:
         return None
 

@@ -14,8 +14,8 @@ import numpy as np
 
 from evenhand.auditing.chance.held_fixed import HeldFixed
 from evenhand.auditing.chance.sampling import draw_one_each, draw_places
+from evenhand.auditing.reading.open_requests import most_with, open_amount
 from evenhand.errors import BadParameter, argument
-from evenhand.fairness.unfairness import ROUNDING
 
 if TYPE_CHECKING:
     from jaxtyping import Float
@@ -106,11 +106,10 @@ def still_eligible(
     odds = np.broadcast_to(held.odds[held.pattern[slot]], received.shape)
     if held.asked is None:
         return odds
-    wanted = held.asked[slot] - received
-    rounding = ROUNDING * np.maximum(1.0, held.asked[slot])
-    fits = odds * (wanted >= amount - rounding)
+    asked = held.asked[slot]
+    fits = odds * (received + amount <= most_with(asked))
     nobody = fits.sum(axis=-1, keepdims=True) == 0
-    return np.where(nobody, odds * (wanted > rounding), fits)
+    return np.where(nobody, odds * (open_amount(asked, received) > 0.0), fits)
 
 
 @dataclass(frozen=True)

@@ -15,11 +15,11 @@ from evenhand.auditing.options import AuditOptions
 from evenhand.auditing.reading.counting import count
 from evenhand.auditing.reading.events import LogEvents, read_events, require_column
 from evenhand.auditing.reading.history import History
+from evenhand.auditing.reading.open_requests import most_with
 from evenhand.auditing.reading.timed_amounts import TimedAmounts
 from evenhand.auditing.sources.log_table import LogTable
 from evenhand.auditing.sources.open_source import opened
 from evenhand.errors import BadCondition, BadLog, argument
-from evenhand.fairness.unfairness import ROUNDING
 
 
 def read_requests(options: AuditOptions) -> History | None:
@@ -135,7 +135,7 @@ def _refuse_unasked(history: History, ledger: TimedAmounts) -> None:
     for rewards in history.rewards(np.arange(len(history.slots)), len(history.slots)):
         totals = received + np.cumsum(rewards, axis=0)
         known = asked.by(history.slots[start : start + len(rewards)])
-        over = totals > known + ROUNDING * np.maximum(1.0, known)
+        over = totals > most_with(known)
         for row, who in np.argwhere(over)[:1]:
             raise BadLog(
                 f"by {moment_label(history.slots[start + row])} {history.names[who]!r} had "

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from evenhand.auditing.reading.open_requests import most_with
 from evenhand.decide.hindsight.division import Division
 from evenhand.decide.hindsight.whole_lots import WholeLots
 
@@ -20,8 +21,6 @@ if TYPE_CHECKING:
     Allocation = Float[np.ndarray, "point stakeholder"]
     Owners = Int[np.ndarray, " lot"]  # to whom each lot goes
 
-ROUNDING = 1e-9  # of what was asked for
-
 
 def rounded(division: Division, lots: WholeLots, like: Allocation) -> Owners | None:
     """Every lot to whoever lacks most of a divisible allocation by then; None if one is left."""
@@ -30,7 +29,7 @@ def rounded(division: Division, lots: WholeLots, like: Allocation) -> Owners | N
     for place, (point, size) in enumerate(zip(lots.point, lots.size, strict=True)):
         able = division.eligible[point]
         if division.asked is not None:
-            able = able & (had + size <= _widened(division.asked[point]))
+            able = able & (had + size <= most_with(division.asked[point]))
         if not able.any():
             return None
         found[place] = np.argmax(np.where(able, wanted[point] - had, -np.inf))
@@ -91,9 +90,5 @@ def _fits(division: Division, allocation: Allocation) -> bool:
     """Whether nobody has more than it asked for at any time."""
     if division.asked is None:
         return True
-    over = np.cumsum(allocation, axis=0) > _widened(division.asked)
+    over = np.cumsum(allocation, axis=0) > most_with(division.asked)
     return not bool((over & division.eligible).any())
-
-
-def _widened(asked: np.ndarray) -> np.ndarray:
-    return asked + ROUNDING * np.maximum(asked, 1.0)

@@ -11,6 +11,7 @@ from evenhand._util.wording import format_number, pluralise
 from evenhand.auditing.judging.supply import Supply
 from evenhand.auditing.notes import Notes
 from evenhand.auditing.reading.lots import Lots
+from evenhand.auditing.reading.open_requests import MET, open_amount
 from evenhand.errors import BadLog
 
 
@@ -46,12 +47,13 @@ def set_off(supply: Supply, notes: Notes) -> Supply:
 
 def _take(slot: np.ndarray, amount: np.ndarray, at: int, much: float, supply: Supply) -> None:
     """Take so much from lots of a time point and, where that is not enough, of earlier ones."""
+    rounding = MET * much
     able = np.flatnonzero((slot <= at) & (amount > 0))
     for place in able[np.lexsort((-amount[able], -slot[able]))]:
         part = min(much, amount[place])
-        amount[place] -= part
+        amount[place] = open_amount(amount[place], part)  # no lot of next to nothing is left
         much -= part
-        if much <= 0:
+        if much <= rounding:
             return
     raise BadLog(
         f"by {moment_label(supply.moments[at])} the log takes more back than it had given out: "

@@ -8,8 +8,8 @@ import numpy as np
 
 from evenhand._util.moments import as_numbers
 from evenhand.auditing.judging.supply import Supply
+from evenhand.auditing.reading.open_requests import most_with
 from evenhand.auditing.reading.timed_amounts import TimedAmounts
-from evenhand.fairness.unfairness import ROUNDING
 
 if TYPE_CHECKING:
     from jaxtyping import Float
@@ -67,7 +67,7 @@ def _until_met(
         wanted = np.cumsum(asked.amount[rows])
         own = receipts.get(who, rows[:0])
         had = np.cumsum(given.amount[own])
-        place = np.searchsorted(had, wanted - ROUNDING * np.maximum(1.0, wanted))
+        place = np.searchsorted(most_with(had), wanted)
         met = np.append(at[own], ends[who])[place]
         longest[who] = np.max(np.maximum(met, asked.at[rows]) - asked.at[rows])
     return longest

@@ -86,6 +86,8 @@ def _changes(supply: Supply) -> list[Change]:
     first, last = supply.bounds()
     # Those who are there from the start join together, and those who have left before, never.
     start = as_numbers(supply.moments[:1])[0]
+    if "asked" in supply.beside:  # or who asked first would be forgotten until the first lot
+        start = supply.beside["asked"].at.min(initial=start)
     first = np.where(last < start, np.inf, np.maximum(first, start))
     last = np.where(last < start, np.inf, last)
     parts = [(first, JOIN, np.arange(size), np.zeros(size))]

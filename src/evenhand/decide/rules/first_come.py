@@ -6,9 +6,9 @@ import math
 from dataclasses import dataclass, field
 from typing import Any
 
+from evenhand.auditing.reading.open_requests import open_amount
 from evenhand.decide.rules.rule import RULES, Entrant, Instant, Remembered, Rule
 from evenhand.decide.rules.spans import span_in_words
-from evenhand.fairness.unfairness import ROUNDING
 
 
 @RULES.register("first_come")
@@ -16,8 +16,7 @@ from evenhand.fairness.unfairness import ROUNDING
 class FirstCome(Rule):
     """Whoever has the oldest request that is not met. What is given meets the oldest request first.
 
-    The memory is the list of requests (in order of time), how many of them are met, and how much of
-    the next one is.
+    The memory is the requests that are not met (in order of time), and how much of the first is.
     """
 
     needs_requests = True
@@ -30,29 +29,27 @@ class FirstCome(Rule):
         return fitted
 
     def begin(self, entrant: Entrant) -> Remembered:
-        return ((), 0, 0.0)
+        return ((), 0.0)
 
     def asked(self, memory: Remembered, amount: float, instant: Instant) -> Remembered:
-        requests, met, part = memory
-        if isinstance(requests, tuple):  # a list can grow without being copied for each request
-            requests = list(requests)
-        # A memory says how far it has come, so that an older one is not changed by what is added.
-        requests.append((instant.time, amount))
-        return (requests, met, part)
+        requests, part = memory
+        return ((*requests, (instant.time, amount)), part)
 
     def served(
         self, memory: Remembered, amount: Any, entitlement: Any, instant: Instant
     ) -> Remembered:
-        requests, met, part = memory
+        requests, part = memory
         part += amount
-        while met < len(requests) and part >= requests[met][1] * (1.0 - ROUNDING):
+        met = 0
+        while met < len(requests) and not open_amount(requests[met][1], part):
             part = max(0.0, part - requests[met][1])
             met += 1
-        return (requests, met, part)
+        # What is given to somebody who asked for nothing more does not count for later requests.
+        return (requests[met:], part if met < len(requests) else 0.0)
 
     def index(self, memory: Remembered, entitlement: Any) -> Any:
-        requests, met, _ = memory
-        return requests[met][0] if met < len(requests) else math.inf
+        requests, _ = memory
+        return requests[0][0] if requests else math.inf
 
     def says(self, memory: Remembered, entitlement: float, instant: Instant) -> str:
         since = self.index(memory, entitlement)

@@ -8,6 +8,8 @@ from typing import Any
 from evenhand.decide.rules.rule import RULES, Entrant, Instant, Remembered, Rule
 from evenhand.decide.rules.spans import span_in_words
 
+LATER = 2.0**-20  # of a turn, for each moment between two turns
+
 
 @RULES.register("longest_wait")
 @dataclass(frozen=True)
@@ -28,8 +30,9 @@ class LongestWait(Rule):
         return fitted
 
     def begin(self, entrant: Entrant) -> Remembered:
-        # After whoever was served last, and before whoever is served next.
-        return (entrant.instant.time, entrant.instant.turn - 0.5)
+        # After whoever was served last and whoever came before, and before whoever is served next.
+        time, turn = entrant.instant
+        return (time, turn - 0.5 + min(entrant.others.moment_of_turn() * LATER, 0.25))
 
     def back(self, memory: Remembered, entrant: Entrant) -> Remembered:
         return self.begin(entrant) if entrant.asked else memory

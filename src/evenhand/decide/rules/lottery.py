@@ -46,6 +46,16 @@ class Lottery(Rule):
             return memory
         return self._drawn(memory[1], memory[2] + 1, front, entitlement)
 
+    def entitled(
+        self, memory: Remembered, before: float, entitlement: float, front: float
+    ) -> Remembered:
+        rings, place, count = memory
+        slower = self._chances(before) / self._chances(entitlement)
+        if slower == 1.0 or rings < front:
+            return memory
+        # The time until a clock rings is as long as if it had run at the new pace all along.
+        return (front + (rings - front) * slower, place, count)
+
     def served(
         self, memory: Remembered, amount: Any, entitlement: Any, instant: Instant
     ) -> Remembered:

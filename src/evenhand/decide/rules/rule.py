@@ -36,6 +36,9 @@ class Others(Protocol):
 
     front: float  # the index of whoever was chosen last
 
+    def moment_of_turn(self) -> int:
+        """How many moments before this one, since the last turn, somebody joined or asked at."""
+
     def least_index(self) -> float | None:
         """The least index of those who could be chosen; None if there is nobody."""
 
@@ -138,6 +141,12 @@ class Rule(ABC):
 
     def caught_up(self, memory: Remembered, entitlement: Any, front: float) -> Remembered:
         """What is remembered once others were chosen although this one's index was lower."""
+        return memory
+
+    def entitled(
+        self, memory: Remembered, before: float, entitlement: float, front: float
+    ) -> Remembered:
+        """What is remembered once somebody is entitled to another amount."""
         return memory
 
     def asked(self, memory: Remembered, amount: float, instant: Instant) -> Remembered:

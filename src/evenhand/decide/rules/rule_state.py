@@ -12,10 +12,10 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 
 import numpy as np
 
+from evenhand.auditing.reading.open_requests import most_with, open_amount
 from evenhand.decide.rules.priority_heap import Entry, PriorityHeap, Standings
 from evenhand.decide.rules.rule import DividingRule, Entrant, Instant, Remembered, Rule
 from evenhand.decide.rules.ties import InOrder, TieBreak
-from evenhand.fairness.unfairness import ROUNDING
 
 
 class RuleState:
@@ -41,10 +41,16 @@ class RuleState:
         self.there = bytearray()  # on the roster
         self.paused = bytearray()
         self.heap = PriorityHeap()
+        self.moments = (
+            0,
+            0.0,
+            0,
+        )  # a turn, the last moment of it at which somebody came, its number
         self._starts: dict[str, float] = {}  # levels of those there, until something changes
         self._starting = (0.0, 0)  # when these were taken
-        # While something is tried: what was remembered and received, and the entry of the heap.
-        self._before: dict[int, tuple[Remembered, float, Entry | None]] | None = None
+        # While something is tried: what was remembered, received and asked for, and the entry of
+        # the heap.
+        self._before: dict[int, tuple[Remembered, float, float, Entry | None]] | None = None
 
     @property
     def instant(self) -> Instant:
@@ -87,7 +93,8 @@ class RuleState:
 
     def entitle(self, place: int, entitlement: float) -> None:
         """Somebody is entitled to another amount from now on."""
-        self.entitlement[place] = entitlement
+        before, self.entitlement[place] = self.entitlement[place], entitlement
+        self.memory[place] = self.rule.entitled(self.memory[place], before, entitlement, self.front)
         self._starts.clear()
         if self.heap.holds(place):
             self._put(place)
@@ -111,9 +118,8 @@ class RuleState:
         """How much more somebody wants: ∞ where requests do not count."""
         if not self.by_request:
             return math.inf
-        asked = self.asked[place]
-        left = asked - self.received[place]
-        return left if left > ROUNDING * max(1.0, asked) else 0.0
+        room: float = open_amount(self.asked[place], self.received[place])
+        return room
 
     # Who is next.
 
@@ -152,7 +158,10 @@ class RuleState:
         return [(k, float(part)) for k, part in zip(places, given, strict=True) if part > 0.0]
 
     def _fits(self, place: int, amount: float) -> bool:
-        return not self.by_request or self.room(place) >= amount * (1.0 - ROUNDING)
+        if not self.by_request:
+            return True
+        fits: bool = self.received[place] + amount <= most_with(self.asked[place])
+        return fits
 
     def _front(self, first: Callable[[], int | None]) -> int | None:
         """The first whose index is not outdated by what others were chosen for meanwhile."""
@@ -205,17 +214,18 @@ class RuleState:
     @contextlib.contextmanager
     def trial(self) -> Iterator[None]:
         """Whatever is chosen and given meanwhile is undone in the end."""
-        now = self.time, self.turn, self.front
+        now = self.time, self.turn, self.front, self.moments
         starts = self.starts
         self._before = {}
         try:
             yield
         finally:
-            for place, (memory, received, entry) in self._before.items():
-                self.memory[place], self.received[place] = memory, received
+            for place, (memory, received, asked, entry) in self._before.items():
+                self.memory[place] = memory
+                self.received[place], self.asked[place] = received, asked
                 self.heap.set_entry(place, entry)
             self._before = None
-            self.time, self.turn, self.front = now
+            self.time, self.turn, self.front, self.moments = now
             self.starts = starts
 
     def set_aside(self, place: int) -> None:
@@ -225,8 +235,8 @@ class RuleState:
 
     def _keep(self, place: int) -> None:
         if self._before is not None and place not in self._before:
-            kept = (self.memory[place], self.received[place], self.heap.entry(place))
-            self._before[place] = kept
+            received, asked = self.received[place], self.asked[place]
+            self._before[place] = (self.memory[place], received, asked, self.heap.entry(place))
 
     def _receive(self, place: int, amount: float) -> None:
         self._keep(place)
@@ -235,6 +245,9 @@ class RuleState:
         )
         self.memory[place] = memory
         self.received[place] += amount
+        if self.by_request and self.asked[place] < self.received[place]:
+            # What is given unasked counts as asked for then, and leaves later requests as they are.
+            self.asked[place] = self.received[place]
         if self._starts:
             self._starts.clear()
         if not self.heap.holds(place):
@@ -250,6 +263,14 @@ class RuleState:
         )
 
     # What those who join are told (see `Others`).
+
+    def moment_of_turn(self) -> int:
+        turn, time, count = self.moments
+        if turn != self.turn:
+            self.moments = (self.turn, self.time, 0)
+        elif time != self.time:
+            self.moments = (turn, self.time, count + 1)
+        return self.moments[2]
 
     def least_index(self) -> float | None:
         first = self._front(self.heap.first)
