@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 from evenhand.decide.allocation_events import AllocationEvent, Joined
 from evenhand.decide.allocator import Allocator
+from evenhand.decide.allocator_file import AllocatorCopy
 from evenhand.decide.rules.rule import RULES
 from evenhand.decide.rules.ties import ByDraw
 from evenhand.errors import BadFile, EvenhandError
@@ -224,3 +225,64 @@ def test_where_one_stands_is_where_the_ranking_has_it(rule, among):
     assert allocator.snapshot() == before
     for most in (1, 3, 99):
         assert allocator.ranking(among=among, most=most) == list(ranking.values())[:most]
+
+
+@pytest.mark.parametrize("rule", list(RULES.classes))
+@given(steps=STEPS, later=STEPS)
+def test_a_copy_stays_as_it_was_taken_whatever_happens_later(rule, steps, later):
+    """What is written of it is worked out later, beside those who decide."""
+    allocator, _ = made(rule, steps)
+    then = list(AllocatorCopy.of(allocator).people())
+    copy = AllocatorCopy.of(allocator)
+    for what, name, amount in later:
+        if what in ("ask", "give", "entitle"):
+            getattr(allocator, what)(name, amount)
+    assert list(copy.people()) == then
+
+
+def test_the_first_moment_may_be_below_zero():
+    allocator = Allocator("longest_wait")
+    allocator.join("A", at=-5)
+    allocator.join("B", at=-2.5)
+    assert allocator.next(at=-1).reason == "has waited 4"
+    with pytest.raises(EvenhandError, match="before what happened last"):
+        allocator.give("A", at=-3)
+    with pytest.raises(EvenhandError, match="plain numbers"):
+        Allocator("least_served").join("A", at="2021-01-01")
+
+
+@pytest.mark.parametrize("rule", ["least_served", "first_come", "longest_wait"])
+def test_what_is_given_unasked_leaves_later_requests_as_they_are(rule):
+    allocator = Allocator(rule, by_request=True)
+    allocator.join("A")
+    allocator.give("A", 5)
+    assert allocator.next() is None
+    allocator.ask("A", 1)
+    assert allocator.next().name == "A"
+    assert allocator.next(2.0) is None
+    allocator.give("A", 1)
+    assert allocator.next() is None
+
+
+def test_a_request_that_is_met_in_many_small_parts_is_met():
+    allocator = Allocator("first_come")
+    for name in "AB":
+        allocator.join(name)
+        allocator.ask(name, 100)
+    for _ in range(1000):
+        allocator.give("A", 0.1)
+    assert allocator.next(0.1).name == "B"
+    assert allocator.ranking()[1].reason == "has asked for no more than it has received"
+
+
+def test_of_those_who_ask_between_two_decisions_the_first_waits_longest():
+    allocator = Allocator("longest_wait", by_request=True)
+    for name in "ABC":
+        allocator.join(name, at=0)
+    for name, at in (("B", 1), ("C", 2), ("A", 2)):
+        allocator.ask(name, 2, at=at)
+    assert [share.name for share in allocator.propose(count=3, at=3)] == ["B", "A", "C"]
+    restored = Allocator.restore(json.loads(json.dumps(allocator.snapshot())))
+    restored.join("D", at=4)
+    restored.ask("D", at=4)
+    assert [share.name for share in restored.propose(count=4, at=4)] == ["B", "A", "C", "D"]

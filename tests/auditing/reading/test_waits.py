@@ -95,11 +95,10 @@ def test_the_share_within_a_limit():
         return in_time, late
 
     answer = audit(LOG, **OPTIONS, within=limit)
-    starts = [s for _, s, _ in CASES]
-    ends = [t for _, s, t in CASES if t is not None and t - s <= limit]
-    last = max(starts + ends)
+    last = max(MOMENTS)  # up to which the log is known
     moments = sorted(
-        {t for _, s, t in CASES if t is not None and t - s <= limit}
+        {last}
+        | {t for _, s, t in CASES if t is not None and t - s <= limit}
         | {
             math.nextafter(s + limit, math.inf)
             for _, s, t in CASES
@@ -112,6 +111,41 @@ def test_the_share_within_a_limit():
         return len(in_time) / (len(in_time) + len(late))
 
     check(answer, moments, share, lambda n, t: sum(map(len, known(n, t))))
+
+
+LATE = pd.DataFrame(
+    [
+        ("A", "2021-01-01", "2021-01-05"),
+        ("A", "2021-01-02", "2021-01-06"),
+        ("A", "2021-01-03", "2021-01-08"),
+        ("B", "2021-01-01", "2021-06-01"),
+        ("B", "2021-01-02", "2021-06-10"),
+        ("B", "2021-01-03", None),
+    ],
+    columns=["office", "opened", "closed"],
+)
+
+
+@pytest.mark.parametrize(
+    "question",
+    [
+        {"at_end": True},
+        {"at_end": True, "until": "2021-06-30"},
+        {"every": "month", "until": "2021-06-30"},
+        {"every": "month"},
+    ],
+)
+def test_cases_that_ended_late_are_known_to_be_late(question):
+    """All of A's were in time and none of B's: 1 and 0, of which the mean is a half."""
+    answer = audit(LATE, **OPTIONS, within="30d", **question)
+    assert answer.treated_worst == ("B",)
+    assert answer.over_time.unfairness[-1].tolist() == [0.5, -0.5]
+
+
+def test_until_a_moment_only_what_is_known_by_then_counts():
+    seen = audit(LATE, **OPTIONS, within="30d", until="2021-02-01", at_end=True)
+    # Three of A's, all in time, and the first two of B's, both late: the mean share is 3 of 5.
+    assert seen.over_time.unfairness[-1].tolist() == pytest.approx([0.4, -0.6])
 
 
 def test_bad_waits():

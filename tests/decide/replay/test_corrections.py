@@ -44,3 +44,12 @@ def test_without_any_nothing_changes():
 def test_more_than_was_given_out_is_refused():
     with pytest.raises(BadLog, match="takes more back than it had given out"):
         set_off(supply((0, 1, 1), (1, -2, 1), (2, 9, 1)), Notes())
+
+
+@pytest.mark.parametrize(
+    "lots", [((0, 0.1, 1), (1, 0.7, 1), (2, -0.8, 1)), ((0, 0.1, 1), (1, 0.2, 1), (2, -0.3, 1))]
+)
+def test_all_can_be_taken_back_although_sums_of_floats_are_not_exact(lots):
+    assert amounts(set_off(supply(*lots), Notes()).lots) == []
+    with pytest.raises(BadLog, match="more back than it had given out"):
+        set_off(supply(*lots[:2], (2, -0.81, 1)), Notes())

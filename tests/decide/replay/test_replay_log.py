@@ -235,3 +235,11 @@ def test_one_rule_need_not_be_a_list_and_an_answer_is_shown_by_its_verdict():
     assert replay(log, rules=Lottery(2), **COLUMNS).outcomes[0].rule == Lottery(2)
     assert repr(found) == f"<ReplayAnswer of the table: {found.verdict}>"
     assert repr(audit(log, **COLUMNS)).startswith("<Answer of the table: ")
+
+
+def test_who_asked_before_the_first_lot_came_first():
+    log = pd.DataFrame({"month": [10, 11], "to": ["A", "Z"], "doses": [1, 1]})
+    requests = pd.DataFrame({"month": [1, 5], "to": ["Z", "A"], "asked": [1, 1]})
+    answer = replayed(log, "first_come", requests=requests, asked="asked")
+    given = answer.outcomes[0].given
+    assert ["AZ"[who] for who in given.who[np.argsort(given.slot)]] == ["Z", "A"]

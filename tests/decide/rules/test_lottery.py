@@ -46,3 +46,27 @@ def test_the_seed_decides():
         winners(Lottery(seed), lambda turn: None, 50).tolist() for seed in (1, 1, 2)
     )
     assert once == again != other
+
+
+def test_another_entitlement_counts_as_if_it_had_been_so_from_the_start():
+    """In 2,000 first draws each; what was drawn before is not in the way."""
+
+    def first(seed, before, after):
+        state = RuleState(WeightedLottery(seed))
+        state.add(1.0)
+        state.add(before)
+        state.entitle(1, after)
+        return state.first()
+
+    for before in (0.001, 1.0, 1000.0):
+        wins = sum(first(seed, before, 3.0) for seed in range(2000))
+        assert stats.binomtest(wins, 2000, 3 / 4).pvalue > 1e-4
+
+
+def test_a_lottery_of_equals_does_not_look_at_entitlements():
+    state = RuleState(Lottery(5))
+    places = [state.add(1.0), state.add(1.0)]
+    before = list(state.memory)
+    for place in places:
+        state.entitle(place, 7.0)
+    assert state.memory == before

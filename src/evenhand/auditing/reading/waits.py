@@ -190,10 +190,15 @@ def judged_waits(cases: Cases, options: AuditOptions, until: Any) -> Waits:
 
 
 def _within(cases: Cases, limit: float, end: float) -> Waits:
-    """A case is known to be in time when it ends, and to be late once the limit has passed."""
+    """A case is known to be in time when it ends, and to be late once the limit has passed.
+
+    The log is known up to the end that is given, or else up to the last date in it: that of a case
+    which ended late, too.
+    """
     in_time = cases.end <= cases.start + limit
     known = np.where(in_time, cases.end, np.nextafter(cases.start + limit, np.inf))
-    last = min(end, float(np.max(np.concatenate((cases.start, cases.end[in_time])))))
+    dates = np.concatenate((cases.start, cases.end[np.isfinite(cases.end)]))
+    last = end if np.isfinite(end) else float(dates.max())
     seen = known <= last
     if not seen.any():
         raise BadLog(
