@@ -241,3 +241,20 @@ BAD = {
 def test_bad_options_are_refused_in_a_sentence(words):
     with pytest.raises(BadParameter, match=words):
         asked(small_log(), **BAD[words])
+
+
+@pytest.mark.parametrize(
+    ("lots", "exact"),
+    [
+        ("A" * 9 + "B" * 2, 2 * (1 + 11 + 55) / 2**11),  # somebody has at most 2 of 11
+        ("A" * 9 + "B", 2 * (1 + 10) / 2**10),
+        ("A" * 8 + "B" * 4, 2 * sum(math.comb(12, k) for k in range(5)) / 2**12),
+    ],
+)
+@pytest.mark.parametrize("seed", [0, 3, 5])
+def test_histories_in_which_another_is_as_far_behind_count_as_such(lots, exact, seed):
+    log = pd.DataFrame({"day": range(len(lots)), "who": list(lots), "got": 1})
+    answer = asked(log, at_end=True, draws=4999, seed=seed)
+    assert answer.chance.people[0].p_among_all == pytest.approx(
+        exact, abs=4 * math.sqrt(exact * (1 - exact) / 4999)
+    )

@@ -90,3 +90,13 @@ def test_received_at_slots_does_not_depend_on_the_intervals():
     ready = Ready(log, every=2)
     assert ready.held.received_at_slots().tolist() == [[1, 0], [0, 2], [3, 0]]
     assert ready.held.as_it_was()[0].tolist() == [[1, 2], [3, 0]]
+
+
+def test_those_of_one_kind_are_there_entitled_and_corrected_alike():
+    made = supply([0, 1], [0, 1], [1, 1], size=4, shares=np.array([1.0, 2.0, 1.0, 1.0]))
+    assert held(made).kinds().tolist() == [0, 1, 0, 0]
+    dated = Roster(tuple("ABCD"), {"D": 1.0}, {})
+    late = supply([0, 1], [0, 1], [1, 1], size=4, roster=dated)
+    assert held(late).kinds().tolist() == [0, 0, 0, 1]
+    more_than_ever = supply([0, 1], [0, 1], [1, -1], size=4)
+    assert held(more_than_ever).kinds().tolist() == [0, 1, 0, 0]

@@ -10,6 +10,8 @@ from hypothesis.extra import numpy as hnp
 
 from evenhand.auditing.chance.naming import LEVEL, Spread, false_discovery_rates, name_people
 
+APART = np.arange(2)  # two whom chance treats differently
+
 
 def step_down(log, drawn):
     """Westfall and Young, word for word: p of each is its own among those not yet named."""
@@ -52,7 +54,7 @@ def test_false_discoveries_are_those_of_benjamini_and_yekutieli(p, level):
 
 
 def test_a_spread_counts_the_log_as_one_of_the_histories():
-    spread = Spread.of(np.array([[0.0, 1.0]]), np.array([[2.0, 1.0], [4.0, 1.0]]))
+    spread = Spread.of(np.array([[0.0, 1.0]]), np.array([[2.0, 1.0], [4.0, 1.0]]), APART)
     assert spread.mean.tolist() == [2.0, 1.0]
     found = spread.behind(np.array([[0.0, 1.0], [4.0, 5.0]]))
     assert found == pytest.approx(np.array([[2 / np.sqrt(8 / 3), 0.0], [-2 / np.sqrt(8 / 3), 0.0]]))
@@ -63,7 +65,7 @@ def test_if_all_is_chance_anybody_is_named_as_often_as_is_said():
     named = 0
     for _ in range(400):
         values = rng.multinomial(40, np.full(8, 1 / 8), size=100).astype(float)
-        spread = Spread.of(values[:1], values[1:])
+        spread = Spread.of(values[:1], values[1:], np.zeros(8, dtype=int))
         behind = spread.behind(values)
         people = name_people(tuple("ABCDEFGH"), behind[0], behind[1:])
         named += any(one.named for one in people)
@@ -72,5 +74,12 @@ def test_if_all_is_chance_anybody_is_named_as_often_as_is_said():
 
 def test_huge_amounts_have_a_spread_too():
     values = np.array([[1e200, 3e200], [3e200, 3e200]])
-    spread = Spread.of(values[:1], values[1:])
+    spread = Spread.of(values[:1], values[1:], APART)
     assert spread.deviation == pytest.approx([1e200, 0.0])
+
+
+def test_those_whom_chance_treats_alike_share_a_mean_and_a_deviation():
+    values = np.array([[0.0, 5.0, 2.0], [4.0, 5.0, 0.0]])
+    spread = Spread.of(values[:1], values[1:], np.array([0, 1, 0]))
+    assert spread.mean == pytest.approx([1.5, 5.0, 1.5])
+    assert spread.deviation == pytest.approx([np.std([0, 4, 2, 0]), 0.0, np.std([0, 4, 2, 0])])

@@ -10,7 +10,7 @@ import numpy as np
 
 from evenhand.auditing.chance.drawn_histories import DrawnHistories
 from evenhand.auditing.chance.finding import Band, ChanceFinding, NotTested
-from evenhand.auditing.chance.held_fixed import HeldFixed
+from evenhand.auditing.chance.held_fixed import HeldFixed, numbered
 from evenhand.auditing.chance.history_figures import Figures
 from evenhand.auditing.chance.measures import CENTRAL, MEASURES, GapBetweenGroups, compare
 from evenhand.auditing.chance.naming import LEVEL, PersonFinding, Spread, name_people
@@ -23,6 +23,7 @@ from evenhand.auditing.options import AuditOptions
 from evenhand.auditing.reading.history import History
 from evenhand.auditing.reading.prepare import Prepared
 from evenhand.errors import BadParameter, argument
+from evenhand.fairness.groups import Groups
 
 if TYPE_CHECKING:
     from jaxtyping import Float, Int
@@ -143,6 +144,15 @@ def group_labels(case: Case, group_of: Mapping[str, str]) -> Int[np.ndarray, " s
     return np.unique([group_of[name] for name in case.history.names], return_inverse=True)[1]
 
 
+def kinds_of_groups(
+    kinds: Int[np.ndarray, " stakeholder"], groups: Groups | None
+) -> Int[np.ndarray, " status"]:
+    """The kind of each group, where groups are judged: those of like members are alike."""
+    if groups is None:
+        return kinds
+    return numbered(tuple(sorted(kinds[list(part)])) for part in groups.members)
+
+
 class _Test:
     """One null hypothesis at work on one log."""
 
@@ -169,7 +179,8 @@ class _Test:
         )
         measures = MEASURES if names_people else (GapBetweenGroups(),)
         compared = [compare(measure, log, drawn) for measure in measures]
-        spread = Spread.of(log.overall, drawn.overall)
+        kinds = kinds_of_groups(self.held.kinds(), self.judging.case.groups)
+        spread = Spread.of(log.overall, drawn.overall, kinds)
         behind = spread.behind(drawn.overall)
         people: tuple[PersonFinding, ...] = ()
         if names_people:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Hashable, Iterable
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
@@ -71,6 +72,18 @@ class HeldFixed:
     def size(self) -> int:
         return len(self.names)
 
+    def kinds(self) -> Int[np.ndarray, " stakeholder"]:
+        """The number of each one's kind: chance treats those alike who are there, entitled and
+        asking alike.
+        """
+        unmatched = self.taken_back.lot < 0
+        own = np.bincount(
+            self.taken_back.who[unmatched], self.taken_back.amount[unmatched], self.size
+        )
+        known = [self.odds, own[None], *([] if self.asked is None else [self.asked])]
+        columns = np.ascontiguousarray(np.concatenate(known).T)
+        return numbered(column.tobytes() for column in columns)
+
     def with_odds(self, who: int, factor: float) -> HeldFixed:
         """The same with the odds of one stakeholder multiplied, wherever others are eligible."""
         odds = self.odds.copy()
@@ -109,6 +122,16 @@ class HeldFixed:
         slots = len(self.interval)
         each = replace(self, interval=np.arange(slots), intervals=slots)
         return each.as_it_was()[0]
+
+
+def numbered(kinds: Iterable[Hashable]) -> Int[np.ndarray, " item"]:
+    """Each different thing as a number from 0.
+
+    >>> numbered("abca").tolist()
+    [0, 1, 2, 0]
+    """
+    known: dict[Hashable, int] = {}
+    return np.array([known.setdefault(kind, len(known)) for kind in kinds], dtype=np.int64)
 
 
 def _odds(supply: Supply) -> tuple[np.ndarray, np.ndarray]:

@@ -15,7 +15,7 @@ import numpy as np
 from evenhand.auditing.chance.measures import at_least
 
 if TYPE_CHECKING:
-    from jaxtyping import Float
+    from jaxtyping import Float, Int
 
 LEVEL = 0.05  # the probability of naming anybody if chance alone was at work
 
@@ -47,12 +47,32 @@ class Spread:
 
     @classmethod
     def of(
-        cls, log: Float[np.ndarray, "1 status"], drawn: Float[np.ndarray, "draw status"]
+        cls,
+        log: Float[np.ndarray, "1 status"],
+        drawn: Float[np.ndarray, "draw status"],
+        kinds: Int[np.ndarray, " status"],
     ) -> Spread:
-        """From drawn histories and the log, which must count as one of them to be exact."""
+        """From drawn histories and the log, which must count as one of them to be exact.
+
+        Those whom chance treats alike share a mean and a deviation: estimated for each alone these
+        would differ a little, and decide between histories in which one or the other is as far
+        behind.
+
+        Args:
+            log: The overall unfairness of each in the log.
+            drawn: The same in drawn histories.
+            kinds: The number of each one's kind; chance treats those of one kind alike.
+        """
         values = np.concatenate((log, drawn))
         size = float(np.abs(values).max()) or 1.0  # squares of huge amounts would not be numbers
-        return cls(values.mean(axis=0), (values / size).std(axis=0) * size)
+        values = values / size
+
+        def shared(of_each: Float[np.ndarray, " status"]) -> Float[np.ndarray, " status"]:
+            return (np.bincount(kinds, of_each) / np.maximum(np.bincount(kinds), 1))[kinds]
+
+        mean = shared(values.mean(axis=0))
+        deviation = np.sqrt(shared(((values - mean) ** 2).mean(axis=0)))
+        return cls(mean * size, deviation * size)
 
     def behind(self, overall: Float[np.ndarray, "*draw status"]) -> np.ndarray:
         """How many standard deviations each is behind; 0 for whom nothing is left to chance."""
