@@ -184,7 +184,7 @@ def apply_roster(history: History, roster: Roster, notes: Notes, levels: bool = 
         nonlocal outside, lost
         at, who = moments[history.slot[part]], history.who[part]
         here = (at >= first[who]) & (at <= last[who])
-        outside += int((~here).sum())
+        outside += int((~here & (history.amount[part] != 0)).sum())
         lost += float(history.amount[part][~here].sum())
         return here
 

@@ -35,26 +35,40 @@ def decision_rows(store: DecisionStore, pool: str, up_to: int) -> Iterator[Row]:
     says what somebody is entitled to from that moment on, even if it never receives anything.
     """
     undone = set(undone_by(store, pool, up_to).values())
-    entitled: dict[str, float] = {}
-    news: list[str] = []  # whose entitlement is to be said at the next decision
     differ = are_entitled_differently(store, pool, up_to)
-    last: Any = None
+    changed = {_event(entry).name for entry in store.entries_of(pool, ("entitle",), up_to)}
+    entitled: dict[str, float] = {}
+    news: list[str] = []  # whose entitlement is to be said with the next row
+    said: dict[str, Any] = {}  # the last moment of a row about each
+    last, latest = None, None  # the moment of the last decision, and its entry
+
+    def tell(entry: LogEntry, at: Any) -> Iterator[Row]:
+        for name in dict.fromkeys(news):
+            said[name] = at
+            yield _entitled(entry, at, name, entitled[name])
+        news.clear()
+
     for entry in store.all_entries(pool, up_to=up_to):
         if entry.kind in ("join", "entitle"):
             event = _event(entry)
             entitled[event.name] = event.entitlement
-            if differ and entry.kind == "join" and event.at == last:
-                yield _entitled(entry, event.at, event.name, event.entitlement)
-            elif differ:
-                news.append(event.name)
+            if not differ:
+                continue
+            news.append(event.name)
+            # One that never changes holds for the whole log, wherever it is said; one that does
+            # counts from its own moment on. Before the first decision there is nothing to judge.
+            at_once = event.name in changed and latest is not None
+            if (at_once or event.at == last) and said.get(event.name) != event.at:
+                yield from tell(entry, event.at)
         elif entry.kind == DecisionTaken.kind and entry.number not in undone:
             taken = read_change(entry)
             assert isinstance(taken, DecisionTaken)
-            last = taken.at
-            for name in dict.fromkeys(news):
-                yield _entitled(entry, last, name, entitled[name])
-            news = []
+            last, latest = taken.at, entry
+            yield from tell(entry, last)
+            said |= dict.fromkeys((name for name, _ in taken.shares), last)
             yield from _shares(entry, taken, entitled)
+    if latest is not None:  # those who joined since
+        yield from tell(latest, last)
 
 
 def _shares(entry: LogEntry, taken: DecisionTaken, entitled: dict[str, float]) -> Iterator[Row]:
