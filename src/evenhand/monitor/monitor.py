@@ -2,7 +2,8 @@
 
 Events at one time are one time point, and a time point (or a calendar period) is judged once a
 later event shows that it is over. **Late**: an event earlier than one before it counts at the
-present time point, since what was assessed is not assessed again. **Repeated**: an event whose id
+present time point, since what was assessed is not assessed again; a bet of an alarm on it is by the
+odds of its own time, at which its recipient was there. **Repeated**: an event whose id
 was seen before does not count; without ids every event counts, as in `audit`.
 """
 
