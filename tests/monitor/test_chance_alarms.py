@@ -129,7 +129,7 @@ def test_false_alarms_are_as_rare_as_promised_in_whatever_order_events_come():
     assert false / streams <= alpha
 
 
-def test_an_alarm_that_was_told_is_not_told_again_after_a_stop(tmp_path):
+def test_an_alarm_that_was_reported_is_not_reported_again_after_a_stop(tmp_path):
     path = tmp_path / "state.json"
     first, reader = made()
     first.found(reader.read(lines()))

@@ -29,7 +29,7 @@ GROWTH = 1.25  # new bets begin whenever so many times as many lots have been gi
 FIRST_RESTART = 16  # lots before the first of them
 LOOKED_AT_ONCE = 64  # lots within which every time point is looked at one by one
 MOST_EVIDENCE = 1e300  # that is said
-KEPT_ARRAYS = ("closed", "open", "open_at", "raised_at", "evidence", "since", "told")
+KEPT_ARRAYS = ("closed", "open", "open_at", "raised_at", "evidence", "since", "reported")
 
 
 @dataclass(frozen=True)
@@ -88,7 +88,7 @@ class AlarmWatch:
         self._raised_at = np.full(len(self.names), np.nan)
         self._evidence = np.full(len(self.names), np.nan)
         self._since = np.full(len(self.names), np.nan)
-        self._told = np.zeros(len(self.names), dtype=bool)
+        self._reported = np.zeros(len(self.names), dtype=bool)
         self._known_tables: dict[bytes, list[BetTable]] = {}
 
     def take(
@@ -154,8 +154,8 @@ class AlarmWatch:
 
     def new_alarms(self) -> list[Alarm]:
         """Those that were not asked for before."""
-        new = np.flatnonzero(~np.isnan(self._raised_at) & ~self._told)
-        self._told[new] = True
+        new = np.flatnonzero(~np.isnan(self._raised_at) & ~self._reported)
+        self._reported[new] = True
         return self._listed(new)
 
     @property
