@@ -74,7 +74,7 @@ def score(model: Any, settings: dict[str, Any], relative: bool = False) -> float
 
 def counterfactuals() -> None:
     """The wrapped doughnuts: the score at equal steps, and the time per step."""
-    from evenhand._util.bootstrap import bootstrap_interval
+    from evenhand._util.bootstrap import bootstrap_interval, interval_title
 
     variants = [(relative, imagines) for relative in (False, True) for imagines in (False, True)]
     found: dict[tuple[bool, bool], list[tuple[float, float]]] = {one: [] for one in variants}
@@ -90,8 +90,8 @@ def counterfactuals() -> None:
         encoder = "encoder=Relative(), " if relative else ""
         name = encoder + ("imagining" if imagines else "plain")
         print(
-            f"SB3 DQN {name}: score {scores.mean():.1f} (95 % {low:.1f} to {high:.1f}) after "
-            f"{STEPS:,} steps, {SEEDS} seeds; {1e3 * cost:.2f} ms per step",
+            f"SB3 DQN {name}: score {scores.mean():.1f} ({interval_title(SEEDS)} {low:.1f} to "
+            f"{high:.1f}) after {STEPS:,} steps; {1e3 * cost:.2f} ms per step",
             flush=True,
         )
     ratio = costs[False, True] / costs[False, False]

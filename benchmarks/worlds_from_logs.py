@@ -20,7 +20,7 @@ import jax
 import numpy as np
 import pandas as pd
 
-from evenhand._util.bootstrap import bootstrap_interval
+from evenhand._util.bootstrap import bootstrap_interval, interval_title
 from evenhand.auditing.options import AuditOptions
 from evenhand.decide.policies.policy_choices import LearnedChoices
 from evenhand.decide.policies.policy_rule import PolicyRule
@@ -124,7 +124,8 @@ def report(name: str, scores: list[dict[str, float]]) -> None:
         print(f"  {rule:20} {values.mean():12.4f}   {np.round(values, 3).tolist()}")
     gains = np.array([one["learned"] - one["least_served"] for one in scores])
     low, high = bootstrap_interval(gains, np.random.default_rng(0))
-    print(f"  learned less least_served: {gains.mean():.4f} (95% interval {low:.4f} to {high:.4f})")
+    interval = f"{interval_title(len(gains))} {low:.4f} to {high:.4f}"
+    print(f"  learned less least_served: {gains.mean():.4f} ({interval})")
 
 
 def made_logs(welfare: str) -> None:

@@ -22,7 +22,7 @@ class LogRows(NamedTuple):
     rows: list[tuple[str, str, float | None]]
     notes: str
     label: str
-    hidden: HiddenRows | None  # amounts that are not told
+    hidden: HiddenRows | None  # suppressed amounts
 
 
 def rows_read(log, **how) -> LogRows:

@@ -259,9 +259,17 @@ def test_a_greedy_episode_refuses_it_too():
 
 def test_a_memory_is_asked_within_episodes_alone():
     """Counts up to 1 are enough where an episode is one step, and begins again after it."""
-    one_step = HostWorld(Shop(), 2, 1, lambda state: state, 2, may_override=True)
-    problem = Problem(one_step, JAX_SHOP.nash_scheme(), OfStatus(Capped(1)))
-    HostLoop(replace(agent(Shop(), proposal=Above(1)), problem=problem), np.random.default_rng(0))
+
+    def loop(horizon):
+        world = HostWorld(Shop(), 2, horizon, lambda state: state, 2, may_override=True)
+        problem = Problem(world, JAX_SHOP.nash_scheme(), OfStatus(Capped(1)))
+        learner = replace(agent(Shop(), proposal=Above(1)), problem=problem)
+        return HostLoop(learner, np.random.default_rng(0))
+
+    with pytest.raises(MemoryDoesNotPay, match="does not determine the reward"):
+        loop(horizon=2)
+    scores = {loop(horizon=1).episode(np.random.default_rng(k)) for k in range(3)}
+    assert all(min(abs(score), abs(score - np.log(2))) < 1e-6 for score in scores)
 
 
 # Two learners side by side

@@ -39,7 +39,7 @@ def read(*lines: bytes) -> Reader:
         (b'{"time": 1, "time": 1, "stakeholder', "it is not a JSON object"),
         (b'{"time": 1, "stakeholder": ["A"], "amount": 1, "id": 1}', "'stakeholder' is ['A']"),
         (b'{"time": 1, "stakeholder": "A", "amount": 1, "id": {"a": 1}}', "'id' is {'a': 1}"),
-        (b'{"time": null, "stakeholder": "A", "amount": 1, "id": 1}', "time None is not of the"),
+        (b'{"time": null, "stakeholder": "A", "amount": 1, "id": 1}', "time None is not a date"),
         (b'{"time": 1, "stakeholder": "A", "amount": [1], "id": 1}', "amount [1] is not a number"),
     ],
 )

@@ -26,8 +26,7 @@ from evenhand.auditing.judging.questions import every
 from evenhand.auditing.reading.roster import Roster
 from evenhand.errors import BadLog
 from evenhand.fairness import stream as stream_module
-from evenhand.monitor import Monitor
-from evenhand.monitor import monitor as monitor_module
+from evenhand.monitor import Monitor, time_steps
 from evenhand.monitor.batch import Batch, text_as_number
 
 NAMES = ("A", "B", "C")
@@ -72,7 +71,7 @@ def test_any_cut_into_batches_finds_the_same(filter_, events, cuts):
     same(one, other, fed(one, events, cuts), expected)
     latest = np.maximum.accumulate([at for at, *_ in events] or [0])
     assert one.late == sum(at < most for (at, *_), most in zip(events, latest, strict=False))
-    assert one.alerts == sum(bool(found.alert) for found in expected)
+    assert one.thresholds.alerts == sum(bool(found.alert) for found in expected)
     assert sum(f.alert_begins for f in expected) == len(
         [key for key, _ in itertools.groupby(expected, lambda f: bool(f.alert)) if key]
     )
@@ -86,7 +85,7 @@ def test_any_cut_finds_the_same_periods(events, cuts, period):
     with pytest.MonkeyPatch.context() as patch:
         other = start(question.filter(), question=question)
         expected = fed(other, dated, [], plain_numbers=False)
-        patch.setattr(monitor_module, "STEPS", 2)
+        patch.setattr(time_steps, "STEPS", 2)
         one = start(question.filter(), question=question)
         same(one, other, fed(one, dated, cuts, plain_numbers=False), expected)
 
@@ -205,7 +204,7 @@ def test_a_limit_may_be_a_share_of_the_mean(share, alert):
 
 
 def test_as_many_periods_as_are_allowed_may_go_by(monkeypatch):
-    monkeypatch.setattr(monitor_module, "MOST_PERIODS", 3)
+    monkeypatch.setattr(time_steps, "MOST_PERIODS", 3)
     question = every("day")
     scheme = replace(anytime(Rawls()), filter=question.filter())
     monitor = Monitor(scheme, ("A",), question)

@@ -7,9 +7,17 @@ import json
 import numpy as np
 import pytest
 
+from evenhand.auditing.chance.bets import AT_START, FACTORS, STAKES
+from evenhand.auditing.chance.odds_over_time import OddsOverTime
+from evenhand.auditing.reading.roster import Roster
 from evenhand.auditing.scheme_options import SchemeOptions
 from evenhand.errors import BadFile, BadParameter
+from evenhand.fairness.periodic_and_anytime import anytime
+from evenhand.fairness.welfare import Rawls
+from evenhand.monitor.batch import Batch
+from evenhand.monitor.chance_alarms import Alarms
 from evenhand.monitor.factory import make_monitor
+from evenhand.monitor.monitor import Monitor
 from evenhand.monitor.state_file import load_state, save_state
 
 NAMES = ("A", "B", "C")
@@ -71,7 +79,57 @@ def test_days_are_as_good_as_numbers():
     assert found[0] == pytest.approx(found[1])
 
 
-def test_an_alarm_that_was_told_is_not_told_again_after_a_stop(tmp_path):
+def watched(first, last, alpha=0.05):
+    """A monitor of A, B and C, who are there from and until these times."""
+    roster, fairness = Roster(NAMES, first, last), anytime(Rawls())
+    alarms = Alarms(NAMES, alpha, OddsOverTime(NAMES, roster=roster), None, False)
+    return Monitor(fairness, NAMES, roster=roster, alarms=alarms)
+
+
+def test_late_events_of_somebody_who_left_say_nothing_of_who_is_there():
+    """A is there alone until 10, C from 11: neither could have got a lot of the other's."""
+    monitor = watched({"C": 11, "B": 99}, {"A": 10})
+    for time, name in [(0, "A"), (11, "C"), *((k, "A") for k in range(1, 6)), (12, "C")]:
+        monitor.push(time, name)
+    monitor.finish()
+    assert monitor.late == 5
+    assert monitor.new_alarms() == []
+    assert monitor.summary()["evidence"] == pytest.approx(AT_START)
+
+
+def test_a_late_event_is_bet_on_with_the_odds_of_its_own_time():
+    """A leaves after 1 and C comes at 2, so that every lot is between two of equal odds.
+
+    With d = 1 − ½ + ½ρ each lot multiplies by ρ/d the bet on whoever gets it, by 1/d the bet on the
+    other, and by 1 the bet on who is not there: ρ/d² for A and C, ρ²/d⁴ for B.
+    """
+    d = (1 + FACTORS) / 2
+    by_hand = AT_START / 3 * STAKES @ (2 * FACTORS / d**2 + FACTORS**2 / d**4)
+    for events in ("0A 1B 2C 3B", "0A 2C 1B 3B", "3B 0A 1B 2C"):
+        monitor = watched({"C": 2}, {"A": 1})
+        for time, name in events.split():
+            monitor.push(int(time), name)
+        monitor.finish()
+        assert monitor.summary()["evidence"] == pytest.approx(by_hand)
+
+
+def test_false_alarms_are_as_rare_as_promised_in_whatever_order_events_come():
+    """A fair lottery among those there; each event comes up to 20 time points late."""
+    alpha, streams, size = 0.1, 300, 60
+    first, last = {"C": 30}, {"A": 29}
+    there = [[0, 1] if k < 30 else [1, 2] for k in range(size)]
+    rng, false = np.random.default_rng(0), 0
+    for _ in range(streams):
+        who = np.array([rng.choice(some) for some in there])
+        order = np.argsort(np.arange(size) + rng.uniform(0, 20, size))
+        monitor = watched(first, last, alpha)
+        monitor.found(Batch(order.astype(float), who[order], np.ones(size)))
+        monitor.found_at_end()
+        false += monitor.alarms.raised
+    assert false / streams <= alpha
+
+
+def test_an_alarm_that_was_reported_is_not_reported_again_after_a_stop(tmp_path):
     path = tmp_path / "state.json"
     first, reader = made()
     first.found(reader.read(lines()))

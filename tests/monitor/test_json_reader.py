@@ -101,6 +101,32 @@ def test_no_text_is_no_time_also_before_any_other():
     ]
 
 
+@pytest.mark.parametrize("later", [[3, 4], ["2021-01-01", "2021-01-02"]], ids=["numbers", "dates"])
+@pytest.mark.parametrize(
+    "first",
+    [line(bad) for bad in (None, True, [], {}, "", "soon", "nan", "0001-01-01T00:00+14:00")]
+    + [b'{"time": NaN, "stakeholder": "A"}', b'{"time": 1e400, "stakeholder": "A"}'],
+)
+def test_a_bad_first_time_decides_nothing(first, later):
+    """Whether times are dates or numbers is known with the first time that can be read."""
+    reader, clean = Reader(Keys(), ("A",)), Reader(Keys(), ("A",))
+    batch = reader.read([first, *map(line, later)])
+    expected = clean.read([*map(line, later)])
+    assert batch.at.tolist() == expected.at.tolist()
+    assert np.isfinite(batch.at).all()
+    assert batch.plain_numbers == expected.plain_numbers
+    assert (reader.counts.events, reader.counts.bad) == (2, 1)
+
+
+@pytest.mark.parametrize("name", [[1], {}])
+def test_a_first_line_with_a_bad_id_decides_nothing_either(name):
+    reader = Reader(WITH_ID, ("A",))
+    batch = reader.read([of_id(name), line("2021-01-01", amount=1, id=1)])
+    assert len(batch.at) == 1
+    assert not batch.plain_numbers
+    assert reader.counts.bad == 1
+
+
 def test_a_leap_is_measured_from_the_latest_time():
     """Of 100,000 days at most: 65,377 to 2200, and 73,049 from there to 2400."""
     reader = Reader(Keys(), ("A",), period=PERIODS["day"])
@@ -154,19 +180,30 @@ def test_twelve_of_those_who_are_watched_are_named():
         reader.refuse_what_never_fits()
 
 
+NO_NAME = b'{"time": 1}'
+
+
 @pytest.mark.parametrize(
-    "lines",
+    ("lines", "counts"),
     [
-        (),
-        (line(stakeholder="North", amount=1, id=1),),
-        (b'{"time": 1}', line(stakeholder="North", amount=1, id=1)),  # one is an event
-        (b'{"time": 1}', line(stakeholder="North", amount=None, id=1)),  # one has no amount
-        (b'{"time": 1}', b"?"),  # one is something else
-        (b'{"stakeholder": "North"}', b'{"stakeholder": "North", "amount": 1}'),  # two keys lack
+        ((), Counts()),
+        ((line(stakeholder="North", amount=1, id=1),), Counts(lines=1, events=1)),
+        ((NO_NAME, line(stakeholder="North", amount=1, id=1)), Counts(lines=2, events=1, bad=1)),
+        ((NO_NAME, line(stakeholder="North", amount=None, id=1)), Counts(lines=2, empty=1, bad=1)),
+        ((NO_NAME, b"?"), Counts(lines=2, bad=2)),  # one is something else
+        # Two keys lack.
+        (
+            (b'{"stakeholder": "North"}', b'{"stakeholder": "North", "amount": 1}'),
+            Counts(lines=2, bad=2),
+        ),
     ],
 )
-def test_lines_that_may_fit_after_all_are_left_alone(lines):
-    refused(*lines).refuse_what_never_fits()
+def test_lines_that_may_fit_after_all_are_left_alone(lines, counts):
+    """They are counted, each bad one with its reason, and nothing is refused."""
+    reader = refused(*lines)
+    reader.refuse_what_never_fits()
+    assert len(reader.counts.first_bad) == counts.bad
+    assert replace(reader.counts, first_bad=[]) == counts
 
 
 def test_which_argument_names_a_key():

@@ -124,11 +124,11 @@ def test_of_harms_an_alert_is_above_the_mean():
     assert "A is 1.5 above the mean" in said
 
 
-def test_what_a_monitor_is_not_told_is_refused(tmp_path):
+def test_what_a_monitor_does_not_know_is_refused(tmp_path):
     rate = tmp_path / "rate.toml"
     rate.write_text('status = "rate"\n')
     _, _, said = run("", *NAMES, "--scheme", str(rate), code=2)
-    assert "needs how many chances each has had so far, which a monitor is not told" in said
+    assert "needs how many chances each has had so far, which a monitor does not know" in said
     _, _, said = run("", *NAMES, "--unweighted", code=2)
     assert "give --entitlement, or leave it out" in said
 

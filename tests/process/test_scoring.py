@@ -29,7 +29,7 @@ from evenhand import (
     long_term,
     policy_score,
 )
-from evenhand._util.bootstrap import bootstrap_interval
+from evenhand._util.bootstrap import FEWEST_RUNS, bootstrap_interval, interval_title
 from evenhand.errors import BadParameter, NoLimit
 from evenhand.process.scoring import steps_for_limit
 
@@ -191,6 +191,18 @@ def test_the_interval_covers_as_often_as_it_says():
         low, high = bootstrap_interval(rng.normal(3.0, 1.0, 60), rng)
         hits += low <= 3.0 <= high
     assert 180 <= hits <= 199  # about 95% of 200
+
+
+def test_an_interval_of_few_runs_is_not_said_to_be_one_of_95_percent():
+    """It holds the mean far less often, so that a table says how few there were."""
+    rng, hits = np.random.default_rng(0), 0
+    for _ in range(200):
+        low, high = bootstrap_interval(rng.normal(3.0, 1.0, 3), rng)
+        hits += low <= 3.0 <= high
+    assert hits < 0.85 * 200
+    assert interval_title(FEWEST_RUNS) == "95% interval"
+    for runs, words in ((FEWEST_RUNS - 1, "only 5 runs"), (1, "only 1 run")):
+        assert interval_title(runs) == f"interval of {words}"
 
 
 def test_an_interval_of_one_run_is_refused():

@@ -7,7 +7,7 @@ from typing import Any
 
 from evenhand.auditing.answer.answer import Answer, Limit
 from evenhand.auditing.answer.assembly import assemble, limits
-from evenhand.auditing.answer.hidden_amount_range import Outlook, Untold, with_untold
+from evenhand.auditing.answer.hidden_amount_range import HiddenAmountRange, Outlook, with_suppressed
 from evenhand.auditing.answer.over_runs import over_runs, split_runs
 from evenhand.auditing.chance.alarm_over_log import watch_log
 from evenhand.auditing.chance.chance_test import ask_chance, few_enough_lots
@@ -176,8 +176,8 @@ def audit_with(log: Any, options: AuditOptions) -> Answer:
             table, options, exact, notes, lots=lambda history: few_enough_lots(history, options)
         )
         filled = [
-            prepare(table, options, exact, Notes(), untold=untold)
-            for untold in ((LOWEST, HIGHEST) if _has_ranges(prepared) else ())
+            prepare(table, options, exact, Notes(), suppressed=suppressed)
+            for suppressed in ((LOWEST, HIGHEST) if _has_ranges(prepared) else ())
         ]
     case = Case.of(prepared, options)
     codes = dict.fromkeys((*prepared.history.names, *case.names))
@@ -197,7 +197,8 @@ def audit_with(log: Any, options: AuditOptions) -> Answer:
         _outlook(replace(Case.of(one, options), shown=case.shown), judgement, options)
         for one in filled
     ]
-    return with_untold(answer, Untold(prepared.hidden.shown_as(case.shown), known, *ends))
+    hidden = prepared.hidden.shown_as(case.shown)
+    return with_suppressed(answer, HiddenAmountRange(hidden, known, *ends))
 
 
 def _has_ranges(prepared: Prepared) -> bool:
@@ -205,7 +206,7 @@ def _has_ranges(prepared: Prepared) -> bool:
 
 
 def _outlook(case: Case, judgement: Judgement, options: AuditOptions) -> Outlook:
-    """The same question, put to the log with other amounts in place of those not told."""
+    """The same question, put to the log with other amounts in place of those suppressed."""
     temporal = options.temporal_part()
     found = judge_welfares(case, judgement.asked.question, judgement.scheme, temporal)
     return Outlook.of(case, found)

@@ -85,7 +85,7 @@ REFUSED = (
     Apart(
         "alarm",
         ("asked", "requests"),
-        "{one} watches as a monitor does, who is not told of {other}",
+        "{one} watches as a monitor does, which does not know {other}",
     ),
     Apart("alarm", ("cumulative", "stock", "out_of"), "{one} needs lots, and {other} has none"),
 )

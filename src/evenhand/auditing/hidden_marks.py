@@ -13,7 +13,7 @@ from typing import Any
 
 from evenhand.errors import BadParameter, argument
 
-# What stands for "not told" in the tables of statistical offices and in spreadsheets.
+# What stands for a suppressed number in the tables of statistical offices and in spreadsheets.
 COMMON = frozenset(
     [
         *("*", "**", "***", ".", "..", "...", "…", ":", "-", "--", "–", "—", "−", "/", "†", "‡"),

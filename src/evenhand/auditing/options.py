@@ -62,7 +62,7 @@ class AuditOptions(SchemeOptions):
     time_format: str | None = None  # how dates are written, such as %d/%m/%Y
     time_unit: str | None = None  # what times count that are numbers, such as s, ms or year
     decimal: str | None = None  # the sign before the fraction of a number, . or ,
-    missing: Any = ()  # marks in place of amounts that are not told, such as "*" or "*=1-4"
+    missing: Any = ()  # marks in place of suppressed amounts, such as "*" or "*=1-4"
     encoding: str = "utf-8"  # how text files are written
     sheet: str | int | None = None  # of a workbook, by its name or its number from 1
     header_row: int | str | None = None  # the row of the columns' names from 1, or two such as 3-4
@@ -193,7 +193,7 @@ class AuditOptions(SchemeOptions):
 
     @property
     def marks(self) -> tuple[HiddenMark, ...]:
-        """The marks in place of amounts that are not told."""
+        """The marks in place of suppressed amounts."""
         return tuple(self.missing)
 
     @property

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -92,6 +93,10 @@ class Leaderboard:
             ]
             table[pair] = sorted(found, key=lambda row: -row.score.value)
         return table
+
+    def fewest_seeds(self, pairs: Iterable[str]) -> int:
+        """The runs of whatever method has fewest on any of some pairs."""
+        return min((row.seeds for pair in pairs for row in self.rows[pair]), default=0)
 
     @cached_property
     def losses(self) -> list[LostPair]:

@@ -141,6 +141,7 @@ def _write(board: Leaderboard, out: Path) -> None:
 
 def print_board(board: Leaderboard) -> None:
     """Where ours loses first, then all together, then each pair."""
+    from evenhand._util.bootstrap import interval_title
     from evenhand.benchmarking.leaderboard import loss_sentences
 
     for sentence in loss_sentences(board):
@@ -157,11 +158,13 @@ def print_board(board: Leaderboard) -> None:
             ]
             for one in board.standings
         ]
-        columns = ["", "pairs", "share (IQM)", "95% interval", "fairqcm is better"]
+        interval = interval_title(board.fewest_seeds(board.known))
+        columns = ["", "pairs", "share (IQM)", interval, "fairqcm is better"]
         print_table("All pairs with a known optimum together", columns, rows)
     for name, facts in board.results.pairs.items():
         print()
-        columns = ["", "IQM", "share", "95% interval", "regret", "steps to 95%", "SER", "s"]
+        interval = interval_title(board.fewest_seeds([name]))
+        columns = ["", "IQM", "share", interval, "regret", "steps to 95%", "SER", "s"]
         print_table(name, columns, [_cells(row) for row in board.rows[name]])
         if facts.optimum is None:
             print(f"There is {facts.note or 'no known optimum'}.")

@@ -129,11 +129,13 @@ def write_chart(
 
 
 def print_comparison(comparison: MethodComparison, title: str) -> None:
+    from evenhand._util.bootstrap import interval_title
+
     summaries = comparison.to_json()["methods"]
     exact = comparison.optimum is not None
     goal = any(one.get("achieved", 1.0) < 1.0 for one in summaries.values())
     rows = [_row(name, one, exact, goal) for name, one in summaries.items()]
-    columns = ["", "IQM", "95% interval"]
+    columns = ["", "IQM", interval_title(len(comparison.spec.seeds))]
     columns += ["regret", "seeds at 99%, steps"] if exact else []
     columns += ["reached the margin" if goal else "not wasted", "s"]
     print_table(title, columns, rows)

@@ -214,7 +214,7 @@ def monitor_command(
     if state is not None:
         save_state(watcher, reader, state)
     _summarise(watcher, reader)
-    if watcher.alerts or (watcher.alarms is not None and watcher.alarms.raised):
+    if watcher.thresholds.alerts or (watcher.alarms is not None and watcher.alarms.raised):
         raise typer.Exit(1)
 
 

@@ -34,7 +34,7 @@ def reproduce_parts(folder: Path, seeds: int, quick: bool, as_json: bool) -> Non
     against = {name: yardstick(environment) for name, environment in TABLES.items()}
     tables = {
         "Learning beside simple rules": (
-            study_table.AGAINST_RULES,
+            study_table.heading_against_rules(seeds),
             study_table.rows_against_rules(studies),
         ),
         "What each part is worth": (study_table.PARTS, study_table.rows_of_parts(studies)),

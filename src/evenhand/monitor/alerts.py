@@ -1,12 +1,23 @@
-"""What assessments found: as objects for Python, or as JSON lines, which must be quick."""
+"""What assessments found: as objects for Python, or as JSON lines, which must be quick; alerts."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import orjson
+
+from evenhand._util.wording import format_number, join_tied
+from evenhand.auditing.answer.direction import Direction
+from evenhand.auditing.judging.ranking import Ranking
+from evenhand.auditing.scheme_options import require_limit
+from evenhand.fairness.stream import Block
+from evenhand.fairness.tolerance import Tolerance
+
+if TYPE_CHECKING:
+    from jaxtyping import Float
 
 Line = dict[str, Any]
 
@@ -92,6 +103,70 @@ class Findings:
                 % (self.number + k + 1, time, score, welfare, below, more)
             )
         return b"".join(out)
+
+
+class Thresholds:
+    """What an alert is raised for, how many there were, and whether the last assessment had one.
+
+    Args:
+        names: Those who are judged.
+        direction: Whether to be worse off is to lie below the mean or above it.
+        max_unfairness: How far anybody may be from the mean: an amount, or a share such as "10%".
+        min_score: The least that the score may be.
+    """
+
+    def __init__(
+        self,
+        names: tuple[str, ...],
+        direction: Direction,
+        max_unfairness: float | str | None,
+        min_score: float | None,
+    ) -> None:
+        self.names, self.direction = names, direction
+        self.max_unfairness: Tolerance | None = None
+        if max_unfairness is not None:
+            self.max_unfairness = Tolerance.read(max_unfairness, "max_unfairness")
+        require_limit(min_score, "min_score")
+        self.min_score = min_score
+        self.alerts = 0
+        self.alarmed = False  # whether the last assessment had an alert
+
+    def take(
+        self, block: Block, deviation: Float[np.ndarray, "k n"], scores: Float[np.ndarray, " k"]
+    ) -> dict[int, Line]:
+        """What is past a threshold; an alert begins where the assessment before had none."""
+        reasons: dict[int, list[str]] = {}
+        if self.max_unfairness is not None:
+            place = np.arange(len(deviation)), np.nanargmin(deviation, axis=1)
+            lowest = deviation[place]
+            most = self.max_unfairness.around(block.statuses[place] - lowest)
+            for k in np.flatnonzero(-lowest > most).tolist():
+                lowest_here = Ranking.of(deviation[k], block.statuses[k]).lowest
+                names = [self.names[place] for place in lowest_here]
+                are = "is" if len(names) == 1 else "are"
+                far = f"{join_tied(names)} {are} {self.direction.far(float(lowest[k]))}"
+                reasons.setdefault(k, []).append(
+                    f"{far}, more than {format_number(float(most[k]))}"
+                )
+        if self.min_score is not None:
+            for k in np.flatnonzero(scores < self.min_score).tolist():
+                low = f"the score is {format_number(float(scores[k]))}"
+                reasons.setdefault(k, []).append(f"{low}, below {format_number(self.min_score)}")
+        found: dict[int, Line] = {}
+        for k in sorted(reasons):
+            begins = k - 1 not in reasons if k else not self.alarmed
+            found[k] = {"alert": tuple(reasons[k]), "alert_begins": begins}
+        self.alarmed = len(scores) - 1 in reasons
+        self.alerts += len(reasons)
+        return found
+
+    def snapshot(self) -> Line:
+        """All that is needed to go on."""
+        return {"alerts": self.alerts, "alarmed": self.alarmed}
+
+    def resume(self, snapshot: Mapping[str, Any]) -> None:
+        """Go on from where others stopped."""
+        self.alerts, self.alarmed = snapshot["alerts"], snapshot["alarmed"]
 
 
 def key_of(name: str) -> bytes:

@@ -44,9 +44,12 @@ class Alarms:
         return self._watch.raised
 
     def take(self, at: Float[np.ndarray, " event"], batch: Batch) -> None:
-        """Take events into account, at the time points at which they count."""
+        """Take events into account, at the time points at which they count.
+
+        A late event counts at the present time point, and its bet is by the odds of its own time.
+        """
         self._odds.plain_numbers = batch.plain_numbers
-        self._watch.take(at, batch.who, batch.amount)
+        self._watch.take(at, batch.who, batch.amount, batch.at)
 
     def close(self) -> None:
         """The events are over."""

@@ -53,8 +53,8 @@ def make_monitor(
     own = read_beside(status)
     if own is not None:
         raise BadParameter(
-            f"the scheme's status needs {own.needs}, which a monitor is not told: choose another "
-            "status, or audit a log of the events."
+            f"the scheme's status needs {own.needs}, which a monitor does not know: choose "
+            "another status, or audit a log of the events."
         )
     if options.unweighted and entitlement is None:
         raise BadParameter(

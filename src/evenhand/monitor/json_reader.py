@@ -176,10 +176,14 @@ class Reader:
             amount = float(given)
             if not math.isfinite(amount):
                 raise ValueError(f"the amount {given!r} is not finite")
+        # All that can be wrong with an id comes first: a time of a bad line must leave no trace.
+        repeated = keys.id is not None and event[keys.id] in self.ids
         moment = self._moment(event[keys.time])
-        if keys.id is not None and self._seen(event[keys.id]):
+        if repeated:
             self.counts.repeated += 1
             return None
+        if keys.id is not None:
+            self._keep_id(event[keys.id])
         return moment, place, amount
 
     def _place(self, name: Any) -> int:
@@ -192,17 +196,20 @@ class Reader:
 
     def _moment(self, value: Any) -> float:
         is_number = type(value) is int or type(value) is float
-        if self.plain_numbers is None:
-            self.plain_numbers = is_number
-        if is_number != self.plain_numbers:
+        if not is_number and type(value) is not str:
+            raise ValueError(f"the time {short_repr(value)} is not a date, a timestamp or a number")
+        if self.plain_numbers is not None and is_number != self.plain_numbers:
             raise ValueError(f"the time {short_repr(value)} is not of the kind of those before it")
-        if is_number:
-            return float(value)
-        if value != self._last_text:  # events at one time often come together
-            moment = text_as_number(value)
+        moment = float(value) if is_number else self._dated(value)
+        self.plain_numbers = is_number  # once it was read: a bad first time must decide nothing
+        return moment
+
+    def _dated(self, text: str) -> float:
+        if text != self._last_text:  # events at one time often come together
+            moment = text_as_number(text)
             if self.period is not None:
-                self._refuse_leap(self.period, value, moment)
-            self._last_text, self._last_moment = value, moment
+                self._refuse_leap(self.period, text, moment)
+            self._last_text, self._last_moment = text, moment
         return self._last_moment
 
     def _refuse_leap(self, period: Period, text: str, moment: float) -> None:
@@ -215,13 +222,10 @@ class Reader:
             )
         self._latest = max(latest, moment)
 
-    def _seen(self, name: Any) -> bool:
-        if name in self.ids:
-            return True
+    def _keep_id(self, name: Any) -> None:
         if len(self.ids) >= REMEMBERED_IDS:
             self.ids.popitem(last=False)
         self.ids[name] = None
-        return False
 
     def _wrong_type(self, event: Any) -> str:
         """What of an event cannot be what it is."""

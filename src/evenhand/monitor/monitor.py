@@ -2,7 +2,8 @@
 
 Events at one time are one time point, and a time point (or a calendar period) is judged once a
 later event shows that it is over. **Late**: an event earlier than one before it counts at the
-present time point, since what was assessed is not assessed again. **Repeated**: an event whose id
+present time point, since what was assessed is not assessed again; a bet of an alarm on it is by the
+odds of its own time, at which its recipient was there. **Repeated**: an event whose id
 was seen before does not count; without ids every event counts, as in `audit`.
 """
 
@@ -15,35 +16,32 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from evenhand._util.argument_checks import is_finite_number, require_kind
-from evenhand._util.moments import moment_labels
-from evenhand._util.wording import as_names, format_number, join_tied, nearest, short_repr
+from evenhand._util.wording import as_names, nearest, short_repr
 from evenhand.auditing.answer.direction import Direction
 from evenhand.auditing.chance.raised_alarm import RaisedAlarm
-from evenhand.auditing.judging.calendar import MOST_PERIODS
 from evenhand.auditing.judging.newcomers import join
-from evenhand.auditing.judging.questions import Question, needs_dates
-from evenhand.auditing.judging.ranking import Ranking
+from evenhand.auditing.judging.questions import Question
 from evenhand.auditing.judging.running_totals import RunningTotals
 from evenhand.auditing.reading.roster import Roster, presence
-from evenhand.auditing.scheme_options import one_of, require_limit
-from evenhand.errors import BadLog, BadParameter, UnknownStakeholder, argument
+from evenhand.auditing.scheme_options import one_of
+from evenhand.errors import BadParameter, UnknownStakeholder, argument
 from evenhand.fairness.circumstances import Circumstances
 from evenhand.fairness.scheme import FairnessScheme
 from evenhand.fairness.status import WithCredit
 from evenhand.fairness.stream import Block
 from evenhand.fairness.tolerance import NONE, Tolerance
 from evenhand.fairness.trace import Trace
-from evenhand.monitor.alerts import Findings, Line, MonitoredAssessment, key_of
+from evenhand.monitor.alerts import Findings, Line, MonitoredAssessment, Thresholds, key_of
 from evenhand.monitor.batch import Batch, time_as_number
 from evenhand.monitor.chance_alarms import Alarms
+from evenhand.monitor.time_steps import TimeSteps
 
 if TYPE_CHECKING:
     from jaxtyping import Float
 
 NEWCOMERS = ("zero", "mean", "least")  # where those who join later may begin
-STEPS = 4096  # periods taken at once, however long a gap in the events is
 # Of these a snapshot has the values.
-KEPT = ("plain_numbers", "last_at", "late", "outside", "alerts", "alarmed", "ended")
+KEPT = ("last_at", "late", "outside", "ended")
 
 
 class Monitor:
@@ -88,7 +86,6 @@ class Monitor:
         names = _require_names(names)
         self.names, self.roster = names, roster
         self.judged_names = scheme.status.names(names)
-        self.direction = Direction.of(scheme.status)
         self._name_array = np.array(self.judged_names, dtype=object)
         self._key_array = np.array([key_of(name) for name in self.judged_names], dtype=object)
         if roster is not None and roster.dated and self.judged_names != names:
@@ -96,13 +93,10 @@ class Monitor:
         self.stream = scheme.stream(len(names))
         let_pass = NONE if tolerance is None else Tolerance.read(tolerance, "tolerance")
         self.totals = RunningTotals(len(self.judged_names), let_pass)
-        self.period = None if question is None else question.period
-        self.max_unfairness: Tolerance | None = None
-        if max_unfairness is not None:
-            self.max_unfairness = Tolerance.read(max_unfairness, "max_unfairness")
-        require_limit(min_score, "min_score")
-        self.min_score = min_score
-        self.plain_numbers = True  # or dates, as the first events say
+        self.time_steps = TimeSteps(None if question is None else question.period)
+        self.thresholds = Thresholds(
+            self.judged_names, Direction.of(scheme.status), max_unfairness, min_score
+        )
         self.last_at = -np.inf  # the latest event, and so the open time point
         self.open = np.zeros(len(names))  # what was received at it, or in its period
         self.newcomers = one_of(newcomers, "newcomers", NEWCOMERS)
@@ -111,8 +105,6 @@ class Monitor:
         self.alarms = alarms
         self.late = 0
         self.outside = 0  # events outside their stakeholder's stay
-        self.alerts = 0
-        self.alarmed = False  # whether the last assessment had an alert
         self.ended = False  # whether the end was judged, and nothing happened since
 
     @property
@@ -162,16 +154,16 @@ class Monitor:
         """The same as `take`, with the assessments still together."""
         if not len(batch.at):
             return []
-        self._take_kind_of_time(batch.plain_numbers)
+        self.time_steps.take_kind(batch.plain_numbers, self.begun)
         batch = self._inside(batch)
         if not len(batch.at):
             return []
         at = np.maximum(np.maximum.accumulate(batch.at), self.last_at)
         self.late += int((batch.at < at).sum())
         before = at[:1] if not self.begun else np.array([self.last_at])
-        keys = self._key(np.concatenate((before, at)))
+        keys = self.time_steps.keys(np.concatenate((before, at)))
         steps = np.unique(keys)
-        self._refuse_leap(steps)
+        self.time_steps.refuse_leap(steps)
         self._join(at, batch)
         if self.alarms is not None:
             self.alarms.take(at, batch)
@@ -179,13 +171,14 @@ class Monitor:
         received = np.bincount(place, batch.amount, minlength=len(steps) * len(self.names))
         received = received.reshape(len(steps), len(self.names))
         received[0] += self.open
-        if self.ended and keys[1] > keys[0] and self._is_over(keys[:1]):
+        if self.ended and keys[1] > keys[0] and self.time_steps.is_over(keys[:1], self.last_at):
             # The step that was open has been judged at the end: only empty periods follow it.
-            if self.period is None:
+            if self.time_steps.period is None:
                 steps, received = steps[1:], received[1:]
             else:
                 steps[0] += 1
-        found = self._closed(steps, received)
+        closed = self.time_steps.closed(steps, received)
+        found = [one for keys, some in closed for one in self._judged(keys, some)]
         self.open, self.last_at, self.ended = received[-1], float(at[-1]), False
         return found
 
@@ -194,7 +187,7 @@ class Monitor:
         status = self.stream.scheme.status
         if self.roster is None or not isinstance(status, WithCredit):
             return
-        first, last = self.roster.bounds(self.names, self.plain_numbers)
+        first, last = self.roster.bounds(self.names, self.time_steps.plain_numbers)
         joining = first[np.isfinite(first) & (first > self.last_at) & (first <= at[-1])]
         for moment in np.unique(joining):
             before = self.received + self._sums(batch, at < moment)
@@ -212,23 +205,17 @@ class Monitor:
         if self.alarms is not None:
             self.alarms.close()
         found: list[Findings] = []
-        key = self._key(np.array([self.last_at]))
-        if self._is_over(key):
+        key = self.time_steps.keys(np.array([self.last_at]))
+        if self.time_steps.is_over(key, self.last_at):
             found += self._judged(key, self.open[None])
             self.open = np.zeros(len(self.names))
         present = self._present(key)
         end = self.stream.end(None if present is None else present[0])
         return found + (self._findings(end, key) if end is not None else [])
 
-    def _is_over(self, key: np.ndarray) -> bool:
-        """Whether the open step is complete, if nothing more happens at the latest moment."""
-        if self.period is None:
-            return True
-        return bool(self.period.last_day(key)[0] <= self._days(self.last_at))
-
     def new_alarms(self) -> list[RaisedAlarm]:
         """The alarms that were raised since this was last asked."""
-        return [] if self.alarms is None else self.alarms.new(self.plain_numbers)
+        return [] if self.alarms is None else self.alarms.new(self.time_steps.plain_numbers)
 
     def summary(self) -> Line:
         """How things stand over all."""
@@ -237,8 +224,8 @@ class Monitor:
         return {
             "assessments": totals.assessments,
             "score": self.stream.score if totals.assessments else None,
-            "alerts": self.alerts,
-            **({} if self.alarms is None else self.alarms.summary(self.plain_numbers)),
+            "alerts": self.thresholds.alerts,
+            **({} if self.alarms is None else self.alarms.summary(self.time_steps.plain_numbers)),
             "late": self.late,
             "outside_roster_dates": self.outside,
             "stakeholders": [
@@ -259,6 +246,8 @@ class Monitor:
         return {
             "begun": self.begun,
             **({} if self.alarms is None else {"watch": self.alarms.snapshot()}),
+            "plain_numbers": self.time_steps.plain_numbers,
+            **self.thresholds.snapshot(),
             **{name: getattr(self, name) for name in KEPT},
             "open": self.open,
             "received": self.received,
@@ -271,38 +260,14 @@ class Monitor:
         """Go on from where another monitor of the same scheme and names stopped."""
         for name in KEPT:
             setattr(self, name, snapshot[name])
+        self.time_steps.plain_numbers = snapshot["plain_numbers"]
+        self.thresholds.resume(snapshot)
         if self.alarms is not None:
             self.alarms.resume(snapshot["watch"])
         self.open = snapshot["open"]
         self.received, self.credit = snapshot["received"], snapshot["credit"]
         self.totals.resume(snapshot["totals"])
         self.stream.resume(snapshot["stream"])
-
-    def _closed(self, steps: np.ndarray, received: Float[np.ndarray, "step n"]) -> list[Findings]:
-        """Judge every step but the last, which is still open, and the empty periods between."""
-        if self.period is None:
-            return self._judged(steps[:-1], received[:-1])
-        found = []
-        for k in range(len(steps) - 1):
-            gap = np.arange(steps[k], steps[k + 1])
-            for start in range(0, len(gap), STEPS):
-                some = np.zeros((len(gap[start : start + STEPS]), len(self.names)))
-                if start == 0:
-                    some[0] = received[k]
-                found += self._judged(gap[start : start + STEPS], some)
-        return found
-
-    def _refuse_leap(self, steps: np.ndarray) -> None:
-        """Refuse to judge more empty periods than make sense, before anything is judged."""
-        if self.period is None:
-            return
-        for k in np.flatnonzero(np.diff(steps) > MOST_PERIODS)[:1]:
-            before, after = (self.period.label(int(step)) for step in steps[k : k + 2])
-            raise BadLog(
-                f"an event in {after} comes {int(steps[k + 1] - steps[k]):,} {self.period.name}s "
-                f"after the one before it, in {before}, and at most {MOST_PERIODS:,} are assessed: "
-                "fix its time, or ask for longer periods."
-            )
 
     def _judged(self, keys: np.ndarray, received: Float[np.ndarray, "step n"]) -> list[Findings]:
         if not len(keys):
@@ -335,7 +300,7 @@ class Monitor:
         return [
             Findings(
                 number=before,
-                times=self._labels(keys),
+                times=self.time_steps.labels(keys),
                 scores=scores,
                 welfare=block.contributions if block.contributions.ndim == 1 else scores,
                 who=places,
@@ -343,81 +308,22 @@ class Monitor:
                 ends=np.cumsum(below.sum(axis=1)),
                 names=self._name_array,
                 keys=self._key_array,
-                alerts=self._alerts(block, deviation, scores),
+                alerts=self.thresholds.take(block, deviation, scores),
             )
         ]
-
-    def _alerts(
-        self, block: Block, deviation: Float[np.ndarray, "k n"], scores: Float[np.ndarray, " k"]
-    ) -> dict[int, Line]:
-        """What is past a threshold; an alert begins where the assessment before had none."""
-        reasons: dict[int, list[str]] = {}
-        if self.max_unfairness is not None:
-            place = np.arange(len(deviation)), np.nanargmin(deviation, axis=1)
-            lowest = deviation[place]
-            most = self.max_unfairness.around(block.statuses[place] - lowest)
-            for k in np.flatnonzero(-lowest > most).tolist():
-                lowest_here = Ranking.of(deviation[k], block.statuses[k]).lowest
-                names = [self.judged_names[place] for place in lowest_here]
-                are = "is" if len(names) == 1 else "are"
-                far = f"{join_tied(names)} {are} {self.direction.far(float(lowest[k]))}"
-                reasons.setdefault(k, []).append(
-                    f"{far}, more than {format_number(float(most[k]))}"
-                )
-        if self.min_score is not None:
-            for k in np.flatnonzero(scores < self.min_score).tolist():
-                low = f"the score is {format_number(float(scores[k]))}"
-                reasons.setdefault(k, []).append(f"{low}, below {format_number(self.min_score)}")
-        found: dict[int, Line] = {}
-        for k in sorted(reasons):
-            begins = k - 1 not in reasons if k else not self.alarmed
-            found[k] = {"alert": tuple(reasons[k]), "alert_begins": begins}
-        self.alarmed = len(scores) - 1 in reasons
-        self.alerts += len(reasons)
-        return found
 
     def _inside(self, batch: Batch) -> Batch:
         """Without events outside their stakeholder's stay, which `audit` does not count either."""
         if self.roster is None or not self.roster.dated or not len(batch.at):
             return batch
-        first, last = self.roster.bounds(self.names, self.plain_numbers)
+        first, last = self.roster.bounds(self.names, self.time_steps.plain_numbers)
         inside = (batch.at >= first[batch.who]) & (batch.at <= last[batch.who])
         self.outside += int((~inside).sum())
         return Batch(batch.at[inside], batch.who[inside], batch.amount[inside], batch.plain_numbers)
 
-    def _key(self, at: np.ndarray) -> np.ndarray:
-        """The step that each moment belongs to: itself, or the number of its period."""
-        return at if self.period is None else self.period.number(self._days(at))
-
-    def _days(self, at: Any) -> np.ndarray:
-        return np.asarray(at).astype(np.int64).astype("datetime64[us]").astype("datetime64[D]")
-
-    def _moments(self, keys: np.ndarray) -> np.ndarray:
-        """When each step is judged."""
-        if self.period is not None:
-            return (self.period.last_day(keys) + 1).astype("datetime64[us]") - 1
-        return keys if self.plain_numbers else keys.astype(np.int64).astype("datetime64[us]")
-
-    def _labels(self, keys: np.ndarray) -> list[str]:
-        if self.period is not None:
-            return [self.period.label(int(key)) for key in keys]
-        return moment_labels(self._moments(keys))
-
     def _present(self, keys: np.ndarray) -> Any:
         """Who is there at each step; None where everyone is."""
-        return presence(self.roster, self.names, self._moments(keys))
-
-    def _take_kind_of_time(self, plain_numbers: bool) -> None:
-        """The first events say whether times are dates or plain numbers."""
-        if self.period is not None and plain_numbers:
-            raise BadParameter(f"{needs_dates(self.period)}.")
-        if self.begun and plain_numbers != self.plain_numbers:
-            kinds = ("dates", "plain numbers")
-            raise BadLog(
-                f"the times so far are {kinds[self.plain_numbers]}, and these are "
-                f"{kinds[plain_numbers]}: give times of one kind."
-            )
-        self.plain_numbers = plain_numbers
+        return presence(self.roster, self.names, self.time_steps.moments(keys))
 
 
 def _require_names(names: Any) -> tuple[str, ...]:

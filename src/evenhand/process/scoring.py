@@ -47,7 +47,8 @@ def policy_score(
 ) -> PolicyScore:
     """Definition "fairness score of a policy": the expectation over its traces.
 
-    By rollouts, with a 95% interval; or by an exact `evaluator`.
+    By rollouts, with a 95% interval (too narrow for fewer than some ten episodes); or by an exact
+    `evaluator`.
 
     Args:
         scheme: How fair a trace is.

@@ -240,6 +240,17 @@ def test_a_log_against_a_policys_rollouts(tmp_path):
     assert any("Only in" in note and "B" in note for note in lonely.notes)
 
 
+@pytest.mark.parametrize(
+    ("runs", "words"),
+    [(1, ". "), (5, " (too few runs for an interval). "), (6, ", 95 % interval 0.5 to 0.5. ")],
+)
+def test_an_interval_over_runs_is_said_from_six_of_them_on(runs, words):
+    rows = [(run, k, "AB"[k], 1) for run in range(runs) for k in range(2)]
+    table = frame(rows, ("run", "date", "country", "doses"))
+    answer = audit(table, **MAPPED, run="run", welfare="rawls", chance=False)
+    assert answer.verdict.split("on average")[1].startswith(words)
+
+
 @pytest.mark.system  # takes seconds
 def test_many_runs_are_averaged(tmp_path):
     rows = [
@@ -263,7 +274,8 @@ def test_many_runs_are_averaged(tmp_path):
         "somebody was 10 below the mean at an assessment, more than `max_unfairness` 9",
         "the score is −7.5, below `min_score` −7",
     )
-    assert any("mean over 4 runs" in note and "95 % interval" in note for note in answer.notes)
+    assert any("mean over 4 runs" in note and "too few runs" in note for note in answer.notes)
+    assert "95 %" not in answer.verdict + " ".join(answer.notes)
     found = compare(log, str(runs), **MAPPED, run="run", welfare="parity")
     assert found.questions[0].scores == (-10, -7.5)
     assert found.questions[0].fairer == str(runs)

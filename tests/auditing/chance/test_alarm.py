@@ -30,10 +30,10 @@ def plain_loop(names, alpha, odds_at, events, groups=None):
         units += [[k for k in range(len(names)) if groups[k] == g] for g in known]
         mass = [0.5 / len(names)] * len(names) + [0.5 / len(known)] * len(known)
     won = [[m * s * AT_START for s in STAKES] for m in mass]
-    times = sorted({at for at, _, _ in events})
+    times = sorted({at for at, _, _, _ in events})
     count, total, begun, alarms = 0, 0.0, 0, {}
     for at in times:
-        lots = [(who, amount) for t, who, amount in events if t == at and amount > 0]
+        lots = [lot for t, *lot in events if t == at and lot[1] > 0]
         if not lots:
             continue
         while count >= FIRST_RESTART * GROWTH**begun:
@@ -43,10 +43,10 @@ def plain_loop(names, alpha, odds_at, events, groups=None):
                 [w + m * s * share for w, s in zip(row, STAKES, strict=True)]
                 for row, m in zip(won, mass, strict=True)
             ]
-        rows, pattern = odds_at(np.array([at]))
-        odds = rows[pattern[0]] / rows[pattern[0]].sum()
         mean = total / count if count else None
-        for who, amount in lots:
+        for who, amount, drawn_at in lots:
+            rows, pattern = odds_at(np.array([drawn_at]))
+            odds = rows[pattern[0]] / rows[pattern[0]].sum()
             size = 1.0 if mean is None else round(EIGHTHS * amount / mean) / EIGHTHS
             size = min(max(size, 1 / EIGHTHS), LARGEST / EIGHTHS)
             for place, unit in enumerate(units):
@@ -54,7 +54,7 @@ def plain_loop(names, alpha, odds_at, events, groups=None):
                 for bet, factor in enumerate(FACTORS):
                     rho = factor**size
                     won[place][bet] *= (rho if who in unit else 1) / (1 - p + p * rho)
-        count, total = count + len(lots), total + sum(amount for _, amount in lots)
+        count, total = count + len(lots), total + sum(amount for _, amount, _ in lots)
         sums = [sum(row) for row in won]
         new = [k for k, s in enumerate(sums) if s >= 1 / alpha and k not in alarms]
         if not alarms and sum(sums) >= 1 / alpha:
@@ -64,8 +64,14 @@ def plain_loop(names, alpha, odds_at, events, groups=None):
     return alarms, sum(sum(row) for row in won)
 
 
+# When each counts, who received how much, and when it was drawn: some come to be known late.
 EVENTS = st.lists(
-    st.tuples(st.integers(0, 12), st.integers(0, 2), st.sampled_from([1.0, 2.0, 5.0, -1.0])),
+    st.tuples(
+        st.integers(0, 12),
+        st.integers(0, 2),
+        st.sampled_from([1.0, 2.0, 5.0, -1.0]),
+        st.sampled_from([0, 0, 0, 3]),
+    ).map(lambda event: (*event[:3], event[0] - event[3])),
     min_size=1,
     max_size=80,
 ).map(sorted)
@@ -76,15 +82,16 @@ def test_alarms_are_those_of_a_plain_loop_however_events_are_cut(events, alpha, 
     names = list("ABCD")
     expected, won = plain_loop(names, alpha, changing, events, groups)
     watch = AlarmWatch(names, alpha, changing, groups)
-    at, who, amount = (
+    kinds = (float, int, float, float)
+    lots = [
         np.array(part, dtype=kind)
-        for part, kind in zip(zip(*events, strict=True), (float, int, float), strict=True)
-    )
+        for part, kind in zip(zip(*events, strict=True), kinds, strict=True)
+    ]
     cuts = sorted(data.draw(st.lists(st.integers(0, len(events)), max_size=3)))
     for start, stop in zip([0, *cuts], [*cuts, len(events)], strict=True):
-        watch.take(at[start:stop], who[start:stop], amount[start:stop])
+        watch.take(*(part[start:stop] for part in lots))
     watch.close()
-    if not (amount > 0).any():
+    if not (lots[2] > 0).any():
         assert not watch.raised
         return
     assert watch.evidence == pytest.approx(won, rel=1e-9)

@@ -34,7 +34,7 @@ def finding(p=0.41, null=FairLottery(), **more):
         (0.051, "5.1% of cases"),
         (0.05, "5% of cases"),
         (0.004, "0.40% of cases"),
-        (0.001, "fewer than 1 in 1,000 cases (none of 999 draws)"),
+        (0.001, "at most 1 in 1,000 cases (none of 999 draws)"),
     ],
 )
 def test_how_often(p, words):
@@ -50,7 +50,7 @@ def test_no_reason_to_think_otherwise():
 
 def test_hardly_chance_and_who():
     assert sentences(finding(0.001)) == [
-        "Under a fair lottery somebody is this far behind in fewer than 1 in 1,000 cases (none of "
+        "Under a fair lottery somebody is this far behind in at most 1 in 1,000 cases (none of "
         "999 draws): chance alone hardly explains it.",
         "Further behind than chance explains is A.",
     ]
@@ -61,7 +61,7 @@ def test_hardly_chance_and_who():
 def test_more_even_than_chance():
     found = replace(finding(1.0), measures=(measure("score", 1.0, 0.001),))
     assert sentences(found)[1] == (
-        "It is more even than chance would make it: chance does as well in fewer than 1 in 1,000 "
+        "It is more even than chance would make it: chance does as well in at most 1 in 1,000 "
         "cases (none of 999 draws)."
     )
 

@@ -10,7 +10,13 @@ import pandas as pd
 import pytest
 
 from chance_cases import KINDS, SIZES, Ready, log_of, small_log
-from evenhand.auditing.chance.nulls import NULLS, DrawnGroups, FairLottery, ShuffledAmounts
+from evenhand.auditing.chance.nulls import (
+    NULLS,
+    DrawnGroups,
+    FairLottery,
+    ShuffledAmounts,
+    chosen_null,
+)
 from evenhand.errors import BadParameter
 
 DRAWS = 4000
@@ -137,3 +143,6 @@ def test_each_has_a_name_and_a_sentence():
         assert null.name == name
         assert null.sentence.endswith(".")
         assert null.cost(Ready(small_log()).held) > 0
+    assert chosen_null(None).name == "lottery"
+    assert [name for name in NULLS if chosen_null(name).draws_lots] == ["lottery"]
+    assert [name for name in NULLS if chosen_null(name).draws_groups] == ["by-group"]

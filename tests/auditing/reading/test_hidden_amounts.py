@@ -33,7 +33,7 @@ def score(**amounts):
 def test_the_verdict_is_of_what_is_known_and_says_what_the_marks_can_hide(tmp_path):
     found = answer(tmp_path, A=(10, 3), B=(5, "<5"), C=(6, 1))
     assert found.score == score(A=(10, 3), B=(5, 0), C=(6, 1))
-    assert found.untold == {
+    assert found.suppressed == {
         "rows": 1,
         "marks": [{"mark": "<5", "rows": 1, "lowest": 0.0, "highest": 4.0}],
         "not_judged": [],
@@ -64,8 +64,8 @@ def test_a_stakeholder_of_whom_all_is_suppressed_is_named_and_not_judged(tmp_pat
     hidden = found.stakeholder("C")
     assert (hidden.assessments, hidden.received) == (0, None)
     assert found.to_json()["stakeholders"][-1]["final"] is None or hidden.final != hidden.final
-    assert found.untold["with_lowest"]["all_treated_worst"] == ["C"]
-    assert found.untold["with_highest"]["all_treated_worst"] == ["B"]  # C then has 10 and 10
+    assert found.suppressed["with_lowest"]["all_treated_worst"] == ["C"]
+    assert found.suppressed["with_highest"]["all_treated_worst"] == ["B"]  # C then has 10 and 10
     assert any("'*=1-4'" in note for note in found.notes)
 
 
@@ -93,5 +93,5 @@ def test_running_totals_that_are_suppressed_stay_as_they_were(tmp_path):
     rows = table(A=(10, 13), B=(5, "*"))
     found = audit(write(tmp_path / "log.csv", rows), **MAPPED, cumulative=True)
     assert found.stakeholder("B").final == 5
-    assert found.untold["with_lowest"] is None
+    assert found.suppressed["with_lowest"] is None
     assert "the one before stands" in found.verdict

@@ -5,8 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from evenhand._util.bootstrap import FEWEST_RUNS
 from evenhand.experiments.paper import claims
-from evenhand.experiments.paper.claims import CLAIMS, FEWEST_SEEDS, lead
+from evenhand.experiments.paper.claims import CLAIMS, lead
 from evenhand.experiments.paper.figures import FIGURES
 from evenhand.experiments.paper.reproduction import ALL
 from made_up import CHECKPOINTS, SEEDS, all_figures, comparison, result
@@ -133,7 +134,7 @@ def test_ahead_on_the_way_counts_the_area_under_the_curve():
 def test_few_seeds_decide_nothing():
     one = lead(np.array([2.0]), np.array([1.0]))
     assert (one.value, one.interval, one.above, one.below) == (1.0, None, False, False)
-    few, enough = np.arange(FEWEST_SEEDS - 1), np.arange(FEWEST_SEEDS)
+    few, enough = np.arange(FEWEST_RUNS - 1), np.arange(FEWEST_RUNS)
     assert lead(few + 100, few).interval == (100, 100)
     assert not lead(few + 100, few).above
     assert lead(enough + 100, enough).above

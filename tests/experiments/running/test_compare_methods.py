@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import csv
+import io
 import json
 import os
 import signal
@@ -50,6 +52,24 @@ def test_a_comparison_has_everything_asked_for(tmp_path):
     table = (tmp_path / "table.csv").read_text().splitlines()
     assert table[0].startswith("method,iqm,interval_low,interval_high,mean,regret")
     assert [row.split(",")[0] for row in table[1:]] == methods
+
+
+def test_every_seed_has_episodes_of_its_own_and_its_own_name():
+    """So that the spread of what does not learn says how sure its score is, where it is sampled."""
+    found = compare(SHOP, ["oracle", "random"], seeds=3, seed=5, steps=100, deep=True)
+    for result in found.methods.values():
+        assert len(set(result.scores)) == 3
+        low, high = result.summary(found.against)["interval"]
+        assert low < high
+    again = compare(SHOP, ["random"], seeds=1, seed=6, steps=100, deep=True)
+    assert again.methods["random"].scores[0] == found.methods["random"].scores[1]
+    rows = list(csv.DictReader(io.StringIO(found.curves())))
+    named = {(row["method"], int(row["seed"])): float(row["score"]) for row in rows}
+    assert named == {
+        (name, seed): score
+        for name, result in found.methods.items()
+        for seed, score in zip((5, 6, 7), result.scores, strict=True)
+    }
 
 
 @pytest.mark.system  # takes seconds

@@ -159,7 +159,7 @@ class Answer:
     best: BestThereWas | None = None  # how fair the same supply could have been, where asked
     needed: NeededChange | None = None  # what would have had to change, where asked
     origin: dict[str, Any] = field(default_factory=dict)  # version, input, fingerprint
-    untold: dict[str, Any] | None = None  # amounts that are not told, and what they could change
+    suppressed: dict[str, Any] | None = None  # such amounts, and what they could change
 
     @property
     def score(self) -> float:
@@ -306,7 +306,7 @@ class Answer:
             "breaches": list(self.breaches),
             "notes": list(self.notes),
             "asks": list(self.asks),
-            "untold": self.untold,
+            "suppressed": self.suppressed,
             "presentation": self.presentation.to_json(),
             "origin": self.origin,
         }

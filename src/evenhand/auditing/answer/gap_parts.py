@@ -8,7 +8,6 @@ from typing import Any
 from evenhand._util.wording import format_number
 from evenhand.auditing.answer.best_there_was import BestThereWas
 from evenhand.auditing.chance.finding import ChanceFinding, NotTested
-from evenhand.auditing.chance.nulls import FairLottery
 from evenhand.auditing.judging.ranking import EQUAL
 
 
@@ -32,7 +31,7 @@ class GapParts:
         if best is None or best.even is None or not isinstance(chance, ChanceFinding):
             return None
         score = chance.measure("score")
-        if score is None or not isinstance(chance.null, FairLottery):
+        if score is None or not chance.null.draws_lots:
             return None
         return GapParts(best.even, best.score, score.middle, best.actual)
 

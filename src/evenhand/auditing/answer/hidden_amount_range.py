@@ -45,8 +45,8 @@ class Outlook:
 
 
 @dataclass(frozen=True)
-class Untold:
-    """The amounts that are not told, and what is found with the lowest and the highest of them."""
+class HiddenAmountRange:
+    """The suppressed amounts, and what is found with the lowest and the highest of them."""
 
     rows: HiddenRows
     known: Outlook
@@ -78,17 +78,17 @@ class Untold:
         }
 
 
-def with_untold(answer: Answer, untold: Untold) -> Answer:
-    """The answer with what is not told in its verdict, and how to say more of it in its notes."""
-    advice = untold.rows.advice()
+def with_suppressed(answer: Answer, found: HiddenAmountRange) -> Answer:
+    """The answer with what is suppressed in its verdict, and how to say more of it in its notes."""
+    advice = found.rows.advice()
     people = tuple(
-        replace(one, received=None, final=math.nan) if one.name in untold.rows.unknown else one
+        replace(one, received=None, final=math.nan) if one.name in found.rows.unknown else one
         for one in answer.by_stakeholder
     )
     return replace(
         answer,
         by_stakeholder=people,
-        verdict=f"{answer.verdict} {untold.sentences()}",
+        verdict=f"{answer.verdict} {found.sentences()}",
         notes=answer.notes if advice is None else (*answer.notes, advice),
-        untold=untold.to_json(),
+        suppressed=found.to_json(),
     )

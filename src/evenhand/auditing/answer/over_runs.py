@@ -11,7 +11,7 @@ from typing import Any
 import narwhals as nw
 import numpy as np
 
-from evenhand._util.bootstrap import bootstrap_interval
+from evenhand._util.bootstrap import FEWEST_RUNS, bootstrap_interval
 from evenhand._util.wording import format_number, pluralise
 from evenhand.auditing.answer.answer import (
     SHOWN_CORRECTIONS,
@@ -86,7 +86,9 @@ def averaged(answers: Sequence[Answer], notes_before: Sequence[str] = ()) -> Ans
     for sentence in () if groups is None else groups.sentences(direction):
         notes.add(sentence)
     sure = ""
-    if count > 1:
+    if 1 < count < FEWEST_RUNS:
+        sure = " (too few runs for an interval)"
+    elif count > 1:
         low, high = bootstrap_interval(scores, np.random.default_rng(0))
         sure = f", 95 % interval {format_number(low)} to {format_number(high)}"
     mean = format_number(float(scores.mean()))

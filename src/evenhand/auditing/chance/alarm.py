@@ -29,7 +29,7 @@ GROWTH = 1.25  # new bets begin whenever so many times as many lots have been gi
 FIRST_RESTART = 16  # lots before the first of them
 LOOKED_AT_ONCE = 64  # lots within which every time point is looked at one by one
 MOST_EVIDENCE = 1e300  # that is said
-KEPT_ARRAYS = ("closed", "open", "open_at", "raised_at", "evidence", "since", "told")
+KEPT_ARRAYS = ("closed", "open", "open_at", "raised_at", "evidence", "since", "reported")
 
 
 @dataclass(frozen=True)
@@ -88,7 +88,7 @@ class AlarmWatch:
         self._raised_at = np.full(len(self.names), np.nan)
         self._evidence = np.full(len(self.names), np.nan)
         self._since = np.full(len(self.names), np.nan)
-        self._told = np.zeros(len(self.names), dtype=bool)
+        self._reported = np.zeros(len(self.names), dtype=bool)
         self._known_tables: dict[bytes, list[BetTable]] = {}
 
     def take(
@@ -96,22 +96,36 @@ class AlarmWatch:
         at: Float[np.ndarray, " lot"],
         who: Int[np.ndarray, " lot"],
         amount: Float[np.ndarray, " lot"],
+        drawn_at: Float[np.ndarray, " lot"] | None = None,
     ) -> None:
         """Take lots into account; those of the last time point are looked at when it is over.
 
         What is not above 0 is not a lot: a correction changes no bet.
+
+        A lot that came to be known late counts now, and is bet on with the odds of the time at
+        which it was drawn: those are the odds of its recipient, who may have left since. Lots are
+        drawn independently, so that the mean of each factor stays 1 in whatever order lots come to
+        be known, so long as the order does not depend on who received those not known yet. To
+        leave late lots out would be worse: whoever is always reported late would never be served.
+
+        Args:
+            at: The time point at which each counts, in order.
+            who: The stakeholder who got each.
+            amount: How much.
+            drawn_at: When each was drawn, if not at the time points at which they count.
         """
+        drawn_at = at if drawn_at is None else drawn_at
         given = amount > 0
         if not given.all():
-            at, who, amount = at[given], who[given], amount[given]
+            at, who, amount, drawn_at = at[given], who[given], amount[given], drawn_at[given]
         if not len(at):
             return
         starts = np.flatnonzero(np.append(at[0] != self._open_at[0], at[1:] != at[:-1]))
         lots = _Lots(at, who, self._sizes(starts, amount))
         for bets in self.kinds:
             bets.begin(float(at[0]))
-        points = np.union1d([0], starts)
-        rows, pattern = self.odds_at(at[points])
+        points = np.flatnonzero(np.append(True, drawn_at[1:] != drawn_at[:-1]))
+        rows, pattern = self.odds_at(drawn_at[points])
         restarts = self._restarts(starts)
         changes = points[np.append(True, pattern[1:] != pattern[:-1])]
         cuts = sorted({0, *changes.tolist(), *restarts})
@@ -140,8 +154,8 @@ class AlarmWatch:
 
     def new_alarms(self) -> list[Alarm]:
         """Those that were not asked for before."""
-        new = np.flatnonzero(~np.isnan(self._raised_at) & ~self._told)
-        self._told[new] = True
+        new = np.flatnonzero(~np.isnan(self._raised_at) & ~self._reported)
+        self._reported[new] = True
         return self._listed(new)
 
     @property

@@ -14,7 +14,7 @@ from evenhand.auditing.chance.held_fixed import HeldFixed, numbered
 from evenhand.auditing.chance.history_figures import Figures
 from evenhand.auditing.chance.measures import CENTRAL, MEASURES, GapBetweenGroups, compare
 from evenhand.auditing.chance.naming import LEVEL, PersonFinding, Spread, name_people
-from evenhand.auditing.chance.nulls import NULLS, DrawnGroups, FairLottery, Null
+from evenhand.auditing.chance.nulls import Null, chosen_null
 from evenhand.auditing.chance.power import extreme, find_power, noticed, threshold, typical
 from evenhand.auditing.judging.case import Case
 from evenhand.auditing.judging.sensitivity import Judgement
@@ -41,7 +41,7 @@ def wants_lots(options: AuditOptions) -> bool:
     """Whether the rows of a log are needed one by one."""
     return options.alarm is not None or (
         options.chance
-        and options.null in (None, FairLottery.name)
+        and chosen_null(options.null).draws_lots
         and reason_against(options) is None
         and options.run is None
     )
@@ -61,7 +61,7 @@ def reason_against(options: AuditOptions) -> str | None:
         return "levels are not given out, so that nobody could have drawn another one's"
     if options.out_of is not None:
         return "a rate needs to know the chances one by one, and here they are added up"
-    if options.cumulative and options.null in (None, FairLottery.name):
+    if options.cumulative and chosen_null(options.null).draws_lots:
         return "running totals do not say in which lots things were given out"
     return None
 
@@ -85,9 +85,9 @@ def ask_chance(
         return NotTested(f"{reason} (with {argument('draws')} it is tested all the same)")
     if reason is not None:
         return _not_tested(reason, options)
-    null: Null = NULLS[options.null or FairLottery.name]
+    null = chosen_null(options.null)
     labels = group_labels(case, log.group_of)
-    if isinstance(null, DrawnGroups) and labels is None:
+    if null.draws_groups and labels is None:
         raise BadParameter(
             f"{argument('null', null.name)} needs to know the groups of all: say with "
             f"{argument('group')} which column holds them."
@@ -174,9 +174,7 @@ class _Test:
     def found(self, judgement: Judgement, power: bool) -> ChanceFinding:
         log = self.judging.judge(self.held.as_it_was())
         drawn = self._drawn()
-        names_people = (
-            not isinstance(self.null, DrawnGroups) or self.judging.case.groups is not None
-        )
+        names_people = not self.null.draws_groups or self.judging.case.groups is not None
         measures = MEASURES if names_people else (GapBetweenGroups(),)
         compared = [compare(measure, log, drawn) for measure in measures]
         kinds = kinds_of_groups(self.held.kinds(), self.judging.case.groups)
@@ -224,7 +222,7 @@ class _Test:
     def _with_power(
         self, found: ChanceFinding, spread: Spread, behind: np.ndarray, asked: bool
     ) -> ChanceFinding:
-        if not isinstance(self.null, FairLottery):
+        if not self.null.draws_lots:
             if asked:
                 raise BadParameter(
                     f"{argument('power')} is about odds, which only {argument('null', 'lottery')} "

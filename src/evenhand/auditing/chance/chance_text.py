@@ -22,10 +22,10 @@ def how_often(p: float, draws: int) -> str:
     """A p-value as a share of cases; the least that so many draws can tell is said as such.
 
     >>> how_often(0.41, 999), how_often(0.001, 999)
-    ('41% of cases', 'fewer than 1 in 1,000 cases (none of 999 draws)')
+    ('41% of cases', 'at most 1 in 1,000 cases (none of 999 draws)')
     """
     if p <= 1 / (1 + draws):
-        return f"fewer than 1 in {1 + draws:,} cases (none of {pluralise(draws, 'draw')})"
+        return f"at most 1 in {1 + draws:,} cases (none of {pluralise(draws, 'draw')})"
     return f"{p:.2%} of cases" if p < 0.01 else f"{_percent(p)} of cases"
 
 

@@ -27,6 +27,8 @@ class Null(ABC):
     name: ClassVar[str]  # as the option takes it
     under: ClassVar[str]  # as a sentence begins: "Under a fair lottery"
     sentence: ClassVar[str]
+    draws_lots: ClassVar[bool] = False  # one by one, each with odds of who gets it
+    draws_groups: ClassVar[bool] = False  # so that it says nothing of any single member
 
     @abstractmethod
     def draw(
@@ -53,6 +55,7 @@ class FairLottery(Null):
     """Each lot goes to one of those eligible, in proportion to entitlement."""
 
     name = "lottery"
+    draws_lots = True
     under = "Under a fair lottery"
     sentence = (
         "Each lot goes to one of those eligible at its time, drawn afresh, with odds in proportion "
@@ -156,6 +159,7 @@ class DrawnGroups(Null):
     """Members keep what they got, and the groups are drawn."""
 
     name = "by-group"
+    draws_groups = True
     under = "If the groups were drawn by lot"
     sentence = (
         "Everyone keeps what they received, and who belongs to which group is drawn: groups keep "
@@ -180,3 +184,8 @@ class DrawnGroups(Null):
 NULLS: dict[str, Null] = {
     null.name: null for null in (FairLottery(), ShuffledAmounts(), DrawnGroups())
 }
+
+
+def chosen_null(name: str | None) -> Null:
+    """The null hypothesis of that name; a lottery where none is named."""
+    return NULLS[FairLottery.name if name is None else name]

@@ -84,8 +84,8 @@ def _refuse_no_numbers(events: LogEvents) -> None:
             raise BadLog(
                 f"column {column!r} of {label} holds what is not a number at "
                 f"{events.rows_where(unread, 'amount_text')}: fix it, leave such rows out with "
-                f"{argument('where')}, or say with {argument('missing')} that it stands for an "
-                "amount that is not told."
+                f"{argument('where')}, or say with {argument('missing')} that it stands for a "
+                "suppressed amount."
             )
     infinite = not_finite(amount)
     if _any(events, infinite):

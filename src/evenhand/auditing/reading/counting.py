@@ -135,8 +135,8 @@ def _aggregates(events: LogEvents, amount: nw.Expr) -> list[nw.Expr]:
         one = nw.when(unread).then(nw.lit(1)).otherwise(nw.lit(0))
         parts.append(one.sum().alias("unread"))
     if events.has(HIDDEN[0]):
-        told = nw.when(col.is_null()).then(nw.col(HIDDEN[0]))
-        parts.append(told.count().alias("untold"))
+        hidden = nw.when(col.is_null()).then(nw.col(HIDDEN[0]))
+        parts.append(hidden.count().alias("suppressed"))
     for name in events.beside:
         parts.append(_beside(name))
     if events.has("mark"):
@@ -168,7 +168,7 @@ def _differences(cells: nw.LazyFrame[Any], exact: bool, plain_numbers: bool) -> 
         return both
     names = both.collect_schema().names()
     parts = [
-        nw.col(n).sum() for n in ("amount", "rows", "events", "unread", "untold") if n in names
+        nw.col(n).sum() for n in ("amount", "rows", "events", "unread", "suppressed") if n in names
     ]
     parts += [nw.col("least").min()] + ([nw.col("mark").any()] if "mark" in names else [])
     parts += [nw.col("entitled").max()] if "entitled" in names else []
@@ -182,7 +182,7 @@ class _Gathering:
         self.events, self.names = events, everyone
         places = {name: k for k, name in enumerate(everyone)}
         self._place = np.array([places[name] for name in names], dtype=np.int64)
-        self.rows = self.counted = self.negative = self.untold = 0
+        self.rows = self.counted = self.negative = self.suppressed = 0
         self._slots = Column(np.float64 if events.plain_numbers else "datetime64[us]")
         self._slot, self._who = Column(np.int64), Column(np.int64)
         self._amount = Column(np.float64)
@@ -195,13 +195,13 @@ class _Gathering:
     @property
     def empty(self) -> int:
         """Rows that have no amount."""
-        return self.rows - self.counted - self.untold
+        return self.rows - self.counted - self.suppressed
 
     def take(self, found: Arrays) -> None:
         counts = found["events"].astype(np.int64)
         self.rows += int(found["rows"].sum())
         self.counted += int(counts.sum())
-        self.untold += int(found["untold"].sum()) if "untold" in found else 0
+        self.suppressed += int(found["suppressed"].sum()) if "suppressed" in found else 0
         self.negative += int((found["least"] < 0).sum())
         kept = counts > 0
         at = found["at"][kept]

@@ -38,7 +38,7 @@ from evenhand.errors import BadLog, BadParameter, MissingColumn, UnknownStakehol
 
 # Columns beside the amounts: what the argument that names each is called, and our own name for it.
 BESIDE = {"out_of": "chances", "asked": "asked", "entitlement": "entitled"}
-# Of an amount that is not told: the lowest and the highest it can be, and what stands in its place.
+# Of a suppressed amount: the lowest and the highest it can be, and what stands in its place.
 HIDDEN = ("lowest_hidden", "highest_hidden", "hidden_mark")
 SHOWN = 3  # rows that an error names, before it says how many more there are
 

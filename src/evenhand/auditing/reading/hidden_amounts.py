@@ -26,7 +26,7 @@ SHOWN_MARKS = 4
 
 
 class HiddenAmounts(ABC):
-    """What an amount that is not told counts as."""
+    """What a suppressed amount counts as."""
 
     @abstractmethod
     def fill(self, events: LogEvents) -> LogEvents:
@@ -63,8 +63,8 @@ class HiddenRows:
     """The marks of a log, how often each stands there, and what it can hide."""
 
     marks: tuple[tuple[str, int, float, float], ...]  # text, rows, lowest, highest
-    amounts: int  # that are told
-    unknown: tuple[str, ...]  # stakeholders of whom no amount is told
+    amounts: int  # that are known
+    unknown: tuple[str, ...]  # stakeholders of whom no amount is known
     unsaid: bool  # whether a mark does not say what it can hide
     bounded: bool = True  # whether lowest and highest can be put in their place
 
@@ -118,7 +118,7 @@ class HiddenRows:
 
 
 def hidden_rows(events: LogEvents) -> HiddenRows | None:
-    """What is not told in a log, if anything."""
+    """What is suppressed in a log, if anything."""
     if not events.has(HIDDEN[2]):
         return None
     low, high = nw.col(HIDDEN[0]), nw.col(HIDDEN[1])
@@ -134,12 +134,12 @@ def hidden_rows(events: LogEvents) -> HiddenRows | None:
     ]
     if not marks:
         return None
-    told = nw.col("amount").count()
-    by_name = fetch(events.frame.group_by("who").agg(told=told, hidden=low.count()).sort("who"))
-    unknown = (by_name["told"] == 0) & (by_name["hidden"] > 0)
+    known = nw.col("amount").count()
+    by_name = fetch(events.frame.group_by("who").agg(known=known, hidden=low.count()).sort("who"))
+    unknown = (by_name["known"] == 0) & (by_name["hidden"] > 0)
     return HiddenRows(
         tuple(sorted(marks, key=lambda one: (-one[1], one[0]))),
-        int(by_name["told"].sum()),
+        int(by_name["known"].sum()),
         tuple(str(name) for name in by_name["who"][unknown]),
         any(_says_nothing(events.hidden, text) for text, *_ in marks),
         bounded=not events.options.holds_readings,

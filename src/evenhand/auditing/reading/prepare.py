@@ -32,9 +32,9 @@ from evenhand.auditing.reading.requests import asked_over_time, of_those, read_r
 from evenhand.auditing.reading.roster import Roster
 from evenhand.auditing.reading.roster_table import apply_roster, as_groups, read_groups, roster_of
 from evenhand.auditing.reading.suspicious_rows import (
+    ask_about_empty_amounts,
     note_aggregate,
     note_alike,
-    note_never_told,
     note_rates,
     note_running_totals,
 )
@@ -66,7 +66,7 @@ class Prepared:
         None  # up to each moment, where they are not those of the history
     )
     lots: Lots | None = None  # where the rows of the log were kept apart
-    hidden: HiddenRows | None = None  # amounts that are not told
+    hidden: HiddenRows | None = None  # suppressed amounts
 
 
 def prepare(
@@ -75,7 +75,7 @@ def prepare(
     exact: bool,
     notes: Notes,
     lots: bool | Callable[[History], bool] = False,
-    untold: HiddenAmounts = LEFT_OUT,
+    suppressed: HiddenAmounts = LEFT_OUT,
 ) -> Prepared:
     """Read, filter, count and check; what is odd but not an error goes into the notes.
 
@@ -86,13 +86,13 @@ def prepare(
         notes: Where to note.
         lots: Whether rows are kept apart, as things that cannot be divided; or what says so once
             the history is known.
-        untold: What an amount that is not told counts as.
+        suppressed: What a suppressed amount counts as.
     """
     roster = None if options.roster is None else roster_of(options)
     names = () if roster is None else roster.names
     requests = read_requests(options)
     asking = () if requests is None else requests.names
-    events = untold.fill(read_events(table, options, names + asking))
+    events = suppressed.fill(read_events(table, options, names + asking))
     for sentence in (*table.notes, *events.notes):
         notes.add(sentence)
     if options.waits:
@@ -102,7 +102,7 @@ def prepare(
     # Those who asked and received nothing are in no other log.
     everyone = names if requests is None else names + requests.names
     whole = count(events, notes, exact, everyone)
-    hidden = hidden_rows(events) if untold == LEFT_OUT else None
+    hidden = hidden_rows(events) if suppressed == LEFT_OUT else None
     _refuse_too_large(whole, table.label)
     until = _read_until(options.until, whole.plain_numbers)
     whole = _cut(whole, until, notes)
@@ -119,7 +119,7 @@ def prepare(
     note_alike(history, notes)
     if options.amount is not None and roster is None:
         asked_for = () if requests is None else requests.names
-        note_never_told(whole, {*asked_for, *(hidden.unknown if hidden else ())}, notes)
+        ask_about_empty_amounts(whole, {*asked_for, *(hidden.unknown if hidden else ())}, notes)
     if options.out_of is None and not options.holds_readings and not options.has_requests:
         note_rates(history, options.amount, notes)
         note_running_totals(history, options.amount, notes)

@@ -67,7 +67,7 @@ def note_alike(history: History, notes: Notes) -> None:
         )
 
 
-def note_never_told(history: History, others: Collection[str], notes: Notes) -> None:
+def ask_about_empty_amounts(history: History, others: Collection[str], notes: Notes) -> None:
     """Ask about those of whom every amount is empty, which may mean unknown and not nothing.
 
     Args:

@@ -10,26 +10,24 @@ from typing import Any
 
 import numpy as np
 
+from evenhand._util.bootstrap import interval_title
 from evenhand.experiments.ablation.study import ProblemStudy, Trained
 from evenhand.experiments.running.reference_scores import Yardstick
 
 LEVELS = (0.95, 0.99)
 Row = tuple[str, ...]
 
-AGAINST_RULES = (
-    "problem",
-    "optimum",
-    "random",
-    "best simple rule",
-    "of the optimum",
-    "steps",
-    "default FairQCM, mean and 95% interval",
-    "of the optimum",
-    "within 1%",
-    "above the rule",
-)
 TABLES = ("problem", "tables that learn with", "steps", "of the optimum", "to 95%", "to 99%")
 PARTS = ("problem", "variant", "final score", "of the optimum", "steps to 95%", "steps to 99%")
+
+
+def heading_against_rules(seeds: int) -> Row:
+    """What stands above `rows_against_rules`."""
+    return (
+        *("problem", "optimum", "random", "best simple rule", "of the optimum", "steps"),
+        f"default FairQCM, mean and {interval_title(seeds)}",
+        *("of the optimum", "within 1%", "above the rule"),
+    )
 
 
 def rows_against_rules(studies: Sequence[ProblemStudy]) -> list[Row]:

@@ -142,10 +142,10 @@ class MethodComparison:
         """Every evaluation of every seed as CSV, a row each; what does not learn has no loss."""
         names = list(dict.fromkeys(m for result in self.methods.values() for m in result.measures))
         rows = (
-            (name, seed, int(steps), *(_cell(result.measures.get(m), k, seed) for m in names))
+            (name, seed, int(steps), *(_cell(result.measures.get(m), k, place) for m in names))
             for name, result in self.methods.items()
             for k, steps in enumerate(result.steps)
-            for seed in range(result.curve.shape[1])
+            for place, seed in enumerate(self.spec.seeds)
         )
         return _csv(("method", "seed", "steps", *names), rows)
 
@@ -165,8 +165,8 @@ class MethodComparison:
         return _csv(heading, rows)
 
 
-def _cell(measure: Any, evaluation: int, seed: int) -> float | None:
-    return None if measure is None else measure[evaluation, seed]
+def _cell(measure: Any, evaluation: int, place: int) -> float | None:
+    return None if measure is None else measure[evaluation, place]
 
 
 def _typical(summary: Mapping[str, Any], share: float) -> float | None:
@@ -347,13 +347,12 @@ def _hard_coded(spec: RunSpec, rule: RulePolicy | None) -> MethodResult:
     scheme = environment.default_scheme() if spec.scheme is None else spec.scheme
     problem = Problem(environment, scheme, memory)
     measures: dict[str, Any]
-    if spec.deep and rule is not None:
+    if spec.deep:
         # Episodes of its own for each seed, so that their spread says how sure the score is.
-        several = [sampled(problem, policy, seed, RULE_EPISODES) for seed in spec.seeds]
+        episodes = FINAL_EPISODES if rule is None else RULE_EPISODES
+        several = [sampled(problem, policy, seed, episodes) for seed in spec.seeds]
         names = several[0]._fields
         measures = {k: np.array([float(getattr(one, k)) for one in several]) for k in names}
-    elif spec.deep:
-        measures = {k: float(v) for k, v in sampled(problem, policy)._asdict().items()}
     else:
         room = MEMORY_LIMIT if rule is None else RULE_TABLE
         both = (problem, _counting(environment, memory))

@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from evenhand._util.bootstrap import bootstrap_interval
+from evenhand._util.bootstrap import bootstrap_interval, interval_title
 from evenhand.envs import Crates, Doughnuts, Environment
 from evenhand.experiments.running.reference_scores import yardstick
 from evenhand.experiments.running.rows_on_disk import Row, kept_row
@@ -137,4 +137,7 @@ def in_words(row: Row) -> tuple[str, ...]:
     )
 
 
-COLUMNS = ("world", "steps × updates", "imagines", "of the way", "95% interval", "least seed")
+def columns(seeds: int) -> tuple[str, ...]:
+    """The headings of the rows."""
+    interval = interval_title(seeds)
+    return ("world", "steps × updates", "imagines", "of the way", interval, "least seed")

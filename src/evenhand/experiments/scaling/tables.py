@@ -42,7 +42,7 @@ def _proposals(
 
     updates = table.UPDATES // (QUICK if quick else 1)
     rows = table.proposal_table(folder, seeds, updates, on_progress)
-    return rows, table.COLUMNS, [table.in_words(row) for row in rows]
+    return rows, table.columns(seeds), [table.in_words(row) for row in rows]
 
 
 TABLES: Mapping[str, ScalingTable] = MappingProxyType(

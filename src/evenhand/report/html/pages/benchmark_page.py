@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from evenhand._util.bootstrap import FEWEST_RUNS, interval_title
 from evenhand._util.wording import format_number
 from evenhand.report.html import plots
 from evenhand.report.html.charts import as_spec, drawn_rows
@@ -60,7 +61,8 @@ def _standings(board: Leaderboard) -> Markup:
         name = one.method if one.learns else f"{one.method} (does not learn)"
         row = [name, f"{one.pairs} of {len(board.known)}", *_estimate(one.share), better]
         rows.append(row)
-    columns = ["", "pairs", "share of the way (IQM)", "95% interval", "a run of fairqcm is better"]
+    interval = interval_title(board.fewest_seeds(board.known))
+    columns = ["", "pairs", "share of the way (IQM)", interval, "a run of fairqcm is better"]
     return table("All runs on pairs with a known optimum", columns, rows)
 
 
@@ -130,7 +132,8 @@ def _pairs(board: Leaderboard) -> Markup:
             against += f"{format_number(facts.random)}."
         known = facts.optimum is not None
         rows = [_cells(row, known) for row in board.rows[name]]
-        columns = ["", "score (IQM)", "share of the way", "95% interval", "regret"]
+        interval = interval_title(board.fewest_seeds([name]))
+        columns = ["", "score (IQM)", "share of the way", interval, "regret"]
         columns += ["steps to 95%", "seeds there", "SER", "seconds"]
         parts += [
             element("h3", None, name),
@@ -166,7 +169,8 @@ def _how(board: Leaderboard) -> Markup:
         "the literature reports; it is shown for long-term schemes, and no optimum of it is known.",
         "The share of the way is (score − random) / (optimum − random). The optimum is exact.",
         "IQM is the mean of the middle half of the runs; intervals are 95%, by bootstrap, "
-        "stratified by pair where several pairs are together.",
+        "stratified by pair where several pairs are together; of fewer than "
+        f"{FEWEST_RUNS} runs they are too narrow.",
         "Steps to 95% are those from which on every evaluation is at 95% of the way, in the median "
         "over seeds. Seconds are of all seeds of a method together, compiling included.",
         f"Search: {board.results.search}." if board.results.search else "",

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from evenhand._util.bootstrap import interval_title
 from evenhand._util.wording import format_number
 from evenhand.experiments.paper.claims import title_of
 from evenhand.report.html import plots
@@ -108,9 +109,10 @@ def second_measure(parts: Parts) -> tuple[str, str]:
 
 def summary_table(parts: Parts, caption: str) -> Markup:
     """The last evaluation of every method, with its interval and its distance to the optimum."""
-    exact = next(iter(parts.values())).optimum is not None
+    first = next(iter(parts.values()))
+    exact = first.optimum is not None
     measure, _ = second_measure(parts)
-    columns = ["", "score (IQM)", "95% interval"]
+    columns = ["", "score (IQM)", interval_title(len(first.spec.seeds))]
     columns += ["regret", "seeds at 99%"] if exact else []
     columns += ["reach the margin" if measure == "achieved" else "not wasted", "seconds"]
     rows: list[list[Child]] = []

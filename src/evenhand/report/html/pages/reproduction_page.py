@@ -6,7 +6,8 @@ import re
 from collections import Counter
 from typing import TYPE_CHECKING, Any
 
-from evenhand.experiments.paper.claims import FEWEST_SEEDS, Finding
+from evenhand._util.bootstrap import FEWEST_RUNS, interval_title
+from evenhand.experiments.paper.claims import Finding
 from evenhand.experiments.paper.figures import FIGURES, folder_of
 from evenhand.report.html.element import (
     Child,
@@ -55,11 +56,11 @@ def _verdict(found: Reproduction) -> Markup:
     claims = found.claims
     counts = Counter(finding.held for *_, finding in claims)
     proved = sum(finding.held is True for _, finding in found.theorems)
-    few = f" (at least {FEWEST_SEEDS} are needed)"
+    few = f" (at least {FEWEST_RUNS} are needed)"
     words = (
         f"Of {len(claims)} claims about the experiments {counts[True]} held, {counts[False]} did "
         f"not, and {counts[None]} cannot be decided with {found.about['seeds']} seeds"
-        f"{few if found.about['seeds'] < FEWEST_SEEDS else ''}. "
+        f"{few if found.about['seeds'] < FEWEST_RUNS else ''}. "
         f"{proved} of {len(found.theorems)} checks of the theorems passed."
     )
     rows = [
@@ -86,7 +87,7 @@ def _verdict(found: Reproduction) -> Markup:
             table(
                 "Each claim with the paper's own recipe. A difference is decided if its 95% "
                 "bootstrap interval excludes zero.",
-                ("where", "", "the paper says", "measured", "95% interval"),
+                ("where", "", "the paper says", "measured", interval_title(found.about["seeds"])),
                 rows,
                 kind="words claims",
             ),
@@ -187,7 +188,8 @@ def to_markdown(found: Reproduction) -> str:
     ]
     lines = ["With a tenth of the steps (--quick): no claim is judged.", ""]
     lines = lines if found.about["quick"] else []
-    lines += _rows(("where", "the paper says", "measured", "95% interval", ""), claims)
+    interval = interval_title(found.about["seeds"])
+    lines += _rows(("where", "the paper says", "measured", interval, ""), claims)
     theorems = [(o.where, o.says, finding.measured, finding.word) for o, finding in found.theorems]
     lines += ["", *_rows(("", "claim", "measured", ""), theorems)]
     for name, parts in found.figures.items():
@@ -208,7 +210,7 @@ def to_markdown(found: Reproduction) -> str:
                         f"{took:,.0f}",
                     )
                 )
-        heading = ("recipe", "method", "score (IQM)", "95% interval", "regret", "seconds")
+        heading = ("recipe", "method", "score (IQM)", interval, "regret", "seconds")
         lines += _rows(heading, rows)
     return re.sub(r"(?<![\w|-])-(?=\d)", "−", "\n".join(lines)) + "\n"
 
