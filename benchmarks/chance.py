@@ -125,7 +125,7 @@ def _shares(rows: np.ndarray) -> str:
 def tested(kind: Kind, log: np.ndarray, rng: np.random.Generator) -> list[bool]:
     one, many = kind.judging.judge(log[None]), kind.judging.judge(kind.drawn(rng, DRAWS))
     found = [compare(measure, one, many) for measure in MEASURES[:3]]
-    spread = Spread.of(one.overall, many.overall)
+    spread = Spread.of(one.overall, many.overall, kind.held.kinds())
     people = name_people(
         kind.judging.case.names, spread.behind(one.overall)[0], spread.behind(many.overall)
     )
@@ -155,7 +155,7 @@ def _named(kind: Kind, logs: np.ndarray, null: np.ndarray) -> float:
     hits = 0
     for log in logs:
         one = kind.judging.judge(log[None])
-        spread = Spread.of(one.overall, many.overall)
+        spread = Spread.of(one.overall, many.overall, kind.held.kinds())
         people = name_people(
             kind.judging.case.names, spread.behind(one.overall)[0], spread.behind(many.overall)
         )
