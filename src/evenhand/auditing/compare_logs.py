@@ -19,6 +19,7 @@ from evenhand.auditing.judging.sensitivity import EVEN
 from evenhand.auditing.keyword_options import with_keywords
 from evenhand.auditing.options import AuditOptions
 from evenhand.auditing.period_border import PeriodBorder
+from evenhand.auditing.sources.excel_files import is_workbook
 from evenhand.auditing.sources.open_log import opened_log
 from evenhand.errors import BadParameter, argument
 
@@ -89,7 +90,12 @@ compare = with_keywords(_compare, AuditOptions)
 
 def compare_with(first: Any, second: Any, options: AuditOptions) -> LogComparison:
     """The same, with the options as one object."""
-    one, two = (_audited(log, options.for_log(k)) for k, log in enumerate((first, second)))
+    logs = (first, second)
+    if any(map(is_workbook, logs)):  # the other one may be a plain file, which has no sheets
+        of_each = [options if is_workbook(log) else replace(options, sheet=None) for log in logs]
+    else:
+        of_each = [options, options]
+    one, two = (_audited(log, of_each[k].for_log(k)) for k, log in enumerate(logs))
     return _compared(one, two)
 
 
