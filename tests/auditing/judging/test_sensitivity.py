@@ -226,7 +226,7 @@ def test_a_moment_with_nobody_there_is_left_out_and_counted():
     assert "2021-W10" not in answer.over_time.times + answer.gaps
     assert (
         "At 1 of 17 moments to be assessed nobody was there, by the roster's dates (2021-W10): "
-        "there was nobody to judge, so they are left out." in answer.notes
+        "nobody is judged then." in answer.notes
     )
 
 

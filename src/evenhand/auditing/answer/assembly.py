@@ -209,8 +209,7 @@ def _note_periods(judged: Judged, notes: Notes) -> None:
         due = len(missed) + judged.totals.assessments
         notes.add(
             f"At {len(missed):,} of {due:,} moments to be assessed nobody was there, by the "
-            f"roster's dates ({join_names(missed)}): there was nobody to judge, so they are left "
-            "out."
+            f"roster's dates ({join_names(missed)}): nobody is judged then."
         )
 
 
