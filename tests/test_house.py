@@ -43,6 +43,7 @@ FLOORS = [
 # The same inside the largest room.
 AUDITING = [
     "notes",
+    "period_border",
     "hidden_marks",
     "time_units",
     "time_texts",

@@ -79,6 +79,27 @@ def test_small_numbers_stay_numbers_and_a_unit_that_is_named_is_taken(tmp_path):
         answer(tmp_path, SECONDS, time_unit="minutes")
 
 
+@pytest.mark.parametrize("unit", ["s", "number"])
+def test_a_unit_of_numbers_is_refused_where_times_are_dates(tmp_path, unit):
+    words = "`time_unit` says what times count that are numbers, and column 'date' holds dates"
+    iso = [day for day, *_ in FIRST_A_THEN_B]
+    typed = pd.read_csv(log(tmp_path, iso), parse_dates=["date"])
+    for source in (log(tmp_path, iso), log(tmp_path, ["Jan 2021", "Feb 2021"] * 2), typed):
+        with pytest.raises(BadParameter, match=words):
+            audit(source, **TIDY, time_unit=unit)
+    with pytest.raises(BadParameter, match="both say how times are written: leave one out"):
+        answer(tmp_path, SECONDS, time_unit=unit, time_format="%Y%m%d")
+
+
+@pytest.mark.filterwarnings("ignore:fetch_:DeprecationWarning")  # of Ibis, about DuckDB
+def test_a_unit_is_refused_where_another_engine_holds_the_numbers(tmp_path):
+    ibis = pytest.importorskip("ibis")
+    table = ibis.duckdb.connect().read_csv(log(tmp_path, SECONDS))
+    with pytest.raises(BadParameter, match="`time_unit` is for files and for tables in memory"):
+        audit(table, **MAPPED, time_unit="s")
+    assert audit(table, **MAPPED, time_unit="number").overall.assessments == 4
+
+
 def test_a_date_to_begin_with_asks_for_dates_too(tmp_path):
     assert answer(tmp_path, SECONDS, every=None, since="2021-02-01").overall.assessments == 3
     assert answer(tmp_path, SECONDS, every=None, since=SECONDS[2]).overall.assessments == 2

@@ -40,7 +40,7 @@ def test_one_table_and_what_changed_for_whom(log):
     # B's first 20 come a week sooner, and the rest when they came.
     assert "B would have had 40 doses on average 3.5 days sooner." in done.stdout
     assert "Held fixed: when how much was given out, and who was there." in done.stdout
-    assert "Ties are broken by the order of the stakeholders." in done.stdout
+    assert "Ties are broken by who joined first, then by the order of the st" in done.stdout
 
 
 def test_json_has_the_same(log):

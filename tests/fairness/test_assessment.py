@@ -56,3 +56,14 @@ def test_who_is_unknown_is_told_of_ten_who_are_not():
     found = anytime().assess(Trace(rewards=np.ones((1, 12))))
     with pytest.raises(BadParameter, match=r"there are 0, 1, 2, 3, 4, 5, 6, 7, 8, 9\.$"):
         found.unfairness("X", 1)
+
+
+def test_where_nobody_counts_nothing_is_assessed_and_nobody_is_unfairly_treated():
+    """Nobody has had a chance by time 1; at time 2 the rates are 1/2 and 1/4, and the mean 1/3."""
+    known = Circumstances(chances=np.array([[0.0, 0.0], [0.0, 0.0], [2.0, 4.0]]))
+    found = anytime(Rawls(), status=Rate()).assess(Trace(rewards=[[0, 0], [1, 1]], states=known))
+    assert found.times.tolist() == [2]
+    assert found.welfare.tolist() == [0.25]
+    assert found.unfair_to(1) == ()
+    assert found.unfairness(0, 1) == 0.0
+    assert found.overall_unfairness() == pytest.approx({"0": 1 / 6, "1": -1 / 12})

@@ -124,10 +124,35 @@ def test_those_who_come_and_go_are_judged_by_weight_while_they_are_there():
     assert stream.score == 2.0
 
 
+def test_where_nobody_is_there_nothing_is_assessed():
+    """Statuses (1, 2), (1, 4), (6, 4); at time 2 nobody is there, at time 3 the second one."""
+    present = np.array([[True, True], [False, False], [False, True]])
+    stream = Stream(anytime(Rawls(), Total()), 2)
+    (block,) = stream.blocks(Trace(rewards=[[1, 2], [0, 2], [5, 0]]), present)
+    assert block.due.tolist() == [True] * 3
+    assert block.assessed.tolist() == [True, False, True]
+    assert (stream.assessments, stream.score) == (2, 1.0 + 4.0)
+
+
+def test_where_nobody_is_there_at_the_end_the_end_is_over():
+    """Else the score would be that of an end with everybody there."""
+    stream = Stream(long_term(), 2)
+    stream.extend(Trace(rewards=[[1, 2]]), np.ones((1, 2), dtype=bool))
+    assert stream.end(np.zeros(2, dtype=bool)) is None
+    assert stream.assessments == 0
+    with pytest.raises(e.NothingAssessed):
+        _ = stream.score
+
+
+def test_who_counts_by_presence_or_by_weight():
+    nobody, first = np.zeros((1, 2), dtype=bool), np.array([[True, False]])
+    assert not Standing.of(nobody, None).anybody
+    assert Standing.of(first, None).anybody
+    assert not Standing(first, np.array([[0.0, 1.0]])).anybody  # of two, neither has both
+
+
 def test_what_cannot_be_judged_is_refused():
-    trace, nobody = Trace(rewards=[[1.0, 2.0]]), np.zeros((1, 2), dtype=bool)
-    with pytest.raises(e.NothingAssessed, match="nobody is there to be judged at time 1"):
-        Stream(anytime(), 2).extend(trace, nobody)
+    trace = Trace(rewards=[[1.0, 2.0]])
     one = np.array([[True, False]])
     with pytest.raises(e.WeightsDoNotFit):
         Stream(anytime(GeneralisedGini((2.0, 1.0))), 2).extend(trace, one)

@@ -76,6 +76,7 @@ REFUSED = (
         ("lower_is_better",),
         "{one} judges the share in time, which is better when higher, and {other} says less is",
     ),
+    Apart("time_unit", ("time_format",), "{one} and {other} both say how times are written"),
     Apart("longest_open", ("within",), "{one} and {other} ask different questions"),
     Apart(
         "run",

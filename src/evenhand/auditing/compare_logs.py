@@ -11,7 +11,6 @@ from typing import Any
 
 import numpy as np
 
-from evenhand._util.moments import parse_moment
 from evenhand._util.wording import format_number, join_names, tell_apart
 from evenhand.auditing.answer.answer import Answer
 from evenhand.auditing.answer.summary import Called, Quantity, Sentence, how_even
@@ -19,6 +18,8 @@ from evenhand.auditing.audit_log import audit_with
 from evenhand.auditing.judging.sensitivity import EVEN
 from evenhand.auditing.keyword_options import with_keywords
 from evenhand.auditing.options import AuditOptions
+from evenhand.auditing.period_border import PeriodBorder
+from evenhand.auditing.sources.excel_files import is_workbook
 from evenhand.auditing.sources.open_log import opened_log
 from evenhand.errors import BadParameter, argument
 
@@ -89,7 +90,12 @@ compare = with_keywords(_compare, AuditOptions)
 
 def compare_with(first: Any, second: Any, options: AuditOptions) -> LogComparison:
     """The same, with the options as one object."""
-    one, two = (_audited(log, options.for_log(k)) for k, log in enumerate((first, second)))
+    logs = (first, second)
+    if any(map(is_workbook, logs)):  # the other one may be a plain file, which has no sheets
+        of_each = [options if is_workbook(log) else replace(options, sheet=None) for log in logs]
+    else:
+        of_each = [options, options]
+    one, two = (_audited(log, of_each[k].for_log(k)) for k, log in enumerate(logs))
     return _compared(one, two)
 
 
@@ -117,8 +123,8 @@ def compare_periods_with(log: Any, options: AuditOptions) -> LogComparison:
     if cut is None:
         raise BadParameter(f"say with {argument('before')} when the second period begins.")
     with opened_log(log, options) as table:
-        earlier = audit_with(table, replace(options, until=_just_before(cut)))
-        later = audit_with(table, replace(options, since=cut))
+        earlier = audit_with(table, replace(options, until=PeriodBorder(cut)))
+        later = audit_with(table, replace(options, since=PeriodBorder(cut)))
     one = replace(earlier, label=f"{earlier.label} before {cut}")
     two = replace(later, label=f"{later.label} from {cut}")
     return _compared(one, two)
@@ -128,21 +134,6 @@ def _compared(one: Answer, two: Answer) -> LogComparison:
     matches = _matches(one, two)
     notes = (*_only_in(one, two), *_only_in(two, one))
     return LogComparison(one, two, matches, _verdict(one, two, matches), notes)
-
-
-def _just_before(moment: Any) -> Any:
-    """The last moment that is still before one, of either kind."""
-    try:
-        return np.nextafter(float(moment), -np.inf)
-    except (TypeError, ValueError):
-        pass
-    try:
-        return np.datetime64(parse_moment(str(moment)), "us") - np.timedelta64(1, "us")
-    except ValueError:
-        raise BadParameter(
-            f"{argument('before')} is {moment!r}: it must be a date such as 2021-03-31, or a "
-            "number."
-        ) from None
 
 
 def _only_in(answer: Answer, other: Answer) -> tuple[str, ...]:

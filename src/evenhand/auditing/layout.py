@@ -45,5 +45,22 @@ class FileLayout:
         except ValueError:
             return 0, 0
 
+    def refuse_rows(self, label: str) -> None:
+        """Refuse to name a sheet or a row of what has no sheets, or whose columns have names."""
+        self.refuse_sheet(label)
+        if self.header_row is not None:
+            raise BadParameter(
+                f"{argument('header_row')} is for workbooks and text files, and {label} is "
+                "neither: leave it out."
+            )
+
+    def refuse_sheet(self, label: str) -> None:
+        """Refuse to name a sheet of what is not a workbook."""
+        if self.sheet is not None:
+            raise BadParameter(
+                f"{argument('sheet')} names a sheet of a workbook, and {label} is not one: leave "
+                "it out."
+            )
+
 
 TIDY = FileLayout()

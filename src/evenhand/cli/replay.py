@@ -47,7 +47,7 @@ def replay_command(
         int | None,
         typer.Option(
             help="Break ties by a draw with this seed, which lotteries use too. Default: ties go "
-            "by the order of the stakeholders.",
+            "by who joined first, then by the order of the stakeholders.",
             rich_help_panel=RULES_PANEL,
         ),
     ] = None,

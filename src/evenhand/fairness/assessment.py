@@ -66,7 +66,10 @@ class Assessment:
     def _judged(self, judgment: Any, time: int, absent: float) -> np.ndarray:
         """What a function of statuses says of each at a time point."""
         rows = slice(self._row(time), time)
-        return self.standing.rows(rows).judge(judgment, self.statuses[rows], absent)[0]
+        standing = self.standing.rows(rows)
+        if not standing.anybody:
+            return np.full(self.statuses.shape[1], absent)
+        return standing.judge(judgment, self.statuses[rows], absent)[0]
 
     def _row(self, time: int) -> int:
         if not 1 <= time <= len(self.statuses):
@@ -102,7 +105,7 @@ def assess(scheme: FairnessScheme, trace: Trace) -> Assessment:
     _, fires = scheme.filter.scan(scheme.filter.init(), trace)
     if scheme.filter.assesses_end:
         fires[-1:] = True
-    assessed, override = assessed_points(fires, trace.overrides)
+    _, assessed, override = assessed_points(fires, trace.overrides, standing)
     welfare = None
     if scheme.welfare is not None:
         with np.errstate(all="ignore"):

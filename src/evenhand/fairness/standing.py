@@ -60,8 +60,9 @@ class Standing(NamedTuple):
 
     @property
     def anybody(self) -> bool:
-        """Whether anybody counts; where nobody has a weight there is nothing to assess."""
-        return self.weights is None or bool((self.weights > 0).any())
+        """Whether anybody counts; where nobody is there, or has a weight, nothing is assessed."""
+        present = Standing.of(*self).present
+        return present is None or bool(present.any())
 
     def rows(self, chosen: slice | np.ndarray) -> Standing:
         """Some of the time points."""

@@ -50,6 +50,7 @@ class _Assessed(NamedTuple):
 class Block(NamedTuple):
     """What a stream found in some steps on its way: the assessed statuses and what each adds."""
 
+    due: Bool[np.ndarray, " step"]  # to be assessed, if anybody is there
     assessed: Bool[np.ndarray, " step"]
     statuses: Float[np.ndarray, "assessment status"]
     contributions: Float[np.ndarray, "assessment ..."]  # w_t, where the scheme is timepoint-first
@@ -145,13 +146,10 @@ class Stream:
         status, statuses = scheme.status.scan(self._status, block)
         weights = scheme.status.scan_weights(self._status, block)
         filtered, fires = scheme.filter.scan(self._filter, block)
-        due, override = assessed_points(fires, block.overrides)
-        assessed = due
-        if weights is not None:  # where nobody counts there is nothing to assess
-            assessed = due & (weights > 0).any(axis=1)
-            override = override and Override(*(part[assessed[due]] for part in override))
+        standing = Standing.of(present, weights)
+        due, assessed, override = assessed_points(fires, block.overrides, standing)
         chosen = statuses if assessed.all() else statuses[assessed]
-        standing = Standing.of(*(None if p is None else p[assessed] for p in (present, weights)))
+        standing = Standing.of(*(None if p is None else p[assessed] for p in standing))
         start = self._begun(statuses.shape[1])
         found = _Assessed(self.steps, assessed, chosen, override, standing)
         contributions = self._contribute(found)
@@ -160,22 +158,23 @@ class Stream:
         self.end_is_due = bool(due[-1])
         self._fired += len(contributions)
         self.steps += len(block)
-        return Block(assessed, chosen, contributions, standing, start)
+        return Block(due, assessed, chosen, contributions, standing, start)
 
     @np.errstate(all="ignore")
     def end(self, present: Bool[np.ndarray, " status"] | None = None) -> Block | None:
         """The assessment of the last time point because it is the last, where the filter asks."""
-        if not self._assesses_end():
+        if self.end_is_due or not self.scheme.filter.assesses_end:
             return None
         vector, standing = self.status[None], self.standing(present)
         if not standing.anybody:
+            self.end_is_due = True  # and over: nobody can be judged at it
             return None
         start = self._begun(vector.shape[1])
         block = _Assessed(self.steps - 1, _THIS, vector, None, standing)
         contributions = self._contribute(block)
         self._aggregation = self.scheme.aggregation.extend(start, contributions)
         self._fired, self.end_is_due = self._fired + 1, True
-        return Block(_THIS, vector, contributions, standing, start)
+        return Block(_THIS, _THIS, vector, contributions, standing, start)
 
     def running(self, block: Block) -> Float[np.ndarray, " assessment"]:
         """The score as it stood after each assessment of a block."""
@@ -229,7 +228,8 @@ class Stream:
         return score
 
     def _assesses_end(self) -> bool:
-        return self.scheme.filter.assesses_end and not self.end_is_due
+        asks = self.scheme.filter.assesses_end and not self.end_is_due
+        return asks and self.standing().anybody
 
     def _begun(self, size: int) -> Any:
         if self._aggregation is None:
@@ -283,12 +283,7 @@ class Stream:
                 "stakeholders who come and go cannot be judged together with overrides, or by a "
                 "function of all statuses at once: leave their dates out."
             )
-        for rows, mask in block.standing.stretches():
-            if not mask.any():
-                raise NothingAssessed(
-                    f"nobody is there to be judged at time {block.time(rows.start)}: fix the "
-                    "dates at which stakeholders come and go."
-                )
+        for _, mask in block.standing.stretches():
             aggregation.require_fit(int(mask.sum()))
 
     def _score_of_nothing(self) -> float:
@@ -309,11 +304,19 @@ def _at_one_point(
     return Standing.of(*(None if p is None else np.asarray(p)[None] for p in (present, weights)))
 
 
+class AssessedPoints(NamedTuple):
+    """Which time points are to be assessed, and which of them are: those with somebody there."""
+
+    due: Bool[np.ndarray, " time"]
+    assessed: Bool[np.ndarray, " time"]
+    override: Override | None  # of those assessed
+
+
 def assessed_points(
-    fires: Bool[np.ndarray, " time"], overrides: Override | None
-) -> tuple[Bool[np.ndarray, " time"], Override | None]:
+    fires: Bool[np.ndarray, " time"], overrides: Override | None, standing: Standing
+) -> AssessedPoints:
     """Which time points count, and their overrides: these are paid even where no filter fires."""
-    if overrides is None:
-        return fires, None
-    assessed = fires | overrides.applies
-    return assessed, Override(overrides.applies[assessed], overrides.value[assessed])
+    due = fires if overrides is None else fires | overrides.applies
+    assessed = due if standing.present is None else due & standing.present.any(axis=1)
+    override = overrides and Override(*(part[assessed] for part in overrides))
+    return AssessedPoints(due, assessed, override)

@@ -80,14 +80,27 @@ def test_one_log_in_two_periods():
     everyone = pd.concat([LOG[LOG["day"] >= 3], LOG.assign(day=3, got=0.0)])
     assert found.second.score == pytest.approx(audit(everyone, **OPTIONS, welfare="rawls").score)
     assert found.second.score < later.score
-    with pytest.raises(e.BadParameter, match="it must be a date"):
+    with pytest.raises(e.BadParameter, match=r"`before` is 'soon'.*give a number"):
         compare_periods(LOG, **OPTIONS, before="soon")
     with pytest.raises(e.BadParameter, match="judges each period from nothing"):
         AuditOptions(**OPTIONS, before=3, asked="wants")
 
 
+def test_sentences_name_the_argument_that_made_two_periods():
+    found = compare_periods(LOG, **OPTIONS, before=3, welfare="rawls")
+    for answer, where in ((found.first, "from `before` on"), (found.second, "before `before`")):
+        assert any(f"time points {where} were left out." in note for note in answer.notes)
+        assert not any("`until`" in note or "`since`" in note for note in answer.notes)
+    with pytest.raises(e.BadLog, match="the log begins no earlier than `before`"):
+        compare_periods(LOG, **OPTIONS, before=0)
+    with pytest.raises(e.BadLog, match="the log ends before `before`"):
+        compare_periods(LOG, **OPTIONS, before=99)
+
+
 def test_dates_cut_at_midnight():
     dated = LOG.assign(day=[f"2021-01-0{day}" for day in LOG["day"]])
+    with pytest.raises(e.BadParameter, match="`before` is 'soon': it must be a date"):
+        compare_periods(dated, **OPTIONS, before="soon")
     found = compare_periods(dated, **OPTIONS, before="2021-01-03", welfare="rawls")
     plain = compare_periods(LOG, **OPTIONS, before=3, welfare="rawls")
     assert found.first.score == plain.first.score

@@ -140,6 +140,26 @@ def test_a_monitor_lets_them_begin_there_too(rule, cut):
             assert far == pytest.approx(row["ABCD".index(name)], abs=1e-12)
 
 
+@pytest.mark.parametrize("period", ["day", "week", "month"])
+def test_a_monitor_and_an_audit_leave_out_the_same_moments_with_nobody_there(period):
+    """A and B leave on 10 March, C comes on the 20th."""
+    log = pd.DataFrame(
+        {
+            "day": ["2021-02-20", "2021-02-28", "2021-03-25", "2021-03-31"],
+            "who": list("ABCC"),
+            "got": [10.0, 4.0, 4.0, 2.0],
+        }
+    )
+    dates = {"from": [None, None, "2021-03-20"], "until": ["2021-03-10", "2021-03-10", None]}
+    roster = pd.DataFrame({"who": list("ABC"), **dates})
+    answer = audit(log, stakeholder="who", time="day", amount="got", roster=roster, every=period)
+    monitor, _ = make_monitor(SchemeOptions(every=period), roster=roster, keys=KEYS)
+    found = [one for event in log.itertuples(index=False) for one in monitor.push(*event)]
+    found += monitor.finish()
+    assert [one.time for one in found] == list(answer.over_time.times)
+    assert found[-1].score == pytest.approx(answer.score, abs=1e-12)
+
+
 def test_what_newcomers_cannot_mean_is_refused():
     keywords = {"stakeholder": "who", "time": "day", "amount": "got"}
     with pytest.raises(e.BadParameter, match="it must be one of mean, zero, least, by-time"):

@@ -139,7 +139,7 @@ def test_periods_with_an_empty_one_between():
     timeline = EveryPeriod(PERIODS["month"]).timeline(history, None)
     assert timeline.step_of_slot.tolist() == [0, 0, 3]
     assert timeline.steps == 4
-    assert timeline.gaps() == ("2021-02", "2021-03")
+    assert timeline.empty.tolist() == [1, 2]
     assert timeline.marks.tolist() == [True, True, True, False]
     assert [timeline.label(k) for k in range(4)] == ["2021-01", "2021-02", "2021-03", "2021-04"]
     assert [str(moment) for moment in timeline.moments] == [

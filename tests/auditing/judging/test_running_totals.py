@@ -36,7 +36,8 @@ tables = st.integers(1, 10).flatmap(
 
 def block(statuses, present) -> Block:
     rows = len(statuses)
-    return Block(np.ones(rows, dtype=bool), statuses, np.zeros(rows), Standing(present), None)
+    every = np.ones(rows, dtype=bool)
+    return Block(every, every, statuses, np.zeros(rows), Standing(present), None)
 
 
 def by_counting(statuses, present, i) -> dict[str, float]:

@@ -44,7 +44,7 @@ def reading(welfare, *statuses) -> WelfareReading:
     scorer = Scorer(anytime(welfare, Total()), len(statuses[0]))
     rows = np.array(statuses, dtype=float)
     everyone = np.ones(len(rows), dtype=bool)
-    scorer.take(Sides.of(Block(everyone, rows, np.zeros(len(rows)), Standing(), None)))
+    scorer.take(Sides.of(Block(everyone, everyone, rows, np.zeros(len(rows)), Standing(), None)))
     return _reading(scorer)
 
 
@@ -185,3 +185,66 @@ def test_where_nothing_was_assessed_it_is_said_between_which_days():
     log = pd.DataFrame({"day": ["2026-01-03", "2026-01-20"], "who": list("AB")})
     with pytest.raises(NothingAssessed, match="between 2026-01-03 and 2026-01-20"):
         audit(log, stakeholder="who", time="day", every="month")
+
+
+def left_and_came(**more):
+    """A and B leave on 10 March, C and D come on the 20th: nobody is there for a week's end."""
+    log = pd.DataFrame(
+        {
+            "day": ["2021-01-05", "2021-01-20", "2021-02-28", "2021-03-25", "2021-04-25"],
+            "who": list("ABBCD"),
+            "amt": [10, 4, 4, 4, 8],
+        }
+    )
+    roster = pd.DataFrame(
+        {
+            "name": list("ABCD"),
+            "from": ["2021-01-01"] * 2 + ["2021-03-20"] * 2,
+            "until": ["2021-03-10"] * 2 + [None] * 2,
+        }
+    )
+    return audit(log, stakeholder="who", time="day", amount="amt", roster=roster, **more)
+
+
+def test_a_question_nobody_asked_is_judged_where_somebody_is_there():
+    """Weeks 1 to 16 are over by 30 April, and at the end of week 10 nobody is there."""
+    answer = left_and_came(every="month", until="2021-04-30")
+    rows = {row.question: row.assessments for row in answer.questions}
+    assert rows == {
+        "every month": 4,
+        "at the end": 1,
+        "every week": 15,
+        "every day": (31 - 4) + 28 + 10 + (31 - 19) + 30,
+        "each event": 5,
+    }
+    assert not any("nobody was there" in note for note in answer.notes)
+
+
+def test_a_moment_with_nobody_there_is_left_out_and_counted():
+    answer = left_and_came(every="week", until="2021-05-02")
+    assert len(answer.over_time.times) == answer.overall.assessments == 16
+    assert "2021-W10" not in answer.over_time.times + answer.gaps
+    assert (
+        "At 1 of 17 moments to be assessed nobody was there, by the roster's dates (2021-W10): "
+        "nobody is judged then." in answer.notes
+    )
+
+
+def test_a_gap_that_is_not_finished_is_not_said_to_be_assessed():
+    answer = left_and_came(every="month", until="2021-06-10")
+    assert answer.gaps == ("2021-05",)
+    assert answer.overall.unfinished == "2021-06"
+
+
+@pytest.mark.filterwarnings("error")
+def test_where_all_have_left_by_the_end_no_period_is_waiting():
+    log = pd.DataFrame({"day": ["2021-01-05", "2021-01-06"], "who": list("AB"), "n": [2, 4]})
+    roster = pd.DataFrame({"name": list("AB"), "until": ["2021-02-10"] * 2})
+    how = {"stakeholder": "who", "time": "day", "amount": "n", "roster": roster}
+    answer = audit(log, **how, every="month", until="2021-03-15", tolerance="5%", welfare="rawls")
+    assert (answer.score, answer.overall.assessments) == (2.0, 1)
+    assert answer.overall.unfinished is None
+    assert answer.stakeholder("A").final_unfairness == -1.0
+    gone = roster.assign(until=["2021-01-20"] * 2)
+    with pytest.raises(NothingAssessed, match=r"nobody is there then.*\(2021-01 and 2021-02\)"):
+        audit(log, **(how | {"roster": gone}), every="month", until="2021-02-28")

@@ -56,6 +56,34 @@ def test_those_of_whom_every_amount_is_empty_are_asked_about():
     assert audit(log[log.who < "C"], **MAPPED, amount="got").asks == ()
 
 
+CUT = pd.DataFrame({"day": [1, 2, 3, 4, 5], "who": list("ABBCA"), "got": [10, 9, 4, 4, 5]})
+
+
+def left_out(**options):
+    found = audit(CUT, **MAPPED, amount="got", **options)
+    assert found.asks == ()  # no amount is empty
+    return [note for note in found.notes if note.startswith("All that")]
+
+
+def test_those_who_received_only_outside_the_part_that_is_judged_are_named():
+    (note,) = left_out(until=3)
+    assert note == (
+        "All that C received is in the part that was left out (`until`): it is judged as having "
+        "received nothing. Leave it out with `exclude`, or say with `roster` who is to be judged."
+    )
+    assert left_out(since=4)[0].startswith("All that B received is in the part that was left out (")
+    (both,) = left_out(since=2, until=3)
+    assert "A and C received is in the part that was left out (`since` or `until`): they" in both
+    assert left_out() == left_out(since=2) == left_out(until=4) == []
+    assert left_out(until=3, roster=["A", "B", "C"]) == []
+    assert left_out(since=4, stock=True) == []  # a level holds on
+
+
+def test_one_time_point_is_left_out_and_two_are():
+    assert "1 time point after `until` was left out." in audit(CUT, **MAPPED, until=4).notes
+    assert "2 time points before `since` were left out." in audit(CUT, **MAPPED, since=3).notes
+
+
 @pytest.mark.parametrize(
     ("unit", "welfare", "questions"),
     [(1_000_000, None, 1), (10, None, 0), (1_000_000, "rawls", 0)],

@@ -10,8 +10,10 @@ import pandas as pd
 import pytest
 
 from binary_workbooks import write_xlsb
+from evenhand.auditing.compare_logs import compare
 from evenhand.auditing.layout import FileLayout
 from evenhand.auditing.sources.excel_files import read_workbook
+from evenhand.errors import BadParameter
 from logs import FIRST_A_THEN_B, MAPPED, OPTIONS, write
 from read_alone import audit, rows_read
 
@@ -62,6 +64,26 @@ def test_a_sheet_and_a_header_that_are_named(tmp_path, refuses):
     assert rows_read(headed, **MAPPED, header_row=2).rows == FIRST_A_THEN_B
     refuses(("nothing in row 9", "--header-row"), headed, *OPTIONS, "--header-row", "9")
     refuses(("--header-row is 'x'",), headed, *OPTIONS, "--header-row", "x")
+
+
+def test_a_sheet_is_named_of_workbooks_alone(tmp_path, refuses):
+    path = write(tmp_path / "log.csv", FIRST_A_THEN_B)
+    refuses(
+        ("--sheet names a sheet of a workbook", "log.csv is not one"), path, *OPTIONS, "--sheet=2"
+    )
+    frame = pd.read_csv(path)
+    frame.to_parquet(tmp_path / "log.parquet")
+    for log, how, words in (
+        (frame, {"sheet": 2}, "`sheet` names a sheet of a workbook, and a table in memory is not"),
+        (frame, {"header_row": 2}, "a table in memory is neither: leave it out"),
+        (str(tmp_path / "log.parquet"), {"header_row": 2}, r"log\.parquet is neither"),
+        ("sqlite:///log.db", {"sheet": "Data"}, "a database is not one"),
+    ):
+        with pytest.raises(BadParameter, match=words):
+            audit(log, **MAPPED, **how)
+    two = workbook(tmp_path / "log.xlsx", North=[HEADER], South=[HEADER, *DATED])
+    found = compare(two, path, **MAPPED, sheet="South", chance=False)
+    assert found.first.score == found.second.score  # of the plain file there is no sheet to name
 
 
 def test_a_header_of_two_rows_and_merged_cells(tmp_path):

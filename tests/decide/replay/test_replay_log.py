@@ -228,6 +228,39 @@ def test_as_a_data_frame(backend):
     assert frame["left_over"].to_list() == [one.left_over for one in found.everything]
 
 
+def test_of_a_burden_it_is_said_who_is_relieved_and_what_was_logged():
+    """Ann bears 9 of 12 nights; shared evenly she would bear 4, and each a third of every lot."""
+    rows = [(1, "Ann", 3), (2, "Ann", 3), (3, "Ben", 2), (4, "Cem", 1), (5, "Ann", 3)]
+    how = {**COLUMNS, "lower_is_better": True}
+    found = replay(log_of(rows), rules=["even_out"], **how)
+    assert found.verdict.endswith(
+        "Ann would have had 4 doses on average 1.5 later and received 5 less."
+    )
+    (even,) = found.outcomes
+    who = [sentence.split()[0] for sentence in found.changes(even)]
+    assert who == ["Ann", "Cem"]  # who is relieved, then who has most more to bear
+    assert found.rows()[0][found.columns().index("by")] == "+17.33"
+    logged = audit(log_of(rows), **how)
+    assert found.logged.worst == ("Ann",)
+    assert found.to_json()["logged"]["worst_unfairness"] == pytest.approx(
+        logged.stakeholder("Ann").overall_unfairness
+    )  # below 0 is worse off, as in the JSON of an audit
+    more = replay(log_of(rows), rules=["even_out"], **COLUMNS)
+    assert more.rows()[0][more.columns().index("by")].startswith("−")
+    assert more.changes(more.outcomes[0])[0].startswith("Cem")
+
+
+def test_of_two_who_are_level_whoever_joined_first_is_served():
+    """B is there from the start, A from the second month, at the mean: 2 each before the lot."""
+    rows = [(1, "B", 2), (2, "A", 1)]
+    roster = pd.DataFrame({"name": ["A", "B"], "from": [2, None]})
+    found = replay(log_of(rows), rules=["least_served"], roster=roster, **COLUMNS)
+    served = found.outcomes[0].given
+    names = [found.supply.names[who] for who in served.who[served.amount > 0]]
+    assert names == ["B", "B"]
+    assert found.ties == "by who joined first, then by the order of the stakeholders"
+
+
 def test_one_rule_need_not_be_a_list_and_an_answer_is_shown_by_its_verdict():
     log = log_of(random_rows(0))
     found = replay(log, rules="least_served", **COLUMNS)

@@ -184,6 +184,26 @@ def test_what_was_imported_is_nobodys_rule_and_what_is_odd_is_noted(client):
     assert client.get("/v1/pools/old/export.csv").text.splitlines()[-1].split(",")[place] == "true"
 
 
+def test_a_pool_that_all_left_and_somebody_joined_later_is_audited(tmp_path):
+    """Weeks went by with nobody there, which only the table of other questions looks at."""
+    with small_service(tmp_path, dates=True, stakeholders=[{"name": "Ann"}]) as client:
+
+        def at(day, path, **more):
+            done = client.post(f"{BASE}/{path}", json={**more, "at": f"2091-{day}T12:00:00"})
+            assert done.is_success, done.text
+
+        at("01-05", "decisions")
+        at("02-05", "decisions")
+        at("02-06", "events", event="leave", name="Ann")
+        at("03-01", "events", event="join", name="Ben")
+        at("03-20", "decisions")
+        found = client.get(f"{BASE}/audit")
+        assert found.status_code == 200, found.text
+        assert found.json()["assessments"] == 3
+        weeks = client.get(f"{BASE}/audit?every=week").json()
+        assert any("nobody was there, by the roster's dates" in note for note in weeks["notes"])
+
+
 def test_of_a_burden_those_are_worst_off_who_had_most(client):
     busy(client)
     good, bad = (

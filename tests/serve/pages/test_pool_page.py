@@ -21,8 +21,8 @@ def test_the_page_says_who_is_next_and_why(ann):
     words = text_of(ann.open(HOME))
     assert "Next Ann Has received 0. The rule: next is" in words
     assert (
-        "Ben would be next otherwise: has received 0. They are level; ties are broken by the order"
-        in words
+        "Ben would be next otherwise: has received 0. They are level; ties are broken by who "
+        "joined first" in words
     )
     assert "whoever has received least" in words
 

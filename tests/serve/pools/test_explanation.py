@@ -45,7 +45,7 @@ def test_the_sentences():
     assert "if Cem and Ben were away, or if it had received more than 1 less" in said(pool, "Dan")
     assert "if Cem, Ben and Dan were away" in said(pool, "Ann")
     level = pool_of((0, 0))
-    assert "ties are broken by the order of the stakeholders" in said(level, "Ben")
+    assert "ties are broken by who joined first, then by the order" in said(level, "Ben")
     pool.record(Happened(Paused("Ann", 5)), "me", 0)
     assert said(pool, "Ann") == "Ann would have to resume first."
 

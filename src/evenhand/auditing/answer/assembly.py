@@ -85,7 +85,7 @@ def assemble(
         unit=options.amount,
         presentation=Presentation.of(options, table.columns),
         at_end=judged.final_ranking,
-        gaps=judged.timeline.gaps(),
+        gaps=judged.gaps(),
         groups=gaps,
         corrections=corrections.first,
         corrections_in_all=corrections.in_all,
@@ -203,8 +203,14 @@ def _note_periods(judged: Judged, notes: Notes) -> None:
             f"The last period ({judged.unfinished}) is not finished: it is shown and not scored. "
             f"If the log is whole up to a later date, say so with {argument('until')}."
         )
-    if gaps := judged.timeline.gaps():
+    if gaps := judged.gaps():
         notes.add(f"Nothing happened in {join_names(gaps)}: assessed all the same.")
+    if missed := judged.missed():
+        due = len(missed) + judged.totals.assessments
+        notes.add(
+            f"At {len(missed):,} of {due:,} moments to be assessed nobody was there, by the "
+            f"roster's dates ({join_names(missed)}): nobody is judged then."
+        )
 
 
 def _overall(case: Case, judged: Judged) -> Overall:

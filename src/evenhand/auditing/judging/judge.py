@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
@@ -39,6 +39,7 @@ class Judged:
     totals: RunningTotals
     scorers: tuple[Scorer, ...]
     assessed: Int[np.ndarray, " assessment"]  # steps, from 0
+    unattended: Int[np.ndarray, " missed"]  # steps that were due, with nobody on the roster there
     welfare: Float[np.ndarray, " assessment"] | None  # w_t under the first scheme
     even_welfare: Float[np.ndarray, " assessment"] | None  # the same had all had the mean
     kept: Int[np.ndarray, " kept"]  # assessments, from 0, of which unfairness is kept
@@ -67,6 +68,16 @@ class Judged:
     def label(self, assessment: int) -> str:
         return self.timeline.label(int(self.assessed[assessment]))
 
+    def missed(self) -> tuple[str, ...]:
+        """What the moments are called that were not assessed since nobody was there."""
+        return tuple(map(self.timeline.label, self.unattended.tolist()))
+
+    def gaps(self) -> tuple[str, ...]:
+        """What the periods are called in which nothing happened and which were assessed."""
+        empty = self.timeline.empty
+        found = () if empty is None else np.intersect1d(empty, self.assessed).tolist()
+        return tuple(map(self.timeline.label, found))
+
 
 def judge(case: Case, question: Question, schemes: Sequence[FairnessScheme]) -> Judged:
     """Stream a history through schemes that share status and filter, and add up unfairness."""
@@ -77,22 +88,24 @@ def judge(case: Case, question: Question, schemes: Sequence[FairnessScheme]) -> 
         FairnessScheme(case.status, TimepointFirst(Average()), looking), len(case.history.names)
     )
     taken = _Assessments(timeline, len(case.names), schemes, case.tolerance)
-    steps, standing = _watch(case, timeline, stream, taken)
+    seen = _watch(case, timeline, stream, taken)
+    standing = seen.at_end
     final = stream.status
     if case.status.per_step and standing.present is not None:
         # Whoever had no part in the last period has the status of the last in which it had one.
         final = np.where(standing.present[0], final, taken.last_status)
     end = _end(stream.status, standing, taken.totals, case.tolerance)
     mean = _mean_at_end(standing, stream.status)
-    # A last step that was not assessed is a period that is not finished.
-    waits = not stream.end_is_due
+    # A last step that was not due is a period that is not finished, if there is anybody to show.
+    waits = not stream.end_is_due and standing.anybody
     now = welfare_now(schemes[0], stream.status, standing) if waits else None
     return Judged(
         question=question,
         timeline=timeline,
         totals=taken.totals,
         scorers=taken.scorers,
-        assessed=steps,
+        assessed=seen.assessed,
+        unattended=seen.unattended,
         welfare=taken.welfare(),
         even_welfare=taken.even_welfare(),
         kept=np.concatenate(taken.kept),
@@ -173,25 +186,39 @@ class _Assessments:
         return np.concatenate([np.zeros(0), *even])
 
 
-def _watch(
-    case: Case, timeline: Timeline, stream: Stream, taken: _Assessments
-) -> tuple[Int[np.ndarray, " assessment"], Standing]:
-    """Take every step; the steps that were assessed, and who is there at the end, and how."""
+class _Seen(NamedTuple):
+    """The steps, from 0, that were assessed, or not since nobody was there; who is at the end."""
+
+    assessed: Int[np.ndarray, " assessment"]
+    unattended: Int[np.ndarray, " missed"]
+    at_end: Standing
+
+
+def _watch(case: Case, timeline: Timeline, stream: Stream, taken: _Assessments) -> _Seen:
+    """Take every step."""
     assessed: list[np.ndarray] = []
+    unattended = [np.zeros(0, dtype=np.int64)]
     start, present = 0, None
     for trace, present in case.steps(timeline):
+        begin = start
         for block in stream.blocks(trace, present):
             steps = start + np.flatnonzero(block.assessed)
             _refuse_above_one(case, timeline, steps, block)
             assessed.append(steps)
+            if present is not None:
+                here = present[start - begin : start - begin + len(block.due)]
+                unattended.append(start + np.flatnonzero(block.due & ~here.any(axis=1)))
             start += len(block.assessed)
             taken.take(block)
-    at_end = None if present is None else present[-1]
-    end = stream.end(at_end)
+    at_end, was_due = None if present is None else present[-1], stream.end_is_due
+    end, last = stream.end(at_end), np.array([timeline.steps - 1])
     if end is not None:
-        assessed.append(np.array([timeline.steps - 1]))
+        assessed.append(last)
         taken.take(end)
-    return np.concatenate(assessed), stream.standing(at_end)
+    elif stream.end_is_due and not was_due and at_end is not None and not at_end.any():
+        unattended.append(last)
+    standing = stream.standing(at_end)
+    return _Seen(np.concatenate(assessed), np.concatenate(unattended), standing)
 
 
 def _refuse_above_one(case: Case, timeline: Timeline, steps: np.ndarray, block: Block) -> None:

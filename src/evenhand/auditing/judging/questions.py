@@ -64,10 +64,6 @@ class Timeline:
     empty: Int[np.ndarray, " gap"] | None = None  # steps, of periods in which nothing happened
     filter: Filter | None = None  # where merged steps need another filter than time points do
 
-    def gaps(self) -> tuple[str, ...]:
-        """What the periods are called in which nothing happened."""
-        return () if self.empty is None else tuple(map(self.label, self.empty.tolist()))
-
 
 class Question(ABC):
     """When to look."""

@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 
 from evenhand._util.moments import moment_label
+from evenhand._util.wording import join_names
 from evenhand.auditing.judging.calendar import MOST_PERIODS, PERIODS
 from evenhand.auditing.judging.case import Case
 from evenhand.auditing.judging.judge import Judged, judge
@@ -138,6 +139,12 @@ def judge_case(case: Case, question: Question, options: SchemeOptions, notes: No
 def _require_assessments(case: Case, asked: Judged, scheme: FairnessScheme) -> None:
     if asked.totals.assessments:
         return
+    if missed := asked.missed():
+        raise NothingAssessed(
+            f"nothing was assessed: fairness is assessed {scheme.filter.describe()}, and nobody is "
+            f"there then, by the roster's dates ({join_names(missed)}). Fix from and until of the "
+            "roster, or ask for something more frequent."
+        )
     first, last = (moment_label(case.history.slots[place]) for place in (0, -1))
     raise NothingAssessed(
         f"nothing was assessed: fairness is assessed {scheme.filter.describe()}, which never came "

@@ -14,6 +14,7 @@ from evenhand._util.moments import as_numbers, parse_moment
 from evenhand._util.wording import pluralise
 from evenhand.auditing.notes import Notes
 from evenhand.auditing.options import AuditOptions
+from evenhand.auditing.period_border import PeriodBorder, begins_beyond, beyond, bound_name
 from evenhand.auditing.reading import entitlement as entitling
 from evenhand.auditing.reading.checks import refuse_unreadable
 from evenhand.auditing.reading.counting import count
@@ -35,6 +36,7 @@ from evenhand.auditing.reading.suspicious_rows import (
     ask_about_empty_amounts,
     note_aggregate,
     note_alike,
+    note_only_left_out,
     note_rates,
     note_running_totals,
 )
@@ -101,11 +103,11 @@ def prepare(
         requests = of_those(requests, options.chooses)
     # Those who asked and received nothing are in no other log.
     everyone = names if requests is None else names + requests.names
-    whole = count(events, notes, exact, everyone)
+    uncut = count(events, notes, exact, everyone)
     hidden = hidden_rows(events) if suppressed == LEFT_OUT else None
-    _refuse_too_large(whole, table.label)
-    until = _read_until(options.until, whole.plain_numbers)
-    whole = _cut(whole, until, notes)
+    _refuse_too_large(uncut, table.label)
+    until = _read_until(options.until, uncut.plain_numbers)
+    whole = _cut(uncut, until, options.until, notes)
     history = _from(whole, options.since, notes)
     if roster is not None:
         history = apply_roster(history, roster, notes, levels=options.stock)
@@ -119,7 +121,9 @@ def prepare(
     note_alike(history, notes)
     if options.amount is not None and roster is None:
         asked_for = () if requests is None else requests.names
-        ask_about_empty_amounts(whole, {*asked_for, *(hidden.unknown if hidden else ())}, notes)
+        ask_about_empty_amounts(uncut, {*asked_for, *(hidden.unknown if hidden else ())}, notes)
+    if roster is None and not (options.stock or options.out_of or options.has_requests):
+        note_only_left_out(uncut, history, (options.since, options.until), notes)
     if options.out_of is None and not options.holds_readings and not options.has_requests:
         note_rates(history, options.amount, notes)
         note_running_totals(history, options.amount, notes)
@@ -169,7 +173,7 @@ def _prepare_waits(events: LogEvents, roster: Roster | None, notes: Notes) -> Pr
     refuse_unreadable(events)
     cases = read_cases(events, () if roster is None else roster.names)
     if options.since is not None:
-        since = read_moment(options.since, "since", cases.plain_numbers)
+        since = _read_since(options.since, cases.plain_numbers)
         cases = cases.begun_from(float(as_numbers(np.asarray(since))), notes)
     until = _read_until(options.until, cases.plain_numbers)
     ready = judged_waits(cases, options, until)
@@ -217,10 +221,20 @@ def _read_until(value: Any, plain_numbers: bool) -> Any:
     """The moment up to which the log is whole: of a day its last one, or a number."""
     if value is None:
         return None
+    if isinstance(value, PeriodBorder):
+        border = _read_since(value, plain_numbers)
+        return np.nextafter(border, -np.inf) if plain_numbers else border - np.timedelta64(1, "us")
     found = read_moment(value, "until", plain_numbers)
     if not plain_numbers and found == found.astype("datetime64[D]"):
         found += np.timedelta64(1, "D") - np.timedelta64(1, "us")
     return found
+
+
+def _read_since(value: Any, plain_numbers: bool) -> Any:
+    """The moment from which the log is judged."""
+    if isinstance(value, PeriodBorder):
+        return read_moment(value.moment, "before", plain_numbers)
+    return read_moment(value, "since", plain_numbers)
 
 
 def read_moment(value: Any, name: str, plain_numbers: bool) -> Any:
@@ -246,22 +260,26 @@ def _from(history: History, since: Any, notes: Notes) -> History:
     """The history from a moment on; what comes before is counted in a note."""
     if since is None:
         return history
-    moment = read_moment(since, "since", history.plain_numbers)
+    moment, given = _read_since(since, history.plain_numbers), argument(bound_name(since, "since"))
     gone = int((history.slots < moment).sum())
     if gone == len(history.slots):
-        raise BadLog(f"the log ends before {argument('since')}: nothing is left to judge.")
+        raise BadLog(f"the log ends before {given}: nothing is left to judge.")
     if not gone:
         return history
-    notes.add(f"{pluralise(gone, 'time point')} before {argument('since')} were left out.")
+    notes.add(_left_out(gone, f"before {given}"))
     return history.only_cells(lambda part: history.slot[part] >= gone)
 
 
-def _cut(history: History, until: Any, notes: Notes) -> History:
-    """The history up to and including `until`; what comes after is counted in a note."""
+def _cut(history: History, until: Any, given: Any, notes: Notes) -> History:
+    """The history up to and including `until`; what comes after it is counted in a note."""
     if until is None or not (history.slots > until).any():
         return history
-    left, given = int((history.slots <= until).sum()), argument("until")
+    left = int((history.slots <= until).sum())
     if not left:
-        raise BadLog(f"the log begins after {given}: nothing is left to judge.")
-    notes.add(f"{pluralise(len(history.slots) - left, 'time point')} after {given} were left out.")
+        raise BadLog(f"the log begins {begins_beyond(given)}: nothing is left to judge.")
+    notes.add(_left_out(len(history.slots) - left, beyond(given)))
     return history.before(left)
+
+
+def _left_out(points: int, where: str) -> str:
+    return f"{pluralise(points, 'time point')} {where} {'was' if points == 1 else 'were'} left out."

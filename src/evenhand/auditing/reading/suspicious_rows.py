@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection
+from typing import Any
 
 import numpy as np
 
 from evenhand._util.wording import format_number, join_names
 from evenhand.auditing.notes import Notes
+from evenhand.auditing.period_border import bound_name
 from evenhand.auditing.reading.history import History
 from evenhand.auditing.reading.name_spellings import alike
 from evenhand.errors import argument
@@ -85,6 +87,33 @@ def ask_about_empty_amounts(history: History, others: Collection[str], notes: No
             f"{'Its amount is' if one else 'Their amounts are'} empty in every row, and "
             f"{'it is' if one else 'they are'} judged as having received nothing. If it is not "
             f"known, leave {'it' if one else 'them'} out with {argument('exclude')}."
+        )
+
+
+def note_only_left_out(
+    uncut: History, judged: History, bounds: tuple[Any, Any], notes: Notes
+) -> None:
+    """Name those all of whose amounts lie outside the part of the log that is judged.
+
+    Args:
+        uncut: All of the log.
+        judged: The part of it, with the same names.
+        bounds: What it was cut by: `since` and `until` as they were given.
+        notes: Where to note.
+    """
+    if len(judged.who) == len(uncut.who):
+        return
+    before, after = (np.bincount(one.who, minlength=len(one.names)) for one in (uncut, judged))
+    gone = [uncut.names[k] for k in np.flatnonzero((before > 0) & (after == 0))]
+    if gone:
+        one, names = len(gone) == 1, ("since", "until")
+        pairs = zip(bounds, names, strict=True)
+        given = [bound_name(bound, name) for bound, name in pairs if bound is not None]
+        notes.add(
+            f"All that {join_names(gone)} received is in the part that was left out "
+            f"({' or '.join(map(argument, given))}): {'it is' if one else 'they are'} judged as "
+            f"having received nothing. Leave {'it' if one else 'them'} out with "
+            f"{argument('exclude')}, or say with {argument('roster')} who is to be judged."
         )
 
 

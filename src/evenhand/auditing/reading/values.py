@@ -20,6 +20,7 @@ from evenhand.auditing.sources.engines import Frame, engine_of, fetch
 from evenhand.auditing.sources.engines.engine import BLANKS
 from evenhand.auditing.time_texts import BY_NAME, TimeColumn, read_as, read_time_texts
 from evenhand.auditing.time_units import BY_UNIT, NUMBER, likely_unit, unit_note
+from evenhand.errors import BadParameter, argument
 
 TEXT = "evenhand: text of "
 AS_NUMBER, AS_MOMENT = "evenhand: as number", "evenhand: as moment"
@@ -60,6 +61,7 @@ def read_times(frame: Frame, column: str, writing: Writing = PLAINLY) -> Typed:
         writing.time_format,
     )
     if engine.typed and dtype in (nw.Date, nw.Datetime):
+        _refuse_unit_of_dates(column, writing)
         return Typed(engine.in_utc(frame, column))
     if engine.typed and dtype.is_numeric() and time_format is None:
         number = nw.col(column).cast(nw.Float64)
@@ -83,11 +85,22 @@ def read_times(frame: Frame, column: str, writing: Writing = PLAINLY) -> Typed:
     if engine.looks_up and most == 0 < counts["texts"][0]:
         odd = read_time_texts(engine.texts(frame, column), column, writing.at_end)
         if odd is not None:
+            _refuse_unit_of_dates(column, writing)
             return _looked_up_times(frame.drop(AS_NUMBER), column, odd)
     if counts["numbers"][0] > counts["moments"][0]:
         typed = Typed(_instead(frame.drop(AS_MOMENT), column, AS_NUMBER), kept, True)
         return _counted(typed, column, writing)
+    if counts["moments"][0]:
+        _refuse_unit_of_dates(column, writing)
     return Typed(_instead(frame.drop(AS_NUMBER), column, AS_MOMENT), kept)
+
+
+def _refuse_unit_of_dates(column: str, writing: Writing) -> None:
+    if writing.time_unit is not None:
+        raise BadParameter(
+            f"{argument('time_unit')} says what times count that are numbers, and column "
+            f"{column!r} holds dates: leave it out."
+        )
 
 
 def _looked_up_times(frame: Frame, column: str, found: TimeColumn) -> Typed:
@@ -106,7 +119,14 @@ def _looked_up_times(frame: Frame, column: str, found: TimeColumn) -> Typed:
 def _counted(typed: Typed, column: str, writing: Writing) -> Typed:
     """Numbers as the moments they count, where the user says so or the question needs dates."""
     engine = engine_of(typed.frame)
-    if writing.time_unit == NUMBER or not engine.looks_up:
+    if writing.time_unit == NUMBER:
+        return typed
+    if not engine.looks_up:
+        if writing.time_unit is not None:
+            raise BadParameter(
+                f"{argument('time_unit')} is for files and for tables in memory: make dates of the "
+                f"numbers of column {column!r} where they are, and leave it out."
+            )
         return typed
     if writing.time_unit is not None:
         unit = BY_UNIT[writing.time_unit]

@@ -14,6 +14,7 @@ import zipfile
 import zlib
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 from evenhand._util.files import in_bytes, open_file
 from evenhand._util.wording import join_names, nearest
@@ -27,6 +28,11 @@ WORKBOOK = (".xlsx", ".xlsm", ".xlsb", ".xls", ".ods")
 MOST_BYTES = 4 << 30  # of memory that reading may take
 MOST_SECONDS = 120
 CHILD = Path(__file__).with_name("excel_child.py")
+
+
+def is_workbook(source: Any) -> bool:
+    """Whether a log is the file of a workbook, by its name."""
+    return isinstance(source, str | Path) and str(source).lower().endswith(WORKBOOK)
 
 
 def read_workbook(path: str, layout: FileLayout) -> tuple[TableRows, str]:

@@ -49,6 +49,10 @@ def open_files(patterns: list[str], encoding: str, layout: FileLayout = TIDY) ->
         if os.path.getsize(path) == 0:
             raise BadLog(f"{path} is empty: it has no header and no rows.")
     kind = kind_of_files(paths, label)
+    if kind is CSV:
+        layout.refuse_sheet(label)
+    elif kind is not WORKBOOK:
+        layout.refuse_rows(label)
     for path in filter(is_packed, paths):
         require_gzip(path)
     connection, sources = connect(), tuple(paths)

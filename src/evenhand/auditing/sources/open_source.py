@@ -65,6 +65,7 @@ def _opened(
     if not (
         isinstance(source, list | tuple) and all(isinstance(one, str | Path) for one in source)
     ):
+        layout.refuse_rows("a table in memory")
         return _open_frame(source)
     patterns = [str(one) for one in source]
     if len(patterns) == 1 and is_address(patterns[0]):
@@ -72,6 +73,7 @@ def _opened(
 
         if engine is not None:
             raise BadParameter(f"{argument('engine')} is for files: a database is its own engine.")
+        layout.refuse_rows("a database")
         return open_database(patterns[0], table)
     if table is not None:
         raise BadParameter(

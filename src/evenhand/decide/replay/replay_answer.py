@@ -12,6 +12,7 @@ from evenhand._util.moments import DAY
 from evenhand._util.wording import format_number, join_tied, tell_apart
 from evenhand.auditing.answer.answer_tables import AnswerTable
 from evenhand.auditing.answer.best_there_was import BestThereWas
+from evenhand.auditing.answer.direction import Direction
 from evenhand.auditing.judging.supply import Supply
 from evenhand.decide.replay.next_supply import NextPlan
 from evenhand.decide.replay.replay_supply import Decisions
@@ -39,7 +40,8 @@ class Outcome:
         rule: The rule; None for the log itself.
         score: By the scheme of the audit.
         worst: All who are worst off over the whole time; nobody if no one is behind.
-        worst_unfairness: How far they are from the mean, added up over the assessments.
+        worst_unfairness: How far they are from the mean, added up over the assessments; below 0 is
+            worse off.
         waits: The longest that each waited; NaN where somebody never did.
         unmet: What was asked for and not received, by the end; None without requests.
         given: Who got what when.
@@ -99,6 +101,11 @@ class ReplayAnswer:
         return None if self.best is None else max(0.0, self.best.score - one.score)
 
     @property
+    def direction(self) -> Direction:
+        """Which side of the mean is the worse one."""
+        return Direction.of(self.scheme.status)
+
+    @property
     def plain_numbers(self) -> bool:
         return self.supply.moments.dtype.kind != "M"
 
@@ -144,9 +151,13 @@ class ReplayAnswer:
         ]
 
     def changes(self, outcome: Outcome, most: int = SHOWN_GAINS) -> list[str]:
-        """For whom a rule would have changed most, in sentences: who gains, then who loses."""
-        better = sorted((g for g in outcome.gains if g.area > 0), key=lambda g: -g.area)
-        worse = sorted((g for g in outcome.gains if g.area < 0), key=lambda g: g.area)
+        """For whom a rule would have changed most, in sentences: who gains, then who loses.
+
+        Of a burden, whoever would have had less of it, or later, gains.
+        """
+        sign = self.direction.sign
+        better = sorted((g for g in outcome.gains if sign * g.area > 0), key=lambda g: -abs(g.area))
+        worse = sorted((g for g in outcome.gains if sign * g.area < 0), key=lambda g: -abs(g.area))
         found = (better[: most - 1] or worse[: most - 1]) + worse[:1] if most > 1 else better[:1]
         return [gain.sentence(self.unit, self.plain_numbers) for gain in dict.fromkeys(found)]
 
@@ -168,7 +179,7 @@ class ReplayAnswer:
             format_number(one.score),
             *(() if far is None else (format_number(far),)),
             join_tied(one.worst),
-            format_number(one.worst_unfairness),
+            self.direction.signed(one.worst_unfairness),
             "–" if wait is None else span_in_words(wait, self.plain_numbers),
         ]
         if one.unmet is not None:
@@ -181,7 +192,8 @@ class ReplayAnswer:
     def to_frame(self, backend: Any = None) -> Any:
         """A data frame with one row for the log and one for each rule.
 
-        Waits are in days, or in the unit of the log's times where these are numbers.
+        Waits are in days, or in the unit of the log's times where these are numbers. As in the
+        tables of an audit, unfairness below 0 is worse off, also of a burden.
 
         Args:
             backend: What the frame is of: "pandas", "polars", "pyarrow", or another that narwhals
@@ -201,7 +213,7 @@ class ReplayAnswer:
         return AnswerTable(columns, types).to_frame(backend)
 
     def to_json(self) -> dict[str, Any]:
-        """The answer as plain values."""
+        """The answer as plain values; unfairness below 0 is worse off, also of a burden."""
         return {
             "log": self.label,
             "scheme": self.scheme.describe(),

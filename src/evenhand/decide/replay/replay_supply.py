@@ -62,7 +62,7 @@ def decide_supply(supply: Supply, rule: Rule, ties: TieBreak | None = None) -> D
     Args:
         supply: What was given out when, and who was there.
         rule: Who is next.
-        ties: How ties are broken; in the order of the stakeholders by default.
+        ties: How ties are broken; by the order of joining by default.
     """
     state = state_for(rule, supply, ties)
     members = Members(supply, state)

@@ -29,7 +29,7 @@ class Gain:
     before: float
     after: float
     sooner: float
-    area: float  # amount times time: by how much it would have been better off all along
+    area: float  # amount times time: by how much more it would have had all along
 
     @property
     def shared(self) -> float:

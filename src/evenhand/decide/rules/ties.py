@@ -26,13 +26,13 @@ class TieBreak(ABC):
 @TIES.register("order")
 @dataclass(frozen=True)
 class InOrder(TieBreak):
-    """Whoever joined first; of those who were there from the start, by their order."""
+    """Whoever joined first; of those who joined together, as at the start, by their order."""
 
     def number(self, place: int, turn: int) -> float:
         return place
 
     def describe(self) -> str:
-        return "by the order of the stakeholders"
+        return "by who joined first, then by the order of the stakeholders"
 
 
 @TIES.register("draw")
