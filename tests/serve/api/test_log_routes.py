@@ -111,6 +111,18 @@ def test_exports_say_who_got_what_without_what_was_undone(client):
     assert roster["name"].to_list() == ["Ann", "Ben", "Cem", "Dan, Jr."]
 
 
+@pytest.mark.parametrize("names", [["'Ann'", "'Ben'"], ['the "other"', "#1, of 2; or 3"]])
+def test_names_are_the_same_in_parquet(tmp_path, names):
+    import polars as pl
+
+    people = [{"name": name} for name in names]
+    with small_service(tmp_path, stakeholders=people) as client:
+        for _ in names:
+            client.post(f"{BASE}/decisions", json={})
+        read = pl.read_parquet(io.BytesIO(client.get(f"{BASE}/export.parquet").content))
+    assert read["stakeholder"].to_list() == names
+
+
 def test_standing_over_time(client):
     for _ in range(6):
         client.post(f"{BASE}/decisions", json={})
