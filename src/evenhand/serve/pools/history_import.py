@@ -92,12 +92,16 @@ def read_history(log: Any, options: AuditOptions, notes: Notes) -> Prepared:
 
 
 def _changes(prepared: Prepared, moment: Callable[[Moment], Moment]) -> Iterator[Change]:
-    """What happened, in order of time: at one time people join first and leave last."""
+    """What happened, in order of time: at one time people join first and leave last.
+
+    All of it happens at times of the log, so whoever was there at none of them is left out.
+    """
     history, lots = prepared.history, prepared.lots
     assert lots is not None
     moments, shown = as_numbers(history.slots), [_shown(at) for at in history.slots]
     comes, goes = _bounds(prepared)
-    joining = sorted(range(len(history.names)), key=lambda k: (comes[k], k))
+    are_there = np.searchsorted(moments, comes) < np.searchsorted(moments, goes, side="right")
+    joining = sorted(np.flatnonzero(are_there).tolist(), key=lambda k: (comes[k], k))
     leaving = sorted((k for k in joining if np.isfinite(goes[k])), key=lambda k: goes[k])
     entitled = prepared.shares
     order = np.lexsort((lots.who, lots.slot))
