@@ -205,12 +205,18 @@ class LivePool:
             proposal.among,
             None if by_rule else proposed,
             reason or None,
-            tuple(share.reason for share in proposal.shares) if by_rule else self._says(chosen),
+            tuple(share.reason for share in proposal.shares)
+            if by_rule
+            else self._reasons(chosen, proposal),
             (runner_up.name, runner_up.reason) if by_rule and runner_up is not None else None,
         )
 
-    def _says(self, shares: Sequence[tuple[str, float]]) -> tuple[str, ...]:
-        return tuple(self.allocator.standing(name)[0].reason for name, _ in shares)
+    def _reasons(
+        self, shares: Sequence[tuple[str, float]], proposal: ProposedShares
+    ) -> tuple[str, ...]:
+        """What the rule says of each of some others, at the moment of the decision."""
+        at, among = proposal.at, proposal.among
+        return tuple(self.allocator.standing(name, at, among)[0].reason for name, _ in shares)
 
     def _require_shares(self, shares: Sequence[tuple[str, float]]) -> None:
         """Refuse a decision of which a part could not be applied, before any part is."""
