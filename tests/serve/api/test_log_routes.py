@@ -331,6 +331,15 @@ def test_a_forecast_of_a_pool_that_is_decided_ahead_begins_at_its_end(tmp_path):
         assert client.get(f"{BASE}/forecast?name=Cem").json()["expected"] > "2190-01-08"
 
 
+@pytest.mark.parametrize("count", [2, 7])
+def test_one_decision_a_day_is_a_rate_of_one_a_day(tmp_path, count):
+    with small_service(tmp_path, dates=True) as client:
+        for day in range(1, count + 1):
+            client.post(f"{BASE}/decisions", json={"at": f"2190-01-0{day}"})
+        found = client.get(f"{BASE}/forecast?name=Ann").json()
+    assert any(words.startswith("1 decisions a day") for words in found["assumptions"])
+
+
 def test_a_part_of_the_log_is_judged(tmp_path):
     with small_service(tmp_path) as client:
         for _ in range(6):

@@ -97,10 +97,10 @@ def _sentence(pool: LivePool, own: Any, found: dict[str, Any]) -> str:
 
 
 def recent_rate(pool: LivePool, times: list[Any], now: int) -> float | None:
-    """Decisions a day over the latest ones, from when the first of them was until the end."""
+    """Decisions a day since the first of the latest ones, which begins the count and is not in it."""
     if not pool.definition.dates or len(times) < 2:
         return None
     first = min(datetime.datetime.fromisoformat(str(at)) for at in times)
     until = latest_moment(pool, now)
     days = (until - (first - EPOCH) / datetime.timedelta(microseconds=1)) / DAY
-    return len(times) / days if days > 0 else None
+    return (len(times) - 1) / days if days > 0 else None
