@@ -97,7 +97,7 @@ def _sentence(pool: LivePool, own: Any, found: dict[str, Any]) -> str:
 
 
 def recent_rate(pool: LivePool, times: list[Any], now: int) -> float | None:
-    """Decisions a day since the first of the latest ones, which begins the count and is not in it."""
+    """Decisions a day since the first of the latest ones, which itself is not counted."""
     if not pool.definition.dates or len(times) < 2:
         return None
     first = min(datetime.datetime.fromisoformat(str(at)) for at in times)
