@@ -133,9 +133,23 @@ def test_standing_over_time(client):
         {"name": "Ann", "received": [1.0, 2.0, 2.0]},
         {"name": "Cem", "received": [0.0, 1.0, 2.0]},
     ]
-    assert found["mean"] == [1.0, 4 / 3, 2.0]
+    assert found["mean"] == [2 / 3, 4 / 3, 2.0]
     assert len(client.get(f"{BASE}/over-time").json()["stakeholders"]) == 3
     assert client.get(f"{BASE}/over-time?name=Eve").status_code == 422
+
+
+def test_the_mean_over_time_is_of_those_who_were_there(client):
+    """Also of those who had received nothing; whoever left takes along what they received."""
+    client.post(f"{BASE}/events", json={"event": "join", "name": "Dan"})
+    for _ in range(2):  # Ann, Ben
+        client.post(f"{BASE}/decisions", json={})
+    client.post(f"{BASE}/events", json={"event": "leave", "name": "Ann"})
+    slip = client.post(f"{BASE}/decisions", json={"amount": 5}).json()["number"]
+    client.post(f"{BASE}/decisions/{slip}/undo", json={})
+    client.post(f"{BASE}/decisions", json={"amount": 2})  # Cem
+    found = client.get(f"{BASE}/over-time?name=Ann&name=Cem").json()
+    assert found["mean"] == [1 / 4, 2 / 4, 3 / 3]
+    assert [one["received"] for one in found["stakeholders"]] == [[1, 1, 1], [0, 0, 2]]
 
 
 def test_a_forecast_says_its_assumptions(tmp_path):
