@@ -36,7 +36,7 @@ class PoolRooms:
         """The state of a pool, read anew if part of it could not be written."""
         room = self.room(name)
         if room.failed:
-            async with room.gate:
+            async with room.lock:
                 if room.failed:
                     await self.read_anew(room)
         return room.pool
@@ -64,7 +64,7 @@ class PoolRooms:
                     room.tell(pool.number)
 
     async def read_anew(self, room: PoolRoom) -> None:
-        """Take the state from the log. Nobody else changes it meanwhile: the gate is held."""
+        """Take the state from the log. Nobody else changes it meanwhile: its lock is held."""
         await room.all_written()
         room.pool = await self.load_aside(room.pool.name)
         room.generation += 1
@@ -76,6 +76,6 @@ class PoolRooms:
         await self.load_new()
         for name, room in list(self.by_name.items()):
             head = await asyncio.to_thread(self.store.head, name)
-            async with room.gate:
+            async with room.lock:
                 if room.failed or (head > room.pool.number and not room.waiting):
                     await self.read_anew(room)

@@ -161,7 +161,7 @@ class DecisionService:
     ) -> bytes:
         room = self.room(name)
         for _ in range(ATTEMPTS):
-            async with room.gate:
+            async with room.lock:
                 if room.failed:
                     await self.pools.read_anew(room)
                 if before is not None:
@@ -239,7 +239,7 @@ class DecisionService:
     ) -> PoolRoom:
         """Let a log be the history of a pool to which nothing has happened yet."""
         room = self.room(name)
-        async with room.gate:
+        async with room.lock:
             await self.pools.read_anew(room)
             pool = await self.pools.load_aside(name)  # which may fail half way
             await asyncio.to_thread(
