@@ -9,11 +9,12 @@ import shutil
 import tempfile
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 from evenhand.auditing.sources.own_duckdb import connect
 
 # How copies are written, so that the engine need not guess.
-DIALECT = {"sep": ",", "quotechar": '"', "escapechar": '"', "strict_mode": True}
+DIALECT: dict[str, Any] = {"sep": ",", "quotechar": '"', "escapechar": '"', "strict_mode": True}
 
 
 def new_folder() -> Path:
