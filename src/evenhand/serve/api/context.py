@@ -31,7 +31,7 @@ PROBLEMS: dict[int | str, dict[str, Any]] = {
         (413, "The request is too large."),
         (422, "It cannot be done as asked; `detail` says why."),
         (429, "Too many requests."),
-        (503, "The store cannot be used now."),
+        (503, "The store, or this pool, cannot be used now."),
     )
 }
 

@@ -127,8 +127,14 @@ class PoolShown(BaseModel):
     digest: str
 
 
+class UnreadableShown(BaseModel):
+    name: str
+    reason: str
+
+
 class PoolsShown(BaseModel):
     pools: list[PoolShown]
+    unreadable: list[UnreadableShown]
 
 
 class ShareShown(BaseModel):

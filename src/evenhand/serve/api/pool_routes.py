@@ -37,10 +37,17 @@ FIELDS = {"join": "entitlement", "entitle": "entitlement", "ask": "amount"}
 
 @router.get("", response_model=PoolsShown)
 async def pools(request: Request) -> Response:
-    """All pools of the store."""
+    """All pools of the store; `unreadable` are those that this process cannot read, and why."""
     require_role(request, Role.READER)
-    rooms = service_of(request).rooms
-    return as_json({"pools": [pool_view(rooms[name].pool) for name in sorted(rooms)]})
+    found = service_of(request).pools
+    readable = sorted(found.by_name.keys() - found.unreadable.keys())
+    reasons = sorted(found.unreadable.items())
+    return as_json(
+        {
+            "pools": [pool_view(found.by_name[name].pool) for name in readable],
+            "unreadable": [{"name": name, "reason": reason} for name, reason in reasons],
+        }
+    )
 
 
 @router.post("", response_model=PoolShown, status_code=201)

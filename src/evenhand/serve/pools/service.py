@@ -48,11 +48,17 @@ class DecisionService:
     Args:
         store: Where the log is.
         policies: Where the files of learned policies are.
+        log: Where a line is written about what cannot be read.
     """
 
-    def __init__(self, store: DecisionStore, policies: PolicyFolder = NO_POLICIES) -> None:
+    def __init__(
+        self,
+        store: DecisionStore,
+        policies: PolicyFolder = NO_POLICIES,
+        log: Callable[[dict[str, Any]], None] | None = None,
+    ) -> None:
         self.store = store
-        self.pools = PoolRooms(store, policies)
+        self.pools = PoolRooms(store, policies, log)
         self.tokens: list[StoredToken] = []
         self._writer: GroupCommit | None = None
         self._once, self._snapshots = AnswersOnce(store), SnapshotKeeper(store)
@@ -270,6 +276,7 @@ class DecisionService:
         pools = [room.pool for room in self.rooms.values()]
         return {
             "pools": len(pools),
+            "pools_unreadable": len(self.pools.unreadable),
             "stakeholders": sum(pool.allocator.state.there.count(1) for pool in pools),
             "decisions": sum(pool.decisions for pool in pools),
             "entries": sum(pool.number for pool in pools),
