@@ -195,6 +195,17 @@ def test_an_existing_log_counts_from_the_first_day(client):
     assert "new pool" in imported(client).json()["detail"]
 
 
+def test_an_import_with_one_key_happens_once(client):
+    client.post("/v1/pools", json={"name": "old"})
+    client.headers["idempotency-key"] = "mine"
+    first = imported(client)
+    assert first.status_code == 201, first.text
+    assert imported(client).json() == first.json()
+    assert client.get("/v1/pools/old").json()["decisions"] == 3
+    other = imported(client, decimal=".")  # read in another way: not the same request
+    assert "was used for another request" in other.json()["detail"]
+
+
 def test_what_was_imported_is_nobodys_rule_and_what_is_odd_is_noted(client):
     client.post("/v1/pools", json={"name": "old"})
     odd = b"day,who,doses\n2021-01-01,Ann,1\n2021-01-02,ann,1\n2021-01-03,Ben,\n"

@@ -53,7 +53,7 @@ async def pools(request: Request) -> Response:
 @router.post("", response_model=PoolShown, status_code=201)
 async def make_pool(request: Request, sent: PoolSent) -> Response:
     """Make a pool: a rule, and those who are there from the start."""
-    actor = require_role(request, Role.OWNER)
+    asked = await asked_by(request, Role.OWNER)
     table = sent.model_dump(exclude={"stakeholders"})
     people = [
         (one, 1.0) if isinstance(one, str) else (one.name, one.entitlement)
@@ -65,8 +65,7 @@ async def make_pool(request: Request, sent: PoolSent) -> Response:
     service = service_of(request)
     # A learned policy is a file to be read.
     definition = await asyncio.to_thread(PoolDefinition.from_json, table, service.pools.policies)
-    room = await service.make_pool(definition, actor, people)
-    return as_json(pool_view(room.pool), 201)
+    return as_json(await service.make_pool(definition, asked, people), 201)
 
 
 @router.get("/{pool}", response_model=PoolShown)
