@@ -405,6 +405,14 @@ class UnknownPool(EvenhandError):
         self.name, self.nearest = name, nearest
 
 
+class UnreadablePool(EvenhandError):
+    """A pool of the store that this process cannot read; the message says the `reason`."""
+
+    def __init__(self, name: str, reason: str) -> None:
+        super().__init__(f"the pool {name!r} cannot be used here: {reason}")
+        self.name, self.reason = name, reason
+
+
 class UnknownDecision(EvenhandError):
     """A number in the log of a pool that is not a decision, or is not there."""
 

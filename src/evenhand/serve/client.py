@@ -17,10 +17,13 @@ from evenhand.errors import BadParameter, CannotConnect, EvenhandError
 
 ATTEMPTS = 5
 FIRST_WAIT = 0.2  # seconds before it is tried again; twice as long each time
+# Too many requests, and what a service or a proxy in front of it answers that cannot do its work
+# at the moment.
+TRIED_AGAIN = (429, 502, 503, 504)
 
 
 class Refused(EvenhandError):
-    """What the service refused; `status` is that of HTTP, `problem` what it said."""
+    """What was refused; `status` is that of HTTP, `problem` what the service said."""
 
     def __init__(self, status: int, problem: dict[str, Any]) -> None:
         super().__init__(str(problem.get("detail", f"the service answered {status}.")))
@@ -85,6 +88,7 @@ class DecisionClient:
         return self._ask("POST", path, json.dumps(body).encode(), headers)
 
     def _ask(self, method: str, path: str, body: bytes | None, headers: dict[str, str]) -> Any:
+        refused: Refused | None = None
         for attempt in range(ATTEMPTS):
             if attempt:
                 time.sleep(FIRST_WAIT * 2 ** (attempt - 1))
@@ -94,14 +98,31 @@ class DecisionClient:
                 content = answer.read()
             except (OSError, http.client.HTTPException):
                 self._connection.close()
+                refused = None
                 continue
-            if answer.status in (429, 503):
-                continue
-            if answer.status >= 400:
-                raise Refused(answer.status, json.loads(content))
-            is_json = answer.headers.get_content_type() == "application/json"
-            return json.loads(content) if is_json else content
+            if answer.status < 400:
+                is_json = answer.headers.get_content_type() == "application/json"
+                return json.loads(content) if is_json else content
+            refused = Refused(answer.status, self._problem(answer.status, content))
+            if answer.status not in TRIED_AGAIN:
+                raise refused
+        if refused is not None:
+            raise refused
         raise CannotConnect(f"{self._address} does not answer: check that the service runs.")
+
+    def _problem(self, status: int, content: bytes) -> dict[str, Any]:
+        """What the service said; a proxy in front of it may say something else."""
+        try:
+            found = json.loads(content)
+        except ValueError:
+            found = None
+        if isinstance(found, dict):
+            return found
+        sentence = (
+            f"{self._address} answered {status}, and not as evenhand does: check the address, and "
+            "the proxy in front of the service."
+        )
+        return {"status": status, "detail": sentence}
 
     def close(self) -> None:
         self._connection.close()

@@ -58,6 +58,13 @@ def test_the_log_and_what_is_written_of_a_rule_score_as_in_an_audit(seed, tmp_pa
         assert again.overall.first == audit(log_of(rows), **COLUMNS).overall.first
 
 
+def test_names_are_the_same_in_parquet(tmp_path):
+    rows = [(month, f"'{to}'", 1) for month, to, _ in random_rows(SEEDS[0])]
+    answer, path = replayed(log_of(rows), "least_served"), tmp_path / "log.parquet"
+    write_replayed(path, answer, answer.outcomes[0], AuditOptions(**COLUMNS))
+    assert set(pd.read_parquet(path)["to"]) <= {to for _, to, _ in rows}
+
+
 @pytest.mark.parametrize("seed", SEEDS)
 def test_what_a_rule_made_it_would_make_again(seed):
     """The log of least served, replayed by least served, is itself."""

@@ -111,6 +111,18 @@ def test_exports_say_who_got_what_without_what_was_undone(client):
     assert roster["name"].to_list() == ["Ann", "Ben", "Cem", "Dan, Jr."]
 
 
+@pytest.mark.parametrize("names", [["'Ann'", "'Ben'"], ['the "other"', "#1, of 2; or 3"]])
+def test_names_are_the_same_in_parquet(tmp_path, names):
+    import polars as pl
+
+    people = [{"name": name} for name in names]
+    with small_service(tmp_path, stakeholders=people) as client:
+        for _ in names:
+            client.post(f"{BASE}/decisions", json={})
+        read = pl.read_parquet(io.BytesIO(client.get(f"{BASE}/export.parquet").content))
+    assert read["stakeholder"].to_list() == names
+
+
 def test_standing_over_time(client):
     for _ in range(6):
         client.post(f"{BASE}/decisions", json={})
@@ -121,9 +133,23 @@ def test_standing_over_time(client):
         {"name": "Ann", "received": [1.0, 2.0, 2.0]},
         {"name": "Cem", "received": [0.0, 1.0, 2.0]},
     ]
-    assert found["mean"] == [1.0, 4 / 3, 2.0]
+    assert found["mean"] == [2 / 3, 4 / 3, 2.0]
     assert len(client.get(f"{BASE}/over-time").json()["stakeholders"]) == 3
     assert client.get(f"{BASE}/over-time?name=Eve").status_code == 422
+
+
+def test_the_mean_over_time_is_of_those_who_were_there(client):
+    """Also of those who had received nothing; whoever left takes along what they received."""
+    client.post(f"{BASE}/events", json={"event": "join", "name": "Dan"})
+    for _ in range(2):  # Ann, Ben
+        client.post(f"{BASE}/decisions", json={})
+    client.post(f"{BASE}/events", json={"event": "leave", "name": "Ann"})
+    slip = client.post(f"{BASE}/decisions", json={"amount": 5}).json()["number"]
+    client.post(f"{BASE}/decisions/{slip}/undo", json={})
+    client.post(f"{BASE}/decisions", json={"amount": 2})  # Cem
+    found = client.get(f"{BASE}/over-time?name=Ann&name=Cem").json()
+    assert found["mean"] == [1 / 4, 2 / 4, 3 / 3]
+    assert [one["received"] for one in found["stakeholders"]] == [[1, 1, 1], [0, 0, 2]]
 
 
 def test_a_forecast_says_its_assumptions(tmp_path):
@@ -167,6 +193,17 @@ def test_an_existing_log_counts_from_the_first_day(client):
     taken = client.post("/v1/pools/old/decisions", json={}).json()
     assert (taken["number"], taken["shares"][0]["name"]) == (8, "Cem")
     assert "new pool" in imported(client).json()["detail"]
+
+
+def test_an_import_with_one_key_happens_once(client):
+    client.post("/v1/pools", json={"name": "old"})
+    client.headers["idempotency-key"] = "mine"
+    first = imported(client)
+    assert first.status_code == 201, first.text
+    assert imported(client).json() == first.json()
+    assert client.get("/v1/pools/old").json()["decisions"] == 3
+    other = imported(client, decimal=".")  # read in another way: not the same request
+    assert "was used for another request" in other.json()["detail"]
 
 
 def test_what_was_imported_is_nobodys_rule_and_what_is_odd_is_noted(client):
@@ -337,6 +374,15 @@ def test_a_forecast_of_a_pool_that_is_decided_ahead_begins_at_its_end(tmp_path):
         found = client.get(f"{BASE}/forecast?name=Cem&per_day=1").json()
         assert (found["turns_until"], found["expected"]) == (0, "2190-01-09T00:00:00Z")
         assert client.get(f"{BASE}/forecast?name=Cem").json()["expected"] > "2190-01-08"
+
+
+@pytest.mark.parametrize("count", [2, 7])
+def test_one_decision_a_day_is_a_rate_of_one_a_day(tmp_path, count):
+    with small_service(tmp_path, dates=True) as client:
+        for day in range(1, count + 1):
+            client.post(f"{BASE}/decisions", json={"at": f"2190-01-0{day}"})
+        found = client.get(f"{BASE}/forecast?name=Ann").json()
+    assert any(words.startswith("1 decisions a day") for words in found["assumptions"])
 
 
 def test_a_part_of_the_log_is_judged(tmp_path):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from evenhand.errors import StoreUnavailable
 from serving import THREE, small_service
 
 BASE = "/v1/pools/small"
@@ -62,6 +63,39 @@ def test_pools_are_listed_and_their_names_are_taken_once(client):
     assert (again.status_code, "already" in again.json()["detail"]) == (422, True)
     twice = client.post("/v1/pools", json={"name": "b", "stakeholders": [THREE[0], THREE[0]]})
     assert (twice.status_code, "twice" in twice.json()["detail"]) == (422, True)
+
+
+def test_a_pool_made_twice_with_one_key_is_made_once(client):
+    sent = {"name": "other", "stakeholders": ["Ann"]}
+    client.headers["idempotency-key"] = "mine"
+    first = client.post("/v1/pools", json=sent)
+    assert first.status_code == 201
+    client.post(
+        "/v1/pools/other/events",
+        json={"event": "pause", "name": "Ann"},
+        headers={"idempotency-key": "another"},
+    )
+    assert client.post("/v1/pools", json=sent).json() == first.json()
+    refused = client.post("/v1/pools", json={**sent, "stakeholders": ["Ben"]})
+    assert "was used for another request" in refused.json()["detail"]
+
+
+def test_a_pool_that_was_written_while_the_answer_was_lost_is_there_when_tried_again(client):
+    """As where the connection to the database breaks just after it was written."""
+    service = client.app.inner.state.service
+    append = service.store.append
+
+    def lost(batch):
+        if not service.store.pools().count("other"):
+            append(batch)
+        raise StoreUnavailable("the connection was lost.")
+
+    service.store.append = lost
+    sent, key = {"name": "other", "stakeholders": ["Ann"]}, {"idempotency-key": "mine"}
+    assert client.post("/v1/pools", json=sent, headers=key).status_code == 503
+    service.store.append = append
+    assert client.post("/v1/pools", json=sent, headers=key).status_code == 201
+    assert client.get("/v1/pools/other/next").json()["shares"][0]["name"] == "Ann"
 
 
 def test_stakeholders_are_names_or_names_with_an_entitlement(client):

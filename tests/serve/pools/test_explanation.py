@@ -8,10 +8,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from evenhand.decide.allocation_events import Joined, Paused
+from evenhand.decide.allocation_events import Asked, Joined, Paused
 from evenhand.serve.pools.changes import DecisionTaken, Happened
 from evenhand.serve.pools.definition import PoolDefinition
 from evenhand.serve.pools.explanation import explain
+from evenhand.serve.pools.forecast import forecast
 from evenhand.serve.pools.live_pool import LivePool, Wish
 
 NAMES = ("Ann", "Ben", "Cem", "Dan")
@@ -87,3 +88,54 @@ def test_without_those_before_them_everybody_would_be_next(rule):
         if found is not None:
             away = tuple(re.split(", | and ", found[1]))
             assert pool.propose(Wish(without=away), 0).shares[0].name == name
+
+
+def asking(wants, rule="least_served"):
+    """A pool in which each has asked for so much."""
+    pool = LivePool.new(PoolDefinition("p", rule, dates=False, by_request=True))
+    for name, amount in zip(NAMES, wants, strict=False):
+        pool.record(Happened(Joined(name, 0)), "me", 0)
+        if amount:
+            pool.record(Happened(Asked(name, 0, amount)), "me", 0)
+    return pool
+
+
+def test_an_amount_is_given_whole_and_whoever_wants_less_is_not_before_others():
+    pool, five = asking((1, 9)), Wish(5)
+    assert pool.propose(five, 0).shares[0].name == "Ben"
+    ben = explain(pool, "Ben", five, 0)
+    assert ben["sentence"] == "Ben is next of 1: it has received 0."
+    assert (ben["rank"], ben["turns_until"], ben["next"]["name"]) == (1, 0, "Ben")
+    ann = explain(pool, "Ann", five, 0)
+    words = "Ann is not eligible: it wants 1 more, and 5 is given whole."
+    assert (ann["sentence"], ann["rank"], ann["turns_until"]) == (words, None, None)
+    assert ann["what_would_differ"] == "Ann would have to ask for 4 more first."
+    assert forecast(pool, "Ann", five, 0, None, None)["sentence"] == words
+    assert explain(pool, "Ann", Wish(1), 0)["rank"] == 1
+
+
+@pytest.mark.parametrize(
+    ("before", "turns", "words"),
+    [(1_000, 1_000, "after 1,000 turns"), (1_001, None, "more than 1,000 turns away")],
+)
+def test_more_than_a_thousand_turns_away_is_more_than_a_thousand(before, turns, words):
+    pool = pool_of((0, before - 1))  # Ann is before Ben also where they are level
+    found = explain(pool, "Ben", Wish(), 0)
+    assert found["turns_until"] == turns
+    assert words in found["what_would_differ"]
+
+
+@given(
+    st.lists(st.integers(0, 5), min_size=1, max_size=4),
+    st.sampled_from([1.0, 2.0, 3.0]),
+    st.sampled_from(["least_served", "first_come", "longest_wait", "lottery:3", "proportional"]),
+)
+def test_the_explanation_agrees_with_what_is_proposed(wants, amount, rule):
+    pool, wish = asking(wants, rule), Wish(amount)
+    chosen = [share.name for share in pool.propose(wish, 0).shares]
+    for name in NAMES[: len(wants)]:
+        found = explain(pool, name, wish, 0)
+        assert (found["next"] is not None) == bool(chosen)
+        assert (found["turns_until"] == 0) == (name in chosen)
+        assert "1,000" not in found["what_would_differ"]
+        assert (found["turns_until"] is None) == (found["rank"] is None)

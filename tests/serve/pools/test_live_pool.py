@@ -72,6 +72,19 @@ def test_another_decision_needs_a_reason_and_the_log_says_whom_the_rule_proposed
     assert (same.proposed, same.runner_up) == (None, ("B", "has received 1"))
 
 
+def test_the_reason_of_another_decision_is_that_of_its_moment():
+    pool = LivePool.new(PoolDefinition("p", "longest_wait"))
+    for name in ("A", "B"):
+        pool.record(Happened(Joined(name, "2026-01-01")), "me", 0)
+    ahead = Wish(at="2026-01-11")
+    by_rule = pool.decision(ahead, 0)
+    other = pool.decision(ahead, 0, [("B", 1.0)], "A is ill")
+    assert other.because == by_rule.because
+    assert "10 days" in other.because[0]
+    without = pool.decision(Wish(at="2026-01-11", among=("A",)), 0, [("B", 1.0)], "A is ill")
+    assert without.because == ("is not among those who could take it",)
+
+
 @pytest.mark.parametrize(
     "shares",
     [[("A", 1.0), ("nobody", 1.0)], [("A", 1.0), ("B", 0.0)], [("A", 1.0), ("B", float("nan"))]],

@@ -91,3 +91,19 @@ def test_whatever_goes_wrong_nobody_is_left_waiting(error):
     store, _, found = run(work)
     assert found == [StoreUnavailable, StoreConflict]
     assert store.written == []
+
+
+def test_a_pool_that_could_not_be_made_can_be_made_when_the_store_is_back():
+    async def twice():
+        store = Memory()
+        writer = GroupCommit(store, asyncio.get_running_loop())
+        first = Append(one(1).entries, new_pool="p")
+        store.broken = StoreUnavailable("gone")
+        with pytest.raises(StoreUnavailable):
+            await writer.write(first, "p", 0)
+        store.broken = None
+        await writer.write(first, "p", 0)
+        await asyncio.to_thread(writer.stop)
+        return store.written
+
+    assert asyncio.run(twice()) == [("p", 1)]

@@ -12,7 +12,7 @@ import numpy as np
 from evenhand._util.files import write_whole
 from evenhand._util.moments import moment_labels
 from evenhand.auditing.options import AuditOptions
-from evenhand.auditing.sources.own_duckdb import connect
+from evenhand.auditing.sources.temporary_copies import parquet_copy
 from evenhand.decide.replay.replay_answer import Outcome, ReplayAnswer
 from evenhand.errors import BadParameter, argument
 
@@ -44,7 +44,8 @@ def write_replayed(
         log = Path(folder) / "log.csv"
         _write_csv(log, answer, outcome, options)
         if Path(path).suffix.lower() == ".parquet":
-            log = _as_parquet(log, answer.plain_numbers)
+            kinds = ("DOUBLE" if answer.plain_numbers else "TIMESTAMP", "VARCHAR", "DOUBLE")
+            log = parquet_copy(log, dict(zip(_columns(options), kinds, strict=True)))
         write_whole(path, log.read_bytes())
 
 
@@ -56,20 +57,12 @@ def _write_csv(path: Path, answer: ReplayAnswer, outcome: Outcome, options: Audi
         amount = amount.astype(np.int64)
     with open(path, "w", encoding="utf-8", newline="") as file:
         writer = csv.writer(file)
-        writer.writerow((options.time, options.stakeholder, options.amount or "amount"))
+        writer.writerow(_columns(options))
         columns = (given.slot.tolist(), given.who.tolist(), amount.tolist())
         writer.writerows(
             (labels[slot], names[who], much) for slot, who, much in zip(*columns, strict=True)
         )
 
 
-def _as_parquet(log: Path, plain_numbers: bool) -> Path:
-    """The same rows with their types; on one thread, so that the same rows are the same bytes."""
-    copy = log.with_suffix(".parquet")
-    connection = connect(threads=1)
-    header = connection.read_csv(str(log), all_varchar=True, header=True).columns
-    kinds = ("DOUBLE" if plain_numbers else "TIMESTAMP", "VARCHAR", "DOUBLE")
-    typed = dict(zip(header, kinds, strict=True))
-    connection.read_csv(str(log), header=True, dtype=typed).write_parquet(str(copy))
-    connection.close()
-    return copy
+def _columns(options: AuditOptions) -> tuple[str, str, str]:
+    return options.time, options.stakeholder, options.amount or "amount"

@@ -57,10 +57,10 @@ def make_application(
     Args:
         store: Where the log is.
         limits: What is answered at most.
-        log: Where a line about each request is written.
+        log: Where a line is written about each request, and about what cannot be read.
         policies: Where the files of learned policies are, which may decide.
     """
-    service = DecisionService(store, policies)
+    service = DecisionService(store, policies, log)
 
     @contextlib.asynccontextmanager
     async def lifespan(_: FastAPI) -> AsyncIterator[None]:

@@ -31,7 +31,7 @@ PROBLEMS: dict[int | str, dict[str, Any]] = {
         (413, "The request is too large."),
         (422, "It cannot be done as asked; `detail` says why."),
         (429, "Too many requests."),
-        (503, "The store cannot be used now."),
+        (503, "The store, or this pool, cannot be used now."),
     )
 }
 
@@ -64,8 +64,9 @@ async def asked_by(request: Request, role: Role) -> AskedChange:
         raise BadParameter(
             f"an idempotency key has 1 to {LONGEST_KEY} visible characters: such as a UUID."
         )
-    content = request.url.path.encode() + b"\0" + await request.body()
-    return AskedChange(actor, key, content)
+    url = request.url
+    target = f"{url.path}?{url.query}" if url.query else url.path
+    return AskedChange(actor, key, target.encode() + b"\0" + await request.body())
 
 
 def as_json(value: Any, status: int = 200, **headers: str) -> Response:

@@ -17,6 +17,7 @@ from evenhand.errors import (
     StoreUnavailable,
     UnknownDecision,
     UnknownPool,
+    UnreadablePool,
     as_sentence,
 )
 from evenhand.serve.api.models import NAME_ALONE, WITH_ENTITLEMENT
@@ -33,7 +34,7 @@ TITLES = {
     422: "Cannot be done as asked",
     429: "Too many requests",
     500: "Something went wrong",
-    503: "The store cannot be used now",
+    503: "Cannot be used now",
 }
 STATUSES: tuple[tuple[type[EvenhandError], int], ...] = (
     (UnknownPool, 404),
@@ -41,6 +42,7 @@ STATUSES: tuple[tuple[type[EvenhandError], int], ...] = (
     (StaleTurn, 409),
     (StoreConflict, 409),
     (StoreUnavailable, 503),
+    (UnreadablePool, 503),
 )
 
 

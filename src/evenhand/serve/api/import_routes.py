@@ -10,10 +10,9 @@ from fastapi import APIRouter, Query
 from starlette.requests import Request
 from starlette.responses import Response
 
-from evenhand.auditing.notes import Notes
 from evenhand.auditing.options import AuditOptions
 from evenhand.errors import BadParameter
-from evenhand.serve.api.context import PROBLEMS, as_json, require_role, service_of
+from evenhand.serve.api.context import PROBLEMS, as_json, asked_by, service_of
 from evenhand.serve.api.known_query import KnownQuery
 from evenhand.serve.api.log_routes import PARQUET, Text
 from evenhand.serve.api.models import ImportShown
@@ -55,7 +54,7 @@ async def import_log(
     known by its content. The options are those of `evenhand audit`: the columns that say who
     received, when and how much, and how the file is laid out.
     """
-    actor = require_role(request, Role.OWNER)
+    asked = await asked_by(request, Role.OWNER)
     body = await request.body()
     if not body:
         raise BadParameter("the body is empty: send the file of the log.")
@@ -70,20 +69,9 @@ async def import_log(
         wide=wide,
         merge_names=merge_names,
     )
-    service, notes = service_of(request), Notes()
+    service = service_of(request)
     async with service.heavy:
         with tempfile.TemporaryDirectory(prefix="evenhand-") as folder:
             log = Path(folder) / f"log{suffix_of(body)}"
             log.write_bytes(body)
-            room = await service.import_history(pool, actor, str(log), options, notes)
-    live = room.pool
-    return as_json(
-        {
-            "pool": pool,
-            "decisions": live.decisions,
-            "stakeholders": live.allocator.state.there.count(1),
-            "turn": live.turn,
-            "notes": notes.sentences,
-        },
-        201,
-    )
+            return as_json(await service.import_history(pool, asked, str(log), options), 201)

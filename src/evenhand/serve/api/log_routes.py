@@ -77,7 +77,19 @@ def _asked(
     since: Annotated[str | None, Query(max_length=40, description="Judge from here on.")] = None,
     until: Annotated[str | None, Query(max_length=40, description="Judge up to here.")] = None,
 ) -> dict[str, Any]:
-    given = dict(locals())
+    """The options of an audit that were asked for, in place of the pool's own."""
+    given = {
+        "every": every,
+        "at_end": at_end,
+        "welfare": welfare,
+        "temporal": temporal,
+        "lower_is_better": lower_is_better,
+        "tolerance": tolerance,
+        "max_unfairness": max_unfairness,
+        "min_score": min_score,
+        "since": since,
+        "until": until,
+    }
     return {name: value for name, value in given.items() if value is not None}
 
 

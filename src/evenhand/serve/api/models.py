@@ -127,8 +127,14 @@ class PoolShown(BaseModel):
     digest: str
 
 
+class UnreadableShown(BaseModel):
+    name: str
+    reason: str
+
+
 class PoolsShown(BaseModel):
     pools: list[PoolShown]
+    unreadable: list[UnreadableShown]
 
 
 class ShareShown(BaseModel):
@@ -211,7 +217,10 @@ class WhyShown(BaseModel):
     eligible: int
     standing: StakeholderShown
     next: StakeholderShown | None
-    turns_until: int | None = Field(description="How many turns come before; null if unknown.")
+    turns_until: int | None = Field(
+        description="How many turns come before; null if it is not eligible, if there are more "
+        "than 1,000, or if the rule does not plan ahead."
+    )
     what_would_differ: str
 
 

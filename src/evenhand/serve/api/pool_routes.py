@@ -37,16 +37,23 @@ FIELDS = {"join": "entitlement", "entitle": "entitlement", "ask": "amount"}
 
 @router.get("", response_model=PoolsShown)
 async def pools(request: Request) -> Response:
-    """All pools of the store."""
+    """All pools of the store; `unreadable` are those that this process cannot read, and why."""
     require_role(request, Role.READER)
-    rooms = service_of(request).rooms
-    return as_json({"pools": [pool_view(rooms[name].pool) for name in sorted(rooms)]})
+    found = service_of(request).pools
+    readable = sorted(found.by_name.keys() - found.unreadable.keys())
+    reasons = sorted(found.unreadable.items())
+    return as_json(
+        {
+            "pools": [pool_view(found.by_name[name].pool) for name in readable],
+            "unreadable": [{"name": name, "reason": reason} for name, reason in reasons],
+        }
+    )
 
 
 @router.post("", response_model=PoolShown, status_code=201)
 async def make_pool(request: Request, sent: PoolSent) -> Response:
     """Make a pool: a rule, and those who are there from the start."""
-    actor = require_role(request, Role.OWNER)
+    asked = await asked_by(request, Role.OWNER)
     table = sent.model_dump(exclude={"stakeholders"})
     people = [
         (one, 1.0) if isinstance(one, str) else (one.name, one.entitlement)
@@ -58,8 +65,7 @@ async def make_pool(request: Request, sent: PoolSent) -> Response:
     service = service_of(request)
     # A learned policy is a file to be read.
     definition = await asyncio.to_thread(PoolDefinition.from_json, table, service.pools.policies)
-    room = await service.make_pool(definition, actor, people)
-    return as_json(pool_view(room.pool), 201)
+    return as_json(await service.make_pool(definition, asked, people), 201)
 
 
 @router.get("/{pool}", response_model=PoolShown)

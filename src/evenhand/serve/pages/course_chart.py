@@ -59,7 +59,7 @@ def course_chart(course: Mapping[str, Any], people: int) -> Markup:
 
 
 def _caption(shown: int, people: int) -> str:
-    words = "What each had received by then; the dotted line is the mean of all who had received."
+    words = "What each had received by then; the dotted line is the mean of all who were there."
     if shown < people:
         words += (
             f" Of {people:,} people it shows {shown}: those who are next, and those who are last."

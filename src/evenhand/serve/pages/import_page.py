@@ -32,6 +32,7 @@ from evenhand.serve.pages.page_frame import NOTHING_WRONG, Complaint
 from evenhand.serve.pages.pool_frame import frame
 from evenhand.serve.pages.signed_in import MARK, Visit, complaint, require_own_site
 from evenhand.serve.pages.upload_shelf import Upload, UploadShelf
+from evenhand.serve.pools.asked_changes import AskedChange
 from evenhand.serve.pools.definition import PoolDefinition
 from evenhand.serve.pools.history_import import read_history
 from evenhand.serve.pools.live_pool import LivePool
@@ -199,7 +200,7 @@ async def _imported(
         exclude=[name.strip() for name in fields.get("exclude", "").splitlines() if name.strip()],
         merge_names=fields.get("alike") == "one",
     )
-    service, notes = visit.service, Notes()
+    service, notes, asked = visit.service, Notes(), AskedChange(visit.token.name)
     policies, name = service.pools.policies, fields.get("pool", "").strip()
     PoolDefinition(name, rule, policies=policies)  # refused before the log is read
     async with service.heavy:
@@ -212,11 +213,9 @@ async def _imported(
         )
         room = service.rooms.get(definition.name)
         if room is None or room.pool.number > 1 or room.pool.definition != definition:
-            room = await service.make_pool(definition, visit.token.name)
-        room = await service.import_history(
-            definition.name, visit.token.name, str(upload.path), options
-        )
-    return notes, room.pool
+            await service.make_pool(definition, asked)
+        await service.import_history(definition.name, asked, str(upload.path), options)
+    return notes, service.room(definition.name).pool
 
 
 def _done(visit: Visit, pool: LivePool, found: list[str]) -> Response:

@@ -14,7 +14,8 @@ from evenhand.serve.pages.signed_in import Visit, said
 
 async def pool_list(visit: Visit) -> Response:
     """The page."""
-    pools = (await said(pool_routes.pools(visit.request)))["pools"]
+    found = await said(pool_routes.pools(visit.request))
+    pools, unreadable = found["pools"], found["unreadable"]
     items = (
         element(
             "li",
@@ -33,7 +34,11 @@ async def pool_list(visit: Visit) -> Response:
     return frame(visit, "Pools").around(
         element("h1", None, "Pools"),
         element("ul", {"class": "cards"}, items) if pools else None,
-        _first_steps(visit, bool(pools)),
+        (
+            element("p", None, f"The pool {one['name']} cannot be used here: {one['reason']}")
+            for one in unreadable
+        ),
+        _first_steps(visit, bool(pools or unreadable)),
     )
 
 

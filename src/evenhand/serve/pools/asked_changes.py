@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import hashlib
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 
-from evenhand.errors import BadParameter, EvenhandError
+from evenhand.errors import BadParameter
 from evenhand.serve.store.decision_store import DecisionStore, KeptAnswer
 
 
@@ -65,8 +64,7 @@ class AnswersOnce:
             return await carry_out()
         place = (pool, asked.actor, asked.key)
         while place in self._answering:  # the same request is being answered at this moment
-            with contextlib.suppress(EvenhandError, asyncio.CancelledError):
-                await asyncio.shield(self._answering[place])
+            await asyncio.shield(self._answering[place])
         over = self._answering[place] = asyncio.get_running_loop().create_future()
         try:
             return await self.before(pool, asked) or await carry_out()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from typing import Any
 
 from evenhand._util.wording import format_number, join_names, pluralise
@@ -11,79 +12,129 @@ from evenhand.serve.pools.live_pool import LivePool, Wish
 from evenhand.serve.pools.views import stakeholder_view
 
 FURTHEST = 1_000  # turns that are looked ahead
+LOOKED_AHEAD = (8, 64, FURTHEST + 1)  # as far as it takes
 NAMED = 3  # of those before somebody, by name
 
 
 def explain(pool: LivePool, name: str, wish: Wish, now: int) -> dict[str, Any]:
     """Why somebody is next, or why not, if so much were to be given now."""
     allocator = pool.allocator
-    at, among = pool.moment(wish.at, now), wish.among
-    own, first, eligible = allocator.standing(name, at, among)
-    turns = turns_until(pool, name, wish, now) if own.rank is not None else None
-    before = min(NAMED, (own.rank or 2) - 1) or 2
-    ahead = [one.name for one in allocator.ranking(at, among, most=before) if one.rank is not None]
+    at, among = pool.moment(wish.at, now), pool.takers(wish)
+    own, first, eligible = standing(pool, name, wish, now)
+    turns = turns_until(pool, own, wish, now)
+    few = allocator.ranking(at, among, most=_how_many_before(own.rank))
+    ahead = [one.name for one in few if one.rank is not None]
+    sentence = allocator.why(name, at, among)
     return {
         "pool": pool.name,
         "name": own.name,
-        "sentence": allocator.why(name, at, among),
+        "sentence": not_eligible(own) if _wants_less(pool, name, wish) else sentence,
         "rank": own.rank,
         "eligible": eligible,
         "standing": stakeholder_view(pool, own),
         "next": None if first is None else stakeholder_view(pool, first),
         "turns_until": turns,
-        "what_would_differ": _what_would_differ(pool, own, ahead, turns),
+        "what_would_differ": _what_would_differ(pool, own, wish, ahead, turns),
     }
 
 
-def turns_until(pool: LivePool, name: str, wish: Wish, now: int) -> int | None:
-    """How many turns come before somebody's, if nothing else happens; None if that is not known.
+def standing(
+    pool: LivePool, name: str, wish: Wish, now: int
+) -> tuple[RankedStakeholder, RankedStakeholder | None, int]:
+    """Where somebody stands of those who could take so much, who is next, and of how many."""
+    at, among = pool.moment(wish.at, now), pool.takers(wish)
+    own, first, eligible = pool.allocator.standing(name, at, among)
+    if _wants_less(pool, name, wish):
+        wants = format_number(pool.allocator.state.room(pool.allocator.place_of(name)))
+        reason = f"wants {wants} more, and {format_number(wish.amount)} is given whole"
+        own = dataclasses.replace(own, reason=reason)
+    return own, first, eligible
 
-    The rule is asked again and again on a copy, twice as far each time, up to a limit. A learned
-    policy is not: what it decides depends on who will be there.
+
+def _wants_less(pool: LivePool, name: str, wish: Wish) -> bool:
+    """Whether somebody could be chosen, but for the amount."""
+    is_eligible = pool.allocator.state.eligible(pool.allocator.place_of(name))
+    return is_eligible and pool.wants_less(name, wish.amount)
+
+
+def not_eligible(own: RankedStakeholder) -> str:
+    return f"{own.name} is not eligible: it {own.reason}."
+
+
+def turns_until(pool: LivePool, own: RankedStakeholder, wish: Wish, now: int) -> int | None:
+    """How many turns come before somebody's, if nothing else happens.
+
+    The rule is asked again and again on a copy, further each time, up to a limit. A learned policy
+    is not: what it decides depends on who will be there.
+
+    Args:
+        pool: The pool; nothing in it changes.
+        own: Where they stand (see `standing`).
+        wish: What is given in each turn.
+        now: Microseconds since 1970.
+
+    Returns:
+        None if it never comes, as they are not eligible; if they are, because it is beyond the
+        limit or, under a learned policy, not known.
     """
     rule = pool.allocator.rule
+    if own.rank is None:
+        return None
     if rule.divides:
         return 0
     if not rule.plans_next:
-        own, _, _ = pool.allocator.standing(name, pool.moment(wish.at, now), wish.among)
         return 0 if own.rank == 1 else None
-    ahead = 8
-    while True:
-        found = pool.allocator.propose(
-            wish.amount, count=min(ahead, FURTHEST), at=pool.moment(wish.at, now), among=wish.among
-        )
+    at, among = pool.moment(wish.at, now), pool.among(wish)
+    for count in LOOKED_AHEAD:
+        found = pool.allocator.propose(wish.amount, count=count, at=at, among=among)
         names = [share.name for share in found]
-        if name in names:
-            return names.index(name)
-        if len(names) < ahead or ahead >= FURTHEST:
-            return None
-        ahead *= 2
+        if own.name in names:
+            return names.index(own.name)
+    return None
+
+
+def _how_many_before(rank: int | None) -> int:
+    """How many to name of those next: up to a few before somebody, or themselves and one more."""
+    if rank is None:
+        return 1
+    return 2 if rank == 1 else min(NAMED, rank - 1)
 
 
 def _what_would_differ(
-    pool: LivePool, own: RankedStakeholder, ahead: list[str], turns: int | None
+    pool: LivePool, own: RankedStakeholder, wish: Wish, ahead: list[str], turns: int | None
 ) -> str:
     """What would have to be otherwise for somebody to be next, or not to be.
 
     Args:
         pool: The pool.
         own: Where they stand.
+        wish: What is to be given.
         ahead: Those next before them; if they are next, themselves and whoever comes then.
         turns: How many turns come before theirs.
     """
     if not ahead:
         return "Nobody is eligible: somebody would have to join, resume or ask."
     if own.rank is None:
-        return {
-            "is paused": f"{own.name} would have to resume first.",
-            "has left": f"{own.name} has left, and would have to join under another name.",
-        }.get(own.reason, f"{own.name} would have to be eligible first.")
+        return _what_first(pool, own.name, wish)
     if own.rank == 1:
         then = f": then {ahead[1]} would be next" if len(ahead) > 1 else ""
         return f"{own.name} would not be next if it were away, or had just been served{then}."
     others = join_names(ahead) if own.rank <= len(ahead) + 1 else f"the {own.rank - 1:,} before it"
     words = f"{own.name} would be next if {others} were away{_amount_less(pool, own, ahead[0])}."
     return f"{words} {_waits(pool, turns)}"
+
+
+def _what_first(pool: LivePool, name: str, wish: Wish) -> str:
+    """What would have to happen before somebody can be chosen at all."""
+    state, place = pool.allocator.state, pool.allocator.place_of(name)
+    if not state.there[place]:
+        return f"{name} has left, and would have to join under another name."
+    if state.paused[place]:
+        return f"{name} would have to resume first."
+    if _wants_less(pool, name, wish):
+        more = format_number(wish.amount - state.room(place))
+        return f"{name} would have to ask for {more} more first."
+    return f"{name} would have to be eligible first."
 
 
 def _amount_less(pool: LivePool, own: RankedStakeholder, first: str) -> str:

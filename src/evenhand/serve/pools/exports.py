@@ -12,6 +12,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+from evenhand.auditing.sources.temporary_copies import parquet_copy
 from evenhand.serve.pools.changes import DecisionTaken, Happened, read_change
 from evenhand.serve.pools.state_from_log import undone_by
 from evenhand.serve.pools.views import moment_of
@@ -155,9 +156,7 @@ def write_csv(
 
 def parquet_file(store: DecisionStore, pool: str, up_to: int, dates: bool, folder: Path) -> Path:
     """The decisions as a Parquet file in a folder, with the types that they have."""
-    import duckdb
-
-    table, target = folder / "decisions.csv", folder / "decisions.parquet"
+    table = folder / "decisions.csv"
     write_csv(table, COLUMNS, decision_rows(store, pool, up_to))
     kinds = {
         "time": "TIMESTAMP" if dates else "DOUBLE",
@@ -170,7 +169,4 @@ def parquet_file(store: DecisionStore, pool: str, up_to: int, dates: bool, folde
         "reason": "VARCHAR",
         "entitlement": "DOUBLE",
     }
-    with duckdb.connect() as connection:
-        read = connection.read_csv(str(table), dtype=kinds, header=True, delimiter=",")
-        read.write_parquet(str(target))
-    return target
+    return parquet_copy(table, kinds)

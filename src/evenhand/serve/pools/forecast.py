@@ -7,8 +7,9 @@ from typing import Any
 
 from evenhand._util.moments import DAY, EPOCH
 from evenhand._util.wording import format_number, pluralise
+from evenhand.decide.allocator import RankedStakeholder
 from evenhand.errors import BadParameter, argument
-from evenhand.serve.pools.explanation import FURTHEST, turns_until
+from evenhand.serve.pools.explanation import FURTHEST, not_eligible, standing, turns_until
 from evenhand.serve.pools.live_pool import LivePool, Wish
 from evenhand.serve.pools.views import moment_of
 
@@ -29,9 +30,9 @@ def forecast(
         per_day: How many decisions a day are expected, if somebody says so.
         recent: How many there were a day lately, if that is known.
     """
-    own, _, _ = pool.allocator.standing(name)
+    own, _, _ = standing(pool, name, wish, now)
     begins = latest_moment(pool, now)
-    turns = turns_until(pool, name, wish, now) if own.rank is not None else None
+    turns = turns_until(pool, own, wish, now)
     rate = recent if per_day is None else per_day
     said = [
         f"the rule stays as it is: {pool.allocator.rule.describe()}",
@@ -78,10 +79,10 @@ def _dates(turns: int, rate: float, now: int) -> dict[str, Any]:
     }
 
 
-def _sentence(pool: LivePool, own: Any, found: dict[str, Any]) -> str:
+def _sentence(pool: LivePool, own: RankedStakeholder, found: dict[str, Any]) -> str:
     name = own.name
     if own.rank is None:
-        return f"{name} is not eligible: it {own.reason}."
+        return not_eligible(own)
     turns = found["turns_until"]
     if turns is None and not pool.allocator.rule.plans_next:
         return f"When {name}'s turn comes depends on who is there at each decision."
@@ -97,10 +98,10 @@ def _sentence(pool: LivePool, own: Any, found: dict[str, Any]) -> str:
 
 
 def recent_rate(pool: LivePool, times: list[Any], now: int) -> float | None:
-    """Decisions a day over the latest ones, from when the first of them was until the end."""
+    """Decisions a day since the first of the latest ones, which itself is not counted."""
     if not pool.definition.dates or len(times) < 2:
         return None
     first = min(datetime.datetime.fromisoformat(str(at)) for at in times)
     until = latest_moment(pool, now)
     days = (until - (first - EPOCH) / datetime.timedelta(microseconds=1)) / DAY
-    return len(times) / days if days > 0 else None
+    return (len(times) - 1) / days if days > 0 else None

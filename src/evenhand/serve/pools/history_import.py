@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
+import orjson
 
 from evenhand._util.moments import as_numbers
 from evenhand.auditing.notes import Notes
@@ -14,9 +15,11 @@ from evenhand.auditing.reading.prepare import Prepared, prepare
 from evenhand.auditing.sources.open_log import opened_log
 from evenhand.decide.allocation_events import Departed, Joined
 from evenhand.errors import BadLog, BadParameter
+from evenhand.serve.pools.asked_changes import AskedChange
 from evenhand.serve.pools.changes import Change, DecisionTaken, Happened
 from evenhand.serve.pools.live_pool import LivePool
-from evenhand.serve.store.decision_store import DecisionStore
+from evenhand.serve.pools.views import import_view
+from evenhand.serve.store.decision_store import Append, DecisionStore
 from evenhand.serve.store.log_entry import LogEntry
 
 ROWS_AT_ONCE = 5000
@@ -28,10 +31,10 @@ def import_history(
     pool: LivePool,
     log: Any,
     options: AuditOptions,
-    actor: str,
+    asked: AskedChange,
     now: int,
-    notes: Notes | None = None,
-) -> int:
+    notes: Notes,
+) -> bytes:
     """Write the history of a log into a pool to which nothing has happened yet; all or nothing.
 
     Everybody in the log is there from its first day, unless a roster says otherwise.
@@ -41,18 +44,18 @@ def import_history(
         pool: Its state, which follows.
         log: A path, an address, or any table that an audit reads.
         options: Which columns hold what, as of an audit.
-        actor: Who asks for it.
+        asked: Who asks for it.
         now: Microseconds since 1970.
         notes: Where it is noted what is odd, but not an error.
 
     Returns:
-        How many decisions there are.
+        The answer as JSON, which is kept for a retry.
     """
     if pool.number != 1:
         raise BadParameter(
             f"something has happened in the pool {pool.name!r} already: import into a new pool."
         )
-    prepared = read_history(log, options, Notes() if notes is None else notes)
+    prepared = read_history(log, options, notes)
     if prepared.history.plain_numbers == pool.definition.dates:
         kinds = ("dates", "plain numbers")
         raise BadParameter(
@@ -62,12 +65,11 @@ def import_history(
         )
     changes = _changes(prepared, lambda at: pool.moment(at, now))
     with store.transaction() as cursor:
-        for entries in _some(pool.record(change, actor, now) for change in changes):
-            rows = [
-                (e.pool, e.number, e.recorded, e.actor, e.kind, e.body, e.digest) for e in entries
-            ]
-            store.insert(cursor, "entries", rows)
-    return pool.decisions
+        for entries in _some(pool.record(change, asked.actor, now) for change in changes):
+            store.insert_all(cursor, [Append(entries)])
+        answer = orjson.dumps(import_view(pool, notes))
+        store.insert_all(cursor, [Append((), asked.kept(pool.name, answer))])
+    return answer
 
 
 def read_history(log: Any, options: AuditOptions, notes: Notes) -> Prepared:
@@ -92,12 +94,16 @@ def read_history(log: Any, options: AuditOptions, notes: Notes) -> Prepared:
 
 
 def _changes(prepared: Prepared, moment: Callable[[Moment], Moment]) -> Iterator[Change]:
-    """What happened, in order of time: at one time people join first and leave last."""
+    """What happened, in order of time: at one time people join first and leave last.
+
+    All of it happens at times of the log, so whoever was there at none of them is left out.
+    """
     history, lots = prepared.history, prepared.lots
     assert lots is not None
     moments, shown = as_numbers(history.slots), [_shown(at) for at in history.slots]
     comes, goes = _bounds(prepared)
-    joining = sorted(range(len(history.names)), key=lambda k: (comes[k], k))
+    are_there = np.searchsorted(moments, comes) < np.searchsorted(moments, goes, side="right")
+    joining = sorted(np.flatnonzero(are_there).tolist(), key=lambda k: (comes[k], k))
     leaving = sorted((k for k in joining if np.isfinite(goes[k])), key=lambda k: goes[k])
     entitled = prepared.shares
     order = np.lexsort((lots.who, lots.slot))

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from evenhand._util.moments import EPOCH, parse_moment
+from evenhand.auditing.reading.open_requests import most_with
 from evenhand.decide.allocation_events import AllocationEvent, Paused, Resumed
 from evenhand.decide.allocator import Allocator, Share
 from evenhand.errors import BadParameter, StaleTurn, argument
@@ -139,7 +140,7 @@ class LivePool:
 
     def propose(self, wish: Wish, now: int) -> ProposedShares:
         """Who is next, and who would be without them."""
-        at, among = self.moment(wish.at, now), self._among(wish)
+        at, among = self.moment(wish.at, now), self.among(wish)
         rule = self.allocator.rule
         divides = rule.divides
         # What a policy would decide next depends on who is there then: that is not asked.
@@ -155,14 +156,15 @@ class LivePool:
         if divides:
             chosen, rest = found, []
         elif not rule.plans_next and wish.count == 1:
-            rest = self._second(wish.amount, at, among)
+            rest = self._second(wish, at)
         return ProposedShares(tuple(chosen), rest[0] if rest else None, at, among, self.turn)
 
-    def _second(self, amount: float, at: Moment, among: tuple[str, ...] | None) -> list[Share]:
-        ranked = self.allocator.ranking(at, among, most=2)[1:]
-        return [Share(one.name, amount, one.reason) for one in ranked if one.rank is not None]
+    def _second(self, wish: Wish, at: Moment) -> list[Share]:
+        ranked = self.allocator.ranking(at, self.takers(wish), most=2)[1:]
+        return [Share(one.name, wish.amount, one.reason) for one in ranked if one.rank is not None]
 
-    def _among(self, wish: Wish) -> tuple[str, ...] | None:
+    def among(self, wish: Wish) -> tuple[str, ...] | None:
+        """Who could take it, if not all who are eligible."""
         if not wish.without:
             return wish.among
         aside = {self.allocator.place_of(name) for name in wish.without}
@@ -172,6 +174,21 @@ class LivePool:
         return tuple(
             self.allocator.names[k] for k in places if k not in aside and state.eligible(k)
         )
+
+    def takers(self, wish: Wish) -> tuple[str, ...] | None:
+        """The same without those who want less than the amount, which is given whole."""
+        among = self.among(wish)
+        if not self.allocator.state.by_request or self.allocator.rule.divides:
+            return among
+        names = self.allocator.names if among is None else among
+        return tuple(name for name in names if not self.wants_less(name, wish.amount))
+
+    def wants_less(self, name: str, amount: float) -> bool:
+        """Whether somebody has asked for too little to be given an amount whole."""
+        state, place = self.allocator.state, self.allocator.place_of(name)
+        if not state.by_request or self.allocator.rule.divides:
+            return False
+        return bool(state.received[place] + amount > most_with(state.asked[place]))
 
     # What the next entry says.
 
@@ -205,12 +222,18 @@ class LivePool:
             proposal.among,
             None if by_rule else proposed,
             reason or None,
-            tuple(share.reason for share in proposal.shares) if by_rule else self._says(chosen),
+            tuple(share.reason for share in proposal.shares)
+            if by_rule
+            else self._reasons(chosen, proposal),
             (runner_up.name, runner_up.reason) if by_rule and runner_up is not None else None,
         )
 
-    def _says(self, shares: Sequence[tuple[str, float]]) -> tuple[str, ...]:
-        return tuple(self.allocator.standing(name)[0].reason for name, _ in shares)
+    def _reasons(
+        self, shares: Sequence[tuple[str, float]], proposal: ProposedShares
+    ) -> tuple[str, ...]:
+        """What the rule says of each of some others, at the moment of the decision."""
+        at, among = proposal.at, proposal.among
+        return tuple(self.allocator.standing(name, at, among)[0].reason for name, _ in shares)
 
     def _require_shares(self, shares: Sequence[tuple[str, float]]) -> None:
         """Refuse a decision of which a part could not be applied, before any part is."""

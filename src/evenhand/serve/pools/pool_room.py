@@ -14,7 +14,7 @@ class PoolRoom:
 
     Args:
         pool: Its state, which runs ahead of the disk.
-        gate: Held by whoever changes the state.
+        lock: Held by whoever changes the state.
         generation: How often the state was read anew from the log.
         failed: Whether something in the state could not be written, so that it must be read anew.
         waiting: How many entries are in the state and not yet on disk.
@@ -23,7 +23,7 @@ class PoolRoom:
     """
 
     pool: LivePool
-    gate: asyncio.Lock = field(default_factory=asyncio.Lock)
+    lock: asyncio.Lock = field(default_factory=asyncio.Lock)
     generation: int = 0
     failed: bool = False
     waiting: int = 0

@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from evenhand.decide.allocation_events import AllocationEvent, Departed, Given, Joined
 from evenhand.errors import BadParameter
-from evenhand.serve.pools.exports import decision_rows
+from evenhand.serve.pools.changes import DecisionTaken, read_change
+from evenhand.serve.pools.state_from_log import undone_by
 from evenhand.serve.store.decision_store import DecisionStore
 
 MOST_DECISIONS = 1_000_000
@@ -16,6 +18,8 @@ def received_over_time(
     store: DecisionStore, pool: str, up_to: int, names: Sequence[str], points: int
 ) -> dict[str, Any]:
     """What each of some had received by then, at so many decisions spread evenly over the log.
+
+    The mean is that of all who were there then, also of those who had received nothing.
 
     Args:
         store: Where the log is.
@@ -28,25 +32,42 @@ def received_over_time(
         raise BadParameter(
             f"the log has {up_to:,} entries, which are too many to show: export it, or audit it."
         )
-    rows = [row[:3] for row in decision_rows(store, pool, up_to) if row[2] > 0]
-    marks = {round((k + 1) * len(rows) / points) - 1 for k in range(points)} if rows else set()
-    received = dict.fromkeys(names, 0.0)
+    happened = _shares_and_stays(store, pool, up_to)
+    decided = sum(isinstance(one, Given) for one in happened)
+    marks = {round((k + 1) * decided / points) for k in range(points)} if decided else set()
+    received: dict[str, float] = {}
     course: dict[str, list[float]] = {name: [] for name in names}
-    times, mean, total = [], [], 0.0
-    everyone: set[str] = set()
-    for number, (at, name, amount) in enumerate(rows):
-        everyone.add(name)
-        total += amount
-        if name in received:
-            received[name] += amount
-        if number in marks:
-            times.append(at)
-            mean.append(total / len(everyone))
-            for own, so_far in received.items():
-                course[own].append(so_far)
+    times, mean, total, there, number = [], [], 0.0, 0, 0
+    for one in happened:
+        if isinstance(one, Joined):
+            there += 1
+        elif isinstance(one, Departed):
+            there -= 1
+            total -= received.get(one.name, 0.0)
+        elif isinstance(one, Given):
+            number += 1
+            total += one.amount
+            received[one.name] = received.get(one.name, 0.0) + one.amount
+            if number in marks:
+                times.append(one.at)
+                mean.append(total / there)
+                for name in names:
+                    course[name].append(received.get(name, 0.0))
     return {
         "pool": pool,
         "times": times,
         "mean": mean,
         "stakeholders": [{"name": name, "received": course[name]} for name in names],
     }
+
+
+def _shares_and_stays(store: DecisionStore, pool: str, up_to: int) -> list[AllocationEvent]:
+    """Who was given what, joined and left, in order, without what was undone."""
+    undone = set(undone_by(store, pool, up_to).values())
+    kinds = (DecisionTaken.kind, "join", "leave")
+    return [
+        event
+        for entry in store.entries_of(pool, kinds, up_to)
+        if entry.number not in undone
+        for event in read_change(entry).events()
+    ]

@@ -23,7 +23,7 @@ from evenhand.serve.pools.pool_file import first_entries
 from evenhand.serve.pools.pool_room import PoolRoom
 from evenhand.serve.pools.pool_rooms import PoolRooms
 from evenhand.serve.pools.snapshot_keeper import SnapshotKeeper
-from evenhand.serve.pools.views import decision_view
+from evenhand.serve.pools.views import decision_view, pool_view
 from evenhand.serve.store.decision_store import Append, DecisionStore, StoredToken
 from evenhand.serve.store.group_commit import GroupCommit
 from evenhand.serve.store.log_entry import LogEntry
@@ -48,11 +48,17 @@ class DecisionService:
     Args:
         store: Where the log is.
         policies: Where the files of learned policies are.
+        log: Where a line is written about what cannot be read.
     """
 
-    def __init__(self, store: DecisionStore, policies: PolicyFolder = NO_POLICIES) -> None:
+    def __init__(
+        self,
+        store: DecisionStore,
+        policies: PolicyFolder = NO_POLICIES,
+        log: Callable[[dict[str, Any]], None] | None = None,
+    ) -> None:
         self.store = store
-        self.pools = PoolRooms(store, policies)
+        self.pools = PoolRooms(store, policies, log)
         self.tokens: list[StoredToken] = []
         self._writer: GroupCommit | None = None
         self._once, self._snapshots = AnswersOnce(store), SnapshotKeeper(store)
@@ -105,27 +111,50 @@ class DecisionService:
     # Changes.
 
     async def make_pool(
-        self, definition: PoolDefinition, actor: str, people: Sequence[tuple[str, float]] = ()
-    ) -> PoolRoom:
-        """A new pool, with those who are there from the start; refused if its name is taken.
+        self,
+        definition: PoolDefinition,
+        asked: AskedChange,
+        people: Sequence[tuple[str, float]] = (),
+    ) -> bytes:
+        """A new pool, with those who are there from the start; answered as JSON.
+
+        Refused if its name is taken.
 
         Args:
             definition: What it is.
-            actor: Who asks for it.
+            asked: Who asks for it. A key that was used before gets the same answer.
             people: The names and what each is entitled to.
         """
-        if definition.name in self.rooms:
-            raise _taken(definition.name)
-        pool, moment = LivePool.new(definition), now()
-        entries = first_entries(pool, people, actor, moment)
-        try:
-            await self.writer.write(Append(entries, new_pool=pool.name), pool.name, 0)
-        except StoreConflict:
+
+        async def carry_out() -> bytes:
+            return await self._make_pool(definition, asked, people)
+
+        answer = await self._once.answer(definition.name, asked, carry_out)
+        if definition.name not in self.rooms:  # it was written, and the answer to that was lost
             await self.pools.load_new()
-            raise _taken(definition.name) from None
-        room = self.rooms[pool.name] = PoolRoom(pool, generation=1)
+        return answer
+
+    async def _make_pool(
+        self, definition: PoolDefinition, asked: AskedChange, people: Sequence[tuple[str, float]]
+    ) -> bytes:
+        name = definition.name
+        if name in self.rooms:
+            raise _taken(name)
+        pool = LivePool.new(definition)
+        entries = first_entries(pool, people, asked.actor, now())
+        answer = orjson.dumps(pool_view(pool))
+        try:
+            await self.writer.write(Append(entries, asked.kept(name, answer), name), name, 0)
+        except StoreConflict:
+            found = await self._once.before(name, asked)  # of another process
+            await self.pools.load_new()
+            if found is None:
+                raise _taken(name) from None
+            return found
+        # Whoever follows the store may have been quicker.
+        room = self.rooms.setdefault(name, PoolRoom(pool, generation=1))
         room.tell(pool.number)
-        return room
+        return answer
 
     async def change(
         self,
@@ -161,7 +190,7 @@ class DecisionService:
     ) -> bytes:
         room = self.room(name)
         for _ in range(ATTEMPTS):
-            async with room.gate:
+            async with room.lock:
                 if room.failed:
                     await self.pools.read_anew(room)
                 if before is not None:
@@ -232,23 +261,38 @@ class DecisionService:
     async def import_history(
         self,
         name: str,
-        actor: str,
+        asked: AskedChange,
         log: str,
         options: AuditOptions,
-        notes: Notes | None = None,
-    ) -> PoolRoom:
-        """Let a log be the history of a pool to which nothing has happened yet."""
+    ) -> bytes:
+        """Let a log be the history of a pool to which nothing has happened yet; answered as JSON.
+
+        Args:
+            name: The pool.
+            asked: Who asks for it. A key that was used before gets the same answer.
+            log: The path of the log.
+            options: Which columns hold what, as of an audit.
+        """
+
+        async def carry_out() -> bytes:
+            return await self._import_history(name, asked, log, options)
+
+        return await self._once.answer(name, asked, carry_out)
+
+    async def _import_history(
+        self, name: str, asked: AskedChange, log: str, options: AuditOptions
+    ) -> bytes:
         room = self.room(name)
-        async with room.gate:
+        async with room.lock:
             await self.pools.read_anew(room)
             pool = await self.pools.load_aside(name)  # which may fail half way
-            await asyncio.to_thread(
-                import_history, self.store, pool, log, options, actor, now(), notes
+            answer = await asyncio.to_thread(
+                import_history, self.store, pool, log, options, asked, now(), Notes()
             )
             room.pool = pool
             room.tell(pool.number)
         self._save_now_and_then(room)
-        return room
+        return answer
 
     # What other processes do.
 
@@ -270,6 +314,7 @@ class DecisionService:
         pools = [room.pool for room in self.rooms.values()]
         return {
             "pools": len(pools),
+            "pools_unreadable": len(self.pools.unreadable),
             "stakeholders": sum(pool.allocator.state.there.count(1) for pool in pools),
             "decisions": sum(pool.decisions for pool in pools),
             "entries": sum(pool.number for pool in pools),

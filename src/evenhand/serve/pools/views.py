@@ -8,6 +8,7 @@ from typing import Any
 import orjson
 
 from evenhand._util.moments import EPOCH
+from evenhand.auditing.notes import Notes
 from evenhand.decide.allocator import RankedStakeholder, Share
 from evenhand.errors import UnknownDecision
 from evenhand.serve.pools.changes import DecisionTaken, read_change
@@ -32,6 +33,16 @@ def pool_view(pool: LivePool) -> dict[str, Any]:
         "entries": pool.number,
         "turn": pool.turn,
         "digest": pool.digest.hex(),
+    }
+
+
+def import_view(pool: LivePool, notes: Notes) -> dict[str, Any]:
+    return {
+        "pool": pool.name,
+        "decisions": pool.decisions,
+        "stakeholders": pool.allocator.state.there.count(1),
+        "turn": pool.turn,
+        "notes": notes.sentences,
     }
 
 

@@ -102,9 +102,10 @@ class DecisionStore(ABC):
     def append(self, batch: Sequence[Append]) -> None:
         """Write all of these to disk; a `StoreConflict` if one of them is there already."""
         with self.transaction() as cursor:
-            self._insert_all(cursor, batch)
+            self.insert_all(cursor, batch)
 
-    def _insert_all(self, cursor: Any, batch: Sequence[Append]) -> None:
+    def insert_all(self, cursor: Any, batch: Sequence[Append]) -> None:
+        """The same as a part of a transaction."""
         pools = [(one.new_pool,) for one in batch if one.new_pool is not None]
         if pools:
             self.insert(cursor, "pools", pools)

@@ -32,7 +32,8 @@ class GroupCommit:
 
     The state in memory runs ahead of the disk. So once an entry of a pool could not be written,
     the later ones of the same `generation` of that state rest on what did not happen, and are
-    refused too, until the pool was read anew.
+    refused too, until the pool was read anew. A pool that could not be made leaves nothing to rest
+    on: its name is free.
 
     Args:
         store: Where to write.
@@ -90,7 +91,8 @@ class GroupCommit:
         try:
             self._append([item])
         except EvenhandError as error:
-            self._failed[item.pool] = item.generation
+            if item.append.new_pool is None:
+                self._failed[item.pool] = item.generation
             return error
         return None
 
