@@ -126,11 +126,11 @@ class RuleState:
     def first(self, amount: float = 1.0, among: Iterable[int] | None = None) -> int | None:
         """Whoever is next, of those who can take the amount whole; None if nobody can."""
         if among is not None:
-            able = [place for place in self._caught_up(among) if self._fits(place, amount)]
+            able = [place for place in self._caught_up(among) if self.fits(place, amount)]
             return min(able, key=self.heap.entry, default=None)  # type: ignore[arg-type]
         if not self.by_request:
             return self._front(self.heap.first) if self._outdates else self.heap.first()
-        return self._front(lambda: self.heap.first_where(lambda place: self._fits(place, amount)))
+        return self._front(lambda: self.heap.first_where(lambda place: self.fits(place, amount)))
 
     def order(self, among: Iterable[int] | None = None) -> list[int]:
         """All who are eligible, whoever is next first."""
@@ -157,7 +157,8 @@ class RuleState:
         given = rule.shares(amount, levels, entitled, room) if places else np.zeros(0)
         return [(k, float(part)) for k, part in zip(places, given, strict=True) if part > 0.0]
 
-    def _fits(self, place: int, amount: float) -> bool:
+    def fits(self, place: int, amount: float) -> bool:
+        """Whether somebody wants as much as an amount, where requests count."""
         if not self.by_request:
             return True
         fits: bool = self.received[place] + amount <= most_with(self.asked[place])

@@ -8,7 +8,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from evenhand._util.moments import EPOCH, parse_moment
-from evenhand.auditing.reading.open_requests import most_with
 from evenhand.decide.allocation_events import AllocationEvent, Paused, Resumed
 from evenhand.decide.allocator import Allocator, Share
 from evenhand.errors import BadParameter, StaleTurn, argument
@@ -185,10 +184,8 @@ class LivePool:
 
     def wants_less(self, name: str, amount: float) -> bool:
         """Whether somebody has asked for too little to be given an amount whole."""
-        state, place = self.allocator.state, self.allocator.place_of(name)
-        if not state.by_request or self.allocator.rule.divides:
-            return False
-        return bool(state.received[place] + amount > most_with(state.asked[place]))
+        place = self.allocator.place_of(name)
+        return not (self.allocator.rule.divides or self.allocator.state.fits(place, amount))
 
     # What the next entry says.
 
