@@ -9,6 +9,7 @@ import pandas as pd
 import pytest
 
 from evenhand import errors as e
+from evenhand.auditing import compare_periods
 from logs import audit_alone as audit
 
 # Untidy: out of order, two cases at once, one that ends at once, two that are still open.
@@ -148,6 +149,12 @@ def test_until_a_moment_only_what_is_known_by_then_counts():
     assert seen.over_time.unfairness[-1].tolist() == pytest.approx([0.4, -0.6])
 
 
+def test_two_periods_are_told_apart_by_what_was_given():
+    two = compare_periods(LATE, before="2021-01-02", **OPTIONS)
+    assert "1 case was left out" not in str(two.first.notes)
+    assert any("2 cases were left out that began before `before`" in n for n in two.second.notes)
+
+
 def test_bad_waits():
     with pytest.raises(e.BadLog, match="end \\('closed'\\) before they begin"):
         audit(LOG.assign(closed=2), **OPTIONS)
@@ -176,6 +183,6 @@ def test_since_leaves_out_cases_that_began_before_it():
     kept = audit(LOG[LOG["opened"] >= 9], **OPTIONS)
     since = audit(LOG, **OPTIONS, since=9)
     assert since.score == kept.score
-    assert any("3 cases that began before `since` were left out" in note for note in since.notes)
+    assert any("3 cases were left out that began before `since`" in note for note in since.notes)
     with pytest.raises(e.BadLog, match="all cases began before `since`"):
         audit(LOG, **OPTIONS, since=99)

@@ -174,7 +174,8 @@ def _prepare_waits(events: LogEvents, roster: Roster | None, notes: Notes) -> Pr
     cases = read_cases(events, () if roster is None else roster.names)
     if options.since is not None:
         since = _read_since(options.since, cases.plain_numbers)
-        cases = cases.begun_from(float(as_numbers(np.asarray(since))), notes)
+        begins = float(as_numbers(np.asarray(since)))
+        cases = cases.begun_from(begins, bound_name(options.since, "since"), notes)
     until = _read_until(options.until, cases.plain_numbers)
     ready = judged_waits(cases, options, until)
     if roster is not None and roster.dated:

@@ -46,14 +46,21 @@ class Cases:
         """What a wait is counted in: days, or the unit of the times where they are numbers."""
         return 1.0 if self.plain_numbers else DAY
 
-    def begun_from(self, moment: float, notes: Notes) -> Cases:
-        """The cases that began at a moment or after it; how many are left out is noted."""
-        kept, given = self.start >= moment, argument("since")
+    def begun_from(self, moment: float, given: str, notes: Notes) -> Cases:
+        """The cases that began at a moment or after it; how many are left out is noted.
+
+        Args:
+            moment: From when on.
+            given: The argument that says so.
+            notes: Where to note it.
+        """
+        kept, given = self.start >= moment, argument(given)
         if not kept.any():
             raise BadLog(f"all cases began before {given}: nothing is left to judge.")
         gone = int((~kept).sum())
         if gone:
-            notes.add(f"{pluralise(gone, 'case')} that began before {given} were left out.")
+            many = pluralise(gone, "case was", "cases were")
+            notes.add(f"{many} left out that began before {given}.")
         return replace(self, who=self.who[kept], start=self.start[kept], end=self.end[kept])
 
     def history(self, moments: np.ndarray, who: np.ndarray, at: np.ndarray) -> History:
