@@ -97,6 +97,12 @@ def test_what_a_log_can_show():
         "noticed in only 12% of such logs."
     )
     assert sentences(finding(noticed_at_worst=0.12)) == sentences(none)
+    assert "noticed in fewer than 1% of such logs" in sentences(finding(noticed_at_worst=0.004))[1]
+    nothing = finding(power=replace(power, odds=0.0, lots_then=0.0))
+    assert sentences(nothing)[1].startswith(
+        "Such a log shows, 4 times in 5, somebody who gets nothing at all: for J07 that is none in "
+        "place of about 50 lots."
+    )
     assert len(sentences(finding(noticed_at_worst=0.5))) == 1
     short = finding(noticed_at_worst=0.12, less_is_better=True)
     assert "twenty times the odds" in sentences(short)[1]

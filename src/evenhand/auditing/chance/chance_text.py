@@ -70,9 +70,10 @@ def _too_short(share: float, less_is_better: bool) -> str:
         if less_is_better
         else "somebody who never got anything"
     )
+    how_many = "fewer than 1%" if share < 0.01 else f"only {share:.0%}"
     return (
-        f"This log is too short to show anything: even {who} would be noticed in only {share:.0%} "
-        "of such logs."
+        f"This log is too short to show anything: even {who} would be noticed in {how_many} of "
+        "such logs."
     )
 
 
@@ -85,6 +86,11 @@ def _power(power: PowerFinding, less_is_better: bool) -> str:
         else f"cut by {1 - power.odds:.0%} or more"
     )
     then, fair = (format_number(round(lots, 1)) for lots in (power.lots_then, power.lots))
+    if power.odds < 0.005:
+        return (
+            "Such a log shows, 4 times in 5, somebody who gets nothing at all: for "
+            f"{power.name} that is none in place of about {fair} lots. Less than that it can miss."
+        )
     return (
         f"Such a log shows, 4 times in 5, somebody whose odds of each lot are {change}: for "
         f"{power.name} that is about {then} lots in place of {fair}. Less than that it can miss."
