@@ -107,3 +107,10 @@ def test_supply_of_entitlements_that_change_reads_them_over_time():
     log = LOG.assign(size=[6, 3, 2, 2, 3, 3, 5])
     supply = Supply.of(prepared(log, entitlement="size", exclude=["C"]))
     assert supply.entitled().by(supply.moments).tolist() == [[2, 3], [6, 3], [6, 3]]
+
+
+def test_a_name_that_ends_with_a_nul_is_a_name_of_its_own():
+    log = pd.DataFrame({"day": [1, 2, 3], "who": ["B", "B\0", "\0"], "got": [1.0, 2.0, 3.0]})
+    found = prepared(log)
+    assert found.history.names == ("\0", "B", "B\0")
+    assert found.lots.who.tolist() == [1, 2, 0]

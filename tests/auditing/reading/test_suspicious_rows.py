@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pandas as pd
 import pytest
 
+from evenhand.auditing.notes import Notes
+from evenhand.auditing.reading.suspicious_rows import note_sizes
 from logs import audit_alone as audit
 
 MAPPED = {"stakeholder": "who", "time": "day"}
@@ -125,3 +128,15 @@ def test_running_totals_may_be_corrected_now_and_then():
     many = [(k, 2 * k) for k in range(60)]
     assert len(series(*many, (40, 120))) == 1
     assert series(*many, *[(40, 120), (60, 20)] * 3) == []
+
+
+@pytest.mark.parametrize(
+    ("final", "times"),
+    [([1000.0, 2.0], "500 times"), ([10.0, 1e-320], "more than a billion times"), ([3.0, 2.0], "")],
+)
+def test_statuses_far_apart_may_be_a_matter_of_size(final, times):
+    notes = Notes()
+    note_sizes(np.array(final), notes)
+    assert [note.split(" the smallest")[0] for note in notes.sentences] == (
+        [f"The largest status is {times}"] if times else []
+    )

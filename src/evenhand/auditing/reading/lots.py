@@ -69,8 +69,8 @@ def _known(
     given = as_numbers(at.astype(history.slots.dtype))
     slot = np.minimum(np.searchsorted(moments, given), len(moments) - 1)
     place = {name: k for k, name in enumerate(history.names)}
-    different, code = np.unique(names.astype(str), return_inverse=True)
-    who = np.array([place[name] for name in different], dtype=np.int64)[code]
+    # One by one: as text of NumPy's, a name that ends with a NUL would lose it.
+    who = np.fromiter((place[str(name)] for name in names), np.int64, len(names))
     kept = (moments[slot] == given) & ~np.isnan(amount)
     if roster is not None and roster.dated:
         first, last = roster.bounds(history.names, history.plain_numbers)

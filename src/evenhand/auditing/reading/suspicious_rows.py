@@ -192,7 +192,9 @@ def note_sizes(final: np.ndarray, notes: Notes) -> None:
     """Where statuses lie far apart and no entitlement is known, size may be the reason."""
     positive = final[final > 0]
     if len(positive) > 1 and positive.max() > FAR_APART * positive.min():
+        low, high = float(positive.min()), float(positive.max())
+        times = "more than a billion" if low < 1e-9 * high else f"{high / low:,.0f}"
         notes.add(
-            f"The largest status is {positive.max() / positive.min():,.0f} times the smallest. If "
+            f"The largest status is {times} times the smallest. If "
             f"stakeholders differ in size or need, compare them with {argument('entitlement')}."
         )
