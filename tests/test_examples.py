@@ -15,8 +15,10 @@ from places import ROOT, SERVING
 
 @pytest.mark.system
 @pytest.mark.parametrize("script", sorted((ROOT / "examples").glob("*.py")), ids=lambda p: p.name)
-def test_example_scripts_run(script):
-    run = subprocess.run([sys.executable, script], capture_output=True, text=True, check=False)
+def test_example_scripts_run(script, tmp_path):
+    run = subprocess.run(
+        [sys.executable, script], capture_output=True, text=True, check=False, cwd=tmp_path
+    )
     assert run.returncode == 0, run.stderr
     assert run.stdout.strip()
 
