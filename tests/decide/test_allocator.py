@@ -7,7 +7,7 @@ import json
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from evenhand.decide.allocation_events import AllocationEvent, Joined
@@ -229,6 +229,7 @@ def test_where_one_stands_is_where_the_ranking_has_it(rule, among):
 
 @pytest.mark.parametrize("rule", list(RULES.classes))
 @given(steps=STEPS, later=STEPS)
+@example(steps=[("ask", "A", 1.0)], later=[("ask", "A", 1.0)])
 def test_a_copy_stays_as_it_was_taken_whatever_happens_later(rule, steps, later):
     """What is written of it is worked out later, beside those who decide."""
     allocator, _ = made(rule, steps)
