@@ -34,7 +34,6 @@ REFUSED = [
     (RATE | {"within_period": True, "after_each": 3}, "needs periods"),
     (RATE | {"within_period": True, "when": "got > 1"}, "needs periods"),
     (ASKED | STOCK, "take differences first"),
-    (ASKED | {"since": 2}, "leaves what came before it out"),
     (ASKED | {"lower_is_better": True}, "less of them is better"),
     (ASKED | {"newcomers": "zero", "roster": ["A"]}, "begin elsewhere"),
     (ASKED | {"before": 2}, "judges each period from nothing"),

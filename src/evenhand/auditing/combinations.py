@@ -27,10 +27,6 @@ TOTALS = (
     "differences first, or"
 )
 PERIODS = "{one} judges each period from nothing, which {other} does not allow"
-ASKED_FROM_START = (
-    "{one} needs what was asked and received from the start, and {other} leaves what came before "
-    "it out"
-)
 GIVEN_OUT = "{one} says that amounts are levels, and {other} that they are given out"
 REFUSED = (
     Apart("out_of", ("entitlement", "asked", "requests"), SET_AGAINST),
@@ -51,7 +47,6 @@ REFUSED = (
         for option in ("asked", "requests")
         for refused in (
             Apart(option, ("cumulative", "stock"), TOTALS),
-            Apart(option, ("since",), ASKED_FROM_START),
             Apart(
                 option,
                 ("lower_is_better",),

@@ -7,6 +7,8 @@ import math
 import duckdb
 import pandas as pd
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from evenhand import errors as e
 from logs import audit_alone as audit
@@ -216,3 +218,52 @@ def test_who_asks_and_comes_later_has_only_its_share_met():
     answer = audit(LOG, **OPTIONS, requests=REQUESTS, asked="wants", roster=roster)
     assert answer.stakeholder("C").final == received("C", 4) / asked("C", 4)
     assert "Judged from when they joined: C from 3 and D from 3." in answer.notes
+
+
+def test_what_was_still_open_at_a_date_is_asked_for_from_then_on():
+    # Before day 3 A received 2 of 5, B all of 3; on it D asks for 4 and C for 1.
+    keywords = {**OPTIONS, "requests": REQUESTS, "asked": "wants", "since": 3}
+    answer = audit(LOG, **keywords)
+    assert {n: answer.stakeholder(n).asked for n in NAMES} == {"A": 3, "B": 0, "C": 1, "D": 4}
+    assert [answer.stakeholder(n).final for n in "ACD"] == [1 / 3, 1, 0]
+    assert (
+        "2 requests made before `since` were still open then (3 in all) and count from then on."
+        in answer.notes
+    )
+    together = pd.concat([LOG.assign(wants=0.0), REQUESTS.assign(got=0.0)])
+    rows = audit(together, **OPTIONS, asked="wants", since=3)
+    assert rows.score == pytest.approx(answer.score)
+    roster = pd.DataFrame({"who": list(NAMES), "from": [None, 1, 1, 1]})
+    assert audit(LOG, **keywords, roster=roster).score == pytest.approx(answer.score)
+    with pytest.raises(e.BadLog, match="by 1 'A' had received 2 and asked for 1"):
+        audit(LOG, **{**keywords, "requests": REQUESTS.assign(wants=1.0)})
+
+
+small = st.lists(
+    st.tuples(st.integers(1, 6), st.sampled_from("AB"), st.integers(0, 3), st.integers(0, 3)),
+    max_size=12,
+)
+
+
+@given(small, st.integers(1, 6))
+def test_what_is_unmet_does_not_depend_on_where_one_begins_to_look(rows, since):
+    """Whatever was asked and received before: from any day on the same is open."""
+    wants = {"A": 0, "B": 0}
+    log = []
+    for day, who, asks, gets in sorted(rows, key=lambda row: row[0]):
+        wants[who] += asks
+        got = min(gets, wants[who])
+        wants[who] -= got
+        log.append((day, who, got, asks))
+    log += [(7, who, 0, 1) for who in "AB"]
+    frame = pd.DataFrame(log, columns=["day", "who", "got", "wants"]).astype({"got": float})
+    keywords = {**OPTIONS, "asked": "wants", "judge_requests": "shortfall"}
+    whole, part = audit(frame, **keywords), audit(frame, **keywords, since=since)
+    seen = len(part.over_time.times)
+    assert whole.over_time.times[-seen:] == part.over_time.times
+    assert part.over_time.unfairness == pytest.approx(
+        whole.over_time.unfairness[-seen:], abs=1e-9
+    )
+    assert [one.final for one in part.by_stakeholder] == pytest.approx(
+        [one.final for one in whole.by_stakeholder]
+    )

@@ -283,3 +283,12 @@ def test_who_asked_before_the_first_lot_came_first():
     answer = replayed(log, "first_come", requests=requests, asked="asked")
     given = answer.outcomes[0].given
     assert ["AZ"[who] for who in given.who[np.argsort(given.slot)]] == ["Z", "A"]
+
+
+def test_who_waits_from_before_the_date_still_came_first():
+    log = pd.DataFrame({"month": [1, 10, 11], "to": ["Y", "A", "Z"], "doses": [1, 1, 1]})
+    requests = pd.DataFrame({"month": [1, 2, 5], "to": ["Y", "Z", "A"], "asked": [1, 1, 1]})
+    answer = replayed(log, "first_come", requests=requests, asked="asked", since=10)
+    given = answer.outcomes[0].given
+    assert ["AYZ"[who] for who in given.who[np.argsort(given.slot)]] == ["Z", "A"]
+    assert given.amount.sum() == 2  # what Y had before is not given again

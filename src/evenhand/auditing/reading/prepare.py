@@ -29,7 +29,12 @@ from evenhand.auditing.reading.hidden_amounts import (
 from evenhand.auditing.reading.history import History
 from evenhand.auditing.reading.lots import Lots, read_lots
 from evenhand.auditing.reading.name_spellings import plain_name
-from evenhand.auditing.reading.requests import asked_over_time, of_those, read_requests
+from evenhand.auditing.reading.requests import (
+    asked_over_time,
+    of_those,
+    open_from,
+    read_requests,
+)
 from evenhand.auditing.reading.roster import Roster
 from evenhand.auditing.reading.roster_table import apply_roster, as_groups, read_groups, roster_of
 from evenhand.auditing.reading.suspicious_rows import (
@@ -40,7 +45,7 @@ from evenhand.auditing.reading.suspicious_rows import (
     note_rates,
     note_running_totals,
 )
-from evenhand.auditing.reading.timed_amounts import Known, Reading, Unchanging
+from evenhand.auditing.reading.timed_amounts import Known, Reading, TimedAmounts, Unchanging
 from evenhand.auditing.reading.waits import judged_waits, read_cases
 from evenhand.auditing.sources.log_table import LogTable
 from evenhand.errors import BadLog, BadParameter, NotFinite, argument
@@ -133,7 +138,7 @@ def prepare(
     shares = _shares(events, whole)
     beside = _beside(events, whole, history, roster, shares)
     if options.has_requests:
-        beside["asked"] = asked_over_time(history, requests, until, notes)
+        beside["asked"] = _asked(options, whole, history, roster, requests, until, notes)
     keeps = lots if isinstance(lots, bool) else lots(history)
     return Prepared(
         history,
@@ -165,6 +170,24 @@ def _beside(
     if not found and own is not None and own.part == "entitled":
         found["entitled"] = lambda: Unchanging(shares)
     return found
+
+
+def _asked(
+    options: AuditOptions,
+    whole: History,
+    history: History,
+    roster: Roster | None,
+    requests: History | None,
+    until: Any,
+    notes: Notes,
+) -> TimedAmounts:
+    """What each has asked for; from a moment on, what it then still wanted is asked for too."""
+    if options.since is None:
+        return asked_over_time(history, requests, until, notes)
+    from_start = whole if roster is None else apply_roster(whole, roster, Notes())
+    asked = asked_over_time(from_start, requests, until, notes)
+    since = _read_since(options.since, whole.plain_numbers)
+    return open_from(asked, from_start.received(), float(as_numbers(np.asarray(since))), notes)
 
 
 def _prepare_waits(events: LogEvents, roster: Roster | None, notes: Notes) -> Prepared:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -15,11 +15,14 @@ from evenhand.auditing.options import AuditOptions
 from evenhand.auditing.reading.counting import count
 from evenhand.auditing.reading.events import LogEvents, read_events, require_column
 from evenhand.auditing.reading.history import History
-from evenhand.auditing.reading.open_requests import most_with
+from evenhand.auditing.reading.open_requests import most_with, open_amount
 from evenhand.auditing.reading.timed_amounts import TimedAmounts
 from evenhand.auditing.sources.log_table import LogTable
 from evenhand.auditing.sources.open_source import opened
 from evenhand.errors import BadCondition, BadLog, argument
+
+if TYPE_CHECKING:
+    from jaxtyping import Float
 
 
 def read_requests(options: AuditOptions) -> History | None:
@@ -126,6 +129,41 @@ def asked_over_time(
         )
     _refuse_unasked(history, ledger)
     return ledger
+
+
+def open_from(
+    asked: TimedAmounts, received: TimedAmounts, since: float, notes: Notes
+) -> TimedAmounts:
+    """What is wanted from a moment on: what was still open then, and what was asked for later.
+
+    What was received before then has met the oldest requests first; those that are open keep the
+    time at which they were made, so that it is known who has waited for how long.
+    """
+    before, known = received.at < since, asked.at < since
+    met = np.bincount(received.who[before], received.amount[before], asked.size)
+    left = asked.amount.copy()
+    left[known] = np.minimum(left[known], open_amount(_so_far(asked)[known], met[asked.who[known]]))
+    still = known & (left > 0)
+    if still.any():
+        many = int(still.sum())
+        notes.add(
+            f"{pluralise(many, 'request')} made before {argument('since')} "
+            f"{'was' if many == 1 else 'were'} still open then "
+            f"({format_number(float(left[still].sum()))} in all) and "
+            f"{'counts' if many == 1 else 'count'} from then on."
+        )
+    kept = ~known | still
+    return TimedAmounts(asked.at[kept], asked.who[kept], left[kept], asked.size)
+
+
+def _so_far(entries: TimedAmounts) -> Float[np.ndarray, " entry"]:
+    """What the one whom each entry concerns has asked for, up to and with that entry."""
+    order = np.argsort(entries.who, kind="stable")
+    found = np.empty_like(entries.amount)
+    # Each by itself: a sum over all, less that of the others, would not come out even.
+    for own in np.split(order, np.flatnonzero(np.diff(entries.who[order])) + 1):
+        found[own] = np.cumsum(entries.amount[own])
+    return found
 
 
 def _refuse_unasked(history: History, ledger: TimedAmounts) -> None:
