@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
+import jax
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from evenhand.envs import Doughnuts
+from evenhand.envs.log_world import LogWorld, TimePointEnds
 from evenhand.errors import BadParameter
 from evenhand.fairness.filters import AfterEach, Every, Final
 from evenhand.fairness.periodic_and_anytime import anytime, bounded, long_term, periodic
+from evenhand.fairness.scheme_file import to_toml
 from evenhand.fairness.temporal import Discounted, Total
-from evenhand.fairness.welfare import Rawls
+from evenhand.fairness.welfare import LogNash, Rawls
+from evenhand.learn.deep.agent import DecisionRecord
+from evenhand.learn.default_recipe import default_learner
 from evenhand.learn.shaping import may_shape, require_shaping, shaped_pay, shaping, steps_left
 from evenhand.learn.tabular.q_learning import Tabular
 from evenhand.memory.memory import Clock, Full, Product
@@ -103,3 +108,61 @@ def test_what_may_be_shaped():
     assert may_shape(every, True, 1.0)
     for terminates, discount in ((True, 0.9), (False, 0.9), (False, 1.0)):
         assert not may_shape(every, terminates, discount)
+
+
+def test_where_states_tell_what_is_assessed_a_step_is_rewarded_for_what_it_changes():
+    """In a world made from a log: W' − W, times the discounted assessments from this row on."""
+    world = LogWorld(
+        names=("A", "B"),
+        lots=(5.0, 2.0, 1.0, 3.0),
+        slots=(0, 0, 1, 2),
+        blocks=(0,),
+        phases=(0, 0, 0),
+        num_phases=1,
+        assessed=(True, False, True),
+        scheme=to_toml(bounded(TimePointEnds(), LogNash(), Total())),
+        horizon=9,
+    )
+    problem, discount = Problem(world, world.default_scheme()), 0.5
+    assert may_shape(problem, False, discount)
+    assert not may_shape(problem, True, discount)
+    assert not may_shape(problem, False, 1.0)
+    agent = default_learner(problem, steps=100, discount=discount, scale=1.0)
+    assert agent.shaping
+    # Assessed are the second and the fourth of four lots, again and again.
+    cycle = 1 / (1 - discount**4)
+    ahead = [cycle * part for part in (0.5 + 0.125, 1 + 0.25, 0.125 + 0.5, 0.25 + 1)]
+    np.testing.assert_allclose(world.assessed_ahead(discount), ahead)
+    augmented = problem.initial(jax.random.key(0))
+    for time in range(9):
+        after, step, pay = problem.step(jax.random.key(time), augmented, time % 2)
+        value = problem.scheme.status.value
+        now, then = (problem.welfare(value(at.scheme_state.status)) for at in (augmented, after))
+        happened = DecisionRecord(augmented, (), time, step, after, pay, False, False)
+        found = pay + agent.shaping_of(now, then, happened)
+        assert float(found) == pytest.approx(ahead[time % 4] * float(then - now), rel=1e-5)
+        augmented = after
+    status = np.array([[[5.0, 0.0], [5.0, 2.0]]])
+    expected = np.mean(ahead) * np.diff([0, np.log(6), np.log(18)])
+    found = shaped_pay(problem, status, np.zeros((1, 2)), False, discount)
+    np.testing.assert_allclose(found[0], expected, rtol=1e-6)
+
+
+def test_the_assessments_ahead_where_a_block_is_drawn():
+    """Two blocks: after either, each is as likely. Solved by hand with γ = 1/2."""
+    world = LogWorld(
+        names=("A", "B"),
+        lots=(1.0, 1.0, 1.0),
+        slots=(0, 1, 2),
+        blocks=(0, 2),
+        phases=(0, 0, 0),
+        num_phases=1,
+        assessed=(False, True, False),
+        scheme=to_toml(bounded(TimePointEnds(), LogNash(), Total())),
+        horizon=5,
+    )
+    # With m for a block that is drawn: 1/2 + m/4 and m/2, whose mean is m: so m = 2/5.
+    np.testing.assert_allclose(world.assessed_ahead(0.5), [0.6, 1.2, 0.2])
+    other = Problem(Doughnuts(2, 4, 0.8), bounded(TimePointEnds(), Rawls(), Total()))
+    with pytest.raises(BadParameter, match="worlds that are made from logs"):
+        require_shaping(other, False, 0.9)

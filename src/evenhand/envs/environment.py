@@ -84,6 +84,9 @@ class Environment(ABC, Generic[World, Noise]):
     # Whether action i is for stakeholder i, if `present` says that they may be served: then a rule
     # that says who is next (see `decide.rules`) is a policy to compare with.
     serves_by_number: ClassVar[bool] = False
+    # Whether action i is for stakeholder i and has one outcome, which depends on nothing that is
+    # drawn later: then a learner is shown what each choice does at once (see `learn.deep.at_once`).
+    certain_outcomes: ClassVar[bool] = False
 
     @property
     @abstractmethod

@@ -143,6 +143,21 @@ class LogRows:
             bool(len(given)) and bool((lots != lots[0]).any()),
         )
 
+    def assessed_ahead(self, discount: float) -> Float[np.ndarray, " row"]:
+        """The discounted number of assessments from each row on, of an episode without end.
+
+        Within a block it is known what comes; behind it a block begins that is drawn.
+        """
+        table, starts = self.tables, list(self.blocks)
+        ahead = np.zeros(len(self.lots))
+        one = np.ones(len(self.lots))  # what 1 at the end of the block is worth at each row
+        for row in range(len(self.lots) - 1, -1, -1):
+            last = table.ends_block[row]
+            ahead[row] = table.assessed_rows[row] + (0.0 if last else discount * ahead[row + 1])
+            one[row] = discount * (1.0 if last else one[row + 1])
+        new_block = ahead[starts].mean() / (1.0 - one[starts].mean())
+        return ahead + one * new_block
+
     def phase_at(self, moment: float) -> int:
         """The part of a block in which a moment lies, also one that the world was not made of."""
         share = ((moment - self.origin) / self.block) % 1.0

@@ -66,11 +66,22 @@ def _position(part: Any, step: Step) -> Position:
     """Where a step led, for a part of a scheme that makes sense in such a world alone."""
     world = getattr(step.next_state, "world", None)
     if not isinstance(world, Position):
-        raise BadParameter(
-            f"{type(part).__name__} is for worlds that are made from logs, whose states it looks "
-            "at: choose another."
-        )
+        raise _of_logs_alone(part)
     return world
+
+
+def _rows_of(part: Any, environment: Any) -> LogRows:
+    """The rows of a world that is made from a log."""
+    if not isinstance(environment, LogRows):
+        raise _of_logs_alone(part)
+    return environment
+
+
+def _of_logs_alone(part: Any) -> BadParameter:
+    return BadParameter(
+        f"{type(part).__name__} is for worlds that are made from logs, whose states it looks "
+        "at: choose another."
+    )
 
 
 @FILTERS.register("time_point_ends")
@@ -85,6 +96,13 @@ class TimePointEnds(Filter[tuple[()]]):
 
     def update(self, state: tuple[()], step: Step) -> tuple[tuple[()], Bool[Array, ""]]:
         return state, _position(self, step).assessed
+
+    def assessments_ahead(self, environment: Any, state: Any, discount: float) -> Any:
+        ahead = _rows_of(self, environment).assessed_ahead(discount)
+        return jnp.asarray(ahead, dtype=jnp.float32)[environment.row(state)]
+
+    def usual_assessments_ahead(self, environment: Any, discount: float) -> float:
+        return float(_rows_of(self, environment).assessed_ahead(discount).mean())
 
     def describe(self) -> str:
         return "after the last lot of each time point that is assessed in the log"
@@ -126,6 +144,7 @@ class LogWorld(LogRows, Environment[Position, Any]):
     """
 
     serves_by_number = True
+    certain_outcomes = True
     goes_on = True  # as the log does
 
     scheme: str
@@ -179,7 +198,7 @@ class LogWorld(LogRows, Environment[Position, Any]):
         if isinstance(state.noise, Situation):
             return state.noise
         world, table = state.world, self.tables
-        row = self._row(state)
+        row = self.row(state)
         slot = jnp.asarray(table.slots)[row]
         amount = jnp.where(world.left > 0, world.left, jnp.asarray(table.lots)[row])
         wanted = world.wanted + self._newly_asked(world, row, slot)
@@ -204,7 +223,7 @@ class LogWorld(LogRows, Environment[Position, Any]):
     def _moved(self, state: State[Position, Any], now: Situation, after: Position) -> Position:
         """The position behind a lot, or before what is left of it."""
         world, table = state.world, self.tables
-        row = self._row(state)
+        row = self.row(state)
         slot = jnp.asarray(table.slots)[row]
         asked = world.asked + self._newly_asked(world, row, slot)
         rest = jnp.zeros(())
@@ -236,7 +255,7 @@ class LogWorld(LogRows, Environment[Position, Any]):
         amount = jnp.minimum(now.amount, now.wanted) if self.by_request else now.amount
         return jnp.where(served, amount, 0.0)
 
-    def _row(self, state: State[Position, Any]) -> Int[Array, ""]:
+    def row(self, state: State[Position, Any]) -> Int[Array, ""]:
         """Which lot is to be given: the next of the block, or the first of a new one."""
         first = jnp.asarray(self.blocks, dtype=jnp.int32)[state.noise]
         return jnp.where(state.world.row < 0, first, state.world.row)

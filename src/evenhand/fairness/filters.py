@@ -59,6 +59,17 @@ class Filter(Exchanging, ABC, Generic[State]):
         """
         return None
 
+    def assessments_ahead(self, environment: Any, state: Any, discount: float) -> Any:
+        """How many assessments are to come after a state where decisions go on, discounted.
+
+        None where that is not known from the state of the environment.
+        """
+        return None
+
+    def usual_assessments_ahead(self, environment: Any, discount: float) -> float | None:
+        """The mean of `assessments_ahead` over the states of an environment, or None."""
+        return None
+
     @abstractmethod
     def init(self) -> State: ...
 

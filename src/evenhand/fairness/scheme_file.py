@@ -37,7 +37,6 @@ from evenhand.fairness.welfare import WELFARES
 # Which registry the value of a key belongs to, at the top and inside the parts.
 PARTS: dict[str, Registry] = {
     "status": STATUSES,
-    "of": STATUSES,
     "counted": STATUSES,
     "welfare": WELFARES,
     "temporal": TEMPORALS,
@@ -155,8 +154,13 @@ def to_table(part: Any, registry: Registry) -> Any:
     for spec in _parameters(type(part)).values():
         value = getattr(part, spec.name)
         if spec.default is MISSING or value != spec.default:
-            parameters[spec.name] = _to_value(value, PARTS.get(spec.name))
+            parameters[spec.name] = _to_value(value, _registry_of(spec.name, registry))
     return {"name": name, **parameters} if parameters else name
+
+
+def _registry_of(parameter: str, own: Registry) -> Registry | None:
+    """Where the value of a parameter is looked up: what a part is `of` is of its own kind."""
+    return own if parameter == "of" else PARTS.get(parameter)
 
 
 def _to_value(value: Any, registry: Registry | None) -> Any:
@@ -201,7 +205,7 @@ def from_table(value: Any, registry: Registry, key: str) -> Any:
         if parameter not in known:
             takes = f"it takes {', '.join(known)}" if known else "it takes none"
             raise SchemeFileError(f"{value['name']} has no parameter {parameter!r}: {takes}.")
-        inner = PARTS.get(parameter)
+        inner = _registry_of(parameter, registry)
         parameters[parameter] = (
             _from_value(given) if inner is None else from_table(given, inner, parameter)
         )

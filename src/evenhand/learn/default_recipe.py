@@ -8,6 +8,7 @@ No environment is looked up by its type. What is derived, and from what:
 - exploration, warm-up, the fall of the learning rate: shares of the steps that there are
 - the network: it treats alike whom environment, scheme and memory treat alike
 - shaping: wherever the scheme allows it
+- what each choice does at once, as features: where the environment says that this is certain
 """
 
 from __future__ import annotations
@@ -20,8 +21,9 @@ import numpy as np
 from evenhand._util.argument_checks import is_whole
 from evenhand.errors import BadParameter
 from evenhand.fairness.labels import refine
+from evenhand.learn.deep.at_once import AtOnce
 from evenhand.learn.deep.dqn import DQN
-from evenhand.learn.deep.encoders import observed
+from evenhand.learn.deep.encoders import Encoder, observed
 from evenhand.learn.deep.networks import MLP, EquivariantMLP, Network
 from evenhand.learn.deep.standardised import Standardised
 from evenhand.learn.deep.targets import Huber, PolyakUpdate
@@ -77,7 +79,7 @@ def default_learner(
     chosen: dict[str, Any] = {
         "problem": seen,
         "proposal": imagined_by_default(found) if proposal is None else proposal,
-        "encoder": measured_encoder(seen, play),
+        "encoder": default_encoder(found),
         "network": default_network(seen),
         "discount": discount,
         "horizon_terminates": ends,
@@ -164,6 +166,13 @@ def default_network(problem: Problem) -> Network:
     kinds = refine([*parts, tuple(range(size)) if own is None else own()], size)
     groups = getattr(problem.scheme.status, "groups", None)
     return EquivariantMLP(WIDTHS, groups=groups, kinds=kinds if len(set(kinds)) > 1 else ())
+
+
+def default_encoder(found: FoundMemory) -> Encoder:
+    """What random play shows of sizes; and what each choice does at once, where that is certain."""
+    measured = measured_encoder(found.problem, found.play)
+    certain = getattr(found.problem.environment, "certain_outcomes", False)
+    return AtOnce(measured) if certain and found.determines else measured
 
 
 def measured_encoder(problem: Problem, play: RandomPlay) -> Standardised:

@@ -47,12 +47,24 @@ def shaping(
     horizon_terminates: bool,
     discount: float,
     assessed: Filter = ALWAYS,
+    ahead: tuple[Any, Any] | None = None,
 ) -> Float[Array, ""]:
-    """γΦ(x') − Φ(x), from the welfare before and after the step that is the `time`-th from 0."""
-    left, next_left = (
+    """γΦ(x') − Φ(x), from the welfare before and after the step that is the `time`-th from 0.
+
+    `ahead` are the assessments to come before and after it, where states tell.
+    """
+    left, next_left = ahead or (
         steps_left(t, horizon, horizon_terminates, discount, assessed) for t in (time, time + 1)
     )
     return discount * next_left * then - left * now
+
+
+def told_by_states(problem: Problem, horizon_terminates: bool, discount: float) -> bool:
+    """Whether states tell how many assessments are to come, and steps alone do not."""
+    assessed = problem.scheme.filter
+    if assessed.always or horizon_terminates or discount == 1.0:
+        return False
+    return assessed.usual_assessments_ahead(problem.environment, discount) is not None
 
 
 def shaped_pay(
@@ -67,6 +79,10 @@ def shaped_pay(
     before = np.asarray(start.value(start.init(problem.environment.num_stakeholders)))
     first = np.broadcast_to(before, (len(status), 1, *before.shape))
     welfare = np.asarray(problem.welfare(np.concatenate((first, status), axis=1)))
+    if told_by_states(problem, horizon_terminates, discount):
+        # The states are not known here: what each change is usually worth.
+        usual = problem.scheme.filter.usual_assessments_ahead(problem.environment, discount)
+        return np.diff(welfare, axis=1) * usual
     times = np.arange(pay.shape[1])
     more = shaping(
         welfare[:, :-1],
@@ -93,13 +109,15 @@ def require_shaping(problem: Problem, horizon_terminates: bool, discount: float)
     """Refuse shaping where the reward is not the welfare of time points that are known before."""
     scheme, horizon = problem.scheme, problem.environment.horizon
     sums = problem.pay.share is not None or is_sum_of_rewards(scheme)
-    known = scheme.filter.assessments_within(horizon, horizon) is not None
+    by_states = told_by_states(problem, horizon_terminates, discount)
+    known = by_states or scheme.filter.assessments_within(horizon, horizon) is not None
     if problem.augment_with_score or not (sums and known):
         raise BadParameter(
             "shaping is by welfare, for schemes that are sums of it at every step, or at time "
             "points that do not depend on what happens."
         )
-    if not scheme.filter.always and not (horizon_terminates and discount == 1.0):
+    by_steps = scheme.filter.always or (horizon_terminates and discount == 1.0)
+    if not (by_states or by_steps):
         raise BadParameter(
             "shaping for a scheme that is not assessed at every step needs a horizon that ends and "
             "a discount of 1."

@@ -261,9 +261,7 @@ def test_what_is_unmet_does_not_depend_on_where_one_begins_to_look(rows, since):
     whole, part = audit(frame, **keywords), audit(frame, **keywords, since=since)
     seen = len(part.over_time.times)
     assert whole.over_time.times[-seen:] == part.over_time.times
-    assert part.over_time.unfairness == pytest.approx(
-        whole.over_time.unfairness[-seen:], abs=1e-9
-    )
+    assert part.over_time.unfairness == pytest.approx(whole.over_time.unfairness[-seen:], abs=1e-9)
     assert [one.final for one in part.by_stakeholder] == pytest.approx(
         [one.final for one in whole.by_stakeholder]
     )

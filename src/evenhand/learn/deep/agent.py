@@ -26,7 +26,7 @@ from evenhand.learn.deep.targets import HardUpdate, Loss, Squared, TargetUpdate
 from evenhand.learn.finite_values import require_finite_values
 from evenhand.learn.policies.greedy_policy import Greedy, GreedyScore, score_greedy
 from evenhand.learn.schedules import EpsilonSchedule, Exploration
-from evenhand.learn.shaping import require_shaping
+from evenhand.learn.shaping import require_shaping, shaping, told_by_states
 from evenhand.problem.problem import AugmentedState, Problem
 from evenhand.problem.reward import choose
 from evenhand.problem.reward_check import require_rewards
@@ -137,6 +137,26 @@ class DeepAgent(ABC):
         require_rewards(self.problem)
         if self.shaping:
             require_shaping(self.problem, self.horizon_terminates, self.discount)
+
+    def shaping_of(self, now: Any, then: Any, happened: DecisionRecord) -> Float[Array, ""]:
+        """What is added to the reward of a step, from the welfare before and after it."""
+        environment, assessed = self.problem.environment, self.problem.scheme.filter
+        ahead = None
+        if told_by_states(self.problem, self.horizon_terminates, self.discount):
+            ahead = tuple(
+                assessed.assessments_ahead(environment, at.state, self.discount)
+                for at in (happened.before, happened.after)
+            )
+        return shaping(
+            now,
+            then,
+            happened.time,
+            environment.horizon,
+            self.horizon_terminates,
+            self.discount,
+            assessed,
+            ahead,
+        )
 
     @abstractmethod
     def empty_replay(self) -> tuple[Replay, Any]:

@@ -15,7 +15,6 @@ from evenhand.learn.deep.agent import AgentState, DecisionRecord, DeepAgent, of_
 from evenhand.learn.deep.replay_buffer import Replay
 from evenhand.learn.proposals import NoProposal, Proposal
 from evenhand.learn.proposals.imagined_memories import PastStep, imagine_memories
-from evenhand.learn.shaping import shaping
 from evenhand.problem.problem import AgentView, AugmentedState
 from evenhand.problem.reward import choose
 
@@ -232,9 +231,7 @@ class DQN(DeepAgent):
             self._welfare(memory, scheme_state, imagined)
             for memory, scheme_state in (before, after)
         )
-        horizon = self.problem.environment.horizon
-        settings = horizon, self.horizon_terminates, self.discount, self.problem.scheme.filter
-        return shaping(now, then, happened.time, *settings)
+        return self.shaping_of(now, then, happened)
 
     def _welfare(
         self, memory: Any, scheme_state: Any, imagined: Bool[Array, ""]

@@ -13,7 +13,6 @@ from evenhand.learn.deep import replay_buffer as replay
 from evenhand.learn.deep.agent import AgentState, DecisionRecord, DeepAgent, of_action
 from evenhand.learn.deep.networks import Recurrent
 from evenhand.learn.deep.replay_buffer import Replay
-from evenhand.learn.shaping import shaping
 
 if TYPE_CHECKING:
     from jaxtyping import Array, Bool, Float, Int, PRNGKeyArray
@@ -76,9 +75,7 @@ class RecurrentDQN(DeepAgent):
                 self.problem.welfare(self.problem.scheme.status.value(at.scheme_state.status))
                 for at in (before, after)
             )
-            horizon = self.problem.environment.horizon
-            settings = horizon, self.horizon_terminates, self.discount, self.problem.scheme.filter
-            pay = pay + shaping(now, then, happened.time, *settings)
+            pay = pay + self.shaping_of(now, then, happened)
         moment = Moment(
             self.encode(before),
             happened.carry,

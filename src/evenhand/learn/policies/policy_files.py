@@ -14,7 +14,8 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 
-import evenhand.learn.deep.standardised  # noqa: F401  # registers its encoder
+import evenhand.learn.deep.at_once
+import evenhand.learn.deep.standardised  # noqa: F401  # these register their encoders
 from evenhand._util.saved_record import SavedRecord, reading_saved
 from evenhand._util.tensor_files import (
     named_leaves,
