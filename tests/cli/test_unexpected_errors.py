@@ -121,7 +121,9 @@ def test_what_a_module_of_a_users_raises_is_not_called_a_mistake_of_ours(
     fails_with, tmp_path, monkeypatch
 ):
     """It is said where, and nobody is asked to report it."""
-    source = "class World:\n    def step(self):\n        raise RuntimeError('the taxi broke down')\n"
+    source = (
+        "class World:\n    def step(self):\n        raise RuntimeError('the taxi broke down')\n"
+    )
     (tmp_path / "taxis_of_mine.py").write_text(source)
     monkeypatch.chdir(tmp_path)
     monkeypatch.syspath_prepend(str(tmp_path))

@@ -202,7 +202,7 @@ def test_lines_that_may_fit_after_all_are_left_alone(lines, counts):
 
 @pytest.mark.parametrize("noise", [b"?", b"[1, 2]", b'"text"', b"7", b"null"])
 def test_a_line_that_is_no_object_does_not_hide_a_wrong_key(noise):
-    """One such line among many without the key must not turn the error into a summary of nothing."""
+    """One such line among many without the key must not make a summary of nothing of the error."""
     lacking = [b'{"when": 1, "stakeholder": "North", "amount": 1, "id": 1}'] * 3
     with pytest.raises(MissingKey, match="'time'"):
         refused(*lacking, noise).refuse_what_never_fits()

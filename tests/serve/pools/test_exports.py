@@ -85,7 +85,9 @@ def test_a_change_at_the_moment_of_a_decision_is_said_with_the_next(client):
 def entitlements(client):
     """What each row of the export says: when, who, and what it was entitled to."""
     rows = client.get(f"{BASE}/export.csv").content.decode().splitlines()[1:]
-    return [(float(row.split(",")[0]), row.split(",")[1], float(row.split(",")[-1])) for row in rows]
+    return [
+        (float(row.split(",")[0]), row.split(",")[1], float(row.split(",")[-1])) for row in rows
+    ]
 
 
 def test_a_change_on_the_day_of_a_decision_is_no_obstacle(client):
