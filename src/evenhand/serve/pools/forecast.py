@@ -35,7 +35,7 @@ def forecast(
     turns = turns_until(pool, own, wish, now)
     rate = recent if per_day is None else per_day
     said = [
-        f"the rule stays as it is: {pool.allocator.rule.describe()}",
+        f"the rule stays as it is: {pool.allocator.state.rule.describe()}",
         "nobody joins, leaves, pauses or resumes, and every decision is the rule's",
         f"each turn gives {format_number(wish.amount)}",
     ]

@@ -25,7 +25,7 @@ def pool_view(pool: LivePool) -> dict[str, Any]:
     state = pool.allocator.state
     return {
         "name": pool.name,
-        "rule": pool.allocator.rule.describe(),
+        "rule": pool.allocator.state.rule.describe(),
         "definition": pool.definition.to_json(),
         "stakeholders": state.there.count(1),
         "eligible": len(state.heap),
@@ -53,7 +53,7 @@ def proposal_view(pool: LivePool, proposal: ProposedShares) -> dict[str, Any]:
         "at": proposal.at,
         "shares": [share_view(share) for share in proposal.shares],
         "runner_up": None if proposal.runner_up is None else share_view(proposal.runner_up),
-        "rule": pool.allocator.rule.describe(),
+        "rule": pool.allocator.state.rule.describe(),
     }
 
 
