@@ -216,6 +216,16 @@ def test_what_is_no_file_is_refused(kinds, tmp_path, name):
 
 
 @pytest.mark.parametrize("name", KINDS)
+def test_a_file_of_another_kind_is_called_what_it_is(kinds, tmp_path, name):
+    """It is one that evenhand wrote: it is said which, and what reads it."""
+    path = tmp_path / "file"
+    for other in set(KINDS) - {name}:
+        path.write_bytes(kinds[other].content)
+        with pytest.raises(BadFile, match=f"is not a {name} that evenhand wrote, but a {other}: "):
+            kinds[name].load(path)
+
+
+@pytest.mark.parametrize("name", KINDS)
 def test_what_holds_nothing_is_refused(kinds, tmp_path, name):
     path, load = tmp_path / "file", kinds[name].load
     for content in (b"", b"\xff" * 100, (1 << 60).to_bytes(8, "little") + b"{}"):

@@ -65,7 +65,10 @@ def test_what_is_refused_is_refused_in_a_sentence(run, store, tmp_path, monkeypa
         ("65535", ("--port", "65536")),
         ("no rule called 'least'", ("--port", "0", "--pools", tmp_path / "bad.toml")),
         ("no file", ("--port", "0", "--pools", tmp_path / "none.toml")),
-        ("one of reader, decider, owner", ("--port", "0", "--new-token", "me:king")),
+        (
+            "--new-token asks for the role 'king': it must be one of",
+            ("--port", "0", "--new-token", "me:king"),
+        ),
         ("mysql://", ("--port", "0", "--store", "mysql://x")),
         ("no store", ("--store", tmp_path / "none.db", "--verify")),
         ("not a file of SQLite", ("--store", tmp_path / "text.db", "--port", "0")),

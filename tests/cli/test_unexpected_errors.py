@@ -15,6 +15,7 @@ import pytest
 
 from evenhand import __version__, cli
 from evenhand.cli import unexpected_errors as unforeseen
+from evenhand.envs.own_environment import load_class
 from evenhand.experiments.running.local_processes import WorkerBroke
 
 
@@ -114,3 +115,28 @@ def test_a_long_name_in_a_users_mistake_does_not_fill_the_screen(fails_with):
     assert said.count("\n") == 1
     assert len(said) <= 600
     assert said.endswith("cannot\\nbe read\\x00: name another.\n")
+
+
+def test_what_a_module_of_a_users_raises_is_not_called_a_mistake_of_ours(
+    fails_with, tmp_path, monkeypatch
+):
+    """It is said where, and nobody is asked to report it."""
+    source = (
+        "class World:\n    def step(self):\n        raise RuntimeError('the taxi broke down')\n"
+    )
+    (tmp_path / "taxis_of_mine.py").write_text(source)
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.syspath_prepend(str(tmp_path))
+
+    def step() -> None:
+        load_class("taxis_of_mine:World")().step()
+
+    code, said = fails_with(step)
+    assert code == 2
+    assert said == (
+        f"evenhand: {tmp_path / 'taxis_of_mine.py'} fails in line 3, in step (RuntimeError: the "
+        "taxi broke down): that is code of your own, so mend it there.\n"
+    )
+    assert not list(tmp_path.glob("evenhand-*"))
+    code, said = fails_with(raises(RuntimeError("ours")))  # of which nothing went through theirs
+    assert (code, "this is a mistake in evenhand" in said) == (70, True)

@@ -1,6 +1,7 @@
 """`module:Class`: what is not there or breaks the interface is a sentence; what fits is known."""
 
 import re
+import sys
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -8,16 +9,27 @@ import jax
 import jax.numpy as jnp
 import pytest
 
-from evenhand.envs import ENVIRONMENTS, Environment, Outcomes
-from evenhand.envs.own_environment import load_environment, load_named, require_environment
-from evenhand.errors import BadParameter
+from evenhand.envs import ENVIRONMENTS, Doughnuts, Environment, Outcomes
+from evenhand.envs.own_environment import (
+    know_imported,
+    load_environment,
+    load_named,
+    require_environment,
+)
+from evenhand.errors import BadFile, BadParameter
+from evenhand.planning.plan_file import load_plan, save_plan
+from evenhand.planning.planner import plan
+from evenhand.problem.problem import Problem
 
 SOURCE = """
+import jax.numpy as jnp
+
 from evenhand.envs import Environment
 from tests.envs.test_own_environment import Counter as Base
 
 class Mine(Base):
-    pass
+    def noises(self):
+        return jnp.zeros((1, 0)), jnp.ones(1)
 
 class Unfinished(Environment):
     num_actions = num_stakeholders = horizon = 2
@@ -97,6 +109,25 @@ def test_a_class_in_the_current_folder_is_found_and_known_by_its_place(module):
     load_named({"name": "worlds_of_mine:Mine", "horizon": 3})
     load_named("doughnuts")
     require_environment(kind())
+
+
+def test_a_file_finds_an_own_environment_only_once_its_module_is_imported(module, tmp_path):
+    """As a plan has it that `evenhand plan module:Class --save` wrote, in another process."""
+    name = "worlds_of_mine:Mine"
+    kind = load_environment(name)
+    save_plan(plan(Problem(kind(), kind().default_scheme())), "mine.plan")
+    before = load_plan("mine.plan").value
+    del ENVIRONMENTS._classes[name]
+    assert load_plan("mine.plan").value == before  # the module is imported
+    del ENVIRONMENTS._classes[name]
+    del sys.modules["worlds_of_mine"]
+    with pytest.raises(BadFile, match=r"needs the environment worlds_of_mine:Mine, .* import the"):
+        load_plan("mine.plan")
+    assert "worlds_of_mine" not in sys.modules
+    know_imported({"name": "evenhand.envs.doughnuts:Doughnuts"})
+    assert ENVIRONMENTS.name_of(Doughnuts(2, 3)) == "doughnuts"
+    with pytest.raises(BadParameter, match=r"is not an evenhand\.envs\.Environment"):
+        know_imported("subprocess:Popen")  # a class, and imported, but none to be made by a file
 
 
 BROKEN = {

@@ -190,12 +190,6 @@ NO_NAME = b'{"time": 1}'
         ((line(stakeholder="North", amount=1, id=1),), Counts(lines=1, events=1)),
         ((NO_NAME, line(stakeholder="North", amount=1, id=1)), Counts(lines=2, events=1, bad=1)),
         ((NO_NAME, line(stakeholder="North", amount=None, id=1)), Counts(lines=2, empty=1, bad=1)),
-        ((NO_NAME, b"?"), Counts(lines=2, bad=2)),  # one is something else
-        # Two keys lack.
-        (
-            (b'{"stakeholder": "North"}', b'{"stakeholder": "North", "amount": 1}'),
-            Counts(lines=2, bad=2),
-        ),
     ],
 )
 def test_lines_that_may_fit_after_all_are_left_alone(lines, counts):
@@ -204,6 +198,47 @@ def test_lines_that_may_fit_after_all_are_left_alone(lines, counts):
     reader.refuse_what_never_fits()
     assert len(reader.counts.first_bad) == counts.bad
     assert replace(reader.counts, first_bad=[]) == counts
+
+
+@pytest.mark.parametrize("noise", [b"?", b"[1, 2]", b'"text"', b"7", b"null"])
+def test_a_line_that_is_no_object_does_not_hide_a_wrong_key(noise):
+    """One such line among many without the key must not make a summary of nothing of the error."""
+    lacking = [b'{"when": 1, "stakeholder": "North", "amount": 1, "id": 1}'] * 3
+    with pytest.raises(MissingKey, match="'time'"):
+        refused(*lacking, noise).refuse_what_never_fits()
+    stranger = line(stakeholder="Nroth", amount=1, id=1)
+    with pytest.raises(BadLog, match=r"about 'Nroth', and watched is 'North'"):
+        refused(noise, stranger).refuse_what_never_fits()
+
+
+@pytest.mark.parametrize(
+    ("lines", "why"),
+    [
+        ((b"?", b"?"), "it is not a JSON object"),
+        ((line(stakeholder="North", amount="x", id=1),), "the amount 'x' is not a number"),
+        # Two keys lack.
+        (
+            (b'{"stakeholder": "North"}', b'{"stakeholder": "North", "amount": 1}'),
+            "'amount' is missing",
+        ),
+        ((NO_NAME, line(stakeholder="North", amount="x", id=1)), "'stakeholder' is missing"),
+    ],
+)
+def test_where_no_line_could_be_taken_that_is_an_error(lines, why):
+    """A summary of nothing would look as if all were well."""
+    with pytest.raises(BadLog) as caught:
+        refused(*lines).refuse_what_never_fits()
+    assert str(caught.value) == (
+        f"no line that was read could be taken: line 1 was left out: {why}. Each must be a JSON "
+        "object with 'stakeholder', 'time', 'amount' and 'id'."
+    )
+
+
+def test_bad_lines_of_a_run_before_are_not_held_against_an_empty_one():
+    before, after = refused(b"?"), refused()
+    after.resume(json.loads(json.dumps(before.snapshot())))
+    after.refuse_what_never_fits()
+    assert after.counts.bad == 1
 
 
 def test_which_argument_names_a_key():

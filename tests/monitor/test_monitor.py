@@ -19,6 +19,7 @@ from command_line import evenhand
 from evenhand import (
     Decayed,
     GiniWelfare,
+    LogNash,
     Mean,
     Rawls,
     WaitingTime,
@@ -217,7 +218,7 @@ def test_a_key_that_no_line_has_is_a_mistake_in_the_options():
     assert "(--amount)" in refused(text, *NAMES[:2], "--amount", "dozes")
     one = lines_of([("2021-04-01", "A", 1)], ("time", "stakeholder", "dozes"))
     assert run(text + one, *NAMES, "--amount", "dozes")[1]["bad"] == len(EVENTS)
-    assert run(text + "{\n", *NAMES, "--amount", "dozes")[1]["bad"] == len(EVENTS) + 1
+    assert "did you mean 'doses'?" in refused(text + "{\n", *NAMES, "--amount", "dozes")
 
 
 def test_a_name_that_no_line_has_is_a_mistake_in_the_options():
@@ -660,3 +661,50 @@ def test_totals_that_no_number_can_hold_are_refused_whatever_the_welfare():
     watch.push(3, "A", 1e308)
     with pytest.raises(WelfareOverflow, match="the amounts are too large: at time 3"):
         watch.finish()
+
+
+def of_two(welfare=LogNash(), names=("A", "B"), **more):
+    return Monitor(anytime(welfare), names, **more)
+
+
+def test_a_snapshot_stays_as_it_is():
+    """While its monitor goes on, and while others go on from it."""
+    monitor = of_two(max_unfairness=1)
+    monitor.push(1, "A", 3)
+    monitor.push(2, "B")
+    kept = monitor.snapshot()
+    found = []
+    for amount in (5, 9, 0.5):
+        monitor.push(2, "A", amount)
+        monitor.push(3 + amount, "B", amount)
+        other = of_two(max_unfairness=1)
+        other.resume(kept)
+        other.push(3, "A")
+        other.finish()
+        found.append(other.summary())
+    assert found[0] == found[1] == found[2]
+    # After 1 A is ahead by 3 / 2, after 2 by 1 and after 3 by 3 / 2.
+    assert found[0]["stakeholders"][0]["overall_unfairness"] == 4.0
+
+
+@pytest.mark.parametrize(
+    ("other", "words"),
+    [
+        (lambda: of_two(Rawls()), "watched something else"),
+        (lambda: of_two(names=("A", "C")), "watched something else"),
+        (lambda: of_two(names=("A", "B", "C")), "watched something else"),
+    ],
+)
+def test_a_snapshot_of_something_else_is_refused(other, words):
+    monitor = of_two()
+    monitor.push(1, "A", 3)
+    with pytest.raises(BadParameter, match=words):
+        other().resume(monitor.snapshot())
+    for nothing in ({}, None, 3):
+        with pytest.raises(BadParameter, match="must be what the `snapshot` of a monitor gave"):
+            other().resume(nothing)
+
+
+def test_a_question_is_not_its_name():
+    with pytest.raises(BadParameter, match="question is 'month': it must be a Question"):
+        of_two(question="month")

@@ -21,12 +21,25 @@ GROUP = "evenhand.plugins"
 
 _registering: dict[str, None] = {}  # modules of users whose classes were registered, in order
 _loaded: set[str] = set()
+_own: set[str] = set()  # modules of users, whether or not they registered anything
 
 
 def note_module(name: str) -> None:
     """Remember a module that registered a class, so that other processes can import it too."""
     if name.split(".")[0] != "evenhand":
         _registering[name] = None
+        _own.add(name)
+
+
+def note_own(name: str) -> None:
+    """Remember a module of a user's that is run: what it raises is not a mistake of ours."""
+    _own.add(name)
+
+
+def own_files() -> set[str]:
+    """The files of the modules of users that were imported."""
+    files = (getattr(sys.modules.get(name), "__file__", None) for name in _own)
+    return {file for file in files if file is not None}
 
 
 def load_plugins() -> bool:

@@ -20,6 +20,14 @@ from evenhand.errors import BadFile
 
 # Files of evenhand 0.1 do not say their format: their headers have other keys.
 FORMAT = 2
+# What each kind is good for, said to whoever gives one where another is needed.
+READ_BY = {
+    "plan": "`load_plan` reads it, and `evenhand replay --rule` and `evenhand serve` decide by it",
+    "policy": "`load_policies` reads it, and `evenhand evaluate` scores it",
+    "run": "it holds tables, or learners half way, which `evenhand train` and `evaluate` read",
+    "learner": "`load_learner` reads it, and `evenhand evaluate` scores it",
+    "numpy policy": "`load_policy` of evenhand.interop reads it",
+}
 
 
 def write_tensors(
@@ -39,8 +47,10 @@ def read_tensors(
     `names` are those of its arrays, where they are the same for every file of the kind.
     """
     header, arrays = _opened(path, kind)
-    if header.get("kind") != kind:
-        raise BadFile(f"{path} is not a {kind} that evenhand wrote.")
+    found = header.get("kind")
+    if found != kind:
+        other = f", but a {found}: {READ_BY[found]}" if found in READ_BY else ""
+        raise BadFile(f"{path} is not a {kind} that evenhand wrote{other}.")
     if header.get("format") != FORMAT:
         whose = "evenhand 0.1" if "format" not in header else "another version of evenhand"
         raise BadFile(

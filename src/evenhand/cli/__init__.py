@@ -22,7 +22,12 @@ def main() -> None:
     pressed = _notice_interrupts()
     try:
         # Here, as it can be interrupted too.
-        from evenhand.cli.unexpected_errors import EXIT_CODE, sentence_about, silence_libraries
+        from evenhand.cli.unexpected_errors import (
+            EXIT_CODE,
+            sentence_about,
+            sentence_about_own,
+            silence_libraries,
+        )
 
         silence_libraries()
         with standard_streams():
@@ -48,8 +53,9 @@ def main() -> None:
             sys.exit(STOPPED)
         if isinstance(error, SystemExit):
             raise
-        say(sentence_about(error))
-        sys.exit(EXIT_CODE)
+        about_own = sentence_about_own(error)
+        say(about_own or sentence_about(error))
+        sys.exit(2 if about_own else EXIT_CODE)
 
 
 def _notice_interrupts() -> list[int]:

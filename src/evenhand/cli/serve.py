@@ -154,7 +154,14 @@ def _token(store: DecisionStore, wanted: str | None) -> tuple[str, str, str] | N
     name, colon, role = (wanted or "owner").rpartition(":")
     if not colon:
         name, role = role, Role.OWNER.word
-    return name, Role.read(role).word, make_token(store, name, Role.read(role))
+    try:
+        read = Role.read(role)
+    except BadParameter:
+        roles = ", ".join(one.word for one in Role)
+        raise BadParameter(
+            f"--new-token asks for the role {role!r}: it must be one of {roles}."
+        ) from None
+    return name, read.word, make_token(store, name, read)
 
 
 def _announce(address: str, token: tuple[str, str, str] | None, name: str, as_json: bool) -> None:

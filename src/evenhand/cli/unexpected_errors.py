@@ -14,6 +14,7 @@ import warnings
 from typing import Any
 
 from evenhand import __version__
+from evenhand._util.plugins import own_files
 from evenhand.errors import shortened, visible
 
 EXIT_CODE = 70  # "internal software error" in sysexits.h
@@ -22,11 +23,32 @@ MAX_CAUSE = 120  # characters of an error's own words that the sentence repeats
 
 def sentence_about(error: BaseException) -> str:
     """What to tell a user of an error that is ours; its details are written to a file."""
-    words = shortened(visible(f"{type(error).__name__}: {error}"), MAX_CAUSE)
     return (
-        f"this is a mistake in evenhand, not yours ({words.removesuffix(': ')}). "
+        f"this is a mistake in evenhand, not yours ({_cause(error)}). "
         f"{_where_the_details_are(error)}"
     )
+
+
+def sentence_about_own(error: BaseException) -> str | None:
+    """What to tell a user of an error that a module of their own raised; None if none did.
+
+    Where code of theirs (an environment, a registered part) was on the way to the error, it is for
+    them to look at first: to send it to us would help nobody.
+    """
+    files = own_files()
+    passed = [step for step in traceback.extract_tb(error.__traceback__) if step.filename in files]
+    if not passed or isinstance(error, MemoryError | RecursionError):
+        return None
+    last = passed[-1]
+    return (
+        f"{last.filename} fails in line {last.lineno}, in {last.name} ({_cause(error)}): that is "
+        "code of your own, so mend it there."
+    )
+
+
+def _cause(error: BaseException) -> str:
+    words = shortened(visible(f"{type(error).__name__}: {error}"), MAX_CAUSE)
+    return words.removesuffix(": ")
 
 
 def _where_the_details_are(error: BaseException) -> str:

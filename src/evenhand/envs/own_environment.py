@@ -15,6 +15,7 @@ from typing import Any
 import jax
 
 from evenhand._util.argument_checks import require_whole
+from evenhand._util.plugins import VARIABLE, load_plugins, note_own
 from evenhand.envs.environment import Environment, OutcomesNotFinite
 from evenhand.errors import BadParameter, EvenhandError
 from evenhand.problem.environment_like import ENVIRONMENTS
@@ -27,6 +28,7 @@ def load_class(name: str) -> type:
         raise BadParameter(
             f"{name!r} does not name a class: write module:Class, such as my_module:MyWorld."
         )
+    note_own(module_name)
     kind = getattr(_module(module_name, name), class_name, None)
     if not isinstance(kind, type):
         what = f"has no class {class_name}" if kind is None else f"has {class_name}, not a class"
@@ -59,6 +61,30 @@ def load_named(table: Any) -> None:
     name = table.get("name") if isinstance(table, dict) else table
     if isinstance(name, str) and ":" in name and name not in ENVIRONMENTS.classes:
         load_environment(name)
+
+
+def know_imported(table: Any) -> None:
+    """Know the environment that a file names, if it is one of a user's own; nothing is imported.
+
+    A file must not decide which code is run, so the module has to be there already.
+
+    Args:
+        table: The environment as a file describes it: a name, or a table with a name.
+    """
+    name = table.get("name") if isinstance(table, dict) else table
+    if not isinstance(name, str) or ":" not in name or name in ENVIRONMENTS.classes:
+        return
+    module = name.partition(":")[0]
+    if module.partition(".")[0] == "evenhand":  # whose environments have names
+        return
+    if module not in sys.modules:
+        load_plugins()
+    if module not in sys.modules:
+        raise BadParameter(
+            f"it needs the environment {name}, which is code of somebody's own: import the module "
+            f"{module} first, or name it in {VARIABLE}."
+        )
+    load_environment(name)
 
 
 def require_environment(environment: Environment) -> None:

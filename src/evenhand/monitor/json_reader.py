@@ -16,7 +16,7 @@ from typing import Any
 import orjson
 
 from evenhand._util.moments import DAY
-from evenhand._util.wording import nearest, short_repr
+from evenhand._util.wording import join_names, nearest, short_repr
 from evenhand.auditing.judging.calendar import MOST_PERIODS, Period
 from evenhand.auditing.options import refuse_shared
 from evenhand.errors import BadLog, MissingKey, argument
@@ -80,6 +80,8 @@ class Reader:
         self._without: Counter[str] = Counter()  # lines that lack a key, by the key
         self._first_without: dict[str, Any] = {}  # the first of them
         self._strangers, self._first_stranger = 0, ""
+        self._left_out = 0  # bad lines of this run; `counts` has those of the runs before it too
+        self._no_objects = 0  # lines that are none, and so say nothing about keys and names
 
     def read(self, lines: list[bytes]) -> Batch:
         """The events of some lines."""
@@ -113,12 +115,20 @@ class Reader:
         self.plain_numbers = snapshot["plain_numbers"]
 
     def refuse_what_never_fits(self) -> None:
-        """Where every line lacks a key, or is about a stranger, the options are wrong."""
+        """Where no line at all could be taken nothing was watched, and that is no good news.
+
+        Where every object lacks a key, or is about a stranger, the options are wrong. Lines that
+        are no objects are no reason to think otherwise: a log often has some.
+        """
         counts, without = self.counts, self._without
-        if not counts.bad or counts.events or counts.empty or counts.repeated:
+        if not self._left_out or counts.events or counts.empty or counts.repeated:
             return
-        if len(without) > 1 or self._strangers + without.total() < counts.bad:
-            return
+        explained = self._strangers + without.total()
+        if len(without) > 1 or not explained or explained + self._no_objects < self._left_out:
+            raise BadLog(
+                f"no line that was read could be taken: {counts.first_bad[0]} Each must be a JSON "
+                f"object with {join_names([repr(key) for key in self._named])}."
+            )
         for key in without:
             known = [str(name) for name in self._first_without]
             raise MissingKey(
@@ -237,14 +247,18 @@ class Reader:
 
     def _bad(self, line: bytes, error: Exception) -> None:
         self.counts.bad += 1
+        self._left_out += 1
         reason = str(error)
         if isinstance(error, KeyError):
             reason = f"{error.args[0]!r} is missing"
             self._first_without = self._first_without or orjson.loads(line)
             self._without[error.args[0]] += 1
         if isinstance(error, TypeError):
-            reason = self._wrong_type(orjson.loads(line))
+            event = orjson.loads(line)
+            self._no_objects += not isinstance(event, dict)
+            reason = self._wrong_type(event)
         if isinstance(error, json.JSONDecodeError):  # orjson's is one too
+            self._no_objects += 1
             reason = "it is not a JSON object"
         sentence = f"line {self.counts.lines:,} was left out: {reason.rstrip('.')}."
         if self.strict:

@@ -9,6 +9,7 @@ was seen before does not count; without ids every event counts, as in `audit`.
 
 from __future__ import annotations
 
+import copy
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
@@ -86,6 +87,8 @@ class Monitor:
         names = _require_names(names)
         self.names, self.roster = names, roster
         self.judged_names = scheme.status.names(names)
+        if question is not None:
+            require_kind(question, Question, "question", 'every("month")')
         self._name_array = np.array(self.judged_names, dtype=object)
         self._key_array = np.array([key_of(name) for name in self.judged_names], dtype=object)
         if roster is not None and roster.dated and self.judged_names != names:
@@ -242,8 +245,12 @@ class Monitor:
         }
 
     def snapshot(self) -> dict[str, Any]:
-        """All that is needed to go on as if the monitor had never stopped."""
-        return {
+        """All that is needed to go on as if the monitor had never stopped.
+
+        It is a copy: it stays as it is while the monitor goes on.
+        """
+        known = {
+            "watches": self._watches(),
             "begun": self.begun,
             **({} if self.alarms is None else {"watch": self.alarms.snapshot()}),
             "plain_numbers": self.time_steps.plain_numbers,
@@ -255,9 +262,25 @@ class Monitor:
             "totals": self.totals.snapshot(),
             "stream": self.stream.snapshot(),
         }
+        return copy.deepcopy(known)
 
     def resume(self, snapshot: Mapping[str, Any]) -> None:
-        """Go on from where another monitor of the same scheme and names stopped."""
+        """Go on from where another monitor of the same scheme and names stopped.
+
+        Args:
+            snapshot: What `snapshot` gave. Several monitors may go on from one.
+        """
+        if not isinstance(snapshot, Mapping) or "watches" not in snapshot:
+            raise BadParameter(
+                f"{argument('snapshot')} is {short_repr(snapshot)}: it must be what the "
+                "`snapshot` of a monitor gave."
+            )
+        if snapshot["watches"] != self._watches():
+            raise BadParameter(
+                f"{argument('snapshot')} is that of a monitor that watched something else (another "
+                "scheme, other stakeholders or another alarm): make this one as that was made."
+            )
+        snapshot = copy.deepcopy(snapshot)
         for name in KEPT:
             setattr(self, name, snapshot[name])
         self.time_steps.plain_numbers = snapshot["plain_numbers"]
@@ -268,6 +291,11 @@ class Monitor:
         self.received, self.credit = snapshot["received"], snapshot["credit"]
         self.totals.resume(snapshot["totals"])
         self.stream.resume(snapshot["stream"])
+
+    def _watches(self) -> tuple[Any, ...]:
+        """What must be the same when another monitor goes on from where this one stops."""
+        alarm = None if self.alarms is None else self.alarms.watches()
+        return self.stream.scheme.describe(), self.names, alarm
 
     def _judged(self, keys: np.ndarray, received: Float[np.ndarray, "step n"]) -> list[Findings]:
         if not len(keys):

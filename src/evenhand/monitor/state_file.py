@@ -29,7 +29,7 @@ def save_state(monitor: Monitor, reader: Reader, path: str | os.PathLike[str]) -
     state = {
         "format": FORMAT,
         "watches": _watches(monitor),
-        "monitor": _flat(monitor.snapshot()),
+        "monitor": _flat(_own_snapshot(monitor)),
         "reader": reader.snapshot(),
     }
     try:
@@ -97,7 +97,7 @@ def _reader_state(saved: SavedRecord) -> dict[str, Any]:
 
 def _monitor_state(monitor: Monitor, state: SavedRecord) -> dict[str, Any]:
     """What a monitor goes on from, in the form of a snapshot of the kind that was saved."""
-    saved, fresh = state.table("monitor"), monitor.snapshot()
+    saved, fresh = state.table("monitor"), _own_snapshot(monitor)
     stream = saved.items("stream")
     begun = bool(stream and isinstance(stream[0], list) and stream[0] and stream[0][-1] is True)
     counts, status, filtered, _ = fresh["stream"]
@@ -105,7 +105,13 @@ def _monitor_state(monitor: Monitor, state: SavedRecord) -> dict[str, Any]:
     # Before the first event the latest is at −∞, which JSON does not have.
     last_at = saved.number("last_at") if saved.flag("begun") else fresh["last_at"]
     template = {**fresh, "stream": (counts, status, filtered, fold)}
-    return _like(template, {**saved.values, "last_at": last_at}, "monitor")
+    found = _like(template, {**saved.values, "last_at": last_at}, "monitor")
+    return {**found, "watches": monitor.snapshot()["watches"]}
+
+
+def _own_snapshot(monitor: Monitor) -> dict[str, Any]:
+    """A snapshot without what is watched, which a file says in words of its own."""
+    return {name: part for name, part in monitor.snapshot().items() if name != "watches"}
 
 
 def _watches(monitor: Monitor) -> dict[str, Any]:

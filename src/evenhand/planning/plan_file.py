@@ -10,6 +10,7 @@ from evenhand import __version__
 from evenhand._util.saved_record import SavedRecord, reading_saved
 from evenhand._util.tensor_files import read_tensors, write_tensors
 from evenhand._util.wording import short_repr
+from evenhand.envs.own_environment import know_imported
 from evenhand.errors import BadFile
 from evenhand.planning.carried_state import MemoryForStatus, SchemeAlone
 from evenhand.planning.model import Model
@@ -51,6 +52,7 @@ def load_plan(path: str | os.PathLike[str]) -> Plan:
     header, arrays = read_tensors(path, "plan", ARRAYS)
     record = SavedRecord(header, path)
     with reading_saved(path, "plan"):
+        know_imported(header.get("environment"))
         problem = build_problem(header, path)
         horizon = record.value("horizon")
         if horizon not in (None, problem.environment.horizon):

@@ -180,6 +180,19 @@ def test_half_life_of_newcomers_is_the_mean_as_of_now():
     assert state.rule.level(state.memory[newcomer], 1.0, state.instant) == pytest.approx(1.0)
 
 
+@pytest.mark.parametrize(
+    ("half_life", "of_dates", "of_numbers"),
+    [(7, "7 days", "7"), ("7", "7 days", "7"), ("1", "1 day", "1"), ("2w", "2 weeks", None)],
+)
+def test_a_half_life_without_a_unit_is_said_in_days_where_times_are_dates(
+    half_life, of_dates, of_numbers
+):
+    rule = HalfLife(half_life)
+    assert rule.fitted(False).describe().endswith(f"half after {of_dates}")
+    if of_numbers is not None:
+        assert rule.fitted(True).describe().endswith(f"half after {of_numbers}")
+
+
 def test_half_life_counts_over_very_long_times():
     """2^(t/h) would be too large for a number long before."""
     state = RuleState(HalfLife(1.0))

@@ -8,6 +8,7 @@ import pytest
 from gymnasium import spaces
 
 import own_environments as own
+from evenhand import Rawls, Total, anytime
 from evenhand.errors import BadFile, BadParameter
 from evenhand.interop import gymnasium_learner, load_learner, save_learner
 
@@ -44,6 +45,9 @@ def test_what_does_not_fit_is_said(saved, tmp_path):
     path, _ = saved
     with pytest.raises(BadParameter, match="whose discount is"):
         load_learner(path, own.Counter(), own.NASH, discount=0.5)
+    # Long settings are shown where they differ.
+    with pytest.raises(BadParameter, match=r"scheme is .*LogNash.*, and here it is .*Rawls"):
+        load_learner(path, own.Counter(), anytime(Rawls(), Total()))
     with pytest.raises(BadParameter, match="1 learners side by side and there are 2"):
         load_learner(path, own.Counter(), own.NASH, beside=[own.Counter()])
     other = tmp_path / "other"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from dataclasses import replace
 
 import jax
 import numpy as np
@@ -14,6 +15,7 @@ from evenhand.envs import Doughnuts, Lending, WaitingList
 from evenhand.errors import BadFile, BadParameter, UnequalLengths
 from evenhand.interop import export_policy, load_policy
 from evenhand.interop.numpy_policy.deployed_policy import KIND
+from evenhand.interop.numpy_policy.numpy_program import NumpyProgram
 from evenhand.learn.deep.encoders import Binary, Raw, Relative
 from evenhand.learn.deep.networks import MLP, EquivariantMLP, Recurrent
 from evenhand.learn.policies.greedy_policy import Greedy
@@ -102,6 +104,20 @@ def test_what_is_wrong_is_said(tmp_path):
     (tmp_path / "cut").write_bytes(content[:-9])
     with pytest.raises(BadFile, match="cut short"):
         load_policy(tmp_path / "cut")
+
+
+def test_an_observation_of_parts_is_refused_where_one_vector_is_needed():
+    """As of an environment whose observations are dictionaries, which are learned from flat."""
+    policy = replace(export_policy(greedy()), program=NumpyProgram(("state",), (), (), 0, {}))
+    with pytest.raises(BadParameter, match=r"a mapping of 'free', 'worth', .*spaces\.flatten"):
+        policy({"free": [1, 0, 1], "worth": [3.0]}, policy.start())
+
+
+def test_a_policy_is_shown_without_its_arrays():
+    assert repr(export_policy(greedy())) == (
+        "<NumpyPolicy of 3 actions for 3 stakeholders, which remembers all that each stakeholder "
+        "has received>"
+    )
 
 
 def test_what_a_newer_version_wrote_says_so(tmp_path):

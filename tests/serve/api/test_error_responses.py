@@ -123,3 +123,22 @@ def test_what_is_not_json(client, body):
 def test_methods_that_are_not_there(client):
     is_a_problem(client.delete(BASE), 405)
     is_a_problem(client.put(f"{BASE}/decisions", json={}), 405)
+
+
+@pytest.mark.parametrize("kind", ["application/x-www-form-urlencoded", "text/csv", ""])
+def test_json_that_is_not_called_so(client, kind):
+    """As curl sends it: the sentence must not say that the body is no object, which it is."""
+    headers = {"content-type": kind}
+    answer = client.post(f"{BASE}/decisions", content=b'{"amount": 1}', headers=headers)
+    is_a_problem(answer, 422)
+    assert "'Content-Type: application/json'" in answer.json()["detail"]
+
+
+def test_what_a_name_must_be_is_said_in_words(client):
+    said = client.post("/v1/pools", json={"name": "a/b"}).json()["detail"]
+    assert said == (
+        "'name' does not fit: it must be at most 64 letters, digits, dots, dashes and underscores, "
+        "and begin with a letter or a digit."
+    )
+    said = client.post(f"{BASE}/events", json={"event": "join", "name": "a\nb"}).json()["detail"]
+    assert said == "'name' does not fit: it must be a text of one line, without control characters."

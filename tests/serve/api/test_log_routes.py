@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+import tempfile
 import threading
 
 import pytest
@@ -157,7 +158,7 @@ def test_a_forecast_says_its_assumptions(tmp_path):
         found = client.get(f"{BASE}/forecast?name=Cem&per_day=1").json()
         assert found["turns_until"] == 2
         assert found["earliest"] < found["expected"] < found["latest"]
-        assert any("1 decisions a day" in words for words in found["assumptions"])
+        assert any("1 decision a day" in words for words in found["assumptions"])
         assert found["sentence"].startswith("Cem is next after 2 turns, about ")
         unknown = client.get(f"{BASE}/forecast?name=Ann").json()
         assert (unknown["sentence"], unknown["expected"]) == ("Ann is next.", None)
@@ -273,6 +274,7 @@ def test_a_log_that_cannot_be_imported_leaves_nothing_behind(client, log, more, 
     answer = imported(client, log, **more)
     assert answer.status_code == 422, answer.text
     assert words in answer.json()["detail"]
+    assert "evenhand-" not in answer.json()["detail"]  # no folder of ours
     assert client.get("/v1/pools/old").json() == before
     assert client.post("/v1/pools/old/decisions", json={}).status_code == 422  # nobody is there
 
@@ -382,7 +384,7 @@ def test_one_decision_a_day_is_a_rate_of_one_a_day(tmp_path, count):
         for day in range(1, count + 1):
             client.post(f"{BASE}/decisions", json={"at": f"2190-01-0{day}"})
         found = client.get(f"{BASE}/forecast?name=Ann").json()
-    assert any(words.startswith("1 decisions a day") for words in found["assumptions"])
+    assert any(words.startswith("1 decision a day") for words in found["assumptions"])
 
 
 def test_a_part_of_the_log_is_judged(tmp_path):
@@ -393,3 +395,45 @@ def test_a_part_of_the_log_is_judged(tmp_path):
         part = client.get(f"{BASE}/audit?since=3").json()
         assert whole["overall"] != part["overall"]
         assert "'since'" in client.get(f"{BASE}/audit?since=soon").json()["detail"]
+
+
+def test_an_audit_calls_the_log_by_the_name_of_its_pool(tmp_path):
+    """And not by a folder that is gone: the page is sent to others, and is the same each time."""
+    with small_service(tmp_path) as client:
+        client.post(f"{BASE}/decisions", json={})
+        one, two = (client.get(f"{BASE}/audit") for _ in range(2))
+        page = client.get(f"{BASE}/audit.html").text
+        wrong = client.get(f"{BASE}/audit?every=month").json()["detail"]
+    name = f"{BASE.rpartition('/')[2]}.csv"
+    assert one.json()["log"] == name
+    assert [file["path"] for file in one.json()["origin"]["files"]] == [name]
+    assert one.json() == two.json()
+    assert f"<title>Fairness over time: {name}" in page
+    for words in (one.text, page, wrong):
+        assert tempfile.gettempdir() + "/evenhand-" not in words
+
+
+def test_whom_a_note_says_to_leave_out_can_be_left_out(client):
+    client.post("/v1/pools", json={"name": "old"})
+    odd = b"who,day,doses\nAnn,2021-01-01,1\nBen,2021-01-03,\nCem,2021-01-03,2\n"
+    refused = imported(client, odd, exclude=["Zoe"])
+    assert refused.status_code == 422
+    assert "'Zoe'" in refused.json()["detail"]
+    answer = imported(client, odd, exclude=["Ben"]).json()
+    assert answer["stakeholders"] == 2
+    assert not any("Ben" in note for note in answer["notes"])
+
+
+def test_a_forecast_says_minutes_where_days_say_nothing_and_leaves_out_what_was_undone(tmp_path):
+    with small_service(tmp_path, dates=True) as client:
+        soon = client.get(f"{BASE}/forecast?name=Ann&per_day=1440").json()
+        first, last = (soon[key][:16].replace("T", " ") for key in ("earliest", "latest"))
+        assert soon["sentence"].endswith(f"(80% of the time {first} to {last}).")
+        late = client.get(f"{BASE}/forecast?name=Ann&per_day=0.1").json()
+        assert late["sentence"].endswith(
+            f"(80% of the time {late['earliest'][:10]} to {late['latest'][:10]})."
+        )
+        for _ in range(2):
+            number = client.post(f"{BASE}/decisions", json={}).json()["number"]
+        client.post(f"{BASE}/decisions/{number}/undo", json={})
+        assert client.get(f"{BASE}/forecast?name=Ann").json()["expected"] is None

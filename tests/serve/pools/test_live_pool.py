@@ -9,6 +9,7 @@ from evenhand.errors import BadParameter, EvenhandError, StaleTurn
 from evenhand.serve.pools.changes import Happened
 from evenhand.serve.pools.definition import PoolDefinition
 from evenhand.serve.pools.live_pool import LivePool, Wish
+from evenhand.serve.pools.views import pool_view
 
 
 def pool_of(*names, **definition):
@@ -134,3 +135,9 @@ def test_what_is_so_already_is_refused():
     with pytest.raises(BadParameter, match="paused already"):
         pool.record(Happened(Paused("Ann", 5)), "me", 0)
     assert pool.number == number
+
+
+def test_a_rule_is_described_as_it_is_at_work_in_the_pool():
+    """A half-life without a unit is one of days here, as times are dates."""
+    pool = LivePool.new(PoolDefinition("p", rule="half_life:7"))
+    assert pool_view(pool)["rule"].endswith("amounts count half after 7 days")

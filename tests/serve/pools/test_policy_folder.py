@@ -2,13 +2,27 @@
 
 from __future__ import annotations
 
+import jax
+import jax.numpy as jnp
+import pandas as pd
 import pytest
 
+from evenhand import Allocator
+from evenhand.auditing.options import AuditOptions
+from evenhand.decide.policies.policy_choices import LearnedChoices
+from evenhand.decide.policies.policy_rule import PolicyRule
+from evenhand.decide.world.world_of_log import world_of_log
 from evenhand.envs import Doughnuts
 from evenhand.errors import BadParameter
+from evenhand.learn.deep.encoders import Relative
+from evenhand.learn.deep.networks import MLP
+from evenhand.learn.policies.greedy_policy import Greedy
 from evenhand.planning.plan_file import save_plan
 from evenhand.planning.planner import plan
 from evenhand.problem.problem import Problem
+from evenhand.serve.pools.definition import PoolDefinition
+from evenhand.serve.pools.explanation import explain
+from evenhand.serve.pools.live_pool import LivePool, Wish
 from evenhand.serve.pools.policy_folder import NO_POLICIES, PolicyFolder, names_policy
 from evenhand.serve.pools.pool_file import make_missing_pools, read_pool_file
 from evenhand.serve.pools.state_from_log import load_pool
@@ -128,6 +142,42 @@ def test_what_names_a_policy(folder, tmp_path):
     assert NO_POLICIES.names() == []
     with pytest.raises(BadParameter, match="must be a folder"):
         PolicyFolder(tmp_path / "secret.plan")
+
+
+def pool_of_a_policy_that_minds_the_lot():
+    """Lots below 3 are best given to A and then B, larger ones to C and then A."""
+    log = pd.DataFrame({"day": pd.date_range("2024-01-01", periods=14), "doses": [1, 2] * 7})
+    columns = {"stakeholder": "to", "time": "day", "amount": "doses"}
+    made = world_of_log(log.assign(to=["A", "B"] * 6 + ["C"] * 2), AuditOptions(**columns))
+    problem = Problem(made.world, made.world.default_scheme())
+    weights = MLP((4,)).init(jax.random.key(0), Relative().layout(problem), 3)
+    choices = LearnedChoices(Greedy(problem, Relative(), MLP((4,)), weights))
+    small, large = jnp.array([3.0, 2.0, 1.0]), jnp.array([2.0, 1.0, 3.0])
+    choices.worth = lambda _, now: jnp.where(now.state.noise.amount < 3, small, large)
+    allocator = Allocator(PolicyRule(choices, "week.policy"), dates=True)
+    for name in "ABC":
+        allocator.join(name, at="2024-02-01")
+    return LivePool(PoolDefinition("p"), allocator)
+
+
+@pytest.mark.parametrize(("amount", "order"), [(1, "ABC"), (5, "CAB")])
+def test_a_policy_is_asked_about_the_lot_that_is_to_be_given(amount, order):
+    """Who is second, and why, too: not about a lot of the usual size."""
+    pool, wish = pool_of_a_policy_that_minds_the_lot(), Wish(amount, at="2024-02-02")
+    proposal = pool.propose(wish, 0)
+    assert proposal.shares[0].name == order[0]
+    assert "is worth 3, as much as any choice" in proposal.shares[0].reason
+    assert proposal.runner_up.name == order[1]
+    assert "is worth 2, 1 less than the best choice" in proposal.runner_up.reason
+    for rank, name in enumerate(order, 1):
+        found = explain(pool, name, wish, 0)
+        assert (found["rank"], found["next"]["name"]) == (rank, order[0])
+        assert found["standing"]["reason"] in found["sentence"]
+    other = pool.decision(wish, 0, [(order[2], amount)], "for a reason")
+    assert "is worth 1, 2 less than the best choice" in other.because[0]
+    # To have asked leaves nothing behind: the standing is that of a lot of the usual size.
+    assert pool.propose(Wish(1e6, among=("A",), at="2024-02-02"), 0).shares
+    assert [one.name for one in pool.allocator.ranking("2024-02-02")] == list("ABC")
 
 
 def test_after_the_last_decision_of_a_plan_its_pages_still_open(client):

@@ -164,12 +164,20 @@ class PolicyState(RuleState):
 
     @contextlib.contextmanager
     def trial(self) -> Iterator[None]:
-        now = self.course
+        now = self.course, self._lot
         with super().trial():
             try:
                 yield
             finally:
-                self.course = now
+                self.course, self._lot = now
+
+    @contextlib.contextmanager
+    def facing(self, amount: float) -> Iterator[None]:
+        before, self._lot = self._lot, amount
+        try:
+            yield
+        finally:
+            self._lot = before
 
     def _able(self, amount: float, among: Iterable[int] | None) -> list[int]:
         """Those who are eligible and can take an amount whole."""

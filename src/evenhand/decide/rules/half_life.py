@@ -50,7 +50,12 @@ class HalfLife(Rule):
 
     @property
     def _in_words(self) -> str:
-        return limit_in_words(self.half_life)
+        words = limit_in_words(self.half_life)
+        # A number alone is in days where times are dates, which is known once the rule is fitted.
+        in_days = self.unit is not None and words == str(self.half_life).strip()
+        if in_days and self.unit != float(words):
+            return limit_in_words(f"{words}d")
+        return words
 
     def with_newcomers(self, newcomers: str) -> Rule:
         return replace(self, newcomers=newcomers)

@@ -229,6 +229,14 @@ class RuleState:
             self.time, self.turn, self.front, self.moments = now
             self.starts = starts
 
+    @contextlib.contextmanager
+    def facing(self, amount: float) -> Iterator[None]:
+        """While somebody asks who stands where, if so much were to be given whole.
+
+        No rule minds, but a policy does: what it is worth to choose somebody depends on the lot.
+        """
+        yield
+
     def set_aside(self, place: int) -> None:
         """While something is tried: somebody is not chosen again."""
         self._keep(place)

@@ -125,16 +125,22 @@ def _require_same(path: Any, saved: Any, here: dict[str, str]) -> None:
     if not isinstance(saved, dict):
         raise BadFile(f"{path} is not a {KIND} that evenhand wrote.")
     for name, value in here.items():
-        if saved.get(name) != value:
+        before = str(saved.get(name))
+        if before != value:
+            pairs = enumerate(zip(before, value, strict=False))
+            same = next((k for k, (one, other) in pairs if one != other), 0)
             raise BadParameter(
-                f"{path} holds a learner whose {name} is {_short(saved.get(name))}, and here it is "
-                f"{_short(value)}: give what it was made with."
+                f"{path} holds a learner whose {name} is {_short(before, same)}, and here it is "
+                f"{_short(value, same)}: give what it was made with."
             )
 
 
-def _short(text: Any) -> str:
-    text = str(text)
-    return text if len(text) <= 80 else text[:77] + "…"
+def _short(text: str, same: int) -> str:
+    """A text; of a long one the part from shortly before it differs from another on."""
+    if len(text) <= 80:
+        return text
+    first = max(0, same - 40)
+    return "…" * (first > 0) + text[first : first + 77] + "…" * (len(text) > first + 77)
 
 
 def _tuples(value: Any) -> Any:

@@ -46,7 +46,7 @@ class PolicyReasons(NamedTuple):
         )
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class NumpyPolicy:
     """The action of highest value in a state and a memory. No jax is needed to ask it."""
 
@@ -54,6 +54,13 @@ class NumpyPolicy:
     memory: Memory
     num_stakeholders: int
     num_actions: int
+
+    def __repr__(self) -> str:
+        """Without the arrays, which would fill pages of a notebook."""
+        return (
+            f"<NumpyPolicy of {self.num_actions} actions for {self.num_stakeholders} stakeholders, "
+            f"which remembers {self.memory.describe()}>"
+        )
 
     def start(self) -> Any:
         """What is remembered before the first decision."""
@@ -95,6 +102,13 @@ class NumpyPolicy:
 
     def _named(self, what: str, value: Any) -> dict[str, np.ndarray]:
         names = [name for name in self.program.inputs if name.split(".")[0] == what]
+        if isinstance(value, Mapping) and names == [what]:
+            parts = ", ".join(map(repr, value))
+            raise BadParameter(
+                f"the {what} is a mapping of {parts}, and this policy looks at one vector: give "
+                "the numbers in one, as gymnasium.spaces.flatten(env.observation_space, "
+                "observation) makes it."
+            )
         if isinstance(value, Mapping):
             missing = [n for n in names if n.removeprefix(f"{what}.") not in value]
             if missing:

@@ -24,6 +24,7 @@ from evenhand._util.tensor_files import (
     with_leaves,
     write_tensors,
 )
+from evenhand.envs.own_environment import know_imported
 from evenhand.errors import BadFile
 from evenhand.fairness.scheme_file import from_table, to_table
 from evenhand.learn.deep.agent import DeepAgent
@@ -94,6 +95,7 @@ def load_policies(path: str | os.PathLike[str]) -> Saved:
     require_finite(path, arrays)
     record, key = SavedRecord(header, path), jax.random.key(0)
     with reading_saved(path, "policy"):
+        know_imported(header.get("environment"))
         problem = build_problem(header, path)
         encoder = from_table(record.value("encoder"), ENCODERS, "encoder")
         network = from_table(record.value("network"), NETWORKS, "network")

@@ -20,7 +20,7 @@ from evenhand.errors import (
     UnreadablePool,
     as_sentence,
 )
-from evenhand.serve.api.models import NAME_ALONE, WITH_ENTITLEMENT
+from evenhand.serve.api.models import NAME_ALONE, POOL_NAME, VISIBLE, WITH_ENTITLEMENT
 
 TITLES = {
     400: "Bad request",
@@ -35,6 +35,12 @@ TITLES = {
     429: "Too many requests",
     500: "Something went wrong",
     503: "Cannot be used now",
+}
+# What a text must be that is checked against a pattern, which nobody should have to read.
+PATTERNS = {
+    POOL_NAME: "at most 64 letters, digits, dots, dashes and underscores, and begin with a letter "
+    "or a digit",
+    VISIBLE: "a text of one line, without control characters",
 }
 STATUSES: tuple[tuple[type[EvenhandError], int], ...] = (
     (UnknownPool, 404),
@@ -87,7 +93,8 @@ async def validation_error(request: Request, error: Any) -> Response:
     first = error.errors()[0]
     parts = [str(part) for part in first["loc"][1:] if part not in (WITH_ENTITLEMENT, NAME_ALONE)]
     where = ".".join(parts) or str(first["loc"][0])
-    words, form = str(first["msg"]), expected_form(first)
+    words = str(first["msg"])
+    form = expected_form(first) or PATTERNS.get(first.get("ctx", {}).get("pattern"))
     fits = f"{words[0].lower()}{words[1:]}" if form is None else f"it must be {form}"
     sentence = f"{where!r} does not fit: {fits}."
     if first["type"] == "extra_forbidden":
@@ -96,4 +103,11 @@ async def validation_error(request: Request, error: Any) -> Response:
         sentence = f"{where!r} is missing: see /docs for what must be sent."
     if first["type"] == "json_invalid":
         sentence = "the body is not JSON: send JSON, such as {} for all defaults."
+    kind = request.headers.get("content-type", "")
+    if first["loc"] == ("body",) and "json" not in kind and await request.body():
+        # What is not called JSON is not read as such, whatever it is; curl calls it a form.
+        sentence = (
+            f"the body is sent as {kind[:80] or 'nothing in particular'}: send JSON, with the "
+            "header 'Content-Type: application/json'."
+        )
     return problem(422, as_sentence(sentence))

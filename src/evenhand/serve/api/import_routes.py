@@ -15,9 +15,10 @@ from evenhand.errors import BadParameter
 from evenhand.serve.api.context import PROBLEMS, as_json, asked_by, service_of
 from evenhand.serve.api.known_query import KnownQuery
 from evenhand.serve.api.log_routes import PARQUET, Text
-from evenhand.serve.api.models import ImportShown
+from evenhand.serve.api.models import ImportShown, Name
 from evenhand.serve.api.tokens import Role
-from evenhand.serve.pools.log_kinds import suffix_of
+from evenhand.serve.pools.history_import import THE_FILE
+from evenhand.serve.pools.log_kinds import called, suffix_of
 
 router = APIRouter(
     prefix="/v1/pools/{pool}", tags=["The log"], responses=PROBLEMS, route_class=KnownQuery
@@ -47,12 +48,14 @@ async def import_log(
     header_row: Text = None,
     wide: Annotated[str | None, Query(max_length=20, description="time or stakeholder")] = None,
     merge_names: bool = False,
+    exclude: Annotated[list[Name] | None, Query(max_length=1000)] = None,
 ) -> Response:
     """Let a log that exists already be the history of a new pool; all of it or nothing.
 
     The body is the file: CSV, packed CSV, a workbook (.xlsx, .xls, .ods), Parquet or JSON lines,
     known by its content. The options are those of `evenhand audit`: the columns that say who
-    received, when and how much, and how the file is laid out.
+    received, when and how much, how the file is laid out, and whom to leave out (`exclude`, which
+    may be repeated).
     """
     asked = await asked_by(request, Role.OWNER)
     body = await request.body()
@@ -68,10 +71,12 @@ async def import_log(
         header_row=header_row,
         wide=wide,
         merge_names=merge_names,
+        exclude=exclude or (),
     )
     service = service_of(request)
     async with service.heavy:
         with tempfile.TemporaryDirectory(prefix="evenhand-") as folder:
             log = Path(folder) / f"log{suffix_of(body)}"
             log.write_bytes(body)
-            return as_json(await service.import_history(pool, asked, str(log), options), 201)
+            with called(THE_FILE, log):
+                return as_json(await service.import_history(pool, asked, str(log), options), 201)

@@ -146,7 +146,7 @@ async def when(
     service = service_of(request)
     live = await service.live(pool)
     latest = await asyncio.to_thread(service.store.latest, pool, DecisionTaken.kind, None, RECENT)
-    times = [orjson.loads(entry.body).get("at") for entry in latest]
+    times = [orjson.loads(one.body).get("at") for one in latest if one.number not in live.undone]
     recent = recent_rate(live, times, now())
     return as_json(forecast(live, name, Wish(amount), now(), per_day, recent))
 

@@ -10,6 +10,7 @@ MOST = 10_000
 Amount = Annotated[float, Field(gt=0, le=1e15, allow_inf_nan=False)]
 # A name is data: any text of one line.
 VISIBLE = r"^[^\x00-\x1f\x7f]+$"
+POOL_NAME = r"^[A-Za-z0-9][A-Za-z0-9_.-]{0,63}$"
 Name = Annotated[str, StringConstraints(min_length=1, max_length=200, pattern=VISIBLE)]
 At = Annotated[
     float | str | None,
@@ -82,7 +83,7 @@ Somebody = Annotated[
 
 
 class PoolSent(Sent):
-    name: Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9][A-Za-z0-9_.-]{0,63}$")]
+    name: Annotated[str, StringConstraints(pattern=POOL_NAME)]
     rule: str | dict[str, Any] = Field(
         "least_served", description="A rule by name, such as half_life:7d, or as a table."
     )

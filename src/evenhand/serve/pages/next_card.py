@@ -126,7 +126,7 @@ def _who(pool: LivePool, shares: list[Mapping[str, Any]]) -> Markup:
 
 def _rule(pool: LivePool) -> Markup:
     return element(
-        "span", {"class": "soft"}, f"The rule: next is {pool.allocator.rule.describe()}."
+        "span", {"class": "soft"}, f"The rule: next is {pool.allocator.state.rule.describe()}."
     )
 
 

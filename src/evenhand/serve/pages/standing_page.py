@@ -68,7 +68,7 @@ def _list(
         columns.insert(3, element("span", {"class": "unseen"}, "Pause or resume"))
     rows = (_row(visit, live, one, weighted, decides) for one in state["stakeholders"])
     there = f"{pluralise(people, 'person', 'people')}, {state['eligible']:,} of them eligible."
-    caption = f"{there} Next is {live.allocator.rule.describe()}."
+    caption = f"{there} Next is {live.allocator.state.rule.describe()}."
     home = f"/pools/{live.name}/standing"
     pager = joined(
         (

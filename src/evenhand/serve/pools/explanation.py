@@ -22,9 +22,10 @@ def explain(pool: LivePool, name: str, wish: Wish, now: int) -> dict[str, Any]:
     at, among = pool.moment(wish.at, now), pool.takers(wish)
     own, first, eligible = standing(pool, name, wish, now)
     turns = turns_until(pool, own, wish, now)
-    few = allocator.ranking(at, among, most=_how_many_before(own.rank))
+    with allocator.state.facing(wish.amount):
+        few = allocator.ranking(at, among, most=_how_many_before(own.rank))
+        sentence = allocator.why(name, at, among)
     ahead = [one.name for one in few if one.rank is not None]
-    sentence = allocator.why(name, at, among)
     return {
         "pool": pool.name,
         "name": own.name,
@@ -43,7 +44,8 @@ def standing(
 ) -> tuple[RankedStakeholder, RankedStakeholder | None, int]:
     """Where somebody stands of those who could take so much, who is next, and of how many."""
     at, among = pool.moment(wish.at, now), pool.takers(wish)
-    own, first, eligible = pool.allocator.standing(name, at, among)
+    with pool.allocator.state.facing(wish.amount):
+        own, first, eligible = pool.allocator.standing(name, at, among)
     if _wants_less(pool, name, wish):
         wants = format_number(pool.allocator.state.room(pool.allocator.place_of(name)))
         reason = f"wants {wants} more, and {format_number(wish.amount)} is given whole"

@@ -33,41 +33,56 @@ def decision_rows(store: DecisionStore, pool: str, up_to: int) -> Iterator[Row]:
     """Who was given what and when, one row for each share, in order.
 
     The entitlement is the one that held then. Where entitlements differ, a row with the amount 0
-    says what somebody is entitled to from that moment on, even if it never receives anything.
+    says what somebody is entitled to from that moment on, even if it never receives anything. What
+    changes at a moment after it was said for that moment holds from the next one on.
     """
     undone = set(undone_by(store, pool, up_to).values())
     differ = are_entitled_differently(store, pool, up_to)
     changed = {_event(entry).name for entry in store.entries_of(pool, ("entitle",), up_to)}
     entitled: dict[str, float] = {}
-    news: list[str] = []  # whose entitlement is to be said with the next row
-    said: dict[str, Any] = {}  # the last moment of a row about each
+    news: list[str] = []  # whose entitlement is still to be said
+    said: dict[str, tuple[Any, float]] = {}  # of each, the last moment of a row and what it said
+    due: tuple[LogEntry, Any] | None = None  # news that are of a moment of their own
     last, latest = None, None  # the moment of the last decision, and its entry
 
     def tell(entry: LogEntry, at: Any) -> Iterator[Row]:
         for name in dict.fromkeys(news):
-            said[name] = at
+            # An audit takes one value at a moment: what changes after a row waits for the next.
+            if name in said and said[name][0] == at:
+                continue
+            said[name] = (at, entitled[name])
             yield _entitled(entry, at, name, entitled[name])
-        news.clear()
+        news[:] = [name for name in news if said[name][1] != entitled[name]]
 
     for entry in store.all_entries(pool, up_to=up_to):
         if entry.kind in ("join", "entitle"):
             event = _event(entry)
+            if due is not None and due[1] != event.at:
+                yield from tell(*due)
+                due = None
             entitled[event.name] = event.entitlement
             if not differ:
                 continue
             news.append(event.name)
             # One that never changes holds for the whole log, wherever it is said; one that does
             # counts from its own moment on. Before the first decision there is nothing to judge.
-            at_once = event.name in changed and latest is not None
-            if (at_once or event.at == last) and said.get(event.name) != event.at:
-                yield from tell(entry, event.at)
+            # It is said when that moment is over, as it may be changed again until then.
+            if (event.name in changed and latest is not None) or event.at == last:
+                due = (entry, event.at)
         elif entry.kind == DecisionTaken.kind and entry.number not in undone:
             taken = read_change(entry)
             assert isinstance(taken, DecisionTaken)
+            if due is not None and due[1] != taken.at:
+                yield from tell(*due)
+            due = None
             last, latest = taken.at, entry
             yield from tell(entry, last)
-            said |= dict.fromkeys((name for name, _ in taken.shares), last)
-            yield from _shares(entry, taken, entitled)
+            for name, _ in taken.shares:
+                if name not in said or said[name][0] != last:
+                    said[name] = (last, entitled[name])
+            yield from _shares(entry, taken, {name: said[name][1] for name, _ in taken.shares})
+    if due is not None:
+        yield from tell(*due)
     if latest is not None:  # those who joined since
         yield from tell(latest, last)
 

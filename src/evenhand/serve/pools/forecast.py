@@ -35,13 +35,14 @@ def forecast(
     turns = turns_until(pool, own, wish, now)
     rate = recent if per_day is None else per_day
     said = [
-        f"the rule stays as it is: {pool.allocator.rule.describe()}",
+        f"the rule stays as it is: {pool.allocator.state.rule.describe()}",
         "nobody joins, leaves, pauses or resumes, and every decision is the rule's",
         f"each turn gives {format_number(wish.amount)}",
     ]
     if rate is not None:
         lately = " as lately" if per_day is None else ""
-        said.append(f"{format_number(rate)} decisions a day{lately}, at random times")
+        plural = "" if rate == 1 else "s"
+        said.append(f"{format_number(rate)} decision{plural} a day{lately}, at random times")
     found: dict[str, Any] = {
         "pool": pool.name,
         "name": name,
@@ -91,10 +92,14 @@ def _sentence(pool: LivePool, own: RankedStakeholder, found: dict[str, Any]) -> 
     words = f"{name} is next" if not turns else f"{name} is next after {pluralise(turns, 'turn')}"
     if found["expected"] is None:
         return f"{words}."
-    days = [found[key][:10] for key in ("expected", "earliest", "latest") if found[key]]
-    if len(days) < 3:
+    when = [found[key] for key in ("expected", "earliest", "latest") if found[key]]
+    if len(when) < 3:
         return f"{words}."
-    return f"{words}, about {days[0]} ({CHANCE:.0%} of the time {days[1]} to {days[2]})."
+    # Days tell nothing where all of it lies within one or two: then minutes are said.
+    first, last = (datetime.datetime.fromisoformat(text) for text in when[1:])
+    exact = last - first < datetime.timedelta(days=2)
+    said = [text[:16].replace("T", " ") if exact else text[:10] for text in when]
+    return f"{words}, about {said[0]} ({CHANCE:.0%} of the time {said[1]} to {said[2]})."
 
 
 def recent_rate(pool: LivePool, times: list[Any], now: int) -> float | None:

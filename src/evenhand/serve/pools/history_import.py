@@ -23,6 +23,7 @@ from evenhand.serve.store.decision_store import Append, DecisionStore
 from evenhand.serve.store.log_entry import LogEntry
 
 ROWS_AT_ONCE = 5000
+THE_FILE = "the file"  # what a log is called that was sent: where it is kept meanwhile is ours
 Moment = Any
 
 
@@ -67,7 +68,8 @@ def import_history(
     with store.transaction() as cursor:
         for entries in _some(pool.record(change, asked.actor, now) for change in changes):
             store.insert_all(cursor, [Append(entries)])
-        answer = orjson.dumps(import_view(pool, notes))
+        said = [note.replace(str(log), THE_FILE) for note in notes.sentences]
+        answer = orjson.dumps(import_view(pool, said))
         store.insert_all(cursor, [Append((), asked.kept(pool.name, answer))])
     return answer
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import dataclasses
+import os
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
@@ -21,6 +23,7 @@ from evenhand.serve.pools.exports import (
     roster_rows,
     write_csv,
 )
+from evenhand.serve.pools.log_kinds import called
 from evenhand.serve.store.decision_store import DecisionStore
 
 
@@ -50,7 +53,19 @@ def audit_pool(
             given |= {"requests": str(folder / "requests.csv"), "asked": "asked"}
         elif are_entitled_differently(store, name, up_to):
             given["entitlement"] = "entitlement"
-        return audit_with(str(log), definition.audit_options(**given | asked))
+        place = f"{folder}{os.sep}"
+        with called("", place):
+            found = audit_with(str(log), definition.audit_options(**given | asked))
+    # The folder is gone, and concerns nobody: a table is known by its name.
+    files = [
+        {**file, "path": file["path"].replace(place, "")} for file in found.origin.get("files", ())
+    ]
+    return dataclasses.replace(
+        found,
+        label=found.label.replace(place, ""),
+        notes=tuple(note.replace(place, "") for note in found.notes),
+        origin={**found.origin, "files": files},
+    )
 
 
 def _some(rows: Iterator[tuple[Any, ...]], pool: str) -> Iterator[tuple[Any, ...]]:

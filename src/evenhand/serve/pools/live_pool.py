@@ -159,7 +159,8 @@ class LivePool:
         return ProposedShares(tuple(chosen), rest[0] if rest else None, at, among, self.turn)
 
     def _second(self, wish: Wish, at: Moment) -> list[Share]:
-        ranked = self.allocator.ranking(at, self.takers(wish), most=2)[1:]
+        with self.allocator.state.facing(wish.amount):
+            ranked = self.allocator.ranking(at, self.takers(wish), most=2)[1:]
         return [Share(one.name, wish.amount, one.reason) for one in ranked if one.rank is not None]
 
     def among(self, wish: Wish) -> tuple[str, ...] | None:
@@ -229,8 +230,12 @@ class LivePool:
         self, shares: Sequence[tuple[str, float]], proposal: ProposedShares
     ) -> tuple[str, ...]:
         """What the rule says of each of some others, at the moment of the decision."""
-        at, among = proposal.at, proposal.among
-        return tuple(self.allocator.standing(name, at, among)[0].reason for name, _ in shares)
+        found = []
+        for name, amount in shares:
+            with self.allocator.state.facing(amount):
+                own, _, _ = self.allocator.standing(name, proposal.at, proposal.among)
+            found.append(own.reason)
+        return tuple(found)
 
     def _require_shares(self, shares: Sequence[tuple[str, float]]) -> None:
         """Refuse a decision of which a part could not be applied, before any part is."""

@@ -2,6 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
+import os
+from collections.abc import Iterator
+
+from evenhand.errors import EvenhandError
+
 XLS = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"
 ZIPPED, OPEN_DOCUMENT = b"PK\x03\x04", b"mimetypeapplication/vnd.oasis.opendocument.spreadsheet"
 
@@ -21,3 +27,13 @@ def suffix_of(content: bytes) -> str:
     if content.startswith(b"\x1f\x8b"):
         return ".csv.gz"
     return ".jsonl" if content.lstrip()[:1] == b"{" else ".csv"
+
+
+@contextlib.contextmanager
+def called(name: str, path: str | os.PathLike[str]) -> Iterator[None]:
+    """Errors about a file of ours call it by a name, and not by a place that nobody else knows."""
+    try:
+        yield
+    except EvenhandError as error:
+        error.args = (str(error).replace(os.fspath(path), name), *error.args[1:])
+        raise

@@ -15,7 +15,8 @@ from typing import Any
 
 from evenhand.decide.policies.policy_rule_file import policy_rule
 from evenhand.decide.rules.rule import Rule
-from evenhand.errors import BadParameter, EvenhandError, argument
+from evenhand.errors import BadParameter, argument
+from evenhand.serve.pools.log_kinds import called
 
 FILE = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,99}\.(?:policy|plan)")
 KIND = "policy"  # what the table of such a rule is called
@@ -102,11 +103,8 @@ class PolicyFolder:
     def _read(self, name: str) -> Rule:
         assert self.folder is not None
         path = self.folder / name
-        try:
+        with called(name, path):  # where the folder is concerns nobody who asks
             return policy_rule(path)
-        except EvenhandError as error:  # where the folder is concerns nobody who asks
-            error.args = (str(error).replace(str(path), name), *error.args[1:])
-            raise
 
 
 NO_POLICIES = PolicyFolder()

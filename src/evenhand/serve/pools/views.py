@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import datetime
+from collections.abc import Sequence
 from typing import Any
 
 import orjson
 
 from evenhand._util.moments import EPOCH
-from evenhand.auditing.notes import Notes
 from evenhand.decide.allocator import RankedStakeholder, Share
 from evenhand.errors import UnknownDecision
 from evenhand.serve.pools.changes import DecisionTaken, read_change
@@ -25,7 +25,7 @@ def pool_view(pool: LivePool) -> dict[str, Any]:
     state = pool.allocator.state
     return {
         "name": pool.name,
-        "rule": pool.allocator.rule.describe(),
+        "rule": pool.allocator.state.rule.describe(),
         "definition": pool.definition.to_json(),
         "stakeholders": state.there.count(1),
         "eligible": len(state.heap),
@@ -36,13 +36,13 @@ def pool_view(pool: LivePool) -> dict[str, Any]:
     }
 
 
-def import_view(pool: LivePool, notes: Notes) -> dict[str, Any]:
+def import_view(pool: LivePool, notes: Sequence[str]) -> dict[str, Any]:
     return {
         "pool": pool.name,
         "decisions": pool.decisions,
         "stakeholders": pool.allocator.state.there.count(1),
         "turn": pool.turn,
-        "notes": notes.sentences,
+        "notes": notes,
     }
 
 
@@ -53,7 +53,7 @@ def proposal_view(pool: LivePool, proposal: ProposedShares) -> dict[str, Any]:
         "at": proposal.at,
         "shares": [share_view(share) for share in proposal.shares],
         "runner_up": None if proposal.runner_up is None else share_view(proposal.runner_up),
-        "rule": pool.allocator.rule.describe(),
+        "rule": pool.allocator.state.rule.describe(),
     }
 
 
