@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import numbers
+from dataclasses import fields
 from typing import Any
 
 from evenhand._util.wording import short_repr
@@ -87,3 +88,16 @@ def refuse_class(value: Any, what: str) -> None:
     if isinstance(value, type):
         name = value.__name__
         raise BadParameter(f"{what} is the class {name}: make an object of it, as in {name}(…).")
+
+
+def require_hashable(whole: Any) -> None:
+    """Refuse a dataclass with a part that cannot be hashed: equal ones share what was compiled."""
+    for part in fields(whole):
+        value = getattr(whole, part.name)
+        try:
+            hash(value)
+        except TypeError as error:
+            raise BadParameter(
+                f"{part.name} ({type(value).__name__}) cannot be hashed ({error}): make its class "
+                "a frozen dataclass, with tuples in place of lists."
+            ) from None
