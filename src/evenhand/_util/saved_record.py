@@ -10,10 +10,10 @@ import contextlib
 import json
 import math
 import os
-from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
+from evenhand._util.argument_checks import first_repeated
 from evenhand._util.wording import short_repr
 from evenhand.errors import BadFile, EvenhandError
 
@@ -51,8 +51,7 @@ class _KeyTwice(Exception):
 def _without_repeats(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     found = dict(pairs)
     if len(found) < len(pairs):
-        counts = Counter(name for name, _ in pairs)
-        raise _KeyTwice(next(name for name, count in counts.items() if count > 1))
+        raise _KeyTwice(first_repeated(name for name, _ in pairs))
     return found
 
 

@@ -8,6 +8,7 @@ from typing import Any
 import pydantic
 from starlette.responses import Response
 
+from evenhand._util.argument_checks import first_repeated
 from evenhand.decide.rules.named_rule import rule_of
 from evenhand.errors import BadParameter, EvenhandError
 from evenhand.report.html.element import Markup, element
@@ -133,7 +134,7 @@ def _pool_sent(fields: Mapping[str, str], rule: str) -> PoolSent:
     names = [name for name in names if name]
     if not names:
         raise BadParameter("nobody is named: type a name on each line.")
-    doubled = next((name for name in names if names.count(name) > 1), None)
+    doubled = first_repeated(names)
     if doubled is not None and len(names) < 10_000:
         raise BadParameter(f"{doubled!r} stands there twice: name everybody once.")
     try:
