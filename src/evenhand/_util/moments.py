@@ -77,7 +77,7 @@ def as_numbers(moments: np.ndarray) -> np.ndarray:
     return np.asarray(moments, dtype=np.float64)
 
 
-def as_timestamps(numbers: np.ndarray) -> np.ndarray:
+def as_timestamps(numbers: np.ndarray | float) -> np.ndarray:
     """The other way round: the timestamps of microseconds since 1970.
 
     >>> as_timestamps(as_numbers(np.array(["2021-03-31"], dtype="M8[D]")))

@@ -9,6 +9,7 @@ import pydantic
 from starlette.responses import Response
 
 from evenhand._util.argument_checks import first_repeated
+from evenhand._util.wording import as_beginning
 from evenhand.decide.rules.named_rule import rule_of
 from evenhand.errors import BadParameter, EvenhandError
 from evenhand.report.html.element import Markup, element
@@ -91,7 +92,7 @@ def name_field(value: str) -> Markup:
 
 def rule_field(visit: Visit, chosen: str) -> Markup:
     """By which rule, or by which policy of the operator's folder, it is decided."""
-    options = [(name, _capital(rule_of(name).describe())) for name in RULES]
+    options = [(name, as_beginning(rule_of(name).describe())) for name in RULES]
     options += [(name, f"As {name} says") for name in visit.service.pools.policies.names()]
     return choice("Who is next", "rule", options, chosen)
 
@@ -112,10 +113,6 @@ def chosen_rule(visit: Visit, fields: Mapping[str, str]) -> str:
     if rule not in (*RULES, *visit.service.pools.policies.names()):
         raise BadParameter("no rule was chosen: choose who is next.")
     return rule
-
-
-def _capital(words: str) -> str:
-    return words[:1].upper() + words[1:]
 
 
 async def make_pool(visit: Visit) -> Response:

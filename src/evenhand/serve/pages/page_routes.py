@@ -9,6 +9,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
+from evenhand._util.wording import as_beginning
 from evenhand.errors import EvenhandError, as_sentence
 from evenhand.report.html.element import element
 from evenhand.serve.api.context import require_role
@@ -90,7 +91,7 @@ def _cannot(visit: Visit, error: EvenhandError) -> Response:
     sentence = as_sentence(str(error))
     return frame(visit, TITLES[status]).around(
         element("h1", None, TITLES[status]),
-        element("p", {"class": "wrong", "role": "alert"}, sentence[:1].upper() + sentence[1:]),
+        element("p", {"class": "wrong", "role": "alert"}, as_beginning(sentence)),
         element("p", None, element("a", {"href": "/"}, "To all pools")),
         status=status,
     )
