@@ -13,6 +13,7 @@ if TYPE_CHECKING:
 
 
 def answers_of(found: Answer | LogComparison) -> tuple[Answer, ...]:
+    """The one answer, or those of both logs."""
     from evenhand.auditing.answer.answer import Answer
 
     return (found,) if isinstance(found, Answer) else (found.first, found.second)
@@ -34,6 +35,7 @@ def require_places(csv: Path | None, out: list[Path], read: list[str]) -> None:
 
 
 def write_answer(found: Answer | LogComparison, csv: Path | None, out: list[Path]) -> None:
+    """Write the tables and the reports that were asked for."""
     from evenhand._util.files import write_whole
     from evenhand.report.csv_export import write_sheets
 
@@ -50,6 +52,7 @@ def write_answer(found: Answer | LogComparison, csv: Path | None, out: list[Path
 
 
 def print_answer(found: Answer | LogComparison) -> None:
+    """The verdict, the tables and the notes, for a person."""
     from evenhand._util.wording import format_number
     from evenhand.auditing.answer.answer import Answer
     from evenhand.report import text
