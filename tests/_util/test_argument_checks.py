@@ -26,7 +26,13 @@ from evenhand import (
     periodic,
     plan,
 )
-from evenhand._util.argument_checks import is_finite_number, is_whole, require_kind, require_whole
+from evenhand._util.argument_checks import (
+    first_repeated,
+    is_finite_number,
+    is_whole,
+    require_kind,
+    require_whole,
+)
 from evenhand.decide.rules.draws import read_seed
 from evenhand.envs.other_sizes import resized
 from evenhand.errors import BadParameter
@@ -192,3 +198,9 @@ def test_an_environment_needs_no_base_class():
             return getattr(self.inner, name)
 
     assert Problem(Wrapped(SHOP), SCHEME).discount == PROBLEM.discount
+
+
+def test_a_name_twice_among_very_many_is_found_at_once():
+    names = [str(number) for number in range(300_000)]
+    assert first_repeated(names) is None
+    assert first_repeated([*names, "299999"]) == "299999"

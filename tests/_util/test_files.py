@@ -128,6 +128,8 @@ def test_a_place_where_no_file_can_be(tmp_path, name):
     (tmp_path / "file").touch()
     with pytest.raises(CannotWrite, match=r"\(`out`\) cannot be written \(.*\): choose a folder"):
         require_place(tmp_path / name, "out")
+    with pytest.raises(CannotWrite, match=r"cannot be written \(.*\): choose a folder"):
+        write_whole(tmp_path / name, b"anything")
 
 
 def test_a_folder_need_not_be_there_yet(tmp_path):

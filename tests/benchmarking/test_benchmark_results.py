@@ -72,6 +72,18 @@ def test_a_seed_twice_is_refused(path):
         (lambda table: table["runs"][0].pop("seed"), "seed"),
         (lambda table: table["pairs"]["shop/anytime"].pop("random"), "cannot be read"),
         (lambda table: table.update(steps=0), "steps"),
+        (
+            lambda table: table["pairs"]["shop/anytime"].update(optimum="10"),
+            r"'pairs\.shop/anytime\.optimum' is '10', and must be a finite number",
+        ),
+        (lambda table: table["pairs"]["shop/anytime"].update(random=None), "a finite number"),
+        (lambda table: table["pairs"]["shop/anytime"].update(judged=1), "must be a text"),
+        (lambda table: table["pairs"]["shop/anytime"].update(note=1), "must be a text"),
+        (lambda table: table["pairs"]["shop/anytime"].update(more=1), r"shop/anytime\.more'"),
+        (lambda table: table["methods"].update(mine=["fast"]), r"'methods\.mine' is a list"),
+        (lambda table: table["methods"]["mine"].update(line=1), "must be a text"),
+        (lambda table: table["methods"]["mine"].update(learns="no"), "true or false"),
+        (lambda table: table.update(skipped=[{"pair": "shop/anytime"}]), r"'skipped\.0\.method'"),
     ],
 )
 def test_a_file_that_is_damaged_is_a_sentence(path, change, words):

@@ -108,3 +108,58 @@ def test_what_is_wrong_is_said(tmp_path):
     duckdb.sql("SELECT 1 AS run").write_parquet(str(tmp_path / "other.parquet"))
     with pytest.raises(MissingColumn, match="no column 'step', 'stakeholder', 'amount': it has"):
         read_log(tmp_path / "other.parquet")
+
+
+def written(path, rows: str) -> str:
+    """A Parquet file of run, step, stakeholder and amount that somebody else wrote."""
+    import duckdb
+
+    duckdb.sql(f"SELECT * FROM (VALUES {rows}) AS t(run, step, stakeholder, amount)").write_parquet(
+        str(path)
+    )
+    return str(path)
+
+
+def test_runs_and_stakeholders_may_be_texts_or_numbers(tmp_path):
+    rows = "('b', 1, 8, 3.0), ('a', 1, 7, 1.0), ('a', 2, 8, 2.0)"
+    first, second = read_log(written(tmp_path / "log.parquet", rows))
+    assert first.stakeholders == second.stakeholders == ("7", "8")
+    assert (first.rewards.tolist(), second.rewards.tolist()) == ([[1, 0], [0, 2]], [[0, 3]])
+
+
+@pytest.mark.parametrize("column", ["run", "step", "stakeholder", "amount"])
+def test_an_empty_place_is_refused(tmp_path, column):
+    whole = {"run": "0", "step": "1", "stakeholder": "'A'", "amount": "1.0"}
+    empty = {**whole, column: "NULL"}
+    rows = ", ".join(f"({', '.join(row.values())})" for row in (whole, empty))
+    with pytest.raises(BadLog, match=f"has rows without {column}: fill them in"):
+        read_log(written(tmp_path / "log.parquet", rows))
+
+
+def test_the_file_that_was_named_is_read_and_no_other(tmp_path):
+    write_log(tmp_path / "run1.parquet", TRACES[:1])
+    write_log(tmp_path / "run[1].parquet", TRACES[1:])  # a pattern that the first one fits
+    assert read_log(tmp_path / "run[1].parquet")[0].rewards.tolist() == TRACES[1].rewards.tolist()
+
+
+def test_a_log_is_written_whatever_the_temporary_folder_is_called(tmp_path, monkeypatch):
+    import tempfile
+
+    odd = tmp_path / "it's"
+    odd.mkdir()
+    monkeypatch.setattr(tempfile, "tempdir", str(odd))
+    write_log(tmp_path / "log.parquet", TRACES)
+    assert len(read_log(tmp_path / "log.parquet")) == 2
+
+
+def test_actions_of_several_numbers_are_written_as_texts(tmp_path):
+    several = Trace(rewards=[[1, 0], [0, 1]], actions=[np.array([0, 1]), np.array([2, 0])])
+    write_log(tmp_path / "log.parquet", [several])
+    import duckdb
+
+    found = duckdb.read_parquet(str(tmp_path / "log.parquet")).project("step, action").distinct()
+    assert sorted(found.fetchall()) == [(1, "[0, 1]"), (2, "[2, 0]")]
+    one = Trace(rewards=[[1, 0]], actions=[np.array([0.5])])  # a space with one axis of one number
+    write_log(tmp_path / "log.parquet", [one])
+    found = duckdb.read_parquet(str(tmp_path / "log.parquet")).project("action").distinct()
+    assert found.fetchall() == [(0.5,)]

@@ -4,11 +4,15 @@ from __future__ import annotations
 
 import math
 import numbers
-from typing import Any
+from collections import Counter
+from collections.abc import Iterable
+from dataclasses import fields
+from typing import Any, TypeVar
 
 from evenhand._util.wording import short_repr
 from evenhand.errors import BadParameter
 
+Name = TypeVar("Name")
 MOST_STEPS = 2**31 - 1  # steps are counted in 32 bits
 
 
@@ -87,3 +91,25 @@ def refuse_class(value: Any, what: str) -> None:
     if isinstance(value, type):
         name = value.__name__
         raise BadParameter(f"{what} is the class {name}: make an object of it, as in {name}(…).")
+
+
+def first_repeated(names: Iterable[Name]) -> Name | None:
+    """The first of some names that stands there more than once; None if there is none.
+
+    >>> first_repeated(["A", "B", "C", "B", "A"]), first_repeated(["A", "B"])
+    ('A', None)
+    """
+    return next((name for name, count in Counter(names).items() if count > 1), None)
+
+
+def require_hashable(whole: Any) -> None:
+    """Refuse a dataclass with a part that cannot be hashed: equal ones share what was compiled."""
+    for part in fields(whole):
+        value = getattr(whole, part.name)
+        try:
+            hash(value)
+        except TypeError as error:
+            raise BadParameter(
+                f"{part.name} ({type(value).__name__}) cannot be hashed ({error}): make its class "
+                "a frozen dataclass, with tuples in place of lists."
+            ) from None

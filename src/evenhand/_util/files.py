@@ -110,7 +110,7 @@ def write_whole(path: str | os.PathLike[str], content: bytes) -> None:
     require_regular(target)
     try:
         handle, name = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.")
-    except OSError as error:
+    except (OSError, ValueError) as error:
         raise _no_folder(target, error) from None
     try:
         with os.fdopen(handle, "wb") as file:

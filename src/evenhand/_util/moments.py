@@ -75,3 +75,12 @@ def as_numbers(moments: np.ndarray) -> np.ndarray:
     if moments.dtype.kind == "M":
         return moments.astype("datetime64[us]").astype(np.int64).astype(np.float64)
     return np.asarray(moments, dtype=np.float64)
+
+
+def as_timestamps(numbers: np.ndarray | float) -> np.ndarray:
+    """The other way round: the timestamps of microseconds since 1970.
+
+    >>> as_timestamps(as_numbers(np.array(["2021-03-31"], dtype="M8[D]")))
+    array(['2021-03-31T00:00:00.000000'], dtype='datetime64[us]')
+    """
+    return np.asarray(numbers).astype(np.int64).astype("datetime64[us]")

@@ -13,6 +13,7 @@ import os
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
+from evenhand._util.argument_checks import first_repeated
 from evenhand._util.wording import short_repr
 from evenhand.errors import BadFile, EvenhandError
 
@@ -50,8 +51,7 @@ class _KeyTwice(Exception):
 def _without_repeats(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     found = dict(pairs)
     if len(found) < len(pairs):
-        names = [name for name, _ in pairs]
-        raise _KeyTwice(next(name for name in names if names.count(name) > 1))
+        raise _KeyTwice(first_repeated(name for name, _ in pairs))
     return found
 
 
@@ -92,10 +92,11 @@ class SavedRecord:
 
     def require_only(self, names: Iterable[str]) -> None:
         """Refuse names beside these."""
-        odd = [name for name in self.values if name not in set(names)]
-        if odd:
+        known = set(names)
+        odd = next((name for name in self.values if name not in known), None)
+        if odd is not None:
             raise BadFile(
-                f"{self.path} cannot be read: {self._named(odd[0])} is nothing that this version "
+                f"{self.path} cannot be read: {self._named(odd)} is nothing that this version "
                 "of evenhand writes there; make it anew."
             )
 

@@ -40,6 +40,15 @@ def pluralise(count: int, one: str, many: str | None = None) -> str:
     return f"{count:,} {one if count == 1 else many or one + 's'}"
 
 
+def as_beginning(words: str) -> str:
+    """Words at the beginning of a sentence; all but the first letter stay as they are.
+
+    >>> as_beginning("nobody is behind Ann"), as_beginning("")
+    ('Nobody is behind Ann', '')
+    """
+    return words[:1].upper() + words[1:]
+
+
 def join_names(names: Sequence[str], most: int = 5) -> str:
     """Such as "A, B and C", or the first few and how many more.
 

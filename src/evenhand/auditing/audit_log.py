@@ -21,7 +21,7 @@ from evenhand.auditing.options import AuditOptions
 from evenhand.auditing.reading.display_names import fitted, read_display_names
 from evenhand.auditing.reading.hidden_amounts import HIGHEST, LOWEST
 from evenhand.auditing.reading.prepare import Prepared, prepare
-from evenhand.auditing.sources.open_log import opened_log
+from evenhand.auditing.sources.open_source import opened_log
 from evenhand.errors import BadParameter, argument
 
 

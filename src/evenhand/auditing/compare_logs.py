@@ -20,7 +20,7 @@ from evenhand.auditing.keyword_options import with_keywords
 from evenhand.auditing.options import AuditOptions
 from evenhand.auditing.period_border import PeriodBorder
 from evenhand.auditing.sources.excel_files import is_workbook
-from evenhand.auditing.sources.open_log import opened_log
+from evenhand.auditing.sources.open_source import opened_log
 from evenhand.errors import BadParameter, argument
 
 

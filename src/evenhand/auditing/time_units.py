@@ -80,6 +80,7 @@ def likely_unit(least: float, most: float) -> TimeUnit | None:
 
 
 def unit_note(unit: TimeUnit, column: str) -> str:
+    """What is said where the unit was not given and was found by the size of the numbers."""
     return (
         f"The times of column {column!r} were taken as {unit.words}: say otherwise with "
         f"{argument('time_unit')}, such as {argument('time_unit', NUMBER)}."

@@ -13,6 +13,7 @@ OTHERWISE = ("wide", "wait_from", "wait_to")  # arguments that ask for something
 
 
 def is_workload(path: str) -> bool:
+    """Whether a file is a job log, by the end of its name."""
     return path.lower().endswith(WORKLOAD)
 
 

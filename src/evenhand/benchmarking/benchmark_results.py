@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from typing import Any
 
 import numpy as np
@@ -114,23 +114,41 @@ def read_results(path: str | os.PathLike[str]) -> BenchmarkResults:
             f"{__version__}: numbers of two versions are not put side by side. Run it again."
         )
     with reading_saved(path, "results"):
-        pairs = {
-            name: PairFacts(**facts.values)
-            for name in record.table("pairs").values
-            for facts in [record.table("pairs").table(name)]
-        }
-        runs = [_run(one) for one in record.tables("runs")]
-        methods = record.table("methods").values
+        pairs, methods = record.table("pairs"), record.table("methods")
         results = BenchmarkResults(
             record.whole("steps", least=1),
-            pairs,
-            methods,
-            runs,
-            tuple(one.values for one in record.tables("skipped")),
+            {name: _facts(pairs.table(name)) for name in pairs.values},
+            {name: _about(methods.table(name)) for name in methods.values},
+            [_run(one) for one in record.tables("runs")],
+            tuple(_skipped(one) for one in record.tables("skipped")),
             record.text("search"),
         )
     _require_whole(results, path)
     return results
+
+
+def _facts(record: SavedRecord) -> PairFacts:
+    record.require_only(part.name for part in fields(PairFacts))
+    return PairFacts(
+        record.value("world"),
+        record.text("scheme"),
+        record.text("judged"),
+        None if record.value("optimum") is None else record.number("optimum"),
+        record.number("random"),
+        None if record.value("note", None) is None else record.text("note"),
+    )
+
+
+def _about(record: SavedRecord) -> Mapping[str, Any]:
+    """What is said of a method, of which nothing is needed."""
+    record.flag("learns", default=True)
+    if "line" in record.values:
+        record.text("line")
+    return record.values
+
+
+def _skipped(record: SavedRecord) -> Mapping[str, str]:
+    return {name: record.text(name) for name in ("pair", "method", "why")}
 
 
 def _run(record: SavedRecord) -> BenchmarkRun:

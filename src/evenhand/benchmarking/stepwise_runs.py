@@ -35,6 +35,7 @@ def run_stepwise(kind: type[Method], trial: Trial, progress: TrialProgress) -> T
 
 
 def facts_of(pair: BenchmarkPair, steps: int, observation_size: int) -> WorldFacts:
+    """What a method is told of the world before it begins."""
     environment = pair.world.environment()
     return WorldFacts(
         pair.world.label,

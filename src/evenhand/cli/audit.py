@@ -11,11 +11,10 @@ from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
 import typer
 
-from evenhand.cli.audit_output import answers_of, print_answer, write_answer
-from evenhand.cli.audit_places import require_places
+from evenhand.cli.audit_output import answers_of, print_answer, require_places, write_answer
 from evenhand.cli.borrowed_options import borrow_options
 from evenhand.cli.judging_options import HOW, OUT, judging_options
-from evenhand.cli.log_options import read_options
+from evenhand.cli.log_options import files_read, read_options
 from evenhand.cli.output import JsonOption, print_json, print_written, working
 from evenhand.cli.reading_options import reading_options
 from evenhand.errors import BadParameter
@@ -103,7 +102,7 @@ def audit_command(
     given = {**reading, **judging}
     looking_back = _LookingBack(best, lots, reach, raise_worst_to)
     _require_logs(logs, given["before"] is not None, looking_back)
-    require_places(logs, [given[name] for name in FILES], csv, out or [])
+    require_places(csv, out or [], files_read(logs, [given[name] for name in FILES]))
     options = read_options("audit", logs, given, as_json)
     with working(f"judging {' and '.join(map(shown, logs))}", hidden=as_json):
         found = _judged(logs, options, looking_back)

@@ -13,12 +13,29 @@ if TYPE_CHECKING:
 
 
 def answers_of(found: Answer | LogComparison) -> tuple[Answer, ...]:
+    """The one answer, or those of both logs."""
     from evenhand.auditing.answer.answer import Answer
 
     return (found,) if isinstance(found, Answer) else (found.first, found.second)
 
 
+def require_places(csv: Path | None, out: list[Path], read: list[str]) -> None:
+    """Refuse to write over what is read, and where nothing can be written."""
+    from evenhand._util.files import require_apart, require_folder, require_place
+    from evenhand.report.csv_export import SHEETS
+    from evenhand.report.formats import format_of
+
+    folders = () if csv is None else (csv, csv / "first", csv / "second")
+    require_apart((*out, *(folder / name for folder in folders for name in SHEETS)), read)
+    for path in out:
+        require_place(path, "out")
+        format_of(path)
+    if csv is not None:
+        require_folder(csv, "csv")
+
+
 def write_answer(found: Answer | LogComparison, csv: Path | None, out: list[Path]) -> None:
+    """Write the tables and the reports that were asked for."""
     from evenhand._util.files import write_whole
     from evenhand.report.csv_export import write_sheets
 
@@ -35,6 +52,7 @@ def write_answer(found: Answer | LogComparison, csv: Path | None, out: list[Path
 
 
 def print_answer(found: Answer | LogComparison) -> None:
+    """The verdict, the tables and the notes, for a person."""
     from evenhand._util.wording import format_number
     from evenhand.auditing.answer.answer import Answer
     from evenhand.report import text

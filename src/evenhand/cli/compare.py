@@ -102,6 +102,7 @@ def compare_command(
 def run_comparison(
     environment: Any, methods: list[str], options: dict[str, Any], quiet: bool
 ) -> MethodComparison:
+    """Compare the methods, with a bar on standard error that shows how far they are."""
     from evenhand.experiments.running.compare_methods import HARD_CODED, compare
 
     steps = dict.fromkeys((name for name in methods if name not in HARD_CODED), 0)
@@ -122,6 +123,7 @@ def write_chart(
     title: str,
     drawn: dict[str, MethodComparison] | None = None,
 ) -> None:
+    """Write the page of learning curves; only `drawn` ones are in the chart, where given."""
     from evenhand._util.files import write_whole
     from evenhand.report.html.pages.learning_page import learning_page
 
@@ -129,6 +131,7 @@ def write_chart(
 
 
 def print_comparison(comparison: MethodComparison, title: str) -> None:
+    """A table of what each method reached, and what that is measured against."""
     from evenhand._util.bootstrap import interval_title
 
     summaries = comparison.to_json()["methods"]

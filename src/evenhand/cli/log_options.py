@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from evenhand.cli.audit_places import tables_of
 from evenhand.errors import BadParameter, visible
 
 if TYPE_CHECKING:
@@ -45,7 +44,7 @@ def read_options(
     if len(named) > len(logs):
         enough = "once is enough for one log" if len(logs) == 1 else "once for each log"
         raise BadParameter(f"--table is given {len(named)} times: {enough}.")
-    tables = tables_of(logs, named)
+    tables = _tables_of(logs, named)
     given = {**given, **default_columns(logs, given)}
     _require_columns(verb, logs, {**given, "table": tables[0]}, as_json)
     group = given["group"]
@@ -61,6 +60,37 @@ def read_options(
             "exclude": given["exclude"] or (),
         }
     )
+
+
+def _tables_of(logs: Sequence[str], given: list[str]) -> list[str | None]:
+    """The table of each log that is in a database: one for all of them, or one each."""
+    from evenhand.auditing.sources.addresses import is_address
+
+    stored = [is_address(log) for log in logs]
+    if not any(stored):
+        return [*given, None, None][: len(logs)]  # refused where the log is opened
+    rest = iter(given * sum(stored) if len(given) == 1 else given)
+    return [next(rest, None) if inside else None for inside in stored]
+
+
+def files_read(logs: Sequence[str], others: Iterable[Any]) -> list[str]:
+    """The files that a command reads, which it must not write over.
+
+    Args:
+        logs: The logs as they were named.
+        others: The files that options name, where they do.
+    """
+    from evenhand.auditing.sources.addresses import FILES, is_address, read_address
+    from evenhand.auditing.sources.file_names import matching_files
+
+    read = [str(file) for file in others if file is not None]
+    for log in logs:
+        if is_address(log):
+            address = read_address(log)
+            read += [address.database] if address.scheme in FILES else []
+        else:
+            read += [log, *matching_files(log)]
+    return read
 
 
 def _require_columns(

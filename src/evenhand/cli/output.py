@@ -41,6 +41,7 @@ def as_option(name: str, *value: Any) -> str:
 
 
 def print_json(value: Any) -> None:
+    """One JSON value on standard output; what is not a finite number is a mistake of ours."""
     escaped = not knows_unicode(sys.stdout.encoding)  # or a letter would be written as no JSON is
     print(json.dumps(value, indent=2, ensure_ascii=escaped, allow_nan=False))
 

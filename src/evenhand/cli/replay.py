@@ -11,7 +11,7 @@ import typer
 from evenhand.cli.audit import audit_command
 from evenhand.cli.borrowed_options import borrow_options
 from evenhand.cli.judging_options import OUT
-from evenhand.cli.log_options import READING, read_options
+from evenhand.cli.log_options import READING, files_read, read_options
 from evenhand.cli.output import JsonOption, print_json, print_table, print_written, working
 from evenhand.errors import visible
 
@@ -116,8 +116,6 @@ def _places(
     """Where pages and logs are to be written; refused if that cannot be."""
     from evenhand._util.files import require_apart, require_place
     from evenhand._util.wording import pluralise
-    from evenhand.auditing.sources.addresses import is_address
-    from evenhand.auditing.sources.file_names import matching_files
     from evenhand.decide.replay.replayed_file import require_writable
     from evenhand.errors import BadParameter
 
@@ -131,8 +129,7 @@ def _places(
             f"{'was' if len(rules) == 1 else 'were'} named: name one with --rule."
         )
     named = ("requests", "entitlement", "roster", "scheme", "next")
-    read = [str(reading[name]) for name in named if reading[name] is not None]
-    require_apart(out, read if is_address(log) else [log, *matching_files(log), *read])
+    require_apart(out, files_read([log], [reading[name] for name in named]))
     for path in out:
         require_place(path, "out")
     return pages, logs

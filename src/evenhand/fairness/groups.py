@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from evenhand._util.argument_checks import first_repeated
 from evenhand._util.arrays import Array, namespace
 from evenhand.errors import GroupsDoNotFit
 from evenhand.fairness.labels import Labels
@@ -57,8 +58,8 @@ class Groups:
                     f"group {name!r} has no members: give it some or leave it out."
                 )
         everyone = [i for part in self.members for i in part]
-        if len(set(everyone)) != len(everyone):
-            twice = next(i for i in everyone if everyone.count(i) > 1)
+        twice = first_repeated(everyone)
+        if twice is not None:
             raise GroupsDoNotFit(f"stakeholder {twice} is listed twice: one group each.")
         if min(everyone) < 0:
             raise GroupsDoNotFit(f"stakeholder {min(everyone)} does not exist: indices start at 0.")

@@ -7,7 +7,6 @@ t-th action. This is the one place where the two meet.
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
@@ -15,6 +14,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from evenhand._util.argument_checks import first_repeated
 from evenhand._util.arrays import Array, as_float64
 from evenhand.errors import BadParameter, UnequalLengths
 
@@ -240,8 +240,8 @@ def _numbered(size: int) -> tuple[str, ...]:
 def _require_names(names: tuple[str, ...], size: int) -> None:
     """One for each stakeholder, and no two alike."""
     _require_length("stakeholders", names, size, "one per column of rewards")
-    if len(set(names)) != size:
-        twice = next(name for name, count in Counter(names).items() if count > 1)
+    twice = first_repeated(names)
+    if twice is not None:
         raise BadParameter(f"two stakeholders are called {twice!r}: give each its own name.")
 
 

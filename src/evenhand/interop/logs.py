@@ -6,6 +6,8 @@ which a doughnut was wasted is a time point too, and a stakeholder that never go
 
 from __future__ import annotations
 
+import glob
+import json
 import os
 import tempfile
 from collections.abc import Callable, Iterable, Sequence
@@ -15,6 +17,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from evenhand._util.files import write_whole
+from evenhand._util.wording import join_names
+from evenhand.auditing.sources.engines.duckdb import literal
 from evenhand.errors import BadLog, BadParameter, MissingColumn
 from evenhand.fairness.trace import Trace
 
@@ -45,22 +49,28 @@ def write_log(path: str | os.PathLike[str], traces: Sequence[Trace]) -> None:
                 f"{', '.join(names)}: write them to files of their own."
             )
     lengths, size = [len(trace) for trace in traces], len(names)
-    actions = [
-        np.full(len(trace), -1) if trace.actions is None else np.asarray(trace.actions)
-        for trace in traces
-    ]
     rows = {
         "run": np.repeat(np.arange(len(traces)), np.array(lengths) * size),
         "step": np.repeat(np.concatenate([np.arange(1, n + 1) for n in lengths]), size),
         "stakeholder": np.tile(np.array(names, dtype=object), sum(lengths)),
         "amount": np.concatenate([trace.rewards.ravel() for trace in traces]),
-        "action": np.repeat(np.concatenate(actions), size),
+        "action": np.repeat(np.concatenate([_actions(trace) for trace in traces]), size),
     }
     with tempfile.TemporaryDirectory() as folder, duckdb.connect() as connection:
         written = Path(folder, "log.parquet")
         connection.register("rows", rows)
-        connection.execute(f"COPY rows TO '{written}' (FORMAT parquet)")
+        connection.execute(f"COPY rows TO {literal(str(written))} (FORMAT parquet)")
         write_whole(path, written.read_bytes())
+
+
+def _actions(trace: Trace) -> np.ndarray:
+    """One for each step: −1 if none is known, and of several numbers a text such as [0, 1]."""
+    if trace.actions is None:
+        return np.full(len(trace), -1)
+    actions = np.asarray(trace.actions)
+    if actions.size == len(trace):
+        return actions.ravel()
+    return np.array([json.dumps(one.tolist()) for one in actions], dtype=object)
 
 
 def read_log(path: str | os.PathLike[str]) -> list[Trace]:
@@ -75,7 +85,7 @@ def read_log(path: str | os.PathLike[str]) -> list[Trace]:
         raise BadLog(f"there is no file {path}.")
     with duckdb.connect() as connection:
         try:
-            table = connection.read_parquet(os.fspath(path))
+            table = connection.read_parquet(glob.escape(os.fspath(path)))
         except duckdb.Error as error:
             raise BadLog(f"{path} cannot be read as Parquet: {error}.") from None
         missing = [name for name in COLUMNS if name not in table.columns]
@@ -84,11 +94,15 @@ def read_log(path: str | os.PathLike[str]) -> list[Trace]:
         columns = table.project(", ".join(COLUMNS)).order("run, step").fetchnumpy()
     if not len(columns["run"]):
         raise BadLog(f"{path} is empty: there is no run in it.")
-    names = tuple(dict.fromkeys(map(str, columns["stakeholder"])))
-    events = list(
-        zip(columns["step"].tolist(), columns["stakeholder"], columns["amount"], strict=True)
-    )
-    starts = np.flatnonzero(np.diff(columns["run"], prepend=columns["run"][0] - 1))
+    empty = [name for name in COLUMNS if np.ma.is_masked(columns[name])]
+    if empty:
+        raise BadLog(
+            f"{path} has rows without {join_names(empty)}: fill them in, or leave them out."
+        )
+    who, run = [str(name) for name in columns["stakeholder"]], columns["run"]
+    names = tuple(dict.fromkeys(who))
+    events = list(zip(columns["step"].tolist(), who, columns["amount"], strict=True))
+    starts = np.flatnonzero(np.append(True, run[1:] != run[:-1]))
     ends = [*starts[1:], len(events)]
     return [
         Trace.from_events(events[start:end], names) for start, end in zip(starts, ends, strict=True)

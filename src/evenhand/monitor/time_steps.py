@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from evenhand._util.moments import moment_labels
+from evenhand._util.moments import as_timestamps, moment_labels
 from evenhand.auditing.judging.calendar import MOST_PERIODS, Period
 from evenhand.auditing.judging.questions import needs_dates
 from evenhand.errors import BadLog, BadParameter
@@ -52,7 +52,7 @@ class TimeSteps:
         """When each step is judged."""
         if self.period is not None:
             return (self.period.last_day(keys) + 1).astype("datetime64[us]") - 1
-        return keys if self.plain_numbers else keys.astype(np.int64).astype("datetime64[us]")
+        return keys if self.plain_numbers else as_timestamps(keys)
 
     def labels(self, keys: np.ndarray) -> list[str]:
         """What each step is called."""
@@ -89,4 +89,4 @@ class TimeSteps:
 
 
 def _days(at: Any) -> np.ndarray:
-    return np.asarray(at).astype(np.int64).astype("datetime64[us]").astype("datetime64[D]")
+    return as_timestamps(at).astype("datetime64[D]")

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import own_environments as own
+from evenhand._util.tensor_files import write_tensors
 from evenhand.errors import BadFile, BadParameter
 from evenhand.fairness.periodic_and_anytime import anytime
 from evenhand.fairness.temporal import Total
@@ -17,6 +18,7 @@ from evenhand.interop.gymnasium.host_training import (
     require_gymnasium,
     saved_training,
 )
+from evenhand.interop.gymnasium.learner_files import KIND
 
 COUNTER = HostTraining("own_environments:Counter", None, steps=300, seeds=(3, 4))
 
@@ -79,3 +81,19 @@ def test_a_learner_that_was_saved_from_python_does_not_say_what_it_is_of(tmp_pat
     save_learner(tmp_path / "own.learner", gymnasium_learner(own.Counter(), own.NASH, steps=100))
     with pytest.raises(BadFile, match="does not say which environment"):
         saved_training(tmp_path / "own.learner")
+
+
+@pytest.mark.parametrize(
+    ("changed", "words"),
+    [
+        ({"steps": "many"}, "'steps' is 'many', and must be a whole number"),
+        ({"seeds": ["x"]}, "cannot be read as a learner"),
+        ({"scheme": "welfare = 1"}, "cannot be read as a learner"),
+    ],
+)
+def test_what_a_file_says_of_itself_is_looked_at(tmp_path, changed, words):
+    path = tmp_path / "own.learner"
+    about = {"environment": "own:Counter", "scheme": "", "steps": 100, "seeds": [0], **changed}
+    write_tensors(path, KIND, {"about": about}, {})
+    with pytest.raises(BadFile, match=words):
+        saved_training(path)

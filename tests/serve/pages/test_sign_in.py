@@ -6,7 +6,7 @@ import pytest
 
 from at_the_page import at_the_page, text_of
 from evenhand.serve.api.tokens import Role
-from evenhand.serve.pages.session_cookie import COOKIE
+from evenhand.serve.pages.page_door import COOKIE
 from evenhand.serve.pages.sign_in import OWN_PAGE
 from serving import client_of, new_store, small_service
 

@@ -8,15 +8,12 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from evenhand._util.wording import format_number, join_tied
 from evenhand.auditing.answer.verdict_text import most_off_share
+from evenhand.auditing.time_texts import MONTHS
 
 if TYPE_CHECKING:
     from evenhand.auditing.answer.answer import Answer, StakeholderAnswer
 
 DATE = re.compile(r"(\d{4})-(\d\d)-(\d\d)(?: .*)?")
-MONTHS = (
-    *("January", "February", "March", "April", "May", "June", "July"),
-    *("August", "September", "October", "November", "December"),
-)
 
 
 class Quantity(NamedTuple):
@@ -210,4 +207,4 @@ def _day(label: str) -> str:
     if match is None:
         return label
     year, month, day = map(int, match.groups())
-    return f"{day} {MONTHS[month - 1]} {year}"
+    return f"{day} {MONTHS[month - 1].capitalize()} {year}"

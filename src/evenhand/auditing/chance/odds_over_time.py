@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from evenhand._util.moments import as_timestamps
 from evenhand.auditing.reading.roster import Roster, presence
 
 if TYPE_CHECKING:
@@ -31,7 +32,7 @@ class OddsOverTime:
     ) -> tuple[Float[np.ndarray, "pattern n"], Int[np.ndarray, " moment"]]:
         if self.roster is None:
             return self.shares[None], np.zeros(len(moments), dtype=np.int64)
-        times = moments if self.plain_numbers else moments.astype(np.int64).astype("datetime64[us]")
+        times = moments if self.plain_numbers else as_timestamps(moments)
         here = presence(self.roster, self.names, times)
         assert here is not None  # since the roster has dates
         return stretches(np.where(here, self.shares, 0.0))

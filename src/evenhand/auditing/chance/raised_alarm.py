@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from evenhand._util.moments import moment_label
+from evenhand._util.moments import as_timestamps, moment_label
 from evenhand._util.wording import format_number, join_names
 from evenhand.auditing.chance.alarm import Alarm
 
@@ -78,6 +78,4 @@ class AlarmFinding:
 
 
 def _label(moment: float, plain_numbers: bool) -> str:
-    if plain_numbers:
-        return moment_label(np.float64(moment))
-    return moment_label(np.int64(moment).astype("datetime64[us]"))
+    return moment_label(np.float64(moment) if plain_numbers else as_timestamps(np.float64(moment)))

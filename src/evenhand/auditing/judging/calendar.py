@@ -42,6 +42,8 @@ class Period(ABC):
 
 @dataclass(frozen=True)
 class Day(Period):
+    """Days of the calendar, in UTC."""
+
     name = "day"
     days = 1
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from evenhand._util.moments import as_numbers, moment_labels
+from evenhand._util.moments import as_numbers, as_timestamps, moment_labels
 from evenhand._util.wording import join_names
 from evenhand.auditing.judging.scorer import mean_status
 from evenhand.auditing.reading.timed_amounts import Reading, TimedAmounts
@@ -73,7 +73,7 @@ def newcomers_note(
     order = later[np.argsort(first[later], kind="stable")]
     moments = first[order]
     if slots.dtype.kind == "M":
-        moments = moments.astype(np.int64).astype("datetime64[us]")
+        moments = as_timestamps(moments)
     labels = moment_labels(moments)
     joined = [f"{names[k]} from {label}" for k, label in zip(order, labels, strict=True)]
     return f"Judged from when they joined: {join_names(joined)}. {BEGINNINGS[rule]}".rstrip()

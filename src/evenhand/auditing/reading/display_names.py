@@ -8,6 +8,7 @@ from typing import Any
 
 import narwhals as nw
 
+from evenhand._util.argument_checks import first_repeated
 from evenhand._util.wording import join_names, pluralise
 from evenhand.auditing.notes import Notes
 from evenhand.auditing.sources.engines import fetch
@@ -45,9 +46,9 @@ def read_display_names(source: Any, stakeholder: str, encoding: str = "utf-8") -
         for one, other in zip(found[code], found[name], strict=True)
         if one is not None and other is not None and other == other
     ]
-    twice = [one for one, count in Counter(one for one, _ in pairs).items() if count > 1]
-    if twice:
-        raise BadRoster(f"{table.label} names {twice[0]!r} twice: one row each.")
+    twice = first_repeated(one for one, _ in pairs)
+    if twice is not None:
+        raise BadRoster(f"{table.label} names {twice!r} twice: one row each.")
     return dict(pairs)
 
 

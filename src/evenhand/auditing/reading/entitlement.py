@@ -8,6 +8,7 @@ from typing import Any
 import narwhals as nw
 import numpy as np
 
+from evenhand._util.argument_checks import first_repeated
 from evenhand._util.moments import as_numbers, moment_label
 from evenhand._util.wording import join_names
 from evenhand.auditing.reading.events import LogEvents
@@ -131,8 +132,8 @@ def of_table(
     typed = read_numbers(loaded.frame, number, Writing(decimal=decimal))
     found = fetch(typed.frame.with_columns(nw.col(name).cast(nw.String)))
     names = [str(who) for who in found[name]]
-    if len(set(names)) != len(names):
-        twice = next(who for who in names if names.count(who) > 1)
+    twice = first_repeated(names)
+    if twice is not None:
         raise BadRoster(f"{table.label} names {twice!r} twice: one row each.")
     return dict(zip(names, found[number].tolist(), strict=True))
 

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import narwhals as nw
 import numpy as np
 
+from evenhand._util.argument_checks import first_repeated
 from evenhand._util.moments import CALENDAR, as_numbers
 from evenhand._util.wording import as_names, join_names, pluralise
 from evenhand.auditing.notes import Notes
@@ -119,8 +120,8 @@ def _checked(roster: Roster, label: str) -> Roster:
     names = roster.names
     if not names:
         raise BadRoster(f"{label} names nobody: put a name in each row.")
-    if len(set(names)) != len(names):
-        twice = next(name for name in names if names.count(name) > 1)
+    twice = first_repeated(names)
+    if twice is not None:
         raise BadRoster(f"{label} names {twice!r} twice: one row each.")
     for name in sorted(roster.first.keys() & roster.last.keys()):
         kinds = {np.asarray(part[name]).dtype.kind == "M" for part in (roster.first, roster.last)}

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import narwhals as nw
 import numpy as np
 
-from evenhand._util.moments import as_numbers
+from evenhand._util.moments import as_numbers, as_timestamps
 from evenhand._util.wording import pluralise
 from evenhand.auditing.notes import Notes
 from evenhand.auditing.options import AuditOptions
@@ -66,7 +66,7 @@ class Cases:
     def history(self, moments: np.ndarray, who: np.ndarray, at: np.ndarray) -> History:
         """A history whose time points are these moments, and one event of 1 at each `at`."""
         order = np.argsort(at, kind="stable")
-        slots = moments if self.plain_numbers else moments.astype(np.int64).astype("datetime64[us]")
+        slots = moments if self.plain_numbers else as_timestamps(moments)
         return History(
             names=self.names,
             slots=slots,

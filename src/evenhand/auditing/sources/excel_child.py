@@ -27,6 +27,7 @@ THREE_DIGITS = re.compile(r"-?[0-9]{1,3}\.[0-9]{3}")
 
 
 def main() -> None:
+    """Read what the first argument asks for, and print it as one JSON object."""
     asked = json.loads(sys.argv[1])
     _limit(asked["bytes"], asked["seconds"])
     try:

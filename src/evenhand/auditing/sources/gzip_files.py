@@ -19,6 +19,7 @@ CHUNK = 1 << 20
 
 
 def is_packed(path: str) -> bool:
+    """Whether a file is packed with gzip, by the end of its name."""
     return path.lower().endswith(".gz")
 
 

@@ -134,6 +134,7 @@ def padded_copies(table: LogTable, short: csv_files.ShortLines) -> LogTable:
 
 
 def read_csv(table: LogTable, **more: Any) -> Any:
+    """The CSV files of a table as one relation; `more` are options of DuckDB's reader."""
     options = {"header": True, "union_by_name": True, **table.quoting, **more}
     if table.times:
         options["filename"] = True

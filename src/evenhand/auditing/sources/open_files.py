@@ -40,6 +40,7 @@ from evenhand.errors import BadFile, BadLog
 
 
 def open_files(patterns: list[str], encoding: str, layout: FileLayout = TIDY) -> LogTable:
+    """The files that patterns name, all of one kind, as one table."""
     paths, label = found_files(patterns)
     for path in paths:
         if os.path.isdir(path):

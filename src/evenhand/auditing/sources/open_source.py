@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Iterator
+from contextlib import AbstractContextManager
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -16,6 +17,7 @@ from typing import Any
 import narwhals as nw
 
 from evenhand.auditing.layout import TIDY, FileLayout
+from evenhand.auditing.options import AuditOptions
 from evenhand.auditing.sources.addresses import is_address, shown
 from evenhand.auditing.sources.log_table import LogTable, ask, read_csv
 from evenhand.auditing.sources.open_files import open_files
@@ -55,6 +57,19 @@ def opened(source: Any, *how: Any) -> Iterator[LogTable]:
     finally:
         if table is not source:
             table.close()
+
+
+def opened_log(log: Any, options: AuditOptions) -> AbstractContextManager[LogTable]:
+    """The log of an audit as its options say: encoding, table, engine and layout, none forgotten.
+
+    Whoever reads the log that options speak of opens it here, so that an audit, the best there was,
+    a replay and an import all read the same table.
+
+    Args:
+        log: As for `audit`; a table that was opened already stays as it is, and open.
+        options: Which say how it is read.
+    """
+    return opened(log, options.encoding, options.table, options.engine, options.layout)
 
 
 def _opened(

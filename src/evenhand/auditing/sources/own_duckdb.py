@@ -50,12 +50,14 @@ def _shared(process: int) -> duckdb.DuckDBPyConnection:
 
 
 def materialized(frame: Any) -> Any:
+    """The rows of a frame, worked out now and kept in memory."""
     return nw.from_native(frame.to_native().materialize())
 
 
 @functools.cache
 def forget_types_at_exit() -> None:
-    # narwhals caches objects of DuckDB's, which complain on standard error when Python ends.
+    """Empty narwhals' caches before Python ends: DuckDB's objects in them would complain then."""
+
     def forget() -> None:
         for name, module in list(sys.modules.items()):
             if name.startswith("narwhals."):

@@ -11,6 +11,7 @@ import io
 import re
 from collections.abc import Callable, Iterator
 
+from evenhand._util.moments import EPOCH
 from evenhand.auditing.sources.gzip_files import open_unpacked
 from evenhand.errors import BadFile
 
@@ -21,7 +22,6 @@ FIELDS = (
 )
 MADE = ("start", "end", "processor_seconds")  # columns more, of what a job used and when
 _REMARK = re.compile(r"\s*;\s*(\w+)\s*:\s*(.*?)\s*$")
-EPOCH = datetime.datetime(1970, 1, 1)
 
 
 def read_workload(path: str) -> Iterator[tuple[str, ...]]:

@@ -135,6 +135,7 @@ def require_concave(
 
 
 def refused(why: str) -> BadParameter:
+    """The error for a score whose best cannot be found, with the reason."""
     return BadParameter(
         f"the best there was cannot be found for this score ({why}): choose another welfare, such "
         f"as log_nash, rawls or gini, or leave {argument('best')} out."

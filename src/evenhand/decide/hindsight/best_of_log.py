@@ -14,7 +14,7 @@ from evenhand.auditing.keyword_options import with_keywords
 from evenhand.auditing.notes import Notes
 from evenhand.auditing.options import AuditOptions
 from evenhand.auditing.reading.prepare import prepare
-from evenhand.auditing.sources.open_log import opened_log
+from evenhand.auditing.sources.open_source import opened_log
 from evenhand.decide.hindsight.best_division import best_division, best_in_lots
 from evenhand.decide.hindsight.from_log import Hindsight, read_hindsight
 from evenhand.errors import BadParameter, argument

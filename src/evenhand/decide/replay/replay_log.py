@@ -19,7 +19,7 @@ from evenhand.auditing.notes import Notes
 from evenhand.auditing.options import AuditOptions
 from evenhand.auditing.reading.prepare import Prepared, prepare
 from evenhand.auditing.scheme_options import FALLBACK_NOTE
-from evenhand.auditing.sources.open_log import opened_log
+from evenhand.auditing.sources.open_source import opened_log
 from evenhand.decide.hindsight.best_of_log import best_with
 from evenhand.decide.policies.policy_rule_file import rule_or_policy
 from evenhand.decide.replay.corrections import set_off

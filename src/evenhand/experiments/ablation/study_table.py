@@ -94,6 +94,7 @@ def to_markdown(heading: Row, rows: Sequence[Row]) -> str:
 
 
 def to_csv(heading: Row, rows: Sequence[Row]) -> str:
+    """A table for programs to read."""
     text = io.StringIO()
     csv.writer(text).writerows([heading, *rows])
     return text.getvalue()

@@ -47,6 +47,7 @@ class Claim:
 
 
 def title_of(method: str) -> str:
+    """What a method is called in titles and legends."""
     return TITLES.get(method, method.capitalize())
 
 

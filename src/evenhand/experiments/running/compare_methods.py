@@ -316,6 +316,7 @@ def _folder(out: Path | None) -> Path | None:
 
 
 def result_of(method: str, run: Run) -> MethodResult:
+    """What the run of a method reached."""
     return MethodResult(method, run.measures, run.steps, run.seconds, run.compile_seconds)
 
 

@@ -32,6 +32,7 @@ QUEUED = 2  # tasks for each CPU that Ray is given at a time, so that none waits
 
 
 def say(**what: Any) -> None:
+    """One line of JSON for the process that listens."""
     print(json.dumps(what), flush=True)
 
 

@@ -246,4 +246,5 @@ def _resume(learner: Agent, spec: RunSpec, path: str | os.PathLike[str] | None) 
 
 
 def versions() -> dict[str, str]:
+    """Of all that the numbers of a run depend on."""
     return {"evenhand": __version__, "jax": jax.__version__, "python": platform.python_version()}

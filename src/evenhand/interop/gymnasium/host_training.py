@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import gymnasium
 
-from evenhand._util.saved_record import SavedRecord
+from evenhand._util.saved_record import SavedRecord, reading_saved
 from evenhand._util.tensor_files import read_tensors
 from evenhand.envs.own_environment import load_class
 from evenhand.errors import BadFile, BadParameter
@@ -141,9 +141,10 @@ def make_environment(name: str) -> Any:
 def saved_training(path: str | os.PathLike[str]) -> HostTraining:
     """What the file of a learner is of. The module that it names is imported."""
     record = SavedRecord(_about(path), path)
-    name, scheme = record.text("environment"), from_toml(record.text("scheme"))
-    seeds = tuple(int(seed) for seed in record.items("seeds"))
-    return HostTraining(name, scheme, int(record.value("steps")), seeds)
+    with reading_saved(path, KIND):
+        scheme = from_toml(record.text("scheme"))
+        seeds = tuple(int(seed) for seed in record.items("seeds"))
+        return HostTraining(record.text("environment"), scheme, record.whole("steps"), seeds)
 
 
 def _about(path: str | os.PathLike[str]) -> dict[str, Any]:

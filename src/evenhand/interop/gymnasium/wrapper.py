@@ -6,7 +6,7 @@ env = FairnessWrapper(gymnasium.make("evenhand/Doughnuts-v0"), scheme, Full())
 from __future__ import annotations
 
 from copy import deepcopy
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import gymnasium
 import jax
@@ -33,9 +33,6 @@ from evenhand.interop.gymnasium.stakeholder_rewards import (
 from evenhand.learn.deep.encoders import Encoder, Raw
 from evenhand.memory.memory import Full, Memory
 from evenhand.problem.problem import AugmentedState, Problem
-
-if TYPE_CHECKING:
-    pass
 
 UNKNOWN_HORIZON = 2**30  # decisions, where nothing says after how many an episode ends
 

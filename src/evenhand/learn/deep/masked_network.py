@@ -16,6 +16,8 @@ if TYPE_CHECKING:
 
 
 class MaskedWeights(eqx.Module):
+    """The weights of the network within, and where the mask lies among the features."""
+
     inner: Weights
     cut: int = eqx.field(static=True)  # where the mask begins
     num_actions: int = eqx.field(static=True)

@@ -125,6 +125,8 @@ class Mix(eqx.Module):
 
 
 class EquivariantWeights(eqx.Module):
+    """The layers of an `EquivariantMLP`, and how its features are laid out."""
+
     hidden: tuple[Mix, ...]
     out: Dense
     layout: Layout = eqx.field(static=True)

@@ -51,6 +51,8 @@ class PooledLayer(eqx.Module):
 
 
 class StakeholderWeights(eqx.Module):
+    """The layers of a `StakeholderNetwork`."""
+
     hidden: tuple[PooledLayer, ...]
     who: Float[Array, "stakeholder out"]  # what tells stakeholders apart
     serving: Dense  # a factor on what is added at once, and what comes later

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import array_api_compat
 import numpy as np
 
+from evenhand._util.argument_checks import first_repeated
 from evenhand._util.arrays import Array, as_float64, namespace
 from evenhand.errors import BadParameter, UnequalLengths, UnknownEvent
 from evenhand.fairness.trace import Step
@@ -46,8 +47,8 @@ class Events:
         for label in self.labels:
             if not isinstance(label, str) or not label:
                 raise BadParameter(f"the label {label!r} is not a word: labels are strings.")
-        if len(set(self.labels)) != len(self.labels):
-            twice = next(label for label in self.labels if self.labels.count(label) > 1)
+        twice = first_repeated(self.labels)
+        if twice is not None:
             raise BadParameter(f"the label {twice!r} is given twice: name each event once.")
         if self.steps is not None:
             object.__setattr__(self, "steps", tuple(self.steps))

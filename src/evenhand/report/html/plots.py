@@ -8,6 +8,11 @@ from evenhand.auditing.answer.direction import Direction
 from evenhand.report.html.charts import CLASSES, FILLS
 from evenhand.report.html.element import Child, Markup, element, figure_of
 
+# The signs of curves, in a legend and in a chart; the page has as many colours for them.
+SIGNS = ("●", "■", "▲", "◆", "▼", "✚", "▶")
+SHAPES = ("circle", "square", "triangle-up", "diamond", "triangle-down", "cross", "triangle-right")
+MARKED = 10  # points with a sign per curve
+
 
 def plot(
     chart: str, kind: str, log: int | None, alternative: str, caption: Child, legend: Child = None

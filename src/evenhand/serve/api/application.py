@@ -32,8 +32,8 @@ from evenhand.serve.api.error_responses import (
 from evenhand.serve.api.gate import Gate, GateLimits
 from evenhand.serve.api.reference import describe, reference_page
 from evenhand.serve.api.tokens import Role
+from evenhand.serve.pages.page_door import PageDoor
 from evenhand.serve.pages.page_routes import page_routes
-from evenhand.serve.pages.session_cookie import PageDoor
 from evenhand.serve.pages.sessions import Sessions
 from evenhand.serve.pools.policy_folder import NO_POLICIES, PolicyFolder
 from evenhand.serve.pools.service import DecisionService

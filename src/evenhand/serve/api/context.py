@@ -41,6 +41,7 @@ class NotAllowed(EvenhandError):
 
 
 def service_of(request: Request) -> DecisionService:
+    """The service that answers a request."""
     service: DecisionService = request.app.state.service
     return service
 

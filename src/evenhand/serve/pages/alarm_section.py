@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from evenhand._util.wording import as_beginning
 from evenhand.errors import EvenhandError, as_sentence
 from evenhand.report.html.element import Markup, element
 from evenhand.serve.api import log_routes
@@ -39,7 +40,7 @@ async def _found(visit: Visit, live: LivePool) -> Any:
         found = await said(log_routes.alarms(visit.request, live.name, ALPHA))
     except EvenhandError as error:
         sentence = as_sentence(str(error))
-        return element("p", {"class": "soft"}, sentence[:1].upper() + sentence[1:])
+        return element("p", {"class": "soft"}, as_beginning(sentence))
     raised = [_alarm(live, one) for one in found["raised"]]
     if not raised:
         words = found["sentence"].replace("No alarm: ", "Nobody: ")

@@ -7,6 +7,7 @@ from typing import Any
 
 from starlette.responses import Response
 
+from evenhand._util.wording import as_beginning
 from evenhand.errors import EvenhandError
 from evenhand.report.html.element import Markup, element, joined, labelled_list, name_of
 from evenhand.serve.api import decision_routes
@@ -65,7 +66,7 @@ def _undone(taken: Mapping[str, Any]) -> Markup | None:
 
 def _why_shown(taken: Mapping[str, Any], why: Any) -> Markup:
     if isinstance(why, str):
-        return element("p", {"class": "because"}, why[:1].upper(), why[1:])
+        return element("p", {"class": "because"}, as_beginning(why))
     if not taken["shares"][0]["reason"]:  # nobody asked the rule
         return joined(
             (

@@ -8,6 +8,8 @@ from typing import Any
 import pydantic
 from starlette.responses import Response
 
+from evenhand._util.argument_checks import first_repeated
+from evenhand._util.wording import as_beginning
 from evenhand.decide.rules.named_rule import rule_of
 from evenhand.errors import BadParameter, EvenhandError
 from evenhand.report.html.element import Markup, element
@@ -90,7 +92,7 @@ def name_field(value: str) -> Markup:
 
 def rule_field(visit: Visit, chosen: str) -> Markup:
     """By which rule, or by which policy of the operator's folder, it is decided."""
-    options = [(name, _capital(rule_of(name).describe())) for name in RULES]
+    options = [(name, as_beginning(rule_of(name).describe())) for name in RULES]
     options += [(name, f"As {name} says") for name in visit.service.pools.policies.names()]
     return choice("Who is next", "rule", options, chosen)
 
@@ -113,10 +115,6 @@ def chosen_rule(visit: Visit, fields: Mapping[str, str]) -> str:
     return rule
 
 
-def _capital(words: str) -> str:
-    return words[:1].upper() + words[1:]
-
-
 async def make_pool(visit: Visit) -> Response:
     """Make a pool of names."""
     fields = await visit.sent()
@@ -133,7 +131,7 @@ def _pool_sent(fields: Mapping[str, str], rule: str) -> PoolSent:
     names = [name for name in names if name]
     if not names:
         raise BadParameter("nobody is named: type a name on each line.")
-    doubled = next((name for name in names if names.count(name) > 1), None)
+    doubled = first_repeated(names)
     if doubled is not None and len(names) < 10_000:
         raise BadParameter(f"{doubled!r} stands there twice: name everybody once.")
     try:

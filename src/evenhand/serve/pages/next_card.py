@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from evenhand._util.moments import EPOCH
+from evenhand._util.wording import as_beginning
 from evenhand.errors import EvenhandError, as_sentence
 from evenhand.report.html.element import Child, Markup, element, figure_of, joined, name_of
 from evenhand.serve.api.models import MOST
@@ -101,9 +102,7 @@ def _who(pool: LivePool, shares: list[Mapping[str, Any]]) -> Markup:
         return joined(
             (
                 element("p", {"class": "who"}, person_link(pool, shares[0]["name"])),
-                element(
-                    "p", {"class": "because"}, reason[:1].upper(), reason[1:], ". ", _rule(pool)
-                ),
+                element("p", {"class": "because"}, as_beginning(reason), ". ", _rule(pool)),
             )
         )
     rows = (
@@ -147,7 +146,7 @@ def _level(pool: LivePool, name: str) -> float:
 def _nobody(pool: LivePool, wrong: Complaint, refused: EvenhandError | None) -> Markup:
     if refused is not None:
         sentence = as_sentence(str(refused))
-        words = sentence[:1].upper() + sentence[1:]
+        words = as_beginning(sentence)
     elif not any(pool.allocator.state.there):
         words = "Nobody is in this pool yet: let somebody join on the page Standing."
     elif pool.allocator.state.by_request:

@@ -9,6 +9,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
+from evenhand._util.wording import as_beginning
 from evenhand.errors import EvenhandError, as_sentence
 from evenhand.report.html.element import element
 from evenhand.serve.api.context import require_role
@@ -20,11 +21,11 @@ from evenhand.serve.pages.event_form import happen
 from evenhand.serve.pages.import_page import ImportPages
 from evenhand.serve.pages.log_page import log_page
 from evenhand.serve.pages.new_pool_page import make_pool, new_pool_page
+from evenhand.serve.pages.page_door import PageDoor, cookie_of
 from evenhand.serve.pages.person_page import person_page
 from evenhand.serve.pages.pool_frame import frame
 from evenhand.serve.pages.pool_list import pool_list
 from evenhand.serve.pages.pool_page import pool_page, take, take_otherwise
-from evenhand.serve.pages.session_cookie import PageDoor, cookie_of
 from evenhand.serve.pages.sign_in import SignIn, ask_to_sign_in, sign_out
 from evenhand.serve.pages.signed_in import Handler, Visit, see, status_of
 from evenhand.serve.pages.standing_page import standing_page
@@ -90,7 +91,7 @@ def _cannot(visit: Visit, error: EvenhandError) -> Response:
     sentence = as_sentence(str(error))
     return frame(visit, TITLES[status]).around(
         element("h1", None, TITLES[status]),
-        element("p", {"class": "wrong", "role": "alert"}, sentence[:1].upper() + sentence[1:]),
+        element("p", {"class": "wrong", "role": "alert"}, as_beginning(sentence)),
         element("p", None, element("a", {"href": "/"}, "To all pools")),
         status=status,
     )

@@ -13,8 +13,8 @@ from evenhand.serve.api.context import service_of
 from evenhand.serve.api.limits import RateLimit
 from evenhand.serve.api.tokens import find_token
 from evenhand.serve.pages.forms import button, field, hidden
+from evenhand.serve.pages.page_door import COOKIE
 from evenhand.serve.pages.page_frame import NOTHING_WRONG, Complaint, PageFrame
-from evenhand.serve.pages.session_cookie import COOKIE
 from evenhand.serve.pages.sessions import LASTS, Sessions
 from evenhand.serve.pages.signed_in import Visit, complaint, fields_of, require_own_site, see
 

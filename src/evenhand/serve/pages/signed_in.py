@@ -12,6 +12,7 @@ import orjson
 from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 
+from evenhand._util.wording import as_beginning
 from evenhand.errors import BadParameter, EvenhandError, StaleTurn
 from evenhand.report.html.element import Markup, element
 from evenhand.serve.api.context import NotAllowed, service_of
@@ -127,16 +128,12 @@ def complaint(form: str, error: EvenhandError, typed: dict[str, str]) -> Complai
     if isinstance(error, StaleTurn):
         sentence = "something else happened in the meantime: this is who is next now."
     typed = {name: value for name, value in typed.items() if name not in (MARK, "key", "turn")}
-    return Complaint(form, _capital(sentence), typed, status_of(error))
+    return Complaint(form, as_beginning(sentence), typed, status_of(error))
 
 
 def status_of(error: EvenhandError) -> int:
     """The status of a page on which something could not be done."""
     return 403 if isinstance(error, NotAllowed) else problem_of(error).status_code
-
-
-def _capital(sentence: str) -> str:
-    return sentence[:1].upper() + sentence[1:]
 
 
 Handler = Callable[..., Awaitable[Response]]

@@ -60,6 +60,7 @@ def _wants_less(pool: LivePool, name: str, wish: Wish) -> bool:
 
 
 def not_eligible(own: RankedStakeholder) -> str:
+    """Why somebody cannot be chosen at all."""
     return f"{own.name} is not eligible: it {own.reason}."
 
 

@@ -165,6 +165,7 @@ def csv_chunks(columns: tuple[str, ...], rows: Iterator[tuple[Any, ...]]) -> Ite
 def write_csv(
     path: str | os.PathLike[str], columns: tuple[str, ...], rows: Iterator[tuple[Any, ...]]
 ) -> None:
+    """Write rows to a CSV file, a chunk at a time."""
     with open(path, "wb") as file:
         file.writelines(csv_chunks(columns, rows))
 

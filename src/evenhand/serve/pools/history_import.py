@@ -12,7 +12,7 @@ from evenhand._util.moments import as_numbers
 from evenhand.auditing.notes import Notes
 from evenhand.auditing.options import AuditOptions
 from evenhand.auditing.reading.prepare import Prepared, prepare
-from evenhand.auditing.sources.open_log import opened_log
+from evenhand.auditing.sources.open_source import opened_log
 from evenhand.decide.allocation_events import Departed, Joined
 from evenhand.errors import BadLog, BadParameter
 from evenhand.serve.pools.asked_changes import AskedChange

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from evenhand._util.wording import join_names
+from evenhand._util.wording import as_beginning, join_names
 from evenhand.serve.pools.changes import Happened, read_change
 from evenhand.serve.pools.definition import PoolDefinition
 from evenhand.serve.pools.live_audit import audit_pool
@@ -36,7 +36,7 @@ def alarms_of_pool(
     return {
         "pool": definition.name,
         **finding.to_json(),
-        "sentence": sentence[:1].upper() + sentence[1:],
+        "sentence": as_beginning(sentence),
         "notes": notes,
     }
 

@@ -22,6 +22,7 @@ def moment_of(microseconds: int) -> str:
 
 
 def pool_view(pool: LivePool) -> dict[str, Any]:
+    """A pool as it is now."""
     state = pool.allocator.state
     return {
         "name": pool.name,
@@ -37,6 +38,7 @@ def pool_view(pool: LivePool) -> dict[str, Any]:
 
 
 def import_view(pool: LivePool, notes: Sequence[str]) -> dict[str, Any]:
+    """What an import came to."""
     return {
         "pool": pool.name,
         "decisions": pool.decisions,
@@ -47,6 +49,7 @@ def import_view(pool: LivePool, notes: Sequence[str]) -> dict[str, Any]:
 
 
 def proposal_view(pool: LivePool, proposal: ProposedShares) -> dict[str, Any]:
+    """Who is next, and why."""
     return {
         "pool": pool.name,
         "turn": proposal.turn,
@@ -58,6 +61,7 @@ def proposal_view(pool: LivePool, proposal: ProposedShares) -> dict[str, Any]:
 
 
 def share_view(share: Share) -> dict[str, Any]:
+    """How much goes to whom, and why."""
     return {"name": share.name, "amount": share.amount, "reason": share.reason}
 
 
@@ -97,6 +101,7 @@ def decision_view(entry: LogEntry, undone: bool, turn: str | None = None) -> dic
 
 
 def entry_view(entry: LogEntry, turn: str | None = None) -> dict[str, Any]:
+    """An entry of the log as it was written."""
     return {
         "number": entry.number,
         "recorded": moment_of(entry.recorded),

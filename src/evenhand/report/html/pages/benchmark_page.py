@@ -13,16 +13,12 @@ from evenhand.report.html.element import Child, Markup, element, figure_of, join
 if TYPE_CHECKING:
     from evenhand.benchmarking.leaderboard import Estimate, Leaderboard, PairRow
 
-SIGNS = ("●", "■", "▲", "◆", "▼", "✚", "▶")
-SHAPES = ("circle", "square", "triangle-up", "diamond", "triangle-down", "cross", "triangle-right")
-MARKED = 10  # points with a sign per curve
-
 
 def benchmark_page(board: Leaderboard, title: str = "Benchmark") -> bytes:
     """Results as one page that opens offline."""
     from evenhand.report.html.template import PageSection, page
 
-    drawn = [one.method for one in board.standings if one.learns][: len(SIGNS)]
+    drawn = [one.method for one in board.standings if one.learns][: len(plots.SIGNS)]
     specs: dict[str, Any] = {}
     rows: dict[str, Any] = {}
     sections = [PageSection("verdict", "Where FairQCM stands", _verdict(board))]
@@ -82,13 +78,13 @@ def _profile(
                     "method": method,
                     "level": round(float(level), 4),
                     "share": round(float(share), 4),
-                    "marked": k % MARKED == number % MARKED,
+                    "marked": k % plots.MARKED == number % plots.MARKED,
                     "words": f"{method}: {share:.0%} of runs reach {level:.0%} of the way",
                 }
             )
     rows[name] = {"curves": points}
     items: list[tuple[Markup, Child]] = [
-        (plots.glyph(SIGNS[k], f"line{k + 1}"), method) for k, method in enumerate(drawn)
+        (plots.glyph(plots.SIGNS[k], f"line{k + 1}"), method) for k, method in enumerate(drawn)
     ]
     half = [f"{method} {board.profile(method)[90]:.0%}" for method in drawn]
     alternative = f"Line chart of performance profiles. At 90% of the way: {', '.join(half)}."
@@ -102,7 +98,7 @@ def profile_chart(methods: list[str]) -> Any:
 
     colours = [f"var(--line{k + 1})" for k in range(len(methods))]
     colour = alt.Color("method:N", legend=None, scale=alt.Scale(domain=methods, range=colours))
-    shapes = alt.Scale(domain=methods, range=list(SHAPES[: len(methods)]))
+    shapes = alt.Scale(domain=methods, range=list(plots.SHAPES[: len(methods)]))
     x = alt.X("level:Q", title="share of the way from random to the optimum")
     y = alt.Y("share:Q", title="share of runs", scale=alt.Scale(domain=[0, 1]))
     rows = drawn_rows("curves")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
@@ -19,10 +20,7 @@ if TYPE_CHECKING:
 
 # Each method has its own colour and sign, the same on every page.
 METHODS = ("fairqcm", "full", "min", "reset", "rnn", "oracle", "random")
-SIGNS = ("●", "■", "▲", "◆", "▼", "✚", "▶")
-SHAPES = ("circle", "square", "triangle-up", "diamond", "triangle-down", "cross", "triangle-right")
 DASHES = ([1, 0], [7, 4], [2, 3])  # for recipes, in their order
-MARKED = 10  # points with a sign per curve
 
 Parts = Mapping[str, "MethodComparison"]  # the comparisons of a figure, by recipe
 
@@ -36,12 +34,12 @@ class Curves:
 
     def figure(self, name: str, parts: Parts, measure: str, label: str) -> Markup:
         """A chart of one measure, with its legend, caption and text alternative."""
-        recipes = list(parts)
-        self.specs[name] = as_spec(curves_chart(recipes, label, measure == "score"))
+        recipes, places = list(parts), places_of(parts)
+        self.specs[name] = as_spec(curves_chart(places, recipes, label, measure == "score"))
         self.rows[name] = {"curves": _curves(parts, measure), "levels": _levels(parts, measure)}
         methods = dict.fromkeys(method for one in parts.values() for method in one.methods)
         items: list[tuple[Markup, Child]] = [
-            (plots.glyph(SIGNS[METHODS.index(m)], f"line{METHODS.index(m) + 1}"), title_of(m))
+            (plots.glyph(plots.SIGNS[places[m]], f"line{places[m] + 1}"), title_of(m))
             for m in methods
         ]
         if len(recipes) > 1:
@@ -58,16 +56,25 @@ class Curves:
         return plots.plot(name, "static", None, alternative, caption, plots.legend(items))
 
 
-def curves_chart(recipes: list[str], label: str, level: bool) -> Any:
+def places_of(parts: Parts) -> dict[str, int]:
+    """The number of each method's colour and sign; rules and others take those left over."""
+    shown = dict.fromkeys(method for one in parts.values() for method in one.methods)
+    left = [k for k, method in enumerate(METHODS) if method not in shown]
+    others = (method for method in shown if method not in METHODS)
+    free = itertools.chain(left, itertools.cycle(range(len(METHODS))))
+    return {method: k for k, method in enumerate(METHODS)} | dict(zip(others, free, strict=False))
+
+
+def curves_chart(places: Mapping[str, int], recipes: list[str], label: str, level: bool) -> Any:
     """Rows of `curves` by method and recipe, and a dotted rule at each of `levels`."""
     import altair as alt
 
-    colours = [f"var(--line{k + 1})" for k in range(len(METHODS))]
-    scale = alt.Scale(domain=list(METHODS), range=colours)
+    methods = list(places)
+    colours = [f"var(--line{k + 1})" for k in places.values()]
+    shapes = [plots.SHAPES[k] for k in places.values()]
+    scale = alt.Scale(domain=methods, range=colours)
     colour = alt.Color("method:N", legend=None, scale=scale)
-    shape = alt.Shape(
-        "method:N", legend=None, scale=alt.Scale(domain=list(METHODS), range=list(SHAPES))
-    )
+    shape = alt.Shape("method:N", legend=None, scale=alt.Scale(domain=methods, range=shapes))
     dash = alt.StrokeDash(
         "recipe:N",
         legend=None,
@@ -146,15 +153,15 @@ def both_figures(curves: Curves, name: str, parts: Parts, drawn: Parts | None = 
 
 
 def _curves(parts: Parts, measure: str) -> list[dict[str, Any]]:
-    rows = []
+    rows, places = [], places_of(parts)
     for recipe, one in parts.items():
         for method, result in one.methods.items():
             if measure not in result.measures:
                 continue
             values = result.measures[measure]
-            every = max(1, len(values) // MARKED)
+            every = max(1, len(values) // plots.MARKED)
             # Each method has an offset of its own, so that signs do not overlap.
-            offset = every // 2 + METHODS.index(method) % max(1, every)
+            offset = every // 2 + places[method] % max(1, every)
             for k, steps in enumerate(result.steps):
                 mean, deviation = float(np.mean(values[k])), float(np.std(values[k]))
                 marked = (k + 1) % every == offset % every

@@ -102,6 +102,7 @@ def held(finding: Finding) -> Markup:
 
 
 def interval_of(finding: Finding) -> str:
+    """The interval of what was found, as people write it; a dash where there is none."""
     if finding.interval is None:
         return "–"
     low, high = finding.interval

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from evenhand._util.wording import format_number, pluralise
+from evenhand._util.wording import as_beginning, format_number, pluralise
 from evenhand.auditing.answer.answer import Answer
 from evenhand.auditing.answer.direction import Direction
 from evenhand.auditing.judging.ranking import Ranking
@@ -228,7 +228,7 @@ def unfairness_by_time(found: Mapping[str, Answer]) -> Markup:
         for k, stakeholder in enumerate(answer.over_time.names)
     ]
     verdicts = (
-        element("p", None, element("b", None, f"{log[0].upper()}{log[1:]}. "), answer.verdict)
+        element("p", None, element("b", None, f"{as_beginning(log)}. "), answer.verdict)
         for log, answer in found.items()
     )
     caption = "Distance from the mean at each assessment, and overall, which is their sum."

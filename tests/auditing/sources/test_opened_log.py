@@ -11,7 +11,7 @@ import evenhand
 from evenhand import best_there_was, smallest_change
 from evenhand.auditing.audit_log import audit_with
 from evenhand.auditing.options import AuditOptions
-from evenhand.auditing.sources.open_log import opened_log
+from evenhand.auditing.sources.open_source import opened_log
 from evenhand.decide.replay.replay_log import replay
 from logs import FIRST_A_THEN_B, MAPPED, SIDE_BY_SIDE, write
 
@@ -75,7 +75,7 @@ def test_a_table_that_is_open_stays_as_it_is(two_sheets):
 def test_nobody_else_opens_a_log_by_its_options():
     """A way of opening that leaves one of the options out would read another table."""
     package = Path(evenhand.__file__).parent
-    for path in set(package.rglob("*.py")) - {package / "auditing/sources/open_log.py"}:
+    for path in set(package.rglob("*.py")) - {package / "auditing/sources/open_source.py"}:
         for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
             if isinstance(node, ast.Call) and "opened" in ast.unparse(node.func):
                 assert "options.table" not in map(ast.unparse, node.args), f"{path}: opened_log"
