@@ -207,6 +207,9 @@ def test_requests_after_the_end_are_noted_and_judged_where_the_log_goes_on():
     mean = sum(share[n] * weight[n] for n in NAMES) / sum(weight.values())
     assert longer.over_time.times[-1] == "2021-05"
     assert longer.over_time.unfairness[-1] == pytest.approx([share[n] - mean for n in NAMES])
+    a = longer.stakeholder("A")
+    assert (a.asked, a.unmet) == (asked("A", 5) + 40, asked("A", 5) + 40 - received("A", 5))
+    assert a.short_of_share == pytest.approx(-a.asked * a.final_unfairness)
     cut = audit(dated["log"], **keywords, every="month", until="2021-05-15")
     assert cut.stakeholder("A").asked == asked("A", 5)
 
