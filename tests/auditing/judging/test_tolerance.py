@@ -123,6 +123,18 @@ def test_a_plan_in_whole_units_is_as_even_as_they_allow():
     assert unequal.verdict.startswith("Unequal at the end")
 
 
+def test_as_even_as_whole_units_allow_is_said_of_an_unfinished_end_too():
+    """January is as even as three units allow; in February, which is not over, A gets 100."""
+    log = pd.DataFrame(
+        {"day": ["2021-01-05", "2021-01-06", "2021-02-03"], "who": list("ABA"), "got": [1, 2, 100]}
+    )
+    assert audit(log[:2], **OPTIONS, every="month", until="2021-01-31").as_even_as_whole_units
+    answer = audit(log, **OPTIONS, every="month")
+    assert not answer.as_even_as_whole_units
+    assert answer.verdict.startswith("Unequal at the end, and unequal month by month")
+    assert "at the end it is B (−49.5)" in answer.verdict
+
+
 @pytest.mark.parametrize("wrong", ["-1", "five", "nan", -3, "5%%"])
 def test_bad_tolerances(wrong):
     for name in ("tolerance", "max_unfairness"):

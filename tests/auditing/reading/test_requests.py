@@ -214,6 +214,14 @@ def test_requests_after_the_end_are_noted_and_judged_where_the_log_goes_on():
     assert cut.stakeholder("A").asked == asked("A", 5)
 
 
+def test_requests_that_no_assessment_reaches_are_noted_whatever_the_end_of_the_log():
+    late = pd.concat([REQUESTS, pd.DataFrame({"day": [6, 9], "who": "A", "wants": [40.0, 1.0]})])
+    for more in ({"at_end": True}, {"every": 2}, {}):
+        answer = audit(LOG, **OPTIONS, requests=late, asked="wants", until=7, **more)
+        assert answer.stakeholder("A").asked == asked("A", 4)
+        assert any("1 request came after the last row of the log (40" in n for n in answer.notes)
+
+
 def test_who_asks_and_comes_later_has_only_its_share_met():
     roster = pd.DataFrame({"who": list(NAMES), "from": [None, None, 3, 3]})
     answer = audit(LOG, **OPTIONS, requests=REQUESTS, asked="wants", roster=roster)

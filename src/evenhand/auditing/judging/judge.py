@@ -99,6 +99,8 @@ def judge(case: Case, question: Question, schemes: Sequence[FairnessScheme]) -> 
     # A last step that was not due is a period that is not finished, if there is anybody to show.
     waits = not stream.end_is_due and standing.anybody
     now = welfare_now(schemes[0], stream.status, standing) if waits else None
+    if waits:  # a verdict speaks of the end too
+        taken.look_how_far(standing.judge(unfairness, stream.status[None], np.nan), standing)
     return Judged(
         question=question,
         timeline=timeline,
@@ -151,9 +153,7 @@ class _Assessments:
         deviation = self.totals.take(block)[0]
         self.unfairness.append(deviation[rows])
         self._keep_last(block)
-        weights = 1.0 if block.standing.weights is None else block.standing.weights
-        amounts = np.nanmax(np.abs(deviation) * weights, initial=0.0)
-        self.furthest_amount = max(self.furthest_amount, float(amounts))
+        self.look_how_far(deviation, block.standing)
         standing = block.standing.rows(rows)
         self.means.append(standing.judge(mean_status, block.statuses[rows], np.nan))
         if not len(block.statuses):
@@ -162,6 +162,12 @@ class _Assessments:
         added = [scorer.take(sides) for scorer in self.scorers]
         if added[0] is not None:
             self._added.append(added[0])
+
+    def look_how_far(self, deviation: Float[np.ndarray, "time n"], standing: Standing) -> None:
+        """Keep the most by which anybody is ahead of or behind its share, in amounts."""
+        weights = 1.0 if standing.weights is None else standing.weights
+        amounts = np.nanmax(np.abs(deviation) * weights, initial=0.0)
+        self.furthest_amount = max(self.furthest_amount, float(amounts))
 
     def _keep_last(self, block: Block) -> None:
         if not len(block.statuses):

@@ -104,9 +104,14 @@ def prepare(
     # Those who asked and received nothing are in no other log.
     everyone = names if requests is None else names + requests.names
     uncut = count(events, notes, exact, everyone)
-    hidden = hidden_rows(events) if suppressed == LEFT_OUT else None
     _refuse_too_large(uncut, table.label)
     until = _read_until(options.until, uncut.plain_numbers)
+    hidden = None
+    if suppressed == LEFT_OUT:
+        # A running total or a level holds on from before.
+        begins = None if options.holds_readings else options.since
+        since = None if begins is None else _read_since(begins, uncut.plain_numbers)
+        hidden = hidden_rows(events, since, until)
     whole = _cut(uncut, until, options.until, notes)
     history = _from(whole, options.since, notes)
     if roster is not None:
@@ -133,7 +138,9 @@ def prepare(
     shares = _shares(events, whole)
     beside = _beside(events, whole, history, roster, shares)
     if options.has_requests:
-        beside["asked"] = asked_over_time(history, requests, until, notes)
+        # Only periods of the calendar go on after the last row of the log.
+        goes_on = until is not None and options.by_calendar
+        beside["asked"] = asked_over_time(history, requests, until, goes_on, notes)
     keeps = lots if isinstance(lots, bool) else lots(history)
     return Prepared(
         history,
