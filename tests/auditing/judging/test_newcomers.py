@@ -101,8 +101,11 @@ def test_whoever_is_there_before_the_log_begins_starts_at_nothing():
     roster = pd.DataFrame({"who": ["A", "B"], "from": [2, 3]})
     answer = audit(
         log,
-        **{"stakeholder": "who", "time": "day", "amount": "got"},
-        **{"entitlement": "size", "roster": roster},
+        stakeholder="who",
+        time="day",
+        amount="got",
+        entitlement="size",
+        roster=roster,
     )
     assert answer.over_time.mean.tolist() == pytest.approx([10 / 150, 25 / 250])
     assert answer.over_time.unfairness[1].tolist() == pytest.approx([0, 0], abs=1e-12)
