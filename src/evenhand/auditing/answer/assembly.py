@@ -144,8 +144,8 @@ def _most_unfair(
         words += f"more than {given} {least}"
     is_open = False
     if unfinished is not None:
-        far, let_pass = unfinished.unfairness, float(most.around(np.asarray(unfinished.mean)))
-        is_open = bool(Ranking.of(far, far + unfinished.mean, let_pass).behind.any())
+        now, let_pass = unfinished.unfairness, float(most.around(np.asarray(unfinished.mean)))
+        is_open = bool(Ranking.of(now, now + unfinished.mean, let_pass).behind.any())
     broken = furthest > limit * (1 + EQUAL)  # whoever is just at the limit keeps it
     return Limit("max_unfairness", limit, furthest, words if broken else None, is_open)
 
