@@ -180,7 +180,10 @@ def test_nothing_in_nothing_out():
 
 @pytest.mark.parametrize(
     ("amounts", "limit", "alert"),
-    [((4, 2), 1.0, False), ((4, 2), 0.99, True), ((4, 1), 1.0, True)],
+    [
+        *(((4, 2), 1.0, False), ((4, 2), 0.99, True), ((4, 1), 1.0, True)),
+        ((1.8, 1.2), 0.3, False),  # in floating point a little further than 0.3
+    ],
 )
 def test_a_limit_is_passed_and_not_only_reached(amounts, limit, alert):
     monitor = Monitor(anytime(Rawls()), ("A", "B"), max_unfairness=limit)

@@ -131,6 +131,8 @@ def compare_periods_with(log: Any, options: AuditOptions) -> LogComparison:
 
 
 def _compared(one: Answer, two: Answer) -> LogComparison:
+    if one.label == two.label:  # as two tables of Python are, and it must be clear which is meant
+        one, two = (replace(a, label=f"{a.label} (log {k})") for k, a in enumerate((one, two), 1))
     matches = _matches(one, two)
     notes = (*_only_in(one, two), *_only_in(two, one))
     return LogComparison(one, two, matches, _verdict(one, two, matches), notes)
@@ -193,13 +195,21 @@ def _verdict(one: Answer, two: Answer, matches: tuple[Match, ...]) -> str:
         found = list(asked.scores)
         if asked.fairer:  # the score of the one that is named stands first
             found.sort(key=lambda score: -np.inf if score is None else score, reverse=True)
-        scores = " against ".join("undefined" if s is None else format_number(s) for s in found)
+        scores = " against ".join(_score_texts(*found))
         which = f"{asked.fairer} is fairer" if asked.fairer else "The two are equally fair"
         words.append(f"{which} {asked.question} by {asked.welfare} ({scores}).")
         turned = [f"{match.question} by {match.welfare}" for match in matches if match.turns]
         if turned:
             words.append(f"The verdict turns if asked {join_names(turned, 4)}.")
     return " ".join(words)
+
+
+def _score_texts(one: float | None, other: float | None) -> tuple[str, str]:
+    """Two scores with digits enough to differ where they do."""
+    if one is not None and other is not None:
+        return tell_apart(one, other)
+    first, second = ("undefined" if s is None else format_number(s) for s in (one, other))
+    return first, second
 
 
 def comparison_summary(found: LogComparison) -> tuple[Sentence, ...]:

@@ -199,11 +199,16 @@ class AuditOptions(SchemeOptions):
     @property
     def needs_calendar(self) -> bool:
         """Whether the question speaks of days, so that times that are numbers must be dates."""
-        if isinstance(self.every, str) and not self.every.strip().lstrip("+-").isdigit():
+        if self.by_calendar:
             return True
         if isinstance(self.within, str) and self.within.strip()[-1:].isalpha():
             return True
         return any(_is_date(given) for given in (self.since, self.until, self.before))
+
+    @property
+    def by_calendar(self) -> bool:
+        """Whether it is assessed by calendar periods, and not at time points of the log."""
+        return isinstance(self.every, str) and not self.every.strip().lstrip("+-").isdigit()
 
     def _take_waits(self) -> None:
         """A wait begins at the time of its row, and is better when shorter."""

@@ -9,12 +9,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import orjson
 
-from evenhand._util.wording import format_number, join_tied
+from evenhand._util.wording import join_tied, tell_apart
 from evenhand.auditing.answer.direction import Direction
 from evenhand.auditing.judging.ranking import Ranking
 from evenhand.auditing.scheme_options import require_limit
 from evenhand.fairness.stream import Block
 from evenhand.fairness.tolerance import Tolerance
+from evenhand.fairness.unfairness import ROUNDING
 
 if TYPE_CHECKING:
     from jaxtyping import Float
@@ -139,19 +140,23 @@ class Thresholds:
         if self.max_unfairness is not None:
             place = np.arange(len(deviation)), np.nanargmin(deviation, axis=1)
             lowest = deviation[place]
-            most = self.max_unfairness.around(block.statuses[place] - lowest)
-            for k in np.flatnonzero(-lowest > most).tolist():
+            mean = block.statuses[place] - lowest
+            most = self.max_unfairness.around(mean)
+            largest = np.nanmax(np.abs(deviation + mean[:, None]), axis=1)
+            # By more than rounding: whoever is just at the limit keeps it.
+            for k in np.flatnonzero(-lowest > most + ROUNDING * largest).tolist():
                 lowest_here = Ranking.of(deviation[k], block.statuses[k]).lowest
                 names = [self.names[place] for place in lowest_here]
                 are = "is" if len(names) == 1 else "are"
-                far = f"{join_tied(names)} {are} {self.direction.far(float(lowest[k]))}"
+                far, limit = tell_apart(-float(lowest[k]), float(most[k]))
                 reasons.setdefault(k, []).append(
-                    f"{far}, more than {format_number(float(most[k]))}"
+                    f"{join_tied(names)} {are} {far} {self.direction.worse} the mean, "
+                    f"more than {limit}"
                 )
         if self.min_score is not None:
             for k in np.flatnonzero(scores < self.min_score).tolist():
-                low = f"the score is {format_number(float(scores[k]))}"
-                reasons.setdefault(k, []).append(f"{low}, below {format_number(self.min_score)}")
+                low, least = tell_apart(float(scores[k]), self.min_score)
+                reasons.setdefault(k, []).append(f"the score is {low}, below {least}")
         found: dict[int, Line] = {}
         for k in sorted(reasons):
             begins = k - 1 not in reasons if k else not self.alarmed

@@ -50,6 +50,20 @@ def test_an_unfinished_period_is_shown_and_not_scored():
     )
 
 
+def test_in_an_unfinished_period_whoever_has_left_is_not_judged():
+    """B was 1 below the mean when it left, in February; in May nobody is below it."""
+    roster = pd.DataFrame({"country": ["A", "B"], "until": [None, "2021-02-28"]})
+    rows = [*DAYS[:2], ("2021-05-10", "A", 1)]
+    answer = audit(frame(rows), **MAPPED, every="month", roster=roster, max_unfairness=1)
+    assert answer.stakeholder("B").final_unfairness == -1
+    last = answer.over_time.unfinished
+    assert (last.time, last.unfairness[0]) == ("2021-05", 0)
+    assert math.isnan(last.unfairness[1])
+    assert answer.to_json()["over_time"]["unfinished"]["unfairness"] == {"A": 0, "B": None}
+    lower = audit(frame(rows), **MAPPED, every="month", roster=roster, max_unfairness=0.5)
+    assert not lower.limits[0].unfinished  # what is broken was broken in January
+
+
 def test_until_cuts_the_log_and_counts_what_it_cut():
     answer = audit(frame(DAYS), **MAPPED, until="2021-02-28", every="month")
     assert answer.over_time.times == ("2021-01", "2021-02")

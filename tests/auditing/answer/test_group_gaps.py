@@ -61,6 +61,20 @@ def test_two_columns_make_one_group():
     assert answer.stakeholder("m, S").received == 7
 
 
+def test_a_group_of_which_nobody_is_there_at_the_end_is_compared_with_nothing():
+    roster = pd.DataFrame({"who": list(STATUS), "until": [1, None, 1, None]})
+    log = pd.DataFrame(
+        {"day": [1] * 4 + [2], "who": [*STATUS, "Ben"], "got": 1.0, "sex": list("fmfmm")}
+    )
+    for reference in ("f", "m"):
+        answer = audit(log, **OPTIONS, group="sex", reference=reference, roster=roster)
+        words = " ".join(answer.notes)
+        assert "At the end nobody was there of f." in words
+        assert "Compared with" not in words
+        women = answer.to_json()["groups"]["groups"][0]
+        assert (women["status"], women["difference"], women["ratio"]) == (None, None, None)
+
+
 def test_unknown_groups():
     with pytest.raises(e.BadParameter, match="which is not a group"):
         audit(LOG, **OPTIONS, group="sex", reference="x")

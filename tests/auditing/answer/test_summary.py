@@ -58,6 +58,23 @@ def test_harms_rates_and_units():
     assert "At the end North had 1 more than its share of bad, the most of all." in found
 
 
+@pytest.mark.parametrize(
+    ("judged", "subject", "by"),
+    [
+        (None, "the share of requests that was met", "0.25"),
+        ("share_met", "the share of requests that was met", "0.25"),
+        ("shortfall", "what was asked for and not met", "1 doses"),
+        ("while_waiting", "the distribution of doses", "1 doses"),
+    ],
+)
+def test_what_is_judged_of_requests_is_said(judged, subject, by):
+    """A received 1 of 4, and B 3 of 4."""
+    log = pd.DataFrame({"date": DATES[0], "who": ["A", "B"], "doses": [1, 3], "wants": 4})
+    found = audit(log, **MAPPED, asked="wants", judge_requests=judged).summary
+    assert found.startswith(f"On 31 January 2021, {subject} among 2 stakeholders was uneven")
+    assert f"At the end too it was furthest below, by {by}." in found
+
+
 def test_a_unit_and_names_with_commas():
     log = FIRST_A.replace({"who": {"B": "Washington, DC"}})
     found = audit(log, **MAPPED, every="month", unit="doses a clinic").summary
@@ -89,3 +106,22 @@ def test_which_of_two_logs_is_fairer(swapped):
     assert "(every month, by rawls): it scores 25,000 and" in words[0]
     assert words[0].endswith("15,000.")
     assert len(words) == 3
+
+
+def test_scores_that_differ_by_little_are_told_apart_in_the_verdict():
+    more = FIRST_A.assign(doses=[20_000.0, 20_000.0, 20_000.0, 20_000.4])
+    found = compare(FIRST_A, more, **MAPPED, at_end=True, welfare="average")
+    assert "(40,000.2 against 40,000)" in found.verdict
+
+
+def test_two_tables_are_told_apart_by_number_where_the_verdict_turns():
+    """At the end A of the first has 3 and B 1, of the second both 2; before, the first is even."""
+    first = pd.DataFrame({"date": [1, 1, 2], "who": list("ABA"), "doses": [1, 1, 2]})
+    second = pd.DataFrame({"date": [1, 2], "who": list("AB"), "doses": [2, 2]})
+    found = compare(first, second, **MAPPED, at_end=True, welfare="rawls")
+    assert "the table (log 2) is fairer at the end by rawls (2 against 1)" in found.verdict
+    by = {(one.question, one.welfare): (one.fairer, one.turns) for one in found.questions}
+    assert by["at the end", "rawls"] == ("the table (log 2)", False)
+    assert by["each event", "rawls"] == (None, True)  # 1 and 1 against 0 and 2
+    assert by["each event", "log_nash"] == ("the table (log 1)", True)
+    assert by["each event", "utilitarian"] == (None, True)

@@ -93,6 +93,24 @@ def test_where_newcomers_begin(rule, sizes):
     assert answer.score == pytest.approx(sum(scores) / 6, abs=1e-9)
 
 
+def test_whoever_is_there_before_the_log_begins_starts_at_nothing():
+    """Entitlements that change are not known yet then, and nobody has received anything."""
+    log = pd.DataFrame(
+        {"day": [5, 6, 6], "who": list("AAB"), "got": [10.0, 10, 5], "size": [100.0, 200, 50]}
+    )
+    roster = pd.DataFrame({"who": ["A", "B"], "from": [2, 3]})
+    answer = audit(
+        log,
+        stakeholder="who",
+        time="day",
+        amount="got",
+        entitlement="size",
+        roster=roster,
+    )
+    assert answer.over_time.mean.tolist() == pytest.approx([10 / 150, 25 / 250])
+    assert answer.over_time.unfairness[1].tolist() == pytest.approx([0, 0], abs=1e-12)
+
+
 def test_a_note_names_who_was_judged_from_when():
     keywords = {"stakeholder": "who", "time": "day", "amount": "got", "roster": ROSTER}
     assert any(

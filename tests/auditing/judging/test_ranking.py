@@ -132,7 +132,7 @@ def test_a_mean_is_over_those_in_which_it_is_known():
     several = [Ranking(np.array([-1.0, 1.0]), 0.25, 0.5), Ranking(np.array([-3.0, nan]), 0.75, 1.5)]
     mean = Ranking.mean(several)
     assert mean.deviation.tolist() == [-2.0, 1.0]
-    assert (mean.rounding, mean.let_pass) == (0.5, 1.0)
+    assert (mean.rounding, mean.let_pass.tolist()) == (0.5, [1.0, 0.5])
 
 
 def test_nobody_is_behind_by_what_is_let_pass_or_by_rounding():
@@ -150,6 +150,13 @@ def test_nobody_is_behind_by_what_is_let_pass_or_by_rounding():
     assert Ranking(far, 1.0).ranks.tolist() == [2, 2, 1]  # as far apart as counts for nothing
     assert Ranking.of(far, np.array([1e15, 0.0, 0.0])).rounding > 1e-9 * 3
     assert Ranking.of(far, far).rounding == pytest.approx(3e-9, rel=1e-12)
+
+
+def test_what_is_let_pass_may_differ_from_one_to_the_next():
+    far = np.array([-5.0, -5.0, -4.0, 14.0])
+    ranking = Ranking(far, 1e-9, np.array([10.0, 1.0, 1.0, 1.0]))
+    assert ranking.behind.tolist() == [False, True, True, False]
+    assert (ranking.lowest, ranking.highest) == ((1,), (3,))
 
 
 def test_ranks_with_equals_and_with_those_who_are_not_there():

@@ -69,6 +69,26 @@ def test_a_stakeholder_of_whom_all_is_suppressed_is_named_and_not_judged(tmp_pat
     assert any("'*=1-4'" in note for note in found.notes)
 
 
+@pytest.mark.parametrize(
+    ("rows", "span"),
+    [
+        ([("01", "A", "3"), ("01", "B", "<5"), ("03", "B", "4"), ("03", "A", "<5")], "until"),
+        ([("01", "A", "<5"), ("01", "B", "4"), ("03", "A", "3"), ("03", "B", "<5")], "since"),
+    ],
+)
+def test_only_what_is_suppressed_in_the_part_that_is_judged_is_told(rows, span):
+    """What is known of B lies outside it: nothing of it is known there."""
+    log = pd.DataFrame(
+        [(f"2021-{month}-10", who, got) for month, who, got in rows],
+        columns=["date", "country", "doses"],
+    )
+    answer = audit(log, **MAPPED, **{span: "2021-02-10"})
+    assert answer.suppressed["rows"] == 1
+    assert answer.suppressed["not_judged"] == ["B"]
+    assert "1 amount is suppressed ('<5' in 1 row)" in answer.verdict
+    assert (answer.stakeholder("B").assessments, answer.overall.unequal_assessments) == (0, 0)
+
+
 def test_marks_of_ones_own_in_text_and_in_numbers(tmp_path, refuses):
     amounts = {"A": (10, 3), "B": (5, "hush")}
     path = write(tmp_path / "own.csv", table(**amounts))

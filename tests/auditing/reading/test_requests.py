@@ -209,8 +209,19 @@ def test_requests_after_the_end_are_noted_and_judged_where_the_log_goes_on():
     mean = sum(share[n] * weight[n] for n in NAMES) / sum(weight.values())
     assert longer.over_time.times[-1] == "2021-05"
     assert longer.over_time.unfairness[-1] == pytest.approx([share[n] - mean for n in NAMES])
+    a = longer.stakeholder("A")
+    assert (a.asked, a.unmet) == (asked("A", 5) + 40, asked("A", 5) + 40 - received("A", 5))
+    assert a.short_of_share == pytest.approx(-a.asked * a.final_unfairness)
     cut = audit(dated["log"], **keywords, every="month", until="2021-05-15")
     assert cut.stakeholder("A").asked == asked("A", 5)
+
+
+def test_requests_that_no_assessment_reaches_are_noted_whatever_the_end_of_the_log():
+    late = pd.concat([REQUESTS, pd.DataFrame({"day": [6, 9], "who": "A", "wants": [40.0, 1.0]})])
+    for more in ({"at_end": True}, {"every": 2}, {}):
+        answer = audit(LOG, **OPTIONS, requests=late, asked="wants", until=7, **more)
+        assert answer.stakeholder("A").asked == asked("A", 4)
+        assert any("1 request came after the last row of the log (40" in n for n in answer.notes)
 
 
 def test_who_asks_and_comes_later_has_only_its_share_met():

@@ -143,6 +143,18 @@ def test_cases_that_ended_late_are_known_to_be_late(question):
     assert answer.over_time.unfairness[-1].tolist() == [0.5, -0.5]
 
 
+def test_a_late_case_counts_from_the_moment_at_which_it_is_late():
+    """B's are late 30 days after each began, and the log is known up to the last date in it."""
+    answer = audit(LATE, **OPTIONS, within="30d")
+    days = [label[:10] for label in answer.over_time.times]
+    assert days == [f"2021-{d}" for d in ("01-05", "01-06", "01-08", "01-31", "02-01", "02-02")] + [
+        "2021-06-10"
+    ]
+    shares = [1, 1, 1, 3 / 4, 3 / 5, 3 / 6, 3 / 6]
+    assert answer.over_time.mean.tolist() == pytest.approx(shares)
+    assert answer.over_time.unfairness[3].tolist() == [0.25, -0.75]
+
+
 def test_until_a_moment_only_what_is_known_by_then_counts():
     seen = audit(LATE, **OPTIONS, within="30d", until="2021-02-01", at_end=True)
     # Three of A's, all in time, and the first two of B's, both late: the mean share is 3 of 5.

@@ -109,6 +109,14 @@ def test_requests_that_are_not_met_and_what_is_left_over():
     assert any("5 could not be given" in note for note in answer.notes)
 
 
+def test_requests_after_the_last_row_are_not_unmet():
+    log = log_of([(1, "A", 2), (2, "B", 1)])
+    requests = pd.DataFrame({"month": [1, 1, 9], "to": ["A", "B", "B"], "doses": [2, 2, 40]})
+    answer = replayed(log, "least_served", requests=requests, asked="doses")
+    assert (answer.logged.unmet, answer.outcomes[0].unmet) == (1.0, 1.0)
+    assert any("1 request came after the last row" in note for note in answer.notes)
+
+
 def test_the_usual_rules_are_replayed_where_none_is_named():
     log = log_of([(1, "A", 5), (2, "B", 5)])
     assert [one.name for one in replay(log, **COLUMNS).outcomes] == [
@@ -128,6 +136,11 @@ def test_a_seed_decides_ties_and_lotteries():
 def test_none_is_fairer_is_said():
     log = log_of([(1, "A", 1), (2, "B", 1)])
     assert "None of these rules" in replayed(log, "least_served").verdict
+    # Three times 0.1 is a little more than 0.3, by which nobody is treated fairer.
+    rounded = log_of([(1, "A", 0.1), (2, "A", 0.1), (3, "A", 0.1), (4, "B", 0.3)])
+    answer = replayed(rounded, "proportional", at_end=True, welfare="rawls")
+    assert answer.outcomes[0].score == pytest.approx(answer.logged.score, rel=1e-12)
+    assert "None of these rules" in answer.verdict
 
 
 @pytest.mark.parametrize(

@@ -54,3 +54,12 @@ def test_in_words():
     other = by_name(decisions([(5, 0, 5)]), decisions([(5, 0, 2), (5, 1, 3)]), weeks)
     assert other["B"].sentence(None, plain_numbers=False) == "B would have received 3 more."
     assert other["A"].to_json(plain_numbers=False)["would_have_received"] == 2.0
+
+
+def test_what_differs_by_rounding_alone_is_the_same():
+    had = decisions([(1, 0, 0.1), (2, 0, 0.1), (3, 0, 0.1)])
+    gets = decisions([(1, 0, 0.1), (2, 0, 0.1), (3, 0, 0.3 - 0.1 - 0.1)])
+    assert had.amount.sum() != gets.amount.sum()
+    one = by_name(had, gets)["A"]
+    assert (one.after, one.sooner, one.area) == (one.before, 0.0, 0.0)
+    assert one.sentence("doses", plain_numbers=True) == "A would have had the same."

@@ -11,7 +11,7 @@ import numpy as np
 
 from evenhand import __version__
 from evenhand._util.moments import moment_label
-from evenhand._util.wording import format_number, join_names
+from evenhand._util.wording import join_names, tell_apart
 from evenhand.auditing.answer.answer import (
     SHOWN_CORRECTIONS,
     Answer,
@@ -28,6 +28,7 @@ from evenhand.auditing.answer.terms import Terms
 from evenhand.auditing.answer.verdict_text import verdict
 from evenhand.auditing.judging.case import Case
 from evenhand.auditing.judging.judge import Judged
+from evenhand.auditing.judging.ranking import EQUAL, Ranking
 from evenhand.auditing.judging.sensitivity import Judgement
 from evenhand.auditing.notes import Notes
 from evenhand.auditing.options import AuditOptions
@@ -58,7 +59,7 @@ def assemble(
     judged, rows = judgement.asked, judgement.questions
     terms = Terms.of(judgement.scheme.status, options.amount, options.unit)
     group_of = {case.shown.get(name, name): part for name, part in log.group_of.items()}
-    claims = _claims(log, case, judged.final_weights)
+    claims = _claims(log, case, judged)
     people = _by_stakeholder(judged, case, claims, group_of)
     if log.shares is None and options.out_of is None:
         note_sizes(terms.direction.sign * judged.final, notes)
@@ -121,10 +122,8 @@ def limits(
         found.append(_most_unfair(options.most_unfair, overall, unfinished, direction))
     if options.min_score is not None:
         score, least = overall.score, options.min_score
-        words = (
-            f"the score is {format_number(score)}, below {argument('min_score')} "
-            f"{format_number(least)}"
-        )
+        found_text, least_text = tell_apart(score, least)
+        words = f"the score is {found_text}, below {argument('min_score')} {least_text}"
         found.append(Limit("min_score", least, score, words if score < least else None))
     return tuple(found)
 
@@ -140,14 +139,15 @@ def _most_unfair(
         words += f"more than {given} {most}"
     else:
         limit, furthest = most.amount, max(-overall.worst_unfairness, 0.0)
-        words = (
-            f"somebody was {direction.far(-furthest)} at an assessment, "
-            f"more than {given} {format_number(limit)}"
-        )
-    is_open = unfinished is not None and bool(
-        (unfinished.unfairness < -most.around(np.asarray(unfinished.mean))).any()
-    )
-    return Limit("max_unfairness", limit, furthest, words if furthest > limit else None, is_open)
+        far, least = tell_apart(furthest, limit)
+        words = f"somebody was {far} {direction.worse} the mean at an assessment, "
+        words += f"more than {given} {least}"
+    is_open = False
+    if unfinished is not None:
+        now, let_pass = unfinished.unfairness, float(most.around(np.asarray(unfinished.mean)))
+        is_open = bool(Ranking.of(now, now + unfinished.mean, let_pass).behind.any())
+    broken = furthest > limit * (1 + EQUAL)  # whoever is just at the limit keeps it
+    return Limit("max_unfairness", limit, furthest, words if broken else None, is_open)
 
 
 class _Claims(NamedTuple):
@@ -164,7 +164,7 @@ class _Claims(NamedTuple):
         return None if self.asked is None else self.asked - self.received
 
 
-def _claims(log: Prepared, case: Case, final_weights: Any) -> _Claims:
+def _claims(log: Prepared, case: Case, judged_case: Judged) -> _Claims:
     def judged(values: Float[np.ndarray, " stakeholder"] | None) -> Any:
         return values if values is None or case.groups is None else case.groups.totals(values)
 
@@ -172,17 +172,18 @@ def _claims(log: Prepared, case: Case, final_weights: Any) -> _Claims:
         known = log.beside.get(part)
         if not isinstance(known, TimedAmounts):
             return None
-        return judged(known.totals().by(case.history.slots[-1:])[-1])
+        return judged(known.totals().by(end)[-1])
 
+    end = judged_case.timeline.moments[-1:]  # which may be later than the last row
     received = case.history.totals()
     if case.levels and case.amounts is not None:
-        received = case.amounts().by(case.history.slots[-1:])[-1]
+        received = case.amounts().by(end)[-1]
     entitlement, chances, asked = judged(log.shares), by_the_end("chances"), by_the_end("asked")
     units = next((one for one in (entitlement, chances, asked) if one is not None), None)
     if not case.status.in_amounts:
         units = None
     elif case.status.per_step:  # a distance is that of the last period, and so are its chances
-        units = final_weights
+        units = judged_case.final_weights
     return _Claims(judged(received), entitlement, chances, asked, units)
 
 
@@ -289,7 +290,7 @@ def _over_time(case: Case, judged: Judged) -> AnswerOverTime:
             judged.unfinished,
             judged.unfinished_welfare,
             judged.unfinished_even,
-            judged.final_unfairness,
+            _of_those_there(judged),
             judged.final_mean,
         )
     return AnswerOverTime(
@@ -302,6 +303,14 @@ def _over_time(case: Case, judged: Judged) -> AnswerOverTime:
         every=int(kept[1] - kept[0]) if len(kept) > 1 else 1,
         unfinished=unfinished,
     )
+
+
+def _of_those_there(judged: Judged) -> Float[np.ndarray, " stakeholder"]:
+    """The unfairness at the end to those who are there then: whoever has left is not judged."""
+    weights = judged.final_weights
+    if weights is None:
+        return judged.final_unfairness
+    return np.where(weights > 0, judged.final_unfairness, np.nan)
 
 
 class _Corrections(NamedTuple):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from evenhand._util.wording import format_number
+from evenhand._util.wording import format_number, tell_apart
 from evenhand.auditing.judging.ranking import EQUAL
 
 CLOSED = 1e-6  # a relative gap within which the best is as good as known
@@ -69,7 +69,7 @@ class BestThereWas:
                 f"{kept}, no way to share was found that scores higher; none scores above "
                 f"{format_number(self.bound)}."
             )
-        score, actual, bound = map(format_number, (self.score, self.actual, self.bound))
+        (score, actual), bound = tell_apart(self.score, self.actual), format_number(self.bound)
         if self.is_closed:
             words = f"{kept}, the best score was {score}, and here it is {actual}"
         else:

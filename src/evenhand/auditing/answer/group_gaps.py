@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -25,7 +26,7 @@ class GroupGap:
 
     name: str
     members: int
-    status: float
+    status: float  # NaN where nobody of the group is there at the end
     difference: float
     ratio: float | None  # to the reference's status; None where that is 0
 
@@ -72,13 +73,17 @@ class GroupGaps:
                 f"between the groups and {1 - share:.0%} within them."
             )
         if self.reference is not None:
+            gone = [gap.name for gap in self.groups if math.isnan(gap.status)]
+            if gone:
+                words.append(f"At the end nobody was there of {join_names(gone)}.")
             gaps = [
                 f"{gap.name} {direction.signed(gap.difference)}"
                 + ("" if gap.ratio is None else f" ({gap.ratio:.2f} times its status)")
                 for gap in self.groups
-                if gap.name != self.reference
+                if gap.name != self.reference and not math.isnan(gap.difference)
             ]
-            words.append(f"Compared with {self.reference} at the end: {', '.join(gaps)}.")
+            if gaps:
+                words.append(f"Compared with {self.reference} at the end: {', '.join(gaps)}.")
         return words
 
     def to_json(self) -> dict[str, Any]:
@@ -87,7 +92,13 @@ class GroupGaps:
             "between": self.between,
             "within": self.within,
             "share_between": self.share_between,
-            "groups": [dict(vars(gap)) for gap in self.groups],
+            "groups": [
+                {
+                    name: None if isinstance(value, float) and math.isnan(value) else value
+                    for name, value in vars(gap).items()
+                }
+                for gap in self.groups
+            ],
         }
 
 
@@ -147,4 +158,4 @@ def group_gaps(
 
 
 def _ratio(status: float, base: float) -> float | None:
-    return status / base if base else None
+    return status / base if base and math.isfinite(status / base) else None

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from evenhand.auditing.options import AuditOptions
+from evenhand.fairness.status import OfRequests, ShareMet, Shortfall, Status, read_beside
 
 # What each column of the log is for, in the words of a page.
 COLUMNS = {
@@ -19,6 +20,12 @@ COLUMNS = {
     "wait_to": "until when",
     "group": "group",
     "run": "run",
+}
+
+# What is judged of requests; of those who wait it is what they received.
+REQUESTS: dict[type[Status] | None, str] = {
+    ShareMet: "the share of requests that was met",
+    Shortfall: "what was asked for and not met",
 }
 
 
@@ -59,7 +66,7 @@ class Presentation:
 def _measure(options: AuditOptions, columns: Collection[str]) -> str | None:
     """What statuses are counted in; a share of something has no unit."""
     is_share = options.out_of is not None or options.within is not None
-    if is_share or (options.has_requests and options.judge_requests == "share_met"):
+    if is_share or _of_requests(options) is ShareMet:
         return None
     if options.waits or options.scheme is not None:
         return options.unit
@@ -68,6 +75,12 @@ def _measure(options: AuditOptions, columns: Collection[str]) -> str | None:
         return unit
     own = options.entitlement if options.entitlement in columns else "entitlement"
     return f"{unit} per unit of {own}"
+
+
+def _of_requests(options: AuditOptions) -> type[Status] | None:
+    """How requests are judged, where they are: as the scheme's status says, or else the option."""
+    own = read_beside(options.status())
+    return type(own) if isinstance(own, OfRequests) else options.request_status
 
 
 def _subject(options: AuditOptions) -> str:
@@ -79,9 +92,8 @@ def _subject(options: AuditOptions) -> str:
         found = "the longest open wait" if options.longest_open else "the mean wait"
     elif options.out_of is not None:
         found = f"the rate of {options.amount or 'events'} out of {options.out_of}"
-    elif options.has_requests and options.judge_requests != "while_waiting":
-        share = options.judge_requests == "share_met"
-        found = "the share of requests that was met" if share else "what was asked for and not met"
+    elif (asked := _of_requests(options)) in REQUESTS:
+        found = REQUESTS[asked]
     elif options.stock:
         found = f"the level of {amounts}"
     else:

@@ -189,7 +189,8 @@ class DrawnHistories:
                 np.broadcast_to(one.there, before.shape),
                 None if weights is None else np.broadcast_to(weights, before.shape),
             )
-            found[:, one.joins] = standing.judge(self._start, before, np.nan)[:, None]
+            if standing.anybody:
+                found[:, one.joins] = standing.judge(self._start, before, np.nan)[:, None]
         return found
 
     def _weights_at(self, known: Circumstances | None) -> np.ndarray | None:

@@ -124,7 +124,7 @@ def _below(
     least = ROUNDING * size.max(axis=1)
     if tolerance != NONE:
         mean = standing.judge(mean_status, statuses, np.nan)
-        least = np.maximum(least, tolerance.around(mean))
+        least = least + tolerance.around(mean)
     return deviation < -least[:, None]
 
 

@@ -18,8 +18,8 @@ from evenhand.fairness.aggregation import TimepointFirst
 from evenhand.fairness.scheme import FairnessScheme
 from evenhand.fairness.standing import Standing
 from evenhand.fairness.stream import Block, Stream
-from evenhand.fairness.tolerance import Tolerance
-from evenhand.fairness.unfairness import unfair_to, unfairness
+from evenhand.fairness.tolerance import NONE, Tolerance
+from evenhand.fairness.unfairness import ROUNDING, unfair_to, unfairness
 from evenhand.fairness.welfare import Average
 
 if TYPE_CHECKING:
@@ -50,7 +50,7 @@ class Judged:
     final_below: Bool[np.ndarray, " stakeholder"]
     final_weights: Float[np.ndarray, " stakeholder"] | None  # as how many each counts at the end
     final_mean: float
-    let_pass_at_end: float  # by the tolerance
+    let_pass_at_end: Float[np.ndarray, " stakeholder"]  # by the tolerance
     as_even_as_whole_units: bool  # whole amounts, and nobody ever a whole unit from its share
     unfinished: str | None  # the name of a last step that is not scored
     unfinished_welfare: float | None = None
@@ -99,6 +99,8 @@ def judge(case: Case, question: Question, schemes: Sequence[FairnessScheme]) -> 
     # A last step that was not due is a period that is not finished, if there is anybody to show.
     waits = not stream.end_is_due and standing.anybody
     now = welfare_now(schemes[0], stream.status, standing) if waits else None
+    if waits:  # a verdict speaks of the end too
+        taken.look_how_far(standing.judge(unfairness, stream.status[None], np.nan), standing)
     return Judged(
         question=question,
         timeline=timeline,
@@ -112,11 +114,11 @@ def judge(case: Case, question: Question, schemes: Sequence[FairnessScheme]) -> 
         unfairness=np.concatenate(taken.unfairness),
         mean=np.concatenate(taken.means),
         final=final,
-        final_unfairness=end[0],
-        final_below=end[1],
+        final_unfairness=end.unfairness,
+        final_below=end.below,
         final_weights=_weights_at_end(standing),
         final_mean=mean,
-        let_pass_at_end=float(case.tolerance.around(np.asarray(mean))),
+        let_pass_at_end=end.let_pass,
         as_even_as_whole_units=case.in_whole_units and taken.furthest_amount < 1.0,
         unfinished=timeline.label(timeline.steps - 1) if waits else None,
         unfinished_welfare=None if now is None else now.actual,
@@ -151,9 +153,7 @@ class _Assessments:
         deviation = self.totals.take(block)[0]
         self.unfairness.append(deviation[rows])
         self._keep_last(block)
-        weights = 1.0 if block.standing.weights is None else block.standing.weights
-        amounts = np.nanmax(np.abs(deviation) * weights, initial=0.0)
-        self.furthest_amount = max(self.furthest_amount, float(amounts))
+        self.look_how_far(deviation, block.standing)
         standing = block.standing.rows(rows)
         self.means.append(standing.judge(mean_status, block.statuses[rows], np.nan))
         if not len(block.statuses):
@@ -162,6 +162,12 @@ class _Assessments:
         added = [scorer.take(sides) for scorer in self.scorers]
         if added[0] is not None:
             self._added.append(added[0])
+
+    def look_how_far(self, deviation: Float[np.ndarray, "time n"], standing: Standing) -> None:
+        """Keep the most by which anybody is ahead of or behind its share, in amounts."""
+        weights = 1.0 if standing.weights is None else standing.weights
+        amounts = np.nanmax(np.abs(deviation) * weights, initial=0.0)
+        self.furthest_amount = max(self.furthest_amount, float(amounts))
 
     def _keep_last(self, block: Block) -> None:
         if not len(block.statuses):
@@ -249,20 +255,32 @@ def _weights_at_end(standing: Standing) -> Float[np.ndarray, " status"] | None:
     return np.where(standing.present[0], 1.0 if weights is None else weights, 0.0)
 
 
+class _End(NamedTuple):
+    """The unfairness to each at the end, who is below the mean then, and what is let pass."""
+
+    unfairness: Float[np.ndarray, " status"]
+    below: Bool[np.ndarray, " status"]
+    let_pass: Float[np.ndarray, " status"]
+
+
 def _end(
     final: Float[np.ndarray, " status"],
     standing: Standing,
     totals: RunningTotals,
     tolerance: Tolerance,
-) -> tuple[Float[np.ndarray, " status"], Bool[np.ndarray, " status"]]:
-    """The unfairness to each at the end, and who is below the mean then.
+) -> _End:
+    """How things stand at the end.
 
-    For those who have left, both are as of the last assessment at which they were there.
+    For those who have left, all is as of the last assessment at which they were there.
     """
-    last, below = np.full(len(final), np.nan), np.zeros(len(final), dtype=bool)
     here = np.ones(len(final), dtype=bool) if standing.present is None else standing.present[0]
-    if here.any():
-        last = standing.judge(unfairness, final[None], np.nan)[0]
-        below = standing.judge(unfair_to, final[None], False)[0]
-        below &= last < -tolerance.around(standing.judge(mean_status, final[None], np.nan))
-    return np.where(here, last, totals.last), np.where(here, below, totals.last_is_below)
+    then = _End(totals.last, totals.last_is_below, totals.last_let_pass)
+    if not here.any():
+        return then
+    last = standing.judge(unfairness, final[None], np.nan)[0]
+    below = standing.judge(unfair_to, final[None], False)[0]
+    let_pass = tolerance.around(standing.judge(mean_status, final[None], np.nan))
+    if tolerance != NONE:
+        below &= last < -(let_pass + ROUNDING * np.abs(final[here]).max())
+    now = (last, below, np.broadcast_to(let_pass, final.shape))
+    return _End(*(np.where(here, part, before) for part, before in zip(now, then, strict=True)))

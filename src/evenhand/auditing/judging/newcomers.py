@@ -121,4 +121,5 @@ def join(
     initial = status.init(before.shape[1])
     statuses = status.scan(initial, trace)[1] + credits
     standing = Standing.of(there[None], status.scan_weights(initial, trace))
-    credits[first == moment] = standing.judge(start, statuses, np.nan)[0]
+    if standing.anybody:  # before the log begins nobody's entitlement may be known
+        credits[first == moment] = standing.judge(start, statuses, np.nan)[0]

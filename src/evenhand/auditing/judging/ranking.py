@@ -44,14 +44,15 @@ class Ranking:
 
     deviation: Float[np.ndarray, " stakeholder"]  # NaN for those not there
     rounding: float
-    let_pass: float = 0.0  # nobody is behind who is no further from the mean than this
+    # Nobody is behind who is no further from the mean than this: of each, where they differ.
+    let_pass: float | Float[np.ndarray, " stakeholder"] = 0.0
 
     @classmethod
     def of(
         cls,
         deviation: Float[np.ndarray, " stakeholder"],
         statuses: Float[np.ndarray, " stakeholder"],
-        let_pass: float = 0.0,
+        let_pass: float | Float[np.ndarray, " stakeholder"] = 0.0,
     ) -> Ranking:
         """At one time, from the distances and the statuses they were taken from."""
         furthest, largest = (float(np.fmax.reduce(np.abs(part))) for part in (deviation, statuses))
@@ -61,8 +62,8 @@ class Ranking:
     def mean(cls, several: Sequence[Ranking]) -> Ranking:
         """The mean over several histories of the same stakeholders, where each is there."""
         deviation = known_mean([one.deviation for one in several])
-        known = ([one.rounding for one in several], [one.let_pass for one in several])
-        return cls(deviation, *(float(np.mean(part)) for part in known))
+        there = [np.where(np.isnan(one.deviation), np.nan, one.let_pass) for one in several]
+        return cls(deviation, float(np.mean([one.rounding for one in several])), known_mean(there))
 
     @property
     def ranks(self) -> Int[np.ndarray, " stakeholder"]:
@@ -84,7 +85,7 @@ class Ranking:
     @property
     def behind(self) -> Bool[np.ndarray, " stakeholder"]:
         """Those to whom it is unfair."""
-        return self.deviation < -max(self.rounding, self.let_pass)
+        return self.deviation < -(self.let_pass + self.rounding)
 
     @property
     def lowest(self) -> tuple[int, ...]:
@@ -97,10 +98,11 @@ class Ranking:
         return self._first_of(-self.deviation)
 
     def _first_of(self, values: Float[np.ndarray, " stakeholder"]) -> tuple[int, ...]:
-        least = float(np.fmin.reduce(values))
-        if not least < -max(self.rounding, self.let_pass):
+        far = values[values < -(self.let_pass + self.rounding)]
+        if not len(far):
             return ()
-        return tuple(np.flatnonzero(values <= least + self.rounding).tolist())
+        alike = (values <= far.min() + self.rounding) & (values < -np.asarray(self.let_pass))
+        return tuple(np.flatnonzero(alike).tolist())
 
 
 def known_mean(several: Sequence[Float[np.ndarray, " n"]]) -> Float[np.ndarray, " n"]:

@@ -10,7 +10,7 @@ import numpy as np
 from evenhand.auditing.judging.ranking import Ranking, rounding
 from evenhand.fairness.stream import Block
 from evenhand.fairness.tolerance import NONE, Tolerance
-from evenhand.fairness.unfairness import unfair_to, unfairness
+from evenhand.fairness.unfairness import ROUNDING, unfair_to, unfairness
 
 if TYPE_CHECKING:
     from jaxtyping import Bool, Float
@@ -34,7 +34,9 @@ class RunningTotals:
         self.unequal = 0  # assessments at which anybody was below
         self.worst = 0.0  # the lowest unfairness to anyone at any assessment
         self.worst_share = 0.0  # the same as a share of the mean there
-        self.let_pass = 0.0  # what is let pass by the tolerance, summed
+        # What is let pass by the tolerance: summed over the assessments at which each was there,
+        self.let_pass = np.zeros(size)
+        self.last_let_pass = np.zeros(size)  # and at the last of them
         self.scale = 0.0  # the largest statuses, summed
         self.furthest = 0.0  # the furthest from the mean, summed
 
@@ -49,24 +51,27 @@ class RunningTotals:
         below = block.standing.judge(unfair_to, block.statuses, False)
         if not len(deviation):
             return deviation, below
+        unequal = below.any(axis=1)
         lowest = np.arange(len(deviation)), np.nanargmin(deviation, axis=1)
         mean = block.statuses[lowest] - deviation[lowest]
         let_pass = self._tolerance.around(mean)
-        if self._tolerance != NONE:
-            below &= deviation < -let_pass[:, None]
         present = block.standing.present
         here = np.ones_like(below) if present is None else present
+        if self._tolerance != NONE:
+            below &= deviation < -(let_pass + _rounding(block.statuses, here))[:, None]
         self.judged += here.sum(axis=0)
         self.below += below.sum(axis=0)
         self.overall += deviation.sum(axis=0) if present is None else np.nansum(deviation, axis=0)
-        self._ends(deviation, below, here)
+        self._ends(deviation, below, here, let_pass)
         self._spells(below)
         self.unequal += int(below.any(axis=1).sum())
-        self.worst = min(self.worst, float(deviation[lowest].min()))
-        self.worst_share = min(self.worst_share, _least_share(deviation[lowest], mean))
+        # A distance by rounding alone is none, or it would break a limit of 0.
+        furthest = np.where(unequal, deviation[lowest], 0.0)
+        self.worst = min(self.worst, float(furthest.min()))
+        self.worst_share = min(self.worst_share, _least_share(furthest, mean))
         self.scale += float(np.abs(block.statuses).max(axis=1).sum())
         self.furthest += float(np.nanmax(np.abs(deviation), axis=1, initial=0.0).sum())
-        self.let_pass += float(let_pass.sum())
+        self.let_pass = self.let_pass + let_pass @ here
         self.assessments += len(deviation)
         return deviation, below
 
@@ -75,6 +80,7 @@ class RunningTotals:
         deviation: Float[np.ndarray, "time n"],
         below: Bool[np.ndarray, "time n"],
         here: Bool[np.ndarray, "time n"],
+        let_pass: Float[np.ndarray, " time"],
     ) -> None:
         seen = here.any(axis=0)
         everyone = np.arange(here.shape[1])
@@ -83,6 +89,7 @@ class RunningTotals:
         row = len(here) - 1 - here[::-1].argmax(axis=0)
         self.last = np.where(seen, deviation[row, everyone], self.last)
         self.last_is_below = np.where(seen, below[row, everyone], self.last_is_below)
+        self.last_let_pass = np.where(seen, let_pass[row], self.last_let_pass)
 
     def _spells(self, below: Bool[np.ndarray, "time n"]) -> None:
         index = np.arange(1, len(below) + 1)[:, None]
@@ -113,6 +120,13 @@ class RunningTotals:
     def ranking(self) -> Ranking:
         """Who stands where over all."""
         return Ranking(self.overall, rounding(self.furthest, self.scale), self.let_pass)
+
+
+def _rounding(
+    statuses: Float[np.ndarray, "time n"], here: Bool[np.ndarray, "time n"]
+) -> Float[np.ndarray, " time"]:
+    """The difference at each time that counts as none: who is just at a tolerance is within it."""
+    return ROUNDING * np.abs(np.where(here, statuses, 0.0)).max(axis=1)
 
 
 def _least_share(lowest: Float[np.ndarray, " time"], mean: Float[np.ndarray, " time"]) -> float:

@@ -19,7 +19,7 @@ from evenhand._util.wording import join_names, pluralise
 from evenhand.auditing.reading.events import HIDDEN, LogEvents
 from evenhand.auditing.reading.history import History
 from evenhand.auditing.reading.roster import Roster
-from evenhand.auditing.sources.engines import fetch
+from evenhand.auditing.sources.engines import engine_of, fetch
 from evenhand.errors import argument
 
 SHOWN_MARKS = 4
@@ -117,10 +117,17 @@ class HiddenRows:
         }
 
 
-def hidden_rows(events: LogEvents) -> HiddenRows | None:
-    """What is suppressed in a log, if anything."""
+def hidden_rows(events: LogEvents, since: Any = None, until: Any = None) -> HiddenRows | None:
+    """What is suppressed in a log, if anything.
+
+    Args:
+        events: The rows of the log.
+        since: The moment from which rows count, if not all do.
+        until: The moment up to which they do.
+    """
     if not events.has(HIDDEN[2]):
         return None
+    events = _between(events, since, until)
     low, high = nw.col(HIDDEN[0]), nw.col(HIDDEN[1])
     there = events.frame.filter(~low.is_null())
     found = fetch(
@@ -144,6 +151,20 @@ def hidden_rows(events: LogEvents) -> HiddenRows | None:
         any(_says_nothing(events.hidden, text) for text, *_ in marks),
         bounded=not events.options.holds_readings,
     )
+
+
+def _between(events: LogEvents, since: Any, until: Any) -> LogEvents:
+    """The rows that are judged, by their times."""
+    frame, as_moment = events.frame, engine_of(events.frame).moment
+
+    def literal(moment: Any) -> Any:
+        return float(moment) if events.plain_numbers else as_moment(moment.astype(object))
+
+    if since is not None:
+        frame = frame.filter(nw.col("at") >= literal(since))
+    if until is not None:
+        frame = frame.filter(nw.col("at") <= literal(until))
+    return replace(events, frame=frame)
 
 
 def _says_nothing(known: Mapping[str, Any], text: str) -> bool:

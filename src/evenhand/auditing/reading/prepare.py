@@ -109,9 +109,14 @@ def prepare(
     # Those who asked and received nothing are in no other log.
     everyone = names if requests is None else names + requests.names
     uncut = count(events, notes, exact, everyone)
-    hidden = hidden_rows(events) if suppressed == LEFT_OUT else None
     _refuse_too_large(uncut, table.label)
     until = _read_until(options.until, uncut.plain_numbers)
+    hidden = None
+    if suppressed == LEFT_OUT:
+        # A running total or a level holds on from before.
+        begins = None if options.holds_readings else options.since
+        since = None if begins is None else _read_since(begins, uncut.plain_numbers)
+        hidden = hidden_rows(events, since, until)
     whole = _cut(uncut, until, options.until, notes)
     history = _from(whole, options.since, notes)
     if roster is not None:
@@ -182,10 +187,12 @@ def _asked(
     notes: Notes,
 ) -> TimedAmounts:
     """What each has asked for; from a moment on, what it then still wanted is asked for too."""
+    # Only periods of the calendar go on after the last row of the log.
+    goes_on = until is not None and options.by_calendar
     if options.since is None:
-        return asked_over_time(history, requests, until, notes)
+        return asked_over_time(history, requests, until, goes_on, notes)
     from_start = whole if roster is None else apply_roster(whole, roster, Notes())
-    asked = asked_over_time(from_start, requests, until, notes)
+    asked = asked_over_time(from_start, requests, until, goes_on, notes)
     since = _read_since(options.since, whole.plain_numbers)
     return open_from(asked, from_start.received(), float(as_numbers(np.asarray(since))), notes)
 

@@ -87,13 +87,15 @@ def of_those(requests: History, chosen: Callable[[str], bool]) -> History:
     return replace(kept, names=names, who=place[kept.who])
 
 
-def _until_end(requests: History, history: History, until: Any, notes: Notes) -> History:
+def _until_end(
+    requests: History, history: History, until: Any, goes_on: bool, notes: Notes
+) -> History:
     """The requests up to the end of what is judged; the later ones may be the worst of it."""
-    at = requests.slots[requests.slot]
     if until is not None:
-        return requests.only_cells(lambda part: at[part] <= until)
-    later = at > history.slots[-1]
-    if later.any():
+        at = requests.slots[requests.slot]
+        requests = requests.only_cells(lambda part: at[part] <= until)
+    later = requests.slots[requests.slot] > history.slots[-1]
+    if later.any() and not goes_on:
         many = int(later.sum())
         notes.add(
             f"{pluralise(many, 'request')} came after the last row of the log "
@@ -105,9 +107,17 @@ def _until_end(requests: History, history: History, until: Any, notes: Notes) ->
 
 
 def asked_over_time(
-    history: History, requests: History | None, until: Any, notes: Notes
+    history: History, requests: History | None, until: Any, goes_on: bool, notes: Notes
 ) -> TimedAmounts:
-    """What each of a history's stakeholders has asked for; refused where service came first."""
+    """What each of a history's stakeholders has asked for; refused where service came first.
+
+    Args:
+        history: Who received what.
+        requests: Who asked for what, if that is not in the rows of the history.
+        until: The moment up to which requests count, if one is given.
+        goes_on: Whether the history is judged up to then, also after its last row.
+        notes: Where to note requests that are not judged.
+    """
     if requests is None:
         ledger = history.ledger("asked")
     else:
@@ -118,7 +128,7 @@ def asked_over_time(
                 f"{argument('requests')} are {kinds[requests.plain_numbers]}: give times of one "
                 "kind."
             )
-        requests = _until_end(requests, history, until, notes)
+        requests = _until_end(requests, history, until, goes_on, notes)
         place = {name: k for k, name in enumerate(history.names)}
         known = np.array([place.get(name, -1) for name in requests.names])[requests.who]
         ledger = TimedAmounts(

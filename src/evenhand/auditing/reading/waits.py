@@ -46,6 +46,10 @@ class Cases:
         """What a wait is counted in: days, or the unit of the times where they are numbers."""
         return 1.0 if self.plain_numbers else DAY
 
+    def just_after(self, moments: Float[np.ndarray, " case"]) -> Float[np.ndarray, " case"]:
+        """The next moments that there are: dates are whole microseconds, and no number between."""
+        return np.nextafter(moments, np.inf) if self.plain_numbers else moments + 1.0
+
     def begun_from(self, moment: float, given: str, notes: Notes) -> Cases:
         """The cases that began at a moment or after it; how many are left out is noted.
 
@@ -203,7 +207,7 @@ def _within(cases: Cases, limit: float, end: float) -> Waits:
     which ended late, too.
     """
     in_time = cases.end <= cases.start + limit
-    known = np.where(in_time, cases.end, np.nextafter(cases.start + limit, np.inf))
+    known = np.where(in_time, cases.end, cases.just_after(cases.start + limit))
     dates = np.concatenate((cases.start, cases.end[np.isfinite(cases.end)]))
     last = end if np.isfinite(end) else float(dates.max())
     seen = known <= last

@@ -184,10 +184,11 @@ def _joins(case: Case, rule: str | None, moments: np.ndarray) -> tuple[Newcomers
     known_at, points, found = case.known_at(), as_numbers(moments), []
     for moment in np.unique(first[np.isfinite(first)]):
         known = known_at(np.array([moment]))
-        there = np.flatnonzero((first < moment) & (last >= moment))
+        slope, start, weight = _at(case, known)
+        # Before the log begins nobody's entitlement may be known.
+        there = np.flatnonzero((first < moment) & (last >= moment) & (weight > 0))
         if not len(there):
             continue
-        slope, start, weight = _at(case, known)
         mean = weight[there] / weight[there].sum() if rule == "mean" else None
         found.append(
             Newcomers(

@@ -129,8 +129,8 @@ class ReplayAnswer:
         if not self.outcomes:
             return f"{self.label} was not replayed: no rule was named."
         best = max(self.outcomes, key=lambda one: one.score)
-        scores = f"{format_number(best.score)} against {format_number(self.logged.score)}"
-        if best.score <= self.logged.score:
+        scores = " against ".join(tell_apart(best.score, self.logged.score))
+        if best.score - self.logged.score <= CLOSE * max(1.0, abs(self.logged.score)):
             return (
                 f"None of these rules would have been fairer than what was done: the best of them, "
                 f"{best.name}, scores {scores}."

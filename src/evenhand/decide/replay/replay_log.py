@@ -18,6 +18,7 @@ from evenhand.auditing.keyword_options import with_keywords
 from evenhand.auditing.notes import Notes
 from evenhand.auditing.options import AuditOptions
 from evenhand.auditing.reading.prepare import Prepared, prepare
+from evenhand.auditing.reading.timed_amounts import TimedAmounts
 from evenhand.auditing.scheme_options import FALLBACK_NOTE
 from evenhand.auditing.sources.open_source import opened_log
 from evenhand.decide.hindsight.best_of_log import best_with
@@ -284,7 +285,12 @@ class _Replay:
             worst=tuple(self._names[place] for place in lowest),
             worst_unfairness=float(ranking.deviation[lowest[0]]) if lowest else 0.0,
             waits=longest_waits(self.supply, given),
-            unmet=None if asked is None else float(asked.amount.sum() - given.amount.sum()),
+            unmet=None if asked is None else _asked(asked, judged) - float(given.amount.sum()),
             given=given,
             promise=given.words,
         )
+
+
+def _asked(asked: TimedAmounts, judged: Judged) -> float:
+    """What was asked for in all by the last moment that is judged; later requests are not."""
+    return float(asked.totals().by(judged.timeline.moments[-1:]).sum())

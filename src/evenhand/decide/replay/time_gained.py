@@ -16,6 +16,8 @@ if TYPE_CHECKING:
     from evenhand.auditing.judging.supply import Supply
     from evenhand.decide.replay.replay_supply import Decisions
 
+ALIKE = 1e-9  # of an amount or a time: a difference that is none
+
 
 @dataclass(frozen=True)
 class Gain:
@@ -72,7 +74,9 @@ def gains(supply: Supply, before: Decisions, after: Decisions) -> list[Gain]:
         )
 
     (had, area_had), (gets, area_gets) = sums(before), sums(after)
+    gets, area_gets = _unless_alike(gets, had), _unless_alike(area_gets, area_had)
     sooner = _sooner(before, after, moments, size)
+    sooner[np.abs(sooner) <= ALIKE * until[0]] = 0.0
     found = [
         Gain(name, *numbers)
         for name, *numbers in zip(
@@ -85,6 +89,12 @@ def gains(supply: Supply, before: Decisions, after: Decisions) -> list[Gain]:
         )
     ]
     return sorted(found, key=lambda gain: (-abs(gain.area), -abs(gain.after - gain.before)))
+
+
+def _unless_alike(values: np.ndarray, others: np.ndarray) -> np.ndarray:
+    """Values, or the others where they differ by rounding alone: 5.6e-17 more is no more."""
+    alike = np.abs(values - others) <= ALIKE * np.maximum(np.abs(values), np.abs(others))
+    return np.where(alike, others, values)
 
 
 def _sooner(before: Decisions, after: Decisions, moments: np.ndarray, size: int) -> np.ndarray:
