@@ -80,6 +80,7 @@ class Reader:
         self._without: Counter[str] = Counter()  # lines that lack a key, by the key
         self._first_without: dict[str, Any] = {}  # the first of them
         self._strangers, self._first_stranger = 0, ""
+        self._first_left_out = ""  # the sentence about it; that of `counts` may have been shown
         self._left_out = 0  # bad lines of this run; `counts` has those of the runs before it too
         self._no_objects = 0  # lines that are none, and so say nothing about keys and names
 
@@ -126,7 +127,7 @@ class Reader:
         explained = self._strangers + without.total()
         if len(without) > 1 or not explained or explained + self._no_objects < self._left_out:
             raise BadLog(
-                f"no line that was read could be taken: {counts.first_bad[0]} Each must be a JSON "
+                f"no line that was read could be taken: {self._first_left_out} Each must be a JSON "
                 f"object with {join_names([repr(key) for key in self._named])}."
             )
         for key in without:
@@ -261,6 +262,7 @@ class Reader:
             self._no_objects += 1
             reason = "it is not a JSON object"
         sentence = f"line {self.counts.lines:,} was left out: {reason.rstrip('.')}."
+        self._first_left_out = self._first_left_out or sentence
         if self.strict:
             raise BadLog(f"line {self.counts.lines:,} cannot be taken: {reason.rstrip('.')}.")
         if len(self.counts.first_bad) < 10:
