@@ -5,6 +5,7 @@ from __future__ import annotations
 import pandas as pd
 import pytest
 
+from evenhand.errors import BadRoster
 from logs import audit_alone as audit
 
 LOG = {"stakeholder": "who", "time": "at", "amount": "much", "entitlement": "people"}
@@ -46,3 +47,10 @@ def test_whoever_has_only_empty_amounts_is_entitled_as_its_rows_say(later):
     answer = audit(log, stakeholder="who", time="day", amount="got", entitlement="size")
     assert answer.stakeholder("B").received == 0
     assert answer.stakeholder("B").final_unfairness == pytest.approx(-8 / (later + 6))
+
+
+@pytest.mark.parametrize("value", ["x", None, [1], 10**400])
+def test_an_entitlement_that_is_no_number_is_named(value):
+    log = pd.DataFrame({"day": [1, 2], "who": ["A", "B"], "got": [1.0, 2.0]})
+    with pytest.raises(BadRoster, match="the entitlement of 'A' is"):
+        audit(log, stakeholder="who", time="day", amount="got", entitlement={"A": value, "B": 1})

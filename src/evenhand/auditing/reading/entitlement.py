@@ -10,7 +10,7 @@ import numpy as np
 
 from evenhand._util.argument_checks import first_repeated
 from evenhand._util.moments import as_numbers, moment_label
-from evenhand._util.wording import join_names
+from evenhand._util.wording import join_names, short_repr
 from evenhand.auditing.reading.events import LogEvents
 from evenhand.auditing.reading.history import History
 from evenhand.auditing.reading.name_spellings import plain_name
@@ -118,7 +118,7 @@ def of_table(
         decimal: The sign before the fraction, if the user says it.
     """
     if isinstance(source, Mapping):
-        return {str(name): float(value) for name, value in source.items()}
+        return {str(name): _number(name, value) for name, value in source.items()}
     table = open_table(source, encoding)
     if len(table.columns) != 2:
         raise BadRoster(
@@ -136,6 +136,16 @@ def of_table(
     if twice is not None:
         raise BadRoster(f"{table.label} names {twice!r} twice: one row each.")
     return dict(zip(names, found[number].tolist(), strict=True))
+
+
+def _number(name: Any, value: Any) -> float:
+    try:
+        return float(value)
+    except (TypeError, ValueError, OverflowError):
+        raise BadRoster(
+            f"the entitlement of {short_repr(str(name))} is {short_repr(value)}: it must be a "
+            "number above 0."
+        ) from None
 
 
 def _if_written_otherwise(missing: list[str], entitlements: Mapping[str, float]) -> str:
