@@ -170,9 +170,12 @@ def default_network(problem: Problem) -> Network:
 
 def default_encoder(found: FoundMemory) -> Encoder:
     """What random play shows of sizes; and what each choice does at once, where that is certain."""
-    measured = measured_encoder(found.problem, found.play)
-    certain = getattr(found.problem.environment, "certain_outcomes", False)
-    return AtOnce(measured) if certain and found.determines else measured
+    problem, environment = found.problem, found.problem.environment
+    measured = measured_encoder(problem, found.play)
+    certain = getattr(environment, "certain_outcomes", False)
+    own = environment.num_actions == environment.num_stakeholders
+    known = found.determines and problem.scheme.status.per_stakeholder
+    return AtOnce(measured) if certain and own and known else measured
 
 
 def measured_encoder(problem: Problem, play: RandomPlay) -> Standardised:

@@ -11,8 +11,10 @@ import pytest
 from evenhand import LogNash, Rawls, Total, anytime
 from evenhand.envs.doughnuts import Doughnuts
 from evenhand.envs.log_world import LogWorld, TimePointEnds, Unmet
+from evenhand.fairness.groups import Groups
 from evenhand.fairness.scheme import FairnessScheme
 from evenhand.fairness.scheme_file import from_table, to_table, to_toml
+from evenhand.fairness.status import GroupTotals
 from evenhand.learn.deep.at_once import AtOnce, after_each_choice
 from evenhand.learn.deep.encoders import ENCODERS, Raw
 from evenhand.learn.deep.standardised import Standardised
@@ -86,6 +88,10 @@ def test_it_is_the_default_where_outcomes_are_certain_and_nowhere_else():
     assert isinstance(
         default_learner(Problem(shop, shop.default_scheme()), steps=1000).encoder, Standardised
     )
+    totals = GroupTotals(Groups.of({"x": (0, 1), "y": (2,)}))
+    grouped = replace(LOTS, scheme=to_toml(anytime(Rawls(), Total(), totals)))
+    encoder = default_learner(Problem(grouped, grouped.default_scheme()), steps=1000).encoder
+    assert isinstance(encoder, Standardised)  # whose status would a choice change?
 
 
 def test_it_is_saved_and_read_again():
