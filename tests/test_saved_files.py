@@ -18,9 +18,10 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from safetensors.numpy import save as to_bytes
 
 from evenhand import Doughnuts, Problem
-from evenhand._util.tensor_files import read_tensors, write_tensors
+from evenhand._util.tensor_files import FORMAT, read_tensors, write_tensors
 from evenhand.errors import BadFile, EvenhandError
 from evenhand.experiments.running.run_spec import RunSpec
 from evenhand.experiments.running.runs import load_run, save_run, train
@@ -213,6 +214,15 @@ def test_what_is_no_file_is_refused(kinds, tmp_path, name):
             load(path)
         with pytest.raises(BadFile, match=words):
             is_policy(path)
+
+
+@pytest.mark.parametrize("kind", [[], {}, None, 3, "letter"])
+def test_a_file_of_no_kind_that_there_is_is_refused(tmp_path, kind):
+    path = tmp_path / "file"
+    header = {"evenhand": json.dumps({"kind": kind, "format": FORMAT})}
+    path.write_bytes(to_bytes({"x": np.zeros(1)}, metadata=header))
+    with pytest.raises(BadFile, match="is not a plan that evenhand wrote"):
+        read_tensors(path, "plan")
 
 
 @pytest.mark.parametrize("name", KINDS)
