@@ -49,8 +49,8 @@ def read_tensors(
     header, arrays = _opened(path, kind)
     found = header.get("kind")
     if found != kind:
-        known = isinstance(found, str) and found in READ_BY
-        other = f", but a {found}: {READ_BY[found]}" if known else ""
+        reader = READ_BY.get(found) if isinstance(found, str) else None
+        other = "" if reader is None else f", but a {found}: {reader}"
         raise BadFile(f"{path} is not a {kind} that evenhand wrote{other}.")
     if header.get("format") != FORMAT:
         whose = "evenhand 0.1" if "format" not in header else "another version of evenhand"
