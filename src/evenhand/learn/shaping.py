@@ -51,7 +51,7 @@ def shaping(
 ) -> Float[Array, ""]:
     """γΦ(x') − Φ(x), from the welfare before and after the step that is the `time`-th from 0.
 
-    `ahead` are the assessments to come before and after it, where states tell.
+    `ahead` are the assessments to come before and after it, where states show them.
     """
     left, next_left = ahead or (
         steps_left(t, horizon, horizon_terminates, discount, assessed) for t in (time, time + 1)
@@ -59,8 +59,8 @@ def shaping(
     return discount * next_left * then - left * now
 
 
-def told_by_states(problem: Problem, horizon_terminates: bool, discount: float) -> bool:
-    """Whether states tell how many assessments are to come, and steps alone do not."""
+def known_from_states(problem: Problem, horizon_terminates: bool, discount: float) -> bool:
+    """Whether states show how many assessments are to come, and the number of the step does not."""
     assessed = problem.scheme.filter
     if assessed.always or horizon_terminates or discount == 1.0:
         return False
@@ -79,7 +79,7 @@ def shaped_pay(
     before = np.asarray(start.value(start.init(problem.environment.num_stakeholders)))
     first = np.broadcast_to(before, (len(status), 1, *before.shape))
     welfare = np.asarray(problem.welfare(np.concatenate((first, status), axis=1)))
-    if told_by_states(problem, horizon_terminates, discount):
+    if known_from_states(problem, horizon_terminates, discount):
         # The states are not known here: what each change is usually worth.
         usual = problem.scheme.filter.usual_assessments_ahead(problem.environment, discount)
         return np.diff(welfare, axis=1) * usual
@@ -109,7 +109,7 @@ def require_shaping(problem: Problem, horizon_terminates: bool, discount: float)
     """Refuse shaping where the reward is not the welfare of time points that are known before."""
     scheme, horizon = problem.scheme, problem.environment.horizon
     sums = problem.pay.share is not None or is_sum_of_rewards(scheme)
-    by_states = told_by_states(problem, horizon_terminates, discount)
+    by_states = known_from_states(problem, horizon_terminates, discount)
     known = by_states or scheme.filter.assessments_within(horizon, horizon) is not None
     if problem.augment_with_score or not (sums and known):
         raise BadParameter(

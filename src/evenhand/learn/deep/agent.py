@@ -26,7 +26,7 @@ from evenhand.learn.deep.targets import HardUpdate, Loss, Squared, TargetUpdate
 from evenhand.learn.finite_values import require_finite_values
 from evenhand.learn.policies.greedy_policy import Greedy, GreedyScore, score_greedy
 from evenhand.learn.schedules import EpsilonSchedule, Exploration
-from evenhand.learn.shaping import require_shaping, shaping, told_by_states
+from evenhand.learn.shaping import known_from_states, require_shaping, shaping
 from evenhand.problem.problem import AugmentedState, Problem
 from evenhand.problem.reward import choose
 from evenhand.problem.reward_check import require_rewards
@@ -142,7 +142,7 @@ class DeepAgent(ABC):
         """What is added to the reward of a step, from the welfare before and after it."""
         environment, assessed = self.problem.environment, self.problem.scheme.filter
         ahead = None
-        if told_by_states(self.problem, self.horizon_terminates, self.discount):
+        if known_from_states(self.problem, self.horizon_terminates, self.discount):
             ahead = tuple(
                 assessed.assessments_ahead(environment, at.state, self.discount)
                 for at in (happened.before, happened.after)
