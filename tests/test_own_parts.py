@@ -282,6 +282,32 @@ def test_other_processes_find_what_is_registered_here(tmp_path):
     assert found.methods["full"].scores[0] > found.random
 
 
+@pytest.mark.system  # a process that compiles anew
+def test_what_an_environment_prints_is_not_taken_for_an_answer(tmp_path, monkeypatch):
+    plugin = tmp_path / "talkative_gifts.py"
+    plugin.write_text(
+        "from dataclasses import dataclass\n"
+        "from evenhand.envs import Doughnuts, ENVIRONMENTS\n"
+        "print('imported')\n"
+        "@ENVIRONMENTS.register('talkative_shop')\n"
+        "@dataclass(frozen=True)\n"
+        "class Shop(Doughnuts):\n"
+        "    def default_scheme(self):\n"
+        "        print('asked for a scheme', flush=True)\n"
+        "        return super().default_scheme()\n"
+    )
+    monkeypatch.setenv("EVENHAND_PLUGINS", str(plugin))
+    answer = subprocess.run(
+        [sys.executable, "-m", "evenhand", "compare", "talkative_shop", "--methods", "full,min"]
+        + ["--stakeholders", "2", "--horizon", "4", "--tabular"]
+        + ["--steps", "200", "--seeds", "1", "--json"],
+        capture_output=True,
+        text=True,
+    )
+    assert answer.returncode == 0, answer.stderr
+    assert set(json.loads(answer.stdout[answer.stdout.index("{") :])["methods"]) == {"full", "min"}
+
+
 @pytest.mark.system  # learns for long
 def test_the_command_line_finds_a_plugin(tmp_path):
     def run(*arguments):

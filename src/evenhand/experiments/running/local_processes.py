@@ -209,8 +209,12 @@ def main() -> None:
         signal.signal(signal.SIGINT, signal.SIG_IGN)
         raise KeyboardInterrupt
 
+    # An environment of a user's may print, and that is no answer: it goes to standard error.
+    answers = os.fdopen(os.dup(1), "w")
+    os.dup2(2, 1)
+
     def say(**what: Any) -> None:
-        print(json.dumps(what), flush=True)
+        print(json.dumps(what), file=answers, flush=True)
 
     signal.signal(signal.SIGINT, interrupted_once)
     try:
