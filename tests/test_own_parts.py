@@ -282,6 +282,12 @@ def test_other_processes_find_what_is_registered_here(tmp_path):
     assert found.methods["full"].scores[0] > found.random
 
 
+TALKATIVE = (
+    "compare talkative_shop --methods full,min --tabular "
+    "--stakeholders 2 --horizon 4 --steps 200 --seeds 1"
+)
+
+
 @pytest.mark.system  # a process that compiles anew
 def test_what_an_environment_prints_is_not_taken_for_an_answer(tmp_path, monkeypatch):
     plugin = tmp_path / "talkative_gifts.py"
@@ -298,9 +304,7 @@ def test_what_an_environment_prints_is_not_taken_for_an_answer(tmp_path, monkeyp
     )
     monkeypatch.setenv("EVENHAND_PLUGINS", str(plugin))
     answer = subprocess.run(
-        [sys.executable, "-m", "evenhand", "compare", "talkative_shop", "--methods", "full,min"]
-        + ["--stakeholders", "2", "--horizon", "4", "--tabular"]
-        + ["--steps", "200", "--seeds", "1", "--json"],
+        [sys.executable, "-m", "evenhand", *TALKATIVE.split(), "--json"],
         capture_output=True,
         text=True,
     )

@@ -8,6 +8,8 @@ import numpy as np
 import pytest
 
 from evenhand.benchmarking import BENCHMARK_METHODS, Method, pairs_of, run_benchmark
+from evenhand.benchmarking.agent_runs import JudgedEpisode, in_rounds
+from evenhand.benchmarking.benchmark_method import rounds_of
 from evenhand.benchmarking.run_benchmark import InThisProcess
 from evenhand.errors import BadFile, BadParameter, UnknownName
 
@@ -161,3 +163,22 @@ def test_a_method_that_does_not_fit_is_left_out_with_its_reason():
     assert {run.method for run in found.runs} == {"random"}
     assert found.skipped[0]["method"] == "least_served"
     assert "cannot be put into FishWood" in found.skipped[0]["why"]
+
+
+@pytest.mark.parametrize("name", ["seeds", "evaluations", "episodes", "final_episodes"])
+def test_a_number_of_nothing_is_refused(name):
+    with pytest.raises(BadParameter, match=f"{name} is 0: it must be at least 1"):
+        run([FirstOnly], **{name: 0})
+
+
+def test_methods_of_all_kinds_play_the_same_number_of_episodes():
+    played = []
+
+    def play(number):
+        played.append(number)
+        return JudgedEpisode(np.float64(number), np.zeros(2))
+
+    score, _ = in_rounds(play, 150)
+    assert played == [0, 1]
+    assert score == 0.5
+    assert [rounds_of(k) for k in (1, 100, 101, 200)] == [1, 1, 2, 2]

@@ -14,7 +14,13 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from evenhand.benchmarking.benchmark_method import Trial, TrialOutcome, TrialProgress
+from evenhand.benchmarking.benchmark_method import (
+    AT_ONCE,
+    Trial,
+    TrialOutcome,
+    TrialProgress,
+    rounds_of,
+)
 from evenhand.benchmarking.stages import stage_for
 from evenhand.fairness.trace import Step
 from evenhand.learn.deep.agent import DeepAgent
@@ -29,7 +35,6 @@ if TYPE_CHECKING:
     from jaxtyping import Array, Float
 
 EVALUATION = 2_000_003  # folded into a seed's key: evaluations have randomness of their own
-AT_ONCE = 100  # episodes side by side, so that all evaluations are compiled once
 ON_HOST = 5  # so many times fewer episodes in an evaluation on the host, where each step is a call
 
 
@@ -104,7 +109,7 @@ def judged_policy(own: Problem, judge: Problem, act: Any, key: Any, episodes: in
 
 def in_rounds(play: Callable[[int], JudgedEpisode], episodes: int) -> tuple[np.ndarray, np.ndarray]:
     """The means over rounds of equal size, which are compiled once."""
-    rounds = [jax.device_get(play(number)) for number in range(max(1, episodes // AT_ONCE))]
+    rounds = [jax.device_get(play(number)) for number in range(rounds_of(episodes))]
     return tuple(np.mean([one[k] for one in rounds], axis=0) for k in range(2))
 
 

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 BENCHMARK_METHODS = Registry("method of the benchmark")
 
 SEARCHED = 4  # settings that are tried of each method, at most
+AT_ONCE = 100  # episodes of an evaluation side by side, so that all evaluations are compiled once
 Setting = Mapping[str, Any]
 TrialProgress = Callable[[int, float], None]  # steps done, mean score
 
@@ -53,7 +54,7 @@ class Trial:
         seeds: One run each.
         steps: Decisions that each run may learn from.
         every: After how many of them each evaluation comes; a divisor of `steps`.
-        episodes: That an evaluation is the mean of.
+        episodes: That an evaluation is the mean of, in full hundreds.
         final_episodes: That the last one is the mean of.
     """
 
@@ -72,6 +73,11 @@ class Trial:
     def episodes_at(self, checkpoint: int) -> int:
         """How many episodes the evaluation of a number (from 0) is the mean of."""
         return self.final_episodes if checkpoint + 1 == self.checkpoints else self.episodes
+
+
+def rounds_of(episodes: int) -> int:
+    """How many times `AT_ONCE` episodes are played, so that there are at least so many."""
+    return -(-episodes // AT_ONCE)
 
 
 class TrialOutcome(NamedTuple):

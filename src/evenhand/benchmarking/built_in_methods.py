@@ -14,8 +14,9 @@ from typing import Any, ClassVar
 import jax
 import numpy as np
 
-from evenhand.benchmarking.agent_runs import AT_ONCE, in_rounds, judged_policy, run_agent
+from evenhand.benchmarking.agent_runs import in_rounds, judged_policy, run_agent
 from evenhand.benchmarking.benchmark_method import (
+    AT_ONCE,
     BENCHMARK_METHODS,
     SEARCHED,
     Contestant,

@@ -100,7 +100,8 @@ def run_benchmark(
         seed: The first seed.
         steps: Decisions that each run may learn from: the same for every method.
         evaluations: How many times a run is evaluated, at even distances.
-        episodes: That an evaluation is the mean of.
+        episodes: That an evaluation is the mean of; in full hundreds, as so many are played side
+            by side. In a world that is not written for JAX, networks play a fifth of them.
         final_episodes: That the last evaluation, which counts, is the mean of.
         search: How many settings of each method are tried, at most four: on the first scheme of
             each world, with two seeds of their own and all steps; the best mean score is taken.
@@ -110,7 +111,15 @@ def run_benchmark(
         progress: Called with what was done last, how many cells are done, and of how many.
     """
     names = [_name_of(method) for method in methods]
-    _require(pairs, names, seeds, steps, evaluations, search)
+    _require(pairs, names, steps, evaluations, search)
+    for name, value in (
+        ("seeds", seeds),
+        ("evaluations", evaluations),
+        ("episodes", episodes),
+        ("final_episodes", final_episodes),
+    ):
+        if value < 1:
+            raise BadParameter(f"{name} is {value}: it must be at least 1.")
     for name in names:  # what is wrong is found here, not in another process
         BENCHMARK_METHODS.get(name)
     if executor is None:
@@ -318,7 +327,6 @@ def _only_here(methods: Sequence[str]) -> bool:
 def _require(
     pairs: Sequence[BenchmarkPair],
     methods: Sequence[str],
-    seeds: int,
     steps: int,
     evaluations: int,
     search: int,
@@ -331,9 +339,6 @@ def _require(
         raise BadParameter(
             f"search is {search}: it must be a number of settings from 1 to {SEARCHED}."
         )
-    for name, value in (("seeds", seeds), ("evaluations", evaluations)):
-        if value < 1:
-            raise BadParameter(f"{name} is {value}: it must be at least 1.")
     if steps < evaluations * 5:
         raise BadParameter(
             f"steps is {steps}: at least {evaluations * 5} are needed for {evaluations} "

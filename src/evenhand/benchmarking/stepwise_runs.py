@@ -8,19 +8,20 @@ import numpy as np
 
 from evenhand._util.wording import short_repr
 from evenhand.benchmarking.benchmark_method import (
+    AT_ONCE,
     Method,
     Seen,
     Trial,
     TrialOutcome,
     TrialProgress,
     WorldFacts,
+    rounds_of,
 )
 from evenhand.benchmarking.benchmark_world import BenchmarkPair
 from evenhand.benchmarking.stages import Stage, stage_for
 from evenhand.errors import BadParameter
 
 EVALUATION = 1_000_003  # added to a seed: evaluations have randomness of their own
-AT_ONCE = 100  # episodes of an evaluation side by side
 
 
 def run_stepwise(kind: type[Method], trial: Trial, progress: TrialProgress) -> TrialOutcome:
@@ -98,7 +99,7 @@ def examined(
 ) -> tuple[float, np.ndarray]:
     """The mean score of so many episodes, and the mean status at their ends."""
     scores, statuses = [], []
-    for _ in range(-(-episodes // AT_ONCE)):
+    for _ in range(rounds_of(episodes)):
         exam.begin()
         received = np.zeros((AT_ONCE, facts.num_stakeholders))
         over = np.zeros(AT_ONCE, dtype=bool)
