@@ -287,3 +287,23 @@ def test_of_those_who_ask_between_two_decisions_the_first_waits_longest():
     restored.join("D", at=4)
     restored.ask("D", at=4)
     assert [share.name for share in restored.propose(count=4, at=4)] == ["B", "A", "C", "D"]
+
+
+def test_where_somebody_stands_depends_on_how_much_is_given_whole():
+    allocator = Allocator("least_served", by_request=True)
+    for name, wants in (("Ann", 1.0), ("Bob", 5.0)):
+        allocator.join(name)
+        allocator.ask(name, wants)
+    assert [(one.name, one.rank) for one in allocator.ranking()] == [("Ann", 1), ("Bob", 2)]
+    ranked = allocator.ranking(amount=5.0)
+    assert [(one.name, one.rank) for one in ranked] == [("Bob", 1), ("Ann", None)]
+    assert allocator.standing("Bob", amount=5.0)[0].rank == 1
+    assert allocator.why("Ann", amount=5.0) == (
+        "Ann is not eligible: it wants 1 more, and 5 is given whole."
+    )
+    assert allocator.why("Ann", among=["Bob"], amount=1.0) == (
+        "Ann is not eligible: it is not among those who could take it."
+    )
+    assert allocator.next(5.0).name == "Bob"
+    with pytest.raises(EvenhandError, match="`amount` is 0: it must be a number above 0"):
+        allocator.ranking(amount=0)

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
 import datetime
 import math
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -13,7 +14,7 @@ import numpy as np
 
 from evenhand._util.argument_checks import require_whole
 from evenhand._util.moments import as_numbers, parse_moment
-from evenhand._util.wording import nearest, short_repr
+from evenhand._util.wording import format_number, nearest, short_repr
 from evenhand.decide.allocation_events import (
     AllocationEvent,
     Asked,
@@ -291,7 +292,11 @@ class Allocator:
         return found
 
     def ranking(
-        self, at: At = None, among: Sequence[str] | None = None, most: int | None = None
+        self,
+        at: At = None,
+        among: Sequence[str] | None = None,
+        most: int | None = None,
+        amount: float | None = None,
     ) -> list[RankedStakeholder]:
         """All who are there, whoever is next first, with what the rule ranks them by.
 
@@ -299,21 +304,27 @@ class Allocator:
             at: When.
             among: Who could take it, if not all who are eligible.
             most: How many to name at most; all by default.
+            amount: How much is to be given whole, which matters to whom asked for less and to a
+                policy. By default whoever wants anything is eligible, and a policy weighs what it
+                usually gives.
         """
         state = self.state
-        with state.trial():
-            state.time = self._when(at)
-            order = state.order(self.places(among))
+        with self._asked_about(at, amount):
+            order = state.order(self._takers(among, amount))
             ranked: list[tuple[int | None, int]] = list(enumerate(order[:most], 1))
             if most is None or len(order) < most:
                 eligible = set(order)
                 there = range(len(self.names))
                 rest = [k for k in there if state.there[k] and k not in eligible]
                 ranked += [(None, place) for place in rest]
-            return [self._ranked(rank, place) for rank, place in ranked[:most]]
+            return [self._ranked(rank, place, amount) for rank, place in ranked[:most]]
 
     def standing(
-        self, name: str, at: At = None, among: Sequence[str] | None = None
+        self,
+        name: str,
+        at: At = None,
+        among: Sequence[str] | None = None,
+        amount: float | None = None,
     ) -> tuple[RankedStakeholder, RankedStakeholder | None, int]:
         """Where somebody stands, who is next, and of how many who are eligible.
 
@@ -321,28 +332,35 @@ class Allocator:
             name: Who has joined, whether it has left or not.
             at: When.
             among: Who could take it, if not all who are eligible.
+            amount: How much is to be given whole, as in `ranking`.
 
         Returns:
             Where it stands (without a rank if it is not eligible), whoever is next (None if nobody
             is eligible), and how many are eligible.
         """
         state, own = self.state, self.place_of(name)
-        with state.trial():
-            state.time = self._when(at)
-            order = state.ranked(self.places(among))
-            first = None if not len(order) else self._ranked(1, order.first())
+        with self._asked_about(at, amount):
+            order = state.ranked(self._takers(among, amount))
+            first = None if not len(order) else self._ranked(1, order.first(), amount)
             rank = order.rank(own) if state.there[own] else None
-            return self._ranked(rank, own), first, len(order)
+            return self._ranked(rank, own, amount), first, len(order)
 
-    def why(self, name: str, at: At = None, among: Sequence[str] | None = None) -> str:
+    def why(
+        self,
+        name: str,
+        at: At = None,
+        among: Sequence[str] | None = None,
+        amount: float | None = None,
+    ) -> str:
         """Why somebody is next, or why not, in a sentence or two.
 
         Args:
             name: Who has joined, whether it has left or not.
             at: When.
             among: Who could take it, if not all who are eligible.
+            amount: How much is to be given whole, as in `ranking`.
         """
-        found, first, eligible = self.standing(name, at, among)
+        found, first, eligible = self.standing(name, at, among, amount)
         own = found.name
         if not self.state.there[self.place_of(own)]:
             return f"{own} has left."
@@ -353,6 +371,10 @@ class Allocator:
         if found.rank == 1:
             return sentence
         return f"{sentence} {first.name} is next: it {first.reason}."
+
+    def wants_less(self, name: str, amount: float) -> bool:
+        """Whether somebody is eligible, and asked for too little to be given an amount whole."""
+        return self._wants_less(self.place_of(name), amount)
 
     # The state as a file has it.
 
@@ -389,6 +411,27 @@ class Allocator:
     def places(self, among: Iterable[str] | None) -> list[int] | None:
         """The numbers of these stakeholders; None for all."""
         return None if among is None else [self.place_of(name) for name in among]
+
+    @contextlib.contextmanager
+    def _asked_about(self, at: At, amount: float | None) -> Iterator[None]:
+        """While somebody asks who stands where at a moment, if so much were to be given."""
+        if amount is not None:
+            self._require_amount(amount)
+        with self.state.trial(), self.state.facing(amount):
+            self.state.time = self._when(at)
+            yield
+
+    def _takers(self, among: Iterable[str] | None, amount: float | None) -> list[int] | None:
+        """The numbers of those who could take an amount whole; None for all."""
+        places = self.places(among)
+        if amount is None or not self.state.by_request or self.rule.divides:
+            return places
+        everyone = range(len(self.names)) if places is None else places
+        return [place for place in everyone if self.state.fits(place, amount)]
+
+    def _wants_less(self, place: int, amount: float) -> bool:
+        state = self.state
+        return state.eligible(place) and not (self.rule.divides or state.fits(place, amount))
 
     def require(self, event: AllocationEvent) -> int:
         """The place of whom an event concerns; refused if it cannot happen. Nothing changes."""
@@ -479,17 +522,20 @@ class Allocator:
         state = self.state
         return state.rule.says(state.memory[place], state.entitlement[place], state.instant)
 
-    def _ranked(self, rank: int | None, place: int) -> RankedStakeholder:
+    def _ranked(self, rank: int | None, place: int, amount: float | None) -> RankedStakeholder:
         state = self.state
         level = state.rule.level(state.memory[place], state.entitlement[place], state.instant)
-        reason = self._says(place) if rank is not None else self._not_eligible(place)
+        reason = self._says(place) if rank is not None else self._not_eligible(place, amount)
         return RankedStakeholder(self.names[place], rank, float(level), reason)
 
-    def _not_eligible(self, place: int) -> str:
+    def _not_eligible(self, place: int, amount: float | None) -> str:
         if not self.state.there[place]:
             return "has left"
         if self.state.paused[place]:
             return "is paused"
+        if amount is not None and self._wants_less(place, amount):
+            wants = format_number(self.state.room(place))
+            return f"wants {wants} more, and {format_number(amount)} is given whole"
         if self.state.eligible(place):
             return "is not among those who could take it"
         return "has asked for no more than it has received"

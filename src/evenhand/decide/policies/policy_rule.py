@@ -172,8 +172,8 @@ class PolicyState(RuleState):
                 self.course, self._lot = now
 
     @contextlib.contextmanager
-    def facing(self, amount: float) -> Iterator[None]:
-        before, self._lot = self._lot, amount
+    def facing(self, amount: float | None) -> Iterator[None]:
+        before, self._lot = self._lot, self._lot if amount is None else amount
         try:
             yield
         finally:

@@ -230,10 +230,11 @@ class RuleState:
             self.starts = starts
 
     @contextlib.contextmanager
-    def facing(self, amount: float) -> Iterator[None]:
+    def facing(self, amount: float | None) -> Iterator[None]:
         """While somebody asks who stands where, if so much were to be given whole.
 
         No rule minds, but a policy does: what it is worth to choose somebody depends on the lot.
+        None is what was given last or is usual.
         """
         yield
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 from typing import Any
 
 from evenhand._util.wording import format_number, join_names, pluralise
@@ -19,17 +18,15 @@ NAMED = 3  # of those before somebody, by name
 def explain(pool: LivePool, name: str, wish: Wish, now: int) -> dict[str, Any]:
     """Why somebody is next, or why not, if so much were to be given now."""
     allocator = pool.allocator
-    at, among = pool.moment(wish.at, now), pool.takers(wish)
-    own, first, eligible = standing(pool, name, wish, now)
+    at, among, amount = pool.moment(wish.at, now), pool.among(wish), wish.amount
+    own, first, eligible = allocator.standing(name, at, among, amount)
     turns = turns_until(pool, own, wish, now)
-    with allocator.state.facing(wish.amount):
-        few = allocator.ranking(at, among, most=_how_many_before(own.rank))
-        sentence = allocator.why(name, at, among)
+    few = allocator.ranking(at, among, _how_many_before(own.rank), amount)
     ahead = [one.name for one in few if one.rank is not None]
     return {
         "pool": pool.name,
         "name": own.name,
-        "sentence": not_eligible(own) if _wants_less(pool, name, wish) else sentence,
+        "sentence": allocator.why(name, at, among, amount),
         "rank": own.rank,
         "eligible": eligible,
         "standing": stakeholder_view(pool, own),
@@ -37,26 +34,6 @@ def explain(pool: LivePool, name: str, wish: Wish, now: int) -> dict[str, Any]:
         "turns_until": turns,
         "what_would_differ": _what_would_differ(pool, own, wish, ahead, turns),
     }
-
-
-def standing(
-    pool: LivePool, name: str, wish: Wish, now: int
-) -> tuple[RankedStakeholder, RankedStakeholder | None, int]:
-    """Where somebody stands of those who could take so much, who is next, and of how many."""
-    at, among = pool.moment(wish.at, now), pool.takers(wish)
-    with pool.allocator.state.facing(wish.amount):
-        own, first, eligible = pool.allocator.standing(name, at, among)
-    if _wants_less(pool, name, wish):
-        wants = format_number(pool.allocator.state.room(pool.allocator.place_of(name)))
-        reason = f"wants {wants} more, and {format_number(wish.amount)} is given whole"
-        own = dataclasses.replace(own, reason=reason)
-    return own, first, eligible
-
-
-def _wants_less(pool: LivePool, name: str, wish: Wish) -> bool:
-    """Whether somebody could be chosen, but for the amount."""
-    is_eligible = pool.allocator.state.eligible(pool.allocator.place_of(name))
-    return is_eligible and pool.wants_less(name, wish.amount)
 
 
 def not_eligible(own: RankedStakeholder) -> str:
@@ -72,7 +49,7 @@ def turns_until(pool: LivePool, own: RankedStakeholder, wish: Wish, now: int) ->
 
     Args:
         pool: The pool; nothing in it changes.
-        own: Where they stand (see `standing`).
+        own: Where they stand (see `Allocator.standing`).
         wish: What is given in each turn.
         now: Microseconds since 1970.
 
@@ -134,7 +111,7 @@ def _what_first(pool: LivePool, name: str, wish: Wish) -> str:
         return f"{name} has left, and would have to join under another name."
     if state.paused[place]:
         return f"{name} would have to resume first."
-    if _wants_less(pool, name, wish):
+    if pool.allocator.wants_less(name, wish.amount):
         more = format_number(wish.amount - state.room(place))
         return f"{name} would have to ask for {more} more first."
     return f"{name} would have to be eligible first."

@@ -9,7 +9,7 @@ from evenhand._util.moments import DAY, EPOCH
 from evenhand._util.wording import format_number, pluralise
 from evenhand.decide.allocator import RankedStakeholder
 from evenhand.errors import BadParameter, argument
-from evenhand.serve.pools.explanation import FURTHEST, not_eligible, standing, turns_until
+from evenhand.serve.pools.explanation import FURTHEST, not_eligible, turns_until
 from evenhand.serve.pools.live_pool import LivePool, Wish
 from evenhand.serve.pools.views import moment_of
 
@@ -30,7 +30,8 @@ def forecast(
         per_day: How many decisions a day are expected, if somebody says so.
         recent: How many there were a day lately, if that is known.
     """
-    own, _, _ = standing(pool, name, wish, now)
+    at = pool.moment(wish.at, now)
+    own, _, _ = pool.allocator.standing(name, at, pool.among(wish), wish.amount)
     begins = latest_moment(pool, now)
     turns = turns_until(pool, own, wish, now)
     rate = recent if per_day is None else per_day

@@ -159,8 +159,7 @@ class LivePool:
         return ProposedShares(tuple(chosen), rest[0] if rest else None, at, among, self.turn)
 
     def _second(self, wish: Wish, at: Moment) -> list[Share]:
-        with self.allocator.state.facing(wish.amount):
-            ranked = self.allocator.ranking(at, self.takers(wish), most=2)[1:]
+        ranked = self.allocator.ranking(at, self.among(wish), most=2, amount=wish.amount)[1:]
         return [Share(one.name, wish.amount, one.reason) for one in ranked if one.rank is not None]
 
     def among(self, wish: Wish) -> tuple[str, ...] | None:
@@ -174,19 +173,6 @@ class LivePool:
         return tuple(
             self.allocator.names[k] for k in places if k not in aside and state.eligible(k)
         )
-
-    def takers(self, wish: Wish) -> tuple[str, ...] | None:
-        """The same without those who want less than the amount, which is given whole."""
-        among = self.among(wish)
-        if not self.allocator.state.by_request or self.allocator.rule.divides:
-            return among
-        names = self.allocator.names if among is None else among
-        return tuple(name for name in names if not self.wants_less(name, wish.amount))
-
-    def wants_less(self, name: str, amount: float) -> bool:
-        """Whether somebody has asked for too little to be given an amount whole."""
-        place = self.allocator.place_of(name)
-        return not (self.allocator.rule.divides or self.allocator.state.fits(place, amount))
 
     # What the next entry says.
 
@@ -232,8 +218,7 @@ class LivePool:
         """What the rule says of each of some others, at the moment of the decision."""
         found = []
         for name, amount in shares:
-            with self.allocator.state.facing(amount):
-                own, _, _ = self.allocator.standing(name, proposal.at, proposal.among)
+            own, _, _ = self.allocator.standing(name, proposal.at, proposal.among, amount)
             found.append(own.reason)
         return tuple(found)
 
