@@ -110,3 +110,50 @@ def test_magnitudes_do_not_meet():
         assert likely_unit(one.least, one.most) == BY_UNIT[one.name]
     for one, other in itertools.pairwise(UNITS):
         assert one.most < other.least
+
+
+def test_a_table_beside_the_log_counts_as_the_log_does(tmp_path):
+    given = log(tmp_path, SECONDS)
+    asked = [(t - 60, *rest) for t, (_, *rest) in zip(SECONDS, FIRST_A_THEN_B, strict=True)]
+    options = {**MAPPED, "asked": "doses", "chance": False}
+    options["requests"] = write(tmp_path / "asked.csv", asked)
+    plain = audit(given, **options)
+    counted = audit(given, **options, time_unit="s")
+    assert counted.score == plain.score
+    assert counted.over_time.times[0] == "2021-01-31"
+    by_month = audit(given, **options, every="month")
+    assert any(note.startswith("`requests`: The times of column") for note in by_month.notes)
+    # Where it holds dates, there is nothing to be counted.
+    dates = [(day, *rest) for day, *rest in FIRST_A_THEN_B]
+    options["requests"] = write(tmp_path / "dates.csv", dates)
+    assert audit(given, **options, time_unit="s").score == plain.score
+
+
+@pytest.mark.parametrize("unit", [None, "year"])
+def test_a_roster_of_years_is_from_the_first_day_until_the_last(tmp_path, unit):
+    rows = [(2018, "A", 1), (2019, "A", 1), (2019, "B", 1), (2020, "B", 1), (2021, "A", 1)]
+    roster = tmp_path / "roster.csv"
+    roster.write_text("region,from,until\nA,2018,2021\nB,2019,2020\n")
+    options = {**MAPPED, "every": "year", "roster": roster, "newcomers": "zero"}
+    found = audit(write(tmp_path / "years.csv", rows), **options, time_unit=unit)
+    dated = tmp_path / "dated.csv"
+    dated.write_text("region,from,until\nA,2018-01-01,2021-12-31\nB,2019-01-01,2020-12-31\n")
+    same = audit(
+        write(tmp_path / "years.csv", rows), **{**options, "roster": dated}, time_unit=unit
+    )
+    assert found.score == same.score
+    assert found.notes == same.notes
+
+
+def test_spellings_are_merged_in_requests_too(tmp_path):
+    rows = [("2021-01-02", "Ann", 1), ("2021-01-03", "ann", 1)]
+    asked = [("2021-01-01", "ann ", 1), ("2021-01-01", "Ann", 2), ("2021-01-01", "Bob", 1)]
+    found = audit(
+        write(tmp_path / "log.csv", rows),
+        **MAPPED,
+        asked="doses",
+        requests=write(tmp_path / "asked.csv", asked),
+        merge_names=True,
+        chance=False,
+    )
+    assert {row.name: row.final for row in found.by_stakeholder} == {"Ann": 2 / 3, "Bob": 0.0}

@@ -22,23 +22,29 @@ class TimeUnit:
     words: str
     least: float
     most: float
-    sql: Callable[[str], str]  # of a DOUBLE, the timestamp that it stands for
+    # Of a DOUBLE, the timestamp that it stands for; of a period, its last day or its first.
+    sql: Callable[[str, bool], str]
 
 
-def _since_1970(scale: float) -> Callable[[str], str]:
+def _since_1970(scale: float) -> Callable[[str, bool], str]:
     # Microseconds as a whole number, since seconds with a fraction are not exact as a float.
-    return lambda number: f"make_timestamp(TRY_CAST(round({number} * {scale!r}) AS BIGINT))"
+    return lambda number, _: f"make_timestamp(TRY_CAST(round({number} * {scale!r}) AS BIGINT))"
 
 
-def _digits(form: str, more: str = "0 days") -> Callable[[str], str]:
-    """Digits that say a day, or a period, which is placed on its last day."""
-    return lambda number: (
-        f"CAST(try_strptime(CAST(TRY_CAST({number} AS BIGINT) AS VARCHAR), '{form}') AS TIMESTAMP)"
-        f" + INTERVAL '{more}'{' - INTERVAL 1 DAY' if more != '0 days' else ''}"
-    )
+def _digits(form: str, period: str | None = None) -> Callable[[str, bool], str]:
+    """Digits that say a day, or a period, which is placed on its last day or its first."""
+
+    def sql(number: str, at_end: bool) -> str:
+        digits = f"CAST(TRY_CAST({number} AS BIGINT) AS VARCHAR)"
+        first = f"CAST(try_strptime({digits}, '{form}') AS TIMESTAMP)"
+        if period is None or not at_end:
+            return first
+        return f"{first} + INTERVAL '{period}' - INTERVAL 1 DAY"
+
+    return sql
 
 
-def _excel(number: str) -> str:
+def _excel(number: str, _: bool) -> str:
     return (
         f"TIMESTAMP '1899-12-30' + to_microseconds(TRY_CAST(round({number} * 86400e6) AS BIGINT))"
     )

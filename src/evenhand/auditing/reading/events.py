@@ -89,8 +89,20 @@ class LogEvents:
         return f"{many} {', '.join(rows)}{more}" + (f" ({what})" if what else "")
 
 
-def read_events(table: LogTable, options: AuditOptions, on_roster: Sequence[str] = ()) -> LogEvents:
-    """The events of a table, with its columns checked and its filters applied."""
+def read_events(
+    table: LogTable,
+    options: AuditOptions,
+    on_roster: Sequence[str] = (),
+    writing: Writing | None = None,
+) -> LogEvents:
+    """The events of a table, with its columns checked and its filters applied.
+
+    Args:
+        table: The table.
+        options: What is asked of it.
+        on_roster: Names whose spelling is right, whether or not they are in the table.
+        writing: How times and numbers are written, if not as the options say.
+    """
     columns = _columns(table, options)
     held = _load(table, options, columns)
     loaded = held.frame
@@ -99,7 +111,7 @@ def read_events(table: LogTable, options: AuditOptions, on_roster: Sequence[str]
         loaded, spelt = merge_names(loaded, options.stakeholder, on_roster)
         noted += spelt
     _require_names(loaded, options, on_roster)
-    typed = _typed(loaded, options, columns)
+    typed = _typed(loaded, options, columns, writing or writing_of(options))
     events = _renamed(_chosen(typed.frame, table, options), typed, table, options, columns)
     engine = engine_of(loaded)
     if engine.is_short(loaded):  # each look would read its texts again
@@ -214,9 +226,15 @@ def writing_of(options: AuditOptions) -> Writing:
     )
 
 
-def _typed(frame: Frame, options: AuditOptions, columns: Mapping[str, str]) -> _TypedColumns:
+def writing_beside(options: AuditOptions) -> Writing:
+    """How they are written in a table beside the log: as in the log, which alone hides amounts."""
+    return replace(writing_of(options), missing=(), beside=True)
+
+
+def _typed(
+    frame: Frame, options: AuditOptions, columns: Mapping[str, str], writing: Writing
+) -> _TypedColumns:
     """Times and numbers in place of what stands for them."""
-    writing = writing_of(options)
     times = read_times(frame, options.time, writing)
     frame, texts, notes = times.frame, {"at_text": times.text}, list(times.notes)
     hidden: Mapping[str, HiddenMark] = {}

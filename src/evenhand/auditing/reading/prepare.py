@@ -97,7 +97,7 @@ def prepare(
     """
     roster = None if options.roster is None else roster_of(options)
     names = () if roster is None else roster.names
-    requests = read_requests(options)
+    requests = read_requests(options, names, notes)
     asking = () if requests is None else requests.names
     events = suppressed.fill(read_events(table, options, names + asking))
     for sentence in (*table.notes, *events.notes):

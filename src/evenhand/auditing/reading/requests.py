@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -13,10 +13,16 @@ from evenhand._util.wording import format_number, pluralise
 from evenhand.auditing.notes import Notes
 from evenhand.auditing.options import AuditOptions
 from evenhand.auditing.reading.counting import count
-from evenhand.auditing.reading.events import LogEvents, read_events, require_column
+from evenhand.auditing.reading.events import (
+    LogEvents,
+    read_events,
+    require_column,
+    writing_beside,
+)
 from evenhand.auditing.reading.history import History
 from evenhand.auditing.reading.open_requests import most_with, open_amount
 from evenhand.auditing.reading.timed_amounts import TimedAmounts
+from evenhand.auditing.reading.values import Writing
 from evenhand.auditing.sources.log_table import LogTable
 from evenhand.auditing.sources.open_source import opened
 from evenhand.errors import BadCondition, BadLog, argument
@@ -25,10 +31,15 @@ if TYPE_CHECKING:
     from jaxtyping import Float
 
 
-def read_requests(options: AuditOptions) -> History | None:
+def read_requests(options: AuditOptions, on_roster: Sequence[str], notes: Notes) -> History | None:
     """A log of requests of its own, read as any log is; what it gives out is what was asked for.
 
     Everybody's are read; `of_those` leaves out those who are not judged.
+
+    Args:
+        options: What is asked.
+        on_roster: Names whose spelling is right.
+        notes: Where to note how the requests were read.
     """
     if options.requests is None:
         return None
@@ -37,14 +48,17 @@ def read_requests(options: AuditOptions) -> History | None:
         time=options.requests_time or options.time,
         amount=options.asked,
         where=options.where,
-        time_format=options.time_format,
         encoding=options.encoding,
+        merge_names=options.merge_names,
     )
     with opened(
         options.requests, options.encoding, options.requests_table, options.engine
     ) as table:
         _require_columns(table, alone)
-        found = count(_read(table, alone), Notes(), exact=True)
+        events = _read(table, alone, on_roster, writing_beside(options))
+        for sentence in events.notes:
+            notes.add(f"{argument('requests')}: {sentence}")
+        found = count(events, Notes(), exact=True)
         for place in np.flatnonzero(found.amount < 0)[:1]:
             raise BadLog(
                 f"{table.label} has a request below 0 ({found.amount[place]:g}, by "
@@ -55,10 +69,12 @@ def read_requests(options: AuditOptions) -> History | None:
         return found
 
 
-def _read(table: LogTable, alone: AuditOptions) -> LogEvents:
+def _read(
+    table: LogTable, alone: AuditOptions, on_roster: Sequence[str], writing: Writing
+) -> LogEvents:
     """The events of the requests, of which the same condition must hold as of the log."""
     try:
-        return read_events(table, alone)
+        return read_events(table, alone, on_roster, writing)
     except BadCondition as error:
         raise BadCondition(
             f"{argument('where')} leaves rows of {argument('requests')} out too, and cannot be "

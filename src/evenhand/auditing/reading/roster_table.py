@@ -16,10 +16,10 @@ from evenhand._util.moments import CALENDAR, as_numbers
 from evenhand._util.wording import as_names, join_names, pluralise
 from evenhand.auditing.notes import Notes
 from evenhand.auditing.options import AuditOptions
-from evenhand.auditing.reading.events import LogEvents, group_name
+from evenhand.auditing.reading.events import LogEvents, group_name, writing_beside
 from evenhand.auditing.reading.history import History
 from evenhand.auditing.reading.roster import Roster
-from evenhand.auditing.reading.values import Typed, Writing, misplaced, read_times
+from evenhand.auditing.reading.values import PLAINLY, Typed, Writing, misplaced, read_times
 from evenhand.auditing.sources.engines import fetch
 from evenhand.auditing.sources.log_table import LogTable
 from evenhand.auditing.sources.open_source import open_table
@@ -38,7 +38,7 @@ def roster_of(options: AuditOptions) -> Roster:
         options.roster,
         options.stakeholder,
         next(iter(options.group_columns), None),
-        options.time_format,
+        writing_beside(options),
         options.encoding,
     )
     return replace(roster, names=tuple(filter(options.chooses, roster.names)))
@@ -48,12 +48,19 @@ def read_roster(
     source: Any,
     stakeholder: str,
     group: str | None = None,
-    time_format: str | None = None,
+    writing: Writing = PLAINLY,
     encoding: str = "utf-8",
 ) -> Roster:
     """A roster from a file or a table: a column of names, and from and until if there are any.
 
     From Python it may also be a plain list of names, of which numbers are as they are written.
+
+    Args:
+        source: The file, the table, or the names.
+        stakeholder: The column of names, if it is called as in the log; otherwise it is the first.
+        group: The column of groups, if there is one.
+        writing: How times are written. From a period on is from its first day on.
+        encoding: How a text file is written.
     """
     if isinstance(source, Roster):
         return source
@@ -70,7 +77,7 @@ def read_roster(
     frame = loaded.frame.with_columns(nw.col(column).cast(nw.String))
     texts = {}
     for name in dates:
-        typed = read_times(frame, name, Writing(time_format, at_end=name == ends[1]))
+        typed = read_times(frame, name, replace(writing, at_end=name == ends[1]))
         _refuse_misplaced(table, name, typed)
         frame, texts[name] = typed.frame, typed.text
     found = fetch(frame)

@@ -37,6 +37,7 @@ class Writing:
     decimal: str | None = None
     missing: tuple[HiddenMark, ...] = ()
     at_end: bool = True  # whether a time that names a period is its last day, or its first
+    beside: bool = False  # of a table beside the log: it may hold dates where the log has numbers
 
 
 PLAINLY = Writing()
@@ -96,7 +97,7 @@ def read_times(frame: Frame, column: str, writing: Writing = PLAINLY) -> Typed:
 
 
 def _refuse_unit_of_dates(column: str, writing: Writing) -> None:
-    if writing.time_unit is not None:
+    if writing.time_unit is not None and not writing.beside:
         raise BadParameter(
             f"{argument('time_unit')} says what times count that are numbers, and column "
             f"{column!r} holds dates: leave it out."
@@ -139,7 +140,9 @@ def _counted(typed: Typed, column: str, writing: Writing) -> Typed:
         if likely is None:
             return typed
         unit = likely
-    frame = engine.counted_from(typed.frame, column, unit.sql)
+    frame = engine.counted_from(
+        typed.frame, column, lambda number: unit.sql(number, writing.at_end)
+    )
     notes = () if writing.time_unit is not None else (unit_note(unit, column),)
     return replace(typed, frame=frame, plain_numbers=False, notes=notes)
 
