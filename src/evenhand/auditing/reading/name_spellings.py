@@ -20,6 +20,8 @@ def plain_name(name: str) -> str:
     >>> plain_name("  São   PAULO ")
     'sao paulo'
     """
+    if name.isascii():  # most names, of which there may be very many
+        return " ".join(name.lower().split())
     parts = unicodedata.normalize("NFKD", name.casefold())
     letters = "".join(part for part in parts if not unicodedata.combining(part))
     return " ".join(letters.split())

@@ -23,6 +23,7 @@ SETTINGS: dict[str, Any] = {
     "autoinstall_known_extensions": False,
     "autoload_known_extensions": False,
     "enable_external_file_cache": False,
+    "allocator_background_threads": True,  # memory that is no longer used is given back
 }
 
 
