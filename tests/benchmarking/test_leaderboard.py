@@ -84,7 +84,19 @@ def test_what_is_lost_is_said_first():
     assert found.contested == 3
     first, second = loss_sentences(found)
     assert first == "fairqcm is not ahead of every peer that learns on 1 of 3 pairs:"
-    assert second.strip() == "clinic: peer 75.0%, fairqcm 50.0% (the intervals are apart)."
+    words = "fewer than 6 runs each, too few to tell"
+    assert second.strip() == f"clinic: peer 75.0%, fairqcm 50.0% ({words})."
+
+
+@pytest.mark.parametrize(("best", "words"), [(60, "are apart"), (110, "overlap")])
+def test_intervals_are_compared_where_there_are_enough_runs(best, words):
+    ours, theirs = [60] * 5 + [best], [85] * 6
+    clinic = [
+        *runs("clinic", "fairqcm", [[score] for score in ours]),
+        *runs("clinic", "peer", [[score] for score in theirs]),
+    ]
+    found = Leaderboard(BenchmarkResults(1000, {"clinic": CLINIC}, METHODS, clinic))
+    assert f"(the intervals {words})" in loss_sentences(found)[1]
 
 
 def test_a_rule_that_does_not_learn_is_no_loss():

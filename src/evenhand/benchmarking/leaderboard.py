@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from evenhand._util.bootstrap import bootstrap_interval, interquartile_mean
+from evenhand._util.bootstrap import FEWEST_RUNS, bootstrap_interval, interquartile_mean
 from evenhand.benchmarking.benchmark_results import BenchmarkResults, BenchmarkRun, PairFacts
 from evenhand.benchmarking.benchmark_statistics import (
     Estimate,
@@ -49,7 +49,7 @@ class LostPair(NamedTuple):
     peer: str
     ours: float
     theirs: float
-    certain: bool  # whether the intervals are apart
+    apart: bool | None  # whether the intervals are apart; None with too few runs to tell
 
 
 class MethodStanding(NamedTuple):
@@ -110,7 +110,8 @@ class Leaderboard:
             best = max(peers, key=lambda row: row.score.value)
             if best.score.value >= ours.score.value:
                 mine, theirs = (row.share or row.score for row in (ours, best))
-                apart = theirs.low > mine.high
+                enough = min(ours.seeds, best.seeds) >= FEWEST_RUNS
+                apart = theirs.low > mine.high if enough else None
                 found.append(LostPair(pair, best.method, mine.value, theirs.value, apart))
         return sorted(found, key=lambda loss: loss.ours - loss.theirs)
 
@@ -241,5 +242,7 @@ def _loss_words(board: Leaderboard, loss: LostPair) -> str:
     ours, theirs = (f"{x:z.1%}" if known else f"{x:,.4g}" for x in (loss.ours, loss.theirs))
     if loss.ours == loss.theirs:
         return f"{loss.pair}: level with {loss.peer}, both {ours}."
-    sure = "the intervals are apart" if loss.certain else "the intervals overlap"
+    sure = "the intervals are apart" if loss.apart else "the intervals overlap"
+    if loss.apart is None:
+        sure = f"fewer than {FEWEST_RUNS} runs each, too few to tell"
     return f"{loss.pair}: {loss.peer} {theirs}, {OURS} {ours} ({sure})."
