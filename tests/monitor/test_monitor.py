@@ -567,6 +567,17 @@ def test_one_date_far_away_is_not_followed_by_all_days_until_then():
     assert len(monitor.push("2021-01-04", "B")) == 1  # and it goes on from where it was
 
 
+def test_one_date_far_away_does_not_end_a_monitor_that_went_on(tmp_path):
+    path = tmp_path / "state.json"
+    for times, bad in ((["2021-01-01"], 0), (["9999-12-31", "2021-01-02"], 1)):
+        monitor, reader = make_monitor(SchemeOptions(every="day"), names=("A", "B"))
+        load_state(monitor, reader, path)
+        lines = lines_of([(at, "A") for at in times], ("time", "stakeholder"))
+        found = monitor.take(reader.read(lines.encode().splitlines()))
+        save_state(monitor, reader, path)
+        assert (len(found), reader.counts.bad) == (bad, bad)
+
+
 @pytest.mark.parametrize(("odd", "taken"), [("", 2), ("T00:00:00.05", 1)])
 def test_a_leap_of_just_so_many_days_is_taken(odd, taken):
     """2294-10-17 is 100,000 days after 2021-01-01."""

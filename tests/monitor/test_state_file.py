@@ -61,6 +61,7 @@ def saved(tmp_path):
         (("reader", "counts", "lines"), -1, "'reader.counts.lines' is -1, and must be a whole"),
         (("reader", "counts", "cats"), 1, "'reader.counts.cats' is nothing that this version"),
         (("reader", "plain_numbers"), 3, "'reader.plain_numbers' is 3, and must be true or false"),
+        (("reader", "latest"), "x", "'reader.latest' is 'x', and must be a finite number"),
         (("watches",), 0, "watched something else"),
         (("format",), [2], r"its format is \[2\], and this version reads 2"),
     ],

@@ -81,17 +81,18 @@ def load_state(monitor: Monitor, reader: Reader, path: str | os.PathLike[str]) -
 
 def _reader_state(saved: SavedRecord) -> dict[str, Any]:
     """What a reader goes on from, each part of its type."""
-    saved.require_only(("counts", "ids", "plain_numbers"))
+    saved.require_only(("counts", "ids", "plain_numbers", "latest"))
     counts, ids = saved.table("counts"), saved.items("ids")
     names = [name for name in vars(Counts()) if name != "first_bad"]
     counts.require_only(names)
     if len(ids) > REMEMBERED_IDS or not all(map(_can_be_id, ids)):
         raise BadFile(f"'reader.ids' must be at most {REMEMBERED_IDS:,} numbers and texts.")
-    plain = saved.value("plain_numbers")
+    plain, latest = saved.value("plain_numbers"), saved.value("latest", None)
     return {
         "counts": {name: counts.whole(name) for name in names},
         "ids": ids,
         "plain_numbers": None if plain is None else saved.flag("plain_numbers"),
+        "latest": None if latest is None else saved.number("latest"),
     }
 
 
