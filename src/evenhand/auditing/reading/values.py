@@ -158,6 +158,11 @@ def in_utc(frame: Frame, column: str) -> Frame:
 def read_numbers(frame: Frame, column: str, writing: Writing = PLAINLY) -> Typed:
     """The column as float64. Text that means "not a number" becomes an empty place."""
     dtype, engine = frame.collect_schema()[column], engine_of(frame)
+    if dtype == nw.Duration:
+        raise BadParameter(
+            f"column {column!r} holds durations, which may be counted in seconds, hours or days: "
+            "make them numbers of one of these."
+        )
     if engine.typed and dtype.is_numeric():
         frame = frame.with_columns(nw.col(column).cast(nw.Float64))
         if not (writing.missing and engine.looks_up):
