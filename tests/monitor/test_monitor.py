@@ -592,6 +592,22 @@ def test_far_away_is_measured_in_the_periods_that_are_watched():
     assert len(reader.read(lines.encode().splitlines()).at) == 2
 
 
+@pytest.mark.parametrize(
+    ("time", "words"),
+    [
+        (np.datetime64("NaT"), "the time NaT is not a date within the years 1 to 9999"),
+        (np.datetime64(10**18, "D"), "is not a date within the years 1 to 9999"),
+        (10**400, "the time a number of 401 digits is too large"),
+    ],
+)
+def test_a_time_from_python_that_is_none_is_refused(time, words):
+    """NumPy's NaT was a moment long before any calendar, to which nothing else is late."""
+    monitor = Monitor(anytime(Rawls()), ("A", "B"))
+    with pytest.raises(BadParameter, match=words):
+        monitor.push(time, "A")
+    assert not monitor.begun
+
+
 def test_one_key_has_one_role():
     assert Keys(id="time")
     with pytest.raises(BadParameter, match="`stakeholder` and `amount` both name the key 'who'"):
