@@ -15,9 +15,8 @@ from evenhand._util.files import read_file, write_whole
 from evenhand._util.saved_record import SavedRecord, parse_json, reading_saved
 from evenhand._util.wording import short_repr
 from evenhand.errors import BadFile, CannotWrite
-from evenhand.fairness.scheme_file import to_toml
 from evenhand.monitor.json_reader import REMEMBERED_IDS, Counts, Reader
-from evenhand.monitor.monitor import Monitor
+from evenhand.monitor.monitor import Monitor, scheme_in_words
 
 FORMAT = 2  # 1 was that of evenhand 0.1.0
 KIND = "monitor state"
@@ -117,12 +116,10 @@ def _own_snapshot(monitor: Monitor) -> dict[str, Any]:
 
 def _watches(monitor: Monitor) -> dict[str, Any]:
     """What must be the same when the monitor goes on."""
-    scheme = monitor.stream.scheme
-    try:
-        words = to_toml(scheme)
-    except ValueError:  # a filter of the audit's own has no name in a scheme file
-        words = scheme.describe()
-    watched: dict[str, Any] = {"scheme": words, "stakeholders": list(monitor.names)}
+    watched: dict[str, Any] = {
+        "scheme": scheme_in_words(monitor.stream.scheme),
+        "stakeholders": list(monitor.names),
+    }
     if monitor.alarms is not None:
         watched["alarm"] = monitor.alarms.watches()
     return watched
