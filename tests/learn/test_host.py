@@ -18,13 +18,14 @@ from evenhand.errors import (
     MemoryDoesNotPay,
     NegativeStatus,
     NotFinite,
+    NotRewardLike,
     UnequalLengths,
 )
 from evenhand.fairness.periodic_and_anytime import anytime
 from evenhand.fairness.status import Capped
-from evenhand.fairness.temporal import Discounted, Total
+from evenhand.fairness.temporal import Discounted, Mean, Total
 from evenhand.fairness.trace import Override
-from evenhand.fairness.welfare import LogNash
+from evenhand.fairness.welfare import LogNash, Rawls
 from evenhand.learn.deep.dqn import DQN
 from evenhand.learn.deep.encoders import Raw, Relative
 from evenhand.learn.deep.networks import MLP, EquivariantMLP, Recurrent
@@ -273,6 +274,20 @@ def test_a_memory_is_asked_within_episodes_alone():
 
 
 # Two learners side by side
+
+
+def test_a_mean_is_not_learned_where_episodes_are_not_all_as_long():
+    """It is a sum of rewards over six decisions, and not over two."""
+    world = HostWorld(Counted(ends=2), 2, 6, lambda time: [float(time)], 1)
+    problem = Problem(world, anytime(Rawls(), Mean()), Full())
+    learner = DQN(problem=problem, encoder=Raw(), network=MLP((4,)), capacity=8, warm_up=4)
+    loop = HostLoop(learner, np.random.default_rng(0))
+    said = r"ended after 2 of 6 decisions, and Mean .*augment_with_score=True"
+    with pytest.raises(NotRewardLike, match=said):
+        loop.episode(np.random.default_rng(1))
+    with pytest.raises(NotRewardLike, match=said):
+        loop.train_steps(2)
+    assert loop.episode(np.random.default_rng(1), Counted()) >= 0.0
 
 
 class Counted:

@@ -134,6 +134,14 @@ def test_a_leap_is_measured_from_the_latest_time():
     assert len(reader.read([line(time) for time in times]).at) == 5
 
 
+def test_a_leap_is_refused_as_before_by_a_reader_that_goes_on():
+    first, second = (Reader(Keys(), ("A",), period=PERIODS["day"]) for _ in range(2))
+    first.read([line("2021-01-01")])
+    second.resume(json.loads(json.dumps(first.snapshot())))
+    assert len(second.read([line("9999-12-31"), line("2021-01-02")]).at) == 1
+    assert second.counts.bad == 1
+
+
 def test_a_number_may_be_the_name():
     reader = Reader(Keys(), ("7", "8"))
     assert reader.read([line(1, 8)]).who.tolist() == [1]

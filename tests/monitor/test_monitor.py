@@ -567,6 +567,17 @@ def test_one_date_far_away_is_not_followed_by_all_days_until_then():
     assert len(monitor.push("2021-01-04", "B")) == 1  # and it goes on from where it was
 
 
+def test_one_date_far_away_does_not_end_a_monitor_that_went_on(tmp_path):
+    path = tmp_path / "state.json"
+    for times, bad in ((["2021-01-01"], 0), (["9999-12-31", "2021-01-02"], 1)):
+        monitor, reader = make_monitor(SchemeOptions(every="day"), names=("A", "B"))
+        load_state(monitor, reader, path)
+        lines = lines_of([(at, "A") for at in times], ("time", "stakeholder"))
+        found = monitor.take(reader.read(lines.encode().splitlines()))
+        save_state(monitor, reader, path)
+        assert (len(found), reader.counts.bad) == (bad, bad)
+
+
 @pytest.mark.parametrize(("odd", "taken"), [("", 2), ("T00:00:00.05", 1)])
 def test_a_leap_of_just_so_many_days_is_taken(odd, taken):
     """2294-10-17 is 100,000 days after 2021-01-01."""
@@ -579,6 +590,22 @@ def test_far_away_is_measured_in_the_periods_that_are_watched():
     _, reader = make_monitor(SchemeOptions(every="year"), names=("A", "B"))
     lines = lines_of([("0001-01-01", "A"), ("9999-12-31", "B")], ("time", "stakeholder"))
     assert len(reader.read(lines.encode().splitlines()).at) == 2
+
+
+@pytest.mark.parametrize(
+    ("time", "words"),
+    [
+        (np.datetime64("NaT"), "the time NaT is not a date within the years 1 to 9999"),
+        (np.datetime64(10**18, "D"), "is not a date within the years 1 to 9999"),
+        (10**400, "the time a number of 401 digits is too large"),
+    ],
+)
+def test_a_time_from_python_that_is_none_is_refused(time, words):
+    """NumPy's NaT was a moment long before any calendar, to which nothing else is late."""
+    monitor = Monitor(anytime(Rawls()), ("A", "B"))
+    with pytest.raises(BadParameter, match=words):
+        monitor.push(time, "A")
+    assert not monitor.begun
 
 
 def test_one_key_has_one_role():

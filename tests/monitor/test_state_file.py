@@ -8,8 +8,10 @@ import os
 import pytest
 
 from evenhand import Rawls, Window, Worst, periodic
-from evenhand.errors import BadFile
+from evenhand.auditing.scheme_options import SchemeOptions
+from evenhand.errors import BadFile, BadParameter
 from evenhand.monitor import Monitor
+from evenhand.monitor.factory import make_monitor
 from evenhand.monitor.json_reader import REMEMBERED_IDS, Keys, Reader
 from evenhand.monitor.state_file import load_state, save_state
 
@@ -61,6 +63,7 @@ def saved(tmp_path):
         (("reader", "counts", "lines"), -1, "'reader.counts.lines' is -1, and must be a whole"),
         (("reader", "counts", "cats"), 1, "'reader.counts.cats' is nothing that this version"),
         (("reader", "plain_numbers"), 3, "'reader.plain_numbers' is 3, and must be true or false"),
+        (("reader", "latest"), "x", "'reader.latest' is 'x', and must be a finite number"),
         (("watches",), 0, "watched something else"),
         (("format",), [2], r"its format is \[2\], and this version reads 2"),
     ],
@@ -160,3 +163,22 @@ def test_the_worst_so_far_goes_on_from_before_the_first_assessment(tmp_path):
     second.take(reader.read(lines(range(2, 8))))
     assert second.summary() == whole.summary()
     assert second.summary()["score"] == 0.0
+
+
+@pytest.mark.parametrize("how", [{}, {"every": "month"}, {"every": 2}])
+def test_a_state_of_other_entitlements_is_refused_whatever_the_question(tmp_path, how):
+    """What was received per unit of one size is nothing per unit of another."""
+    path, one, other = tmp_path / "state.json", {"A": 1.0, "B": 3.0}, {"A": 5.0, "B": 1.0}
+    made = [
+        make_monitor(SchemeOptions(**how), names=NAMES, entitlement=sizes)
+        for sizes in (one, one, other)
+    ]
+    made[0][0].push("2021-01-01", "A")
+    save_state(*made[0], path)
+    assert load_state(*made[1], path)
+    with pytest.raises(BadFile, match="watched something else"):
+        load_state(*made[2], path)
+    snapshot = made[0][0].snapshot()
+    made[1][0].resume(snapshot)
+    with pytest.raises(BadParameter, match="watched something else"):
+        made[2][0].resume(snapshot)

@@ -21,6 +21,7 @@ class FileLayout:
     time: str = ""
     amount: str = ""
     named: tuple[str, ...] = ()  # columns that must be there, by which the header is found
+    can_name_sheet: bool = True  # whether the user could have said which sheet is meant
 
     def __post_init__(self) -> None:
         if self.wide not in (None, TIME, STAKEHOLDER):
@@ -63,4 +64,5 @@ class FileLayout:
             )
 
 
-TIDY = FileLayout()
+# Of a table beside the log, such as a roster: the options about a layout are of the log alone.
+TIDY = FileLayout(can_name_sheet=False)

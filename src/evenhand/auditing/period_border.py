@@ -35,3 +35,10 @@ def begins_beyond(until: Any) -> str:
     if isinstance(until, PeriodBorder):
         return f"no earlier than {argument('before')}"
     return beyond(until)
+
+
+def how_to_finish(until: Any) -> str:
+    """How a last period is scored that is not finished, as a sentence says it."""
+    if isinstance(until, PeriodBorder):
+        return f"To have it scored, let {argument('before')} be the first day of the next one."
+    return f"If the log is whole up to a later date, say so with {argument('until')}."

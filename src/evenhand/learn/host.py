@@ -24,13 +24,14 @@ from evenhand.learn.host_world import HostWorld, Walk
 from evenhand.problem.memory_check import require_same_reward
 from evenhand.problem.problem import AugmentedState, Problem
 from evenhand.problem.reward import SchemeState
-from evenhand.problem.reward_check import require_reward
+from evenhand.problem.reward_check import require_as_many_assessments, require_reward
 from evenhand.process.process import Process
 
 if TYPE_CHECKING:
     from jaxtyping import Float
 
 CHECKED = 500  # random decisions along which a memory's claim is compared with the reward
+OVER = -2  # the place in an outcome that says whether the episode is over
 
 
 @dataclass(eq=False)
@@ -80,6 +81,8 @@ class HostLoop:
         for _ in range(steps):
             chosen = zip(self._walks, np.asarray(self._actions), strict=True)
             outcome = np.stack([walk.step(int(action)) for walk, action in chosen])
+            for ended in np.flatnonzero(outcome[:, OVER]):
+                require_as_many_assessments(problem, self._walks[ended].ended_after)
             self.steps += 1
             if self.before_level == 0:
                 self.learners = self._level(self.learners)
@@ -191,7 +194,9 @@ class HostLoop:
                 where = f" after decision {time + 1}"
                 require_reward(problem, float(pay[k]), np.asarray(status[k]), where)
             scores += np.where(going, problem.discount**time * np.asarray(pay), 0.0)
-            going &= outcome[:, -2] == 0
+            for k in map(int, np.flatnonzero(going & (outcome[:, OVER] > 0))):
+                require_as_many_assessments(problem, walks[k].ended_after)
+            going &= outcome[:, OVER] == 0
             time += 1
         return scores
 

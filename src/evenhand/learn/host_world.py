@@ -93,6 +93,7 @@ class Walk:
 
     def __init__(self, world: HostWorld, process: Process, rng: np.random.Generator) -> None:
         self.world, self.process, self.rng = world, process, rng
+        self.ended_after = 0  # decisions, of the episode that ended last
         self.begin()
 
     def begin(self) -> None:
@@ -123,6 +124,8 @@ class Walk:
         self.state, self.decided = answer.next_state, self.decided + 1
         is_over = answer.terminated or answer.truncated or self.decided == world.horizon
         after = self.shown = world.seen(self.state)
+        if is_over:
+            self.ended_after = self.decided
         if is_over and again:
             self.begin()
         flags = float(is_over), float(answer.terminated)

@@ -8,8 +8,17 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from evenhand._util.moments import as_numbers, microseconds, parse_moment
+from evenhand._util.moments import (
+    CALENDAR,
+    FIRST_MOMENT,
+    LAST_MOMENT,
+    as_numbers,
+    microseconds,
+    parse_moment,
+)
 from evenhand._util.wording import short_repr
+
+FIRST_YEAR, LAST_YEAR = np.datetime64(FIRST_MOMENT, "Y"), np.datetime64(LAST_MOMENT, "Y")
 
 
 class Batch(NamedTuple):
@@ -52,8 +61,13 @@ def time_as_number(time: Any) -> tuple[float, bool]:
         return text_as_number(time), False
     if isinstance(time, datetime.date):  # a datetime is one too
         return text_as_number(time.isoformat()), False
-    if isinstance(time, np.datetime64):
+    if isinstance(time, np.datetime64):  # NumPy has one that is none, and some beyond any calendar
+        if not FIRST_YEAR <= time.astype("datetime64[Y]") <= LAST_YEAR:
+            raise ValueError(f"the time {time} is not a date within {CALENDAR}")
         return float(as_numbers(np.asarray(time))), False
     if isinstance(time, Real) and not isinstance(time, bool):
-        return float(time), True
+        try:
+            return float(time), True
+        except OverflowError:
+            raise ValueError(f"the time {short_repr(time)} is too large") from None
     raise ValueError(f"the time {time!r} is not a date, a timestamp or a number")

@@ -107,13 +107,19 @@ class Reader:
     def snapshot(self) -> dict[str, Any]:
         """All that is needed to go on as if the reader had never stopped."""
         counts = {name: value for name, value in vars(self.counts).items() if name != "first_bad"}
-        return {"counts": counts, "ids": list(self.ids), "plain_numbers": self.plain_numbers}
+        return {
+            "counts": counts,
+            "ids": list(self.ids),
+            "plain_numbers": self.plain_numbers,
+            "latest": self._latest,
+        }
 
     def resume(self, snapshot: Mapping[str, Any]) -> None:
         """Go on from where another reader of the same keys stopped."""
         self.counts = Counts(**snapshot["counts"])
         self.ids = OrderedDict.fromkeys(snapshot["ids"])
         self.plain_numbers = snapshot["plain_numbers"]
+        self._latest = snapshot["latest"]
 
     def refuse_what_never_fits(self) -> None:
         """Where no line at all could be taken nothing was watched, and that is no good news.

@@ -12,6 +12,7 @@ from __future__ import annotations
 import copy
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -27,7 +28,9 @@ from evenhand.auditing.reading.roster import Roster, presence
 from evenhand.auditing.scheme_options import one_of
 from evenhand.errors import BadParameter, UnknownStakeholder, argument
 from evenhand.fairness.circumstances import Circumstances
+from evenhand.fairness.filters import FILTERS, Always
 from evenhand.fairness.scheme import FairnessScheme
+from evenhand.fairness.scheme_file import to_toml
 from evenhand.fairness.status import WithCredit
 from evenhand.fairness.stream import Block
 from evenhand.fairness.tolerance import NONE, Tolerance
@@ -295,7 +298,7 @@ class Monitor:
     def _watches(self) -> tuple[Any, ...]:
         """What must be the same when another monitor goes on from where this one stops."""
         alarm = None if self.alarms is None else self.alarms.watches()
-        return self.stream.scheme.describe(), self.names, alarm
+        return scheme_in_words(self.stream.scheme), self.names, alarm
 
     def _judged(self, keys: np.ndarray, received: Float[np.ndarray, "step n"]) -> list[Findings]:
         if not len(keys):
@@ -352,6 +355,18 @@ class Monitor:
     def _present(self, keys: np.ndarray) -> Any:
         """Who is there at each step; None where everyone is."""
         return presence(self.roster, self.names, self.time_steps.moments(keys))
+
+
+def scheme_in_words(scheme: FairnessScheme) -> str:
+    """All that must be the same of a scheme for a monitor to go on, its numbers included."""
+    calendar = ""
+    if FILTERS.name_of(scheme.filter) is None:  # one of the audit's own, for calendar periods
+        calendar = scheme.filter.describe()
+        scheme = replace(scheme, filter=Always())
+    try:
+        return to_toml(scheme) + calendar
+    except ValueError:  # a part that is a Python function
+        return scheme.describe() + calendar
 
 
 def _require_names(names: Any) -> tuple[str, ...]:

@@ -15,9 +15,8 @@ from evenhand._util.files import read_file, write_whole
 from evenhand._util.saved_record import SavedRecord, parse_json, reading_saved
 from evenhand._util.wording import short_repr
 from evenhand.errors import BadFile, CannotWrite
-from evenhand.fairness.scheme_file import to_toml
 from evenhand.monitor.json_reader import REMEMBERED_IDS, Counts, Reader
-from evenhand.monitor.monitor import Monitor
+from evenhand.monitor.monitor import Monitor, scheme_in_words
 
 FORMAT = 2  # 1 was that of evenhand 0.1.0
 KIND = "monitor state"
@@ -81,17 +80,18 @@ def load_state(monitor: Monitor, reader: Reader, path: str | os.PathLike[str]) -
 
 def _reader_state(saved: SavedRecord) -> dict[str, Any]:
     """What a reader goes on from, each part of its type."""
-    saved.require_only(("counts", "ids", "plain_numbers"))
+    saved.require_only(("counts", "ids", "plain_numbers", "latest"))
     counts, ids = saved.table("counts"), saved.items("ids")
     names = [name for name in vars(Counts()) if name != "first_bad"]
     counts.require_only(names)
     if len(ids) > REMEMBERED_IDS or not all(map(_can_be_id, ids)):
         raise BadFile(f"'reader.ids' must be at most {REMEMBERED_IDS:,} numbers and texts.")
-    plain = saved.value("plain_numbers")
+    plain, latest = saved.value("plain_numbers"), saved.value("latest", None)
     return {
         "counts": {name: counts.whole(name) for name in names},
         "ids": ids,
         "plain_numbers": None if plain is None else saved.flag("plain_numbers"),
+        "latest": None if latest is None else saved.number("latest"),
     }
 
 
@@ -116,12 +116,10 @@ def _own_snapshot(monitor: Monitor) -> dict[str, Any]:
 
 def _watches(monitor: Monitor) -> dict[str, Any]:
     """What must be the same when the monitor goes on."""
-    scheme = monitor.stream.scheme
-    try:
-        words = to_toml(scheme)
-    except ValueError:  # a filter of the audit's own has no name in a scheme file
-        words = scheme.describe()
-    watched: dict[str, Any] = {"scheme": words, "stakeholders": list(monitor.names)}
+    watched: dict[str, Any] = {
+        "scheme": scheme_in_words(monitor.stream.scheme),
+        "stakeholders": list(monitor.names),
+    }
     if monitor.alarms is not None:
         watched["alarm"] = monitor.alarms.watches()
     return watched

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from evenhand.errors import NegativeStatus, NotFinite
+from evenhand.errors import NegativeStatus, NotFinite, NotRewardLike
 from evenhand.fairness.welfare import Welfare
 from evenhand.problem.random_episodes import RandomDecision, along_random_episodes
 
@@ -51,6 +51,35 @@ def require_reward(
         f"the reward of a step is {float(reward):g}{where}, where the statuses are "
         f"{np.round(status, 6).tolist()}: give amounts that a number can hold, and a score for "
         "episodes without any assessment (empty=…)."
+    )
+
+
+def require_as_many_assessments(problem: Problem, decided: int | None) -> None:
+    """Refuse an episode that is too short for its rewards to add up to its score.
+
+    A mean is a sum of rewards where every episode has as many assessments, and an environment that
+    runs elsewhere may end one before its horizon.
+
+    Args:
+        problem: The problem whose scheme gives the reward.
+        decided: After how many decisions the episode ended; None if nothing says how many there
+            will be.
+    """
+    filter_, horizon = problem.scheme.filter, problem.environment.horizon
+    if problem.pay.share is None or filter_.assesses_end:
+        return
+    within = filter_.assessments_within
+    if decided is not None and within(decided, horizon) == within(horizon, horizon):
+        return
+    temporal = problem.scheme.temporal
+    assert temporal is not None  # or there would be no share
+    what = "nothing says after how many decisions an episode ends"
+    if decided is not None:
+        what = f"an episode ended after {decided:,} of {horizon:,} decisions"
+    raise NotRewardLike(
+        f"{what}, and {type(temporal).__name__} ({temporal.describe()}) is a sum of per-step "
+        "rewards only where all episodes have as many assessments: show the running score too "
+        "(augment_with_score=True), or use a sum such as Total."
     )
 
 

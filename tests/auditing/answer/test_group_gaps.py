@@ -119,3 +119,14 @@ def test_dates_cut_at_midnight():
     plain = compare_periods(LOG, **OPTIONS, before=3, welfare="rawls")
     assert found.first.score == plain.first.score
     assert found.second.score == plain.second.score
+
+
+def test_of_a_period_that_the_border_cuts_off_the_border_is_named():
+    """Another `until` would not finish it: the first part ends where the second begins."""
+    days = ["2021-01-05", "2021-02-05", "2021-03-05", "2021-04-05"]
+    log = LOG.head(4).assign(day=pd.to_datetime(days))
+    found = compare_periods(log, **OPTIONS, every="month", before="2021-02-10", welfare="rawls")
+    (note,) = [one for one in found.first.notes if "(2021-02) is not finished" in one]
+    assert note.endswith("To have it scored, let `before` be the first day of the next one.")
+    (later,) = [one for one in found.second.notes if "(2021-04) is not finished" in one]
+    assert later.endswith("say so with `until`.")

@@ -57,6 +57,19 @@ def test_the_verdict_is_of_what_is_known_and_says_what_the_marks_can_hide(tmp_pa
     )
 
 
+@pytest.mark.parametrize("left_out", [{"exclude": ["Total"]}, {"where": "country <> 'Total'"}])
+def test_a_row_of_totals_that_does_not_count_says_nothing_about_what_marks_hide(tmp_path, left_out):
+    rows = [
+        (day, "Total" if name == "T" else name, amount)
+        for day, name, amount in table(A=(10, 3), B=("*", "<5"), T=(17.5, 9))
+    ]
+    found = audit(write(tmp_path / "log.csv", rows), **MAPPED, **left_out)
+    assert found.suppressed["marks"] == [
+        {"mark": "*", "rows": 1, "lowest": 0.0, "highest": 10.0},
+        {"mark": "<5", "rows": 1, "lowest": 0.0, "highest": 4.0},
+    ]
+
+
 def test_a_stakeholder_of_whom_all_is_suppressed_is_named_and_not_judged(tmp_path):
     found = answer(tmp_path, A=(10, 3), B=(5, 4), C=("*", "*"))
     assert found.score == score(A=(10, 3), B=(5, 4))  # and not 0 for C

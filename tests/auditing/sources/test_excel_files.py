@@ -66,6 +66,16 @@ def test_a_sheet_and_a_header_that_are_named(tmp_path, refuses):
     refuses(("--header-row is 'x'",), headed, *OPTIONS, "--header-row", "x")
 
 
+def test_of_a_table_beside_the_log_no_sheet_can_be_named(tmp_path, refuses):
+    """--sheet is of the log, and so no help where a roster has two sheets."""
+    sheets = {"Log": [HEADER, *DATED], "Staff": [["country", "size"], ["A", 1], ["B", 2]]}
+    path = workbook(tmp_path / "log.xlsx", **sheets)
+    refuses(
+        ("2 sheets that may be meant ('Log' and 'Staff'): save the one that is meant as a file",),
+        *(path, *OPTIONS, "--sheet", "Log", "--roster", path),
+    )
+
+
 def test_a_sheet_is_named_of_workbooks_alone(tmp_path, refuses):
     path = write(tmp_path / "log.csv", FIRST_A_THEN_B)
     refuses(

@@ -7,6 +7,8 @@ import os
 import shutil
 from random import Random
 
+import pandas as pd
+import polars as pl
 import pyarrow
 import pyarrow.parquet
 import pytest
@@ -123,3 +125,37 @@ def test_a_parquet_file_that_is_none_or_cut_short(tmp_path, refuses):
     shutil.copy(whole, path)
     os.truncate(path, whole.stat().st_size // 2)
     refuses(("log.parquet cannot be read",), str(path), *ASKED)
+
+
+TABLE = {"who": ["A", "B"], "at": [1, 2], "doses": [1.0, 2.0]}
+
+
+@pytest.mark.parametrize(
+    ("table", "words"),
+    [
+        (
+            pd.DataFrame(TABLE).assign(at=pd.period_range("2023-01", periods=2, freq="M")),
+            r"column 'at' of the table is of the type period\[M\], which cannot be read: make it",
+        ),
+        (
+            pl.DataFrame(TABLE).with_columns(x=pl.Series([{1}, {2}], dtype=pl.Object)),
+            "column 'x' of the table is of the type Object, which cannot be read",
+        ),
+        (
+            pd.DataFrame(TABLE).assign(doses=pd.to_timedelta([1, 2], unit="h")),
+            "column 'doses' holds durations, which may be counted in seconds, hours or days",
+        ),
+        (
+            pd.DataFrame([["A", 1, 2.0, 3.0]], columns=["who", "at", "doses", "doses"]),
+            "the table has more than one column called 'doses': give each a name of its own",
+        ),
+        (
+            pyarrow.table([["A"], [1], [2.0], [3.0]], names=["who", "at", "doses", "doses"]),
+            "the table has more than one column called 'doses'",
+        ),
+    ],
+)
+def test_a_table_in_memory_that_cannot_be_read_is_refused_in_a_sentence(table, words):
+    with pytest.raises(EvenhandError, match=words) as refused:
+        evenhand.audit(table, stakeholder="who", time="at", amount="doses")
+    assert "\n" not in str(refused.value)

@@ -109,3 +109,13 @@ def test_a_column_of_our_own_is_refused():
     table = pd.DataFrame({"month": [4], "doses": [2], "anybody": ["x"]})
     with pytest.raises(BadLog, match="give it another name"):
         replay_with(LOG, AuditOptions(**COLUMNS), ReplayOptions(coming=table))
+
+
+def test_numbers_and_times_are_read_as_those_of_the_log(tmp_path):
+    """With a decimal comma 1.234 is a thousand and more; of years the question makes dates."""
+    path = tmp_path / "next.csv"
+    path.write_text("month;doses\n2023;1.234\n2024;2.000\n")
+    log = LOG.assign(month=[2020, 2021, 2022])
+    options = AuditOptions(**COLUMNS, decimal=",", every="year")
+    found = replay_with(log, options, ReplayOptions(("least_served",), coming=path)).plan
+    assert given(found) == [("2023-12-31", "B", 1234.0), ("2024-12-31", "A", 2000.0)]

@@ -22,6 +22,7 @@ from evenhand import (
     Total,
     Trace,
     anytime,
+    periodic,
 )
 from evenhand.errors import (
     BadParameter,
@@ -29,6 +30,7 @@ from evenhand.errors import (
     NegativeStatus,
     NoStakeholderRewards,
     NotReset,
+    NotRewardLike,
     UnequalLengths,
 )
 from evenhand.interop import DictObservation, FairnessWrapper, FromInfo, FromReward, fairness_of
@@ -98,6 +100,20 @@ def test_counters_and_folds_are_seen_where_the_scheme_needs_them(scheme, fold):
     assert np.isclose(info["score"], scheme.score(trace))
     assert np.isclose(sum(paid), scheme.score(trace))
     assert env.fairness.size > 2
+
+
+@pytest.mark.parametrize("scheme", [anytime(Rawls(), Mean()), periodic(2, Rawls(), Mean())])
+def test_a_mean_is_paid_only_where_all_episodes_have_as_many_assessments(scheme):
+    """The kitchen closes after five decisions, whatever was said of its horizon."""
+    how = {"stakeholder_rewards": FromInfo("each"), "num_stakeholders": 2}
+    with pytest.raises(NotRewardLike, match=r"nothing says after how many .*or use a sum"):
+        FairnessWrapper(Kitchen(), scheme, **how)
+    with pytest.raises(NotRewardLike, match="an episode ended after 5 of 9 decisions, and Mean"):
+        played(FairnessWrapper(Kitchen(), scheme, horizon=9, **how))
+    for more in ({"horizon": 5}, {"augment_with_score": True}):
+        trace, paid, info = played(FairnessWrapper(Kitchen(), scheme, **how, **more))
+        assert np.isclose(sum(paid), scheme.score(trace))
+        assert np.isclose(info["score"], scheme.score(trace))
 
 
 def test_one_step_by_hand():

@@ -32,6 +32,7 @@ from evenhand.auditing.judging.ranking import EQUAL, Ranking
 from evenhand.auditing.judging.sensitivity import Judgement
 from evenhand.auditing.notes import Notes
 from evenhand.auditing.options import AuditOptions
+from evenhand.auditing.period_border import how_to_finish
 from evenhand.auditing.reading.history import History
 from evenhand.auditing.reading.prepare import Prepared
 from evenhand.auditing.reading.suspicious_rows import note_sizes, note_small
@@ -66,7 +67,7 @@ def assemble(
     if isinstance(judgement.scheme.welfare, LogNash) and log.shares is not None:
         note_small(judged.final, judgement.scheme.welfare.offset, notes)
     _note_weights(log, options, notes)
-    _note_periods(judged, notes)
+    _note_periods(judged, options, notes)
     gaps = _gaps(case, judged, group_of, options, notes)
     for sentence in () if gaps is None else gaps.sentences(terms.direction):
         notes.add(sentence)
@@ -198,11 +199,11 @@ def _note_weights(log: Prepared, options: AuditOptions, notes: Notes) -> None:
         )
 
 
-def _note_periods(judged: Judged, notes: Notes) -> None:
+def _note_periods(judged: Judged, options: AuditOptions, notes: Notes) -> None:
     if judged.unfinished is not None:
         notes.add(
             f"The last period ({judged.unfinished}) is not finished: it is shown and not scored. "
-            f"If the log is whole up to a later date, say so with {argument('until')}."
+            f"{how_to_finish(options.until)}"
         )
     if gaps := judged.gaps():
         notes.add(f"Nothing happened in {join_names(gaps)}: assessed all the same.")

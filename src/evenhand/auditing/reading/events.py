@@ -26,6 +26,7 @@ from evenhand.auditing.reading.values import (
     MARK,
     MOST,
     Writing,
+    hidden_among,
     in_utc,
     read_numbers,
     read_times,
@@ -112,7 +113,10 @@ def read_events(
         noted += spelt
     _require_names(loaded, options, on_roster)
     typed = _typed(loaded, options, columns, writing or writing_of(options))
-    events = _renamed(_chosen(typed.frame, table, options), typed, table, options, columns)
+    chosen = _chosen(typed.frame, table, options)
+    if typed.hidden and chosen is not typed.frame:
+        chosen = hidden_among(chosen, columns["amount"], typed.hidden)
+    events = _renamed(chosen, typed, table, options, columns)
     engine = engine_of(loaded)
     if engine.is_short(loaded):  # each look would read its texts again
         events = engine.hold(events)

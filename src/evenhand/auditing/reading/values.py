@@ -8,6 +8,7 @@ Columns that are plain are read in the engine; only where one is not are its tex
 from __future__ import annotations
 
 import sys
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -157,6 +158,11 @@ def in_utc(frame: Frame, column: str) -> Frame:
 def read_numbers(frame: Frame, column: str, writing: Writing = PLAINLY) -> Typed:
     """The column as float64. Text that means "not a number" becomes an empty place."""
     dtype, engine = frame.collect_schema()[column], engine_of(frame)
+    if dtype == nw.Duration:
+        raise BadParameter(
+            f"column {column!r} holds durations, which may be counted in seconds, hours or days: "
+            "make them numbers of one of these."
+        )
     if engine.typed and dtype.is_numeric():
         frame = frame.with_columns(nw.col(column).cast(nw.Float64))
         if not (writing.missing and engine.looks_up):
@@ -179,14 +185,11 @@ def read_numbers(frame: Frame, column: str, writing: Writing = PLAINLY) -> Typed
 
 def _looked_up_numbers(frame: Frame, column: str, texts: list[str], found: NumberColumn) -> Typed:
     """The numbers that texts stand for; of marks, between which values they lie."""
-    kept, values = TEXT + column, list(found.values.values())
-    whole = all(value == int(value) for value in values if abs(value) < sys.float_info.max)
-    largest, smallest = max(values, default=0.0), min([0.0, *values])
-    marks = [found.hidden.get(text) for text in texts]
+    kept = TEXT + column
     meanings: dict[str, list[Any]] = {AS_NUMBER: [found.values.get(text) for text in texts]}
     if found.hidden:
-        ends = [_ends(mark, whole, smallest, largest) for mark in marks]
-        meanings |= {LEAST: [low for low, _ in ends], MOST: [high for _, high in ends]}
+        marks = [found.hidden.get(text) for text in texts]
+        meanings |= _ends(marks, found.values.values())
     frame = engine_of(frame).looked_up(frame, column, texts, meanings)
     frame = _instead(frame, column, AS_NUMBER)
     if found.hidden:
@@ -198,7 +201,27 @@ def _looked_up_numbers(frame: Frame, column: str, texts: list[str], found: Numbe
     return Typed(frame, kept, notes=() if note is None else (note,), hidden=found.hidden)
 
 
-def _ends(
+def hidden_among(frame: Frame, column: str, hidden: Mapping[str, HiddenMark]) -> Frame:
+    """The frame with what its marks can hide by the numbers that are in it.
+
+    What a mark does not say itself, the numbers of the column say; of rows that do not count, such
+    as one of totals, they would say too much.
+    """
+    known = fetch(frame.select(nw.col(column)).unique())[column]
+    ends = _ends(list(hidden.values()), [float(one) for one in known if one == one])
+    return engine_of(frame).looked_up(frame.drop([LEAST, MOST]), MARK, list(hidden), ends)
+
+
+def _ends(marks: Sequence[HiddenMark | None], known: Iterable[float]) -> dict[str, list[Any]]:
+    """The lowest and the highest value that each mark can hide, by the numbers that are known."""
+    values = list(known)
+    whole = all(value == int(value) for value in values if abs(value) < sys.float_info.max)
+    largest, smallest = max(values, default=0.0), min([0.0, *values])
+    ends = [_ends_of(mark, whole, smallest, largest) for mark in marks]
+    return {LEAST: [low for low, _ in ends], MOST: [high for _, high in ends]}
+
+
+def _ends_of(
     mark: HiddenMark | None, whole: bool, smallest: float, largest: float
 ) -> tuple[float | None, float | None]:
     """The lowest and the highest value that a mark can hide; what nobody says, the column says."""

@@ -72,9 +72,11 @@ def _chosen(path: str, sheets: Sequence[dict], layout: FileLayout) -> dict:
     if len(tables) == 1:
         return tables[0]
     names = [repr(one["name"]) for one in tables or sheets]
+    how = "save the one that is meant as a file of its own."
+    if layout.can_name_sheet:
+        how = f"say which, such as with {argument('sheet', (tables or sheets)[0]['name'])}."
     raise BadParameter(
-        f"{path} has {len(names)} sheets that may be meant ({join_names(names, 4)}): say which, "
-        f"such as with {argument('sheet', (tables or sheets)[0]['name'])}."
+        f"{path} has {len(names)} sheets that may be meant ({join_names(names, 4)}): {how}"
     )
 
 

@@ -15,7 +15,9 @@ from pathlib import Path
 from typing import Any
 
 import narwhals as nw
+from narwhals.exceptions import DuplicateError
 
+from evenhand._util.argument_checks import first_repeated
 from evenhand.auditing.layout import TIDY, FileLayout
 from evenhand.auditing.options import AuditOptions
 from evenhand.auditing.sources.addresses import is_address, shown
@@ -23,7 +25,7 @@ from evenhand.auditing.sources.log_table import LogTable, ask, read_csv
 from evenhand.auditing.sources.open_files import open_files
 from evenhand.auditing.sources.own_duckdb import connect, forget_types_at_exit
 from evenhand.auditing.sources.wide_tables import tidy
-from evenhand.errors import BadParameter, argument
+from evenhand.errors import BadParameter, DoubledColumn, argument
 
 
 def open_table(
@@ -132,19 +134,47 @@ def _open_frame(source: Any) -> LogTable:
             f"a log must be a path or a table (pandas, Polars, Arrow, DuckDB, Spark, Ibis), not a "
             f"{type(source).__name__}."
         ) from None
+    except DuplicateError:
+        names = getattr(source, "column_names", None) or source.columns  # of Arrow, or pandas
+        twice = first_repeated(map(str, names))
+        raise DoubledColumn(
+            f"the table has more than one column called {twice!r}: give each a name of its own."
+        ) from None
     if isinstance(frame, nw.LazyFrame) and frame.implementation.is_polars():
         frame = frame.collect()
     if isinstance(frame, nw.LazyFrame):
         forget_types_at_exit()
         return LogTable("the table", tuple(frame.collect_schema().names()), frame)
     connection = connect()
-    in_memory = frame.to_native()  # found by its name in this frame, and held by the relation
-    relation = connection.table("in_memory")
-    del in_memory
+    relation = _relation(connection, frame)
     lazy: Any = nw.from_native(relation)
     return LogTable(
         "the table", tuple(relation.columns), lazy, (), connection, close=connection.close
     )
+
+
+def _relation(connection: Any, frame: Any) -> Any:
+    """A table in memory as DuckDB sees it; a column of a type that it does not know is named."""
+    import duckdb
+
+    in_memory = frame.to_native()  # found by its name in this frame, and held by the relation
+    try:
+        return connection.table("in_memory")
+    except (duckdb.NotImplementedException, duckdb.InvalidInputException) as error:
+        kinds = {str(name): _kind(in_memory[name]) for name in frame.columns}
+        odd = [n for n, kind in kinds.items() if repr(kind) in str(error) or repr(n) in str(error)]
+        if not odd:
+            raise
+        raise BadParameter(
+            f"column {odd[0]!r} of the table is of the type {kinds[odd[0]]}, which cannot be read: "
+            "make it dates, numbers or text, or leave it out."
+        ) from None
+    finally:
+        del in_memory
+
+
+def _kind(column: Any) -> str:
+    return str(column.dtype if hasattr(column, "dtype") else column.type)  # Arrow has the latter
 
 
 def _open_with_spark(patterns: list[str], encoding: str, layout: FileLayout = TIDY) -> LogTable:

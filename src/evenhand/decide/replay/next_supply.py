@@ -13,7 +13,7 @@ from evenhand.auditing.judging.supply import Supply
 from evenhand.auditing.notes import Notes
 from evenhand.auditing.options import AuditOptions
 from evenhand.auditing.reading.counting import count
-from evenhand.auditing.reading.events import read_events
+from evenhand.auditing.reading.events import read_events, writing_beside
 from evenhand.auditing.reading.lots import read_lots
 from evenhand.auditing.sources.open_source import opened
 from evenhand.decide.replay.eligible_takers import require_takers
@@ -117,13 +117,11 @@ def read_next(path: Any, options: AuditOptions, supply: Supply) -> Supply:
         stakeholder=ANYBODY,
         time=options.time,
         amount=options.amount,
-        time_format=options.time_format,
-        time_unit=options.time_unit,
         encoding=options.encoding,
     )
     with opened(path, options.encoding, None, None) as table:
         label = table.label
-        events = read_events(_for_anybody(table, options), alone)
+        events = read_events(_for_anybody(table, options), alone, writing=writing_beside(options))
         coming = count(events, Notes(), True, ())
         lots = read_lots(events, coming, None)
     if coming.plain_numbers != (supply.moments.dtype.kind != "M"):
@@ -150,9 +148,11 @@ def _for_anybody(table: Any, options: AuditOptions) -> Any:
     if ANYBODY in table.columns:
         raise BadLog(f"{table.label} has a column {ANYBODY!r}: give it another name.")
     table.refuse_doubled(options.time, "time")
-    frame = table.frame.with_columns(nw.lit("x").alias(ANYBODY))
+    columns = [name for name in (options.time, options.amount) if name in table.columns]
+    held = table.load(columns, as_text=columns)
+    frame = held.frame.with_columns(nw.lit("x").alias(ANYBODY))
     # Without its paths, so that the file is not read again, which has no such column.
-    return replace(table, frame=frame, columns=(*table.columns, ANYBODY), paths=())
+    return replace(held, frame=frame, columns=(*table.columns, ANYBODY), paths=())
 
 
 def plan_next(

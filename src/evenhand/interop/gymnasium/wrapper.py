@@ -33,6 +33,7 @@ from evenhand.interop.gymnasium.stakeholder_rewards import (
 from evenhand.learn.deep.encoders import Encoder, Raw
 from evenhand.memory.memory import Full, Memory
 from evenhand.problem.problem import AugmentedState, Problem
+from evenhand.problem.reward_check import require_as_many_assessments
 
 UNKNOWN_HORIZON = 2**30  # decisions, where nothing says after how many an episode ends
 
@@ -40,9 +41,9 @@ UNKNOWN_HORIZON = 2**30  # decisions, where nothing says after how many an episo
 class FairnessWrapper(gymnasium.Wrapper, RecordConstructorArgs):
     """The augmented problem: observations ⟨s, m⟩, and the scheme's reward for each step.
 
-    The rewards of an episode add up to its score. `info` gains `status`, `raw_reward`,
-    `stakeholder_rewards`, `score` (so far) and `step_context`, from which other memories can be
-    imagined.
+    The rewards of an episode add up to its score, discounted where the scheme is. `info` gains
+    `status`, `raw_reward`, `stakeholder_rewards`, `score` (so far) and `step_context`, from which
+    other memories can be imagined.
 
     Args:
         env: Any Gymnasium or MO-Gymnasium environment. Put the wrapper outside of a time limit, so
@@ -93,14 +94,16 @@ class FairnessWrapper(gymnasium.Wrapper, RecordConstructorArgs):
         if scheme is None:
             raise BadParameter("this environment has no scheme of its own: give one.")
         self.stakeholder_rewards = stakeholder_rewards or stakeholder_rewards_of(env)
-        actions = env.action_space
+        actions, length = env.action_space, horizon_of(env, horizon, UNKNOWN_HORIZON)
         elsewhere = ExternalEnvironment(
             num_stakeholders_of(env, num_stakeholders),
             int(actions.n) if isinstance(actions, spaces.Discrete) else 0,
-            horizon_of(env, horizon, UNKNOWN_HORIZON),
+            length,
             bool(attribute(env, "may_override", False)),
         )
         self.fairness = Fairness(Problem(elsewhere, scheme, memory, augment_with_score), encoder)
+        if length == UNKNOWN_HORIZON:
+            require_as_many_assessments(self.fairness.problem, None)
         self.join = join
         self.observation_space = join.space(env.observation_space, self.fairness.size)
         self._at: AugmentedState | None = None
@@ -128,6 +131,8 @@ class FairnessWrapper(gymnasium.Wrapper, RecordConstructorArgs):
         state = ours.state if isinstance(ours, WorldEnv) else observation
         step = Step(action, rewards, state, self._override(info))
         is_over = bool(terminated or truncated)
+        if is_over:
+            require_as_many_assessments(fairness.problem, self._decided)
         after, pay = fairness.after(before, step, is_over)
         self._score += self._weight * pay
         self._weight *= fairness.problem.discount
