@@ -87,6 +87,7 @@ def test_whoever_has_left_by_then_gets_nothing():
     [
         ([(3, 5)], "begins at 3, and the log goes on until 3"),
         ([(4, -5)], "an amount below 0"),
+        ([(4, "5"), (5, "*")], "hides an amount"),
         ([("2021-01-01", 5)], "not of the kind"),
         ([], "row"),
     ],
@@ -109,3 +110,13 @@ def test_a_column_of_our_own_is_refused():
     table = pd.DataFrame({"month": [4], "doses": [2], "anybody": ["x"]})
     with pytest.raises(BadLog, match="give it another name"):
         replay_with(LOG, AuditOptions(**COLUMNS), ReplayOptions(coming=table))
+
+
+def test_numbers_are_written_as_in_the_log(tmp_path):
+    """1.250 is a thousand and more where the log says that the comma is the decimal sign."""
+    path = tmp_path / "coming.csv"
+    path.write_text("month,doses\n4,1.250\n5,\n")
+    options = AuditOptions(**COLUMNS, decimal=",")
+    answer = replay_with(LOG, options, ReplayOptions(coming=path))
+    assert sum(one.amount for one in answer.plan.shares) == 1250.0
+    assert any("next" in note and "empty amount" in note for note in answer.notes)

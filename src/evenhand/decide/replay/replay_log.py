@@ -149,7 +149,7 @@ def replay_with(
     best = _best(log, options, replayed.supply, notes)
     plan = None
     if wanted.coming is not None:
-        coming = read_next(wanted.coming, options, replayed.supply)
+        coming = read_next(wanted.coming, options, replayed.supply, notes)
         plan = plan_next(replayed.supply, logged.given, coming, rules[0][1], wanted.ties)
     lots = int(replayed.supply.lots.copies.sum())
     notes.add(
