@@ -99,10 +99,17 @@ class RuleState:
         if self.heap.holds(place):
             self._put(place)
 
-    def ask(self, place: int, amount: float) -> None:
-        """Somebody asks for so much more."""
+    def ask(self, place: int, amount: float, since: float | None = None) -> None:
+        """Somebody asks for so much more.
+
+        Args:
+            place: Who asks.
+            amount: How much more it asks for.
+            since: When it asked, if that was before it joined.
+        """
         was = self.heap.holds(place)
-        self.memory[place] = self.rule.asked(self.memory[place], amount, self.instant)
+        instant = self.instant if since is None else Instant(since, self.turn)
+        self.memory[place] = self.rule.asked(self.memory[place], amount, instant)
         self.asked[place] += amount
         if was:
             self._put(place)
