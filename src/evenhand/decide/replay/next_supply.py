@@ -125,7 +125,8 @@ def read_next(path: Any, options: AuditOptions, supply: Supply, notes: Notes) ->
         events = read_events(_for_anybody(table, options), alone, writing=writing_beside(options))
         for mark in events.hidden:
             raise BadLog(
-                f"{label} ({argument('next')}) hides an amount behind {mark!r}: give what will come."
+                f"{label} ({argument('next')}) hides an amount behind {mark!r}: give what will "
+                "come."
             )
         own = Notes()
         coming = count(events, own, True, ())
@@ -205,7 +206,7 @@ def plan_next(
     entitled = np.array([state.entitlement[k] for k in there])
     within = EVEN * max(1.0, float(np.abs(levels).max(initial=0.0)))
     return NextPlan(
-        rule=rule,
+        rule=state.rule,
         shares=tuple(shares),
         times=tuple(labels),
         gap_before=_gap(before),

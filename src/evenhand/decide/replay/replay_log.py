@@ -64,20 +64,24 @@ class ReplayOptions:
             usual = PLANNING
         found = []
         for one in self.rules or usual:
-            rule = rule_or_policy(one)
+            rule = self._begun(rule_or_policy(one), options)
             if self.seed is not None and isinstance(one, str) and ":" not in one:
                 rule = rule.with_seed(self.seed)
-            if options.newcomers is not None and options.newcomers in BEGIN_AT:
-                rule = rule.with_newcomers(options.newcomers)
             found.append((one if isinstance(one, str) else rule_to_name(rule), rule))
-        return found + self._beside_learned(found)
+        if self._needs_simple(found):
+            found.append((LEAST_SERVED, self._begun(rule_or_policy(LEAST_SERVED), options)))
+        return found
 
-    def _beside_learned(self, named: list[tuple[str, Rule]]) -> list[tuple[str, Rule]]:
-        """The rule that a policy has to do better than, to be worth learning."""
+    def _begun(self, rule: Rule, options: AuditOptions) -> Rule:
+        """The rule with newcomers beginning where the audit lets them begin."""
+        if options.newcomers is not None and options.newcomers in BEGIN_AT:
+            return rule.with_newcomers(options.newcomers)
+        return rule
+
+    def _needs_simple(self, named: list[tuple[str, Rule]]) -> bool:
+        """Whether there is a policy, and not the rule that it has to do better than."""
         simple = any(isinstance(rule, LeastServed) for _, rule in named)
-        if simple or self.coming is not None or not any(rule.learned for _, rule in named):
-            return []
-        return [(LEAST_SERVED, rule_or_policy(LEAST_SERVED))]
+        return not simple and self.coming is None and any(rule.learned for _, rule in named)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -271,7 +275,9 @@ class _Replay:
         case = Case.of(replace(self.prepared, history=history, lots=None), self.options)
         own = self.scheme
         scheme = FairnessScheme(case.status, own.aggregation, self.question.filter(), own.empty)
-        found = self._outcome(name, rule, judge(case, self.question, [scheme]), given)
+        # A half-life of 7 is one of 7 days where times are dates, which its words say then.
+        fitted = rule.fitted(self.prepared.history.plain_numbers)
+        found = self._outcome(name, fitted, judge(case, self.question, [scheme]), given)
         return replace(found, gains=tuple(gains(self.supply, logged.given, given)))
 
     def _outcome(self, name: str, rule: Rule | None, judged: Judged, given: Decisions) -> Outcome:
