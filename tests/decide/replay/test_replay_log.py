@@ -9,7 +9,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from evenhand import audit
+from evenhand import audit, best_there_was, smallest_change
+from evenhand.auditing.combinations import OF_AUDITS_ALONE
 from evenhand.auditing.options import AuditOptions
 from evenhand.decide.replay.replay_log import USUAL, ReplayOptions, replay, replay_with
 from evenhand.decide.replay.replayed_file import write_replayed
@@ -346,3 +347,20 @@ def test_a_half_life_without_a_unit_is_said_in_days_where_times_are_dates():
     log = log_of([("2024-01-01", "A", 4), ("2024-01-09", "B", 2)])
     described = replayed(log, "half_life:7").to_json()["rules"][0]["describe"]
     assert described.endswith("amounts count half after 7 days")
+
+
+@pytest.mark.parametrize("name", OF_AUDITS_ALONE)
+def test_what_only_an_audit_has_a_use_for_is_refused(name):
+    """A limit that nobody looks at would be kept whatever the log says."""
+    values = {"null": "shuffle", "power": True, "draws": 9, "tolerance": 1, "max_unfairness": 1}
+    values |= {"min_score": 5.0, "alarm": 0.05, "display_names": {"A": "Ann"}}
+    more = {name: values.get(name, "A"), **({"group": "to"} if name == "reference" else {})}
+    log = log_of(random_rows(0))
+    for asked in (replay, best_there_was, smallest_change):
+        with pytest.raises(BadParameter, match=f"`{name}` is for an audit"):
+            asked(log, **COLUMNS, **more)
+
+
+def test_the_unit_stands_behind_amounts():
+    found = replay(log_of(random_rows(0)), rules="even_out", unit="kg", **COLUMNS)
+    assert any(" kg " in sentence for sentence in found.changes(found.outcomes[0]))

@@ -100,8 +100,9 @@ def _replay(log: Any, options: RulesToReplay) -> ReplayAnswer:
             that was learned, or a rule itself. By default the usual ones that fit the log.
 
     Every other argument is one of `audit`; `seed` is also that of rules that draw lots and name
-    none of their own.
+    none of their own. What only an audit has a use for, such as `min_score`, is refused.
     """
+    options.require_no_audit("a replay")
     rules = options.rules
     several = (rules,) if isinstance(rules, str | Rule) else rules
     return replay_with(log, options, ReplayOptions(several, seed=options.seed))
@@ -165,7 +166,8 @@ def replay_with(
         scheme=scheme,
         question=question.name,
         supply=replayed.supply,
-        unit=options.amount,
+        unit=options.unit,
+        amounts=options.amount,
         logged=logged,
         outcomes=tuple(outcomes),
         ties=wanted.ties.describe(),
