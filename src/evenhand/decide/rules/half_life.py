@@ -28,6 +28,7 @@ class HalfLife(Rule):
     """
 
     parameter = "half_life"
+    has_fractions = True
     in_environments = True
 
     half_life: float | str

@@ -32,6 +32,7 @@ class ByReceived(Rule):
     """Rules that remember what each has received, and the level at which it began."""
 
     takes_back = True
+    has_fractions = True
 
     newcomers: str = "mean"
 

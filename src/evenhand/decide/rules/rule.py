@@ -73,6 +73,7 @@ class Rule(ABC):
     divides: ClassVar[bool] = False  # an amount is shared among all (see `DividingRule`)
     counts_turns: ClassVar[bool] = False  # a turn that somebody could not take is not counted
     takes_back: ClassVar[bool] = False  # an amount may be below 0: a correction
+    has_fractions: ClassVar[bool] = False  # the last digits of the index are rounding
     draws: ClassVar[bool] = False  # the index is a draw, and depends on nothing remembered
     in_environments: ClassVar[bool] = False  # only what is received changes what is remembered
     plans_next: ClassVar[bool] = True  # a supply to come can be planned by it

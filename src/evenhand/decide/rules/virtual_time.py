@@ -22,6 +22,8 @@ class VirtualTime(Rule):
     there, it is lifted to the counter of whoever was served last, as it stood then.
     """
 
+    has_fractions = True
+
     def begin(self, entrant: Entrant) -> Remembered:
         return self.back((0.0,), entrant)
 
