@@ -271,6 +271,7 @@ def test_waiting_begins_anew_with_a_request():
         (LeastServed(), 1.0, [(0, 0.1), (0, 0.2), (1, 0.3)]),
         (VirtualTime(), 3.0, [(0, 5.0), (1, 2.0), (1, 3.0)]),
         (HalfLife(2), 1.0, [(0, 0.1), (0, 0.2), (1, 0.3)]),
+        (HalfLife(2), 1.0, [(0, 0.4), (0, 0.6), (1, 0.7), (1, 0.3)]),  # logarithms of almost 0
     ],
 )
 def test_who_differs_by_rounding_alone_is_level(rule, entitlement, gifts):

@@ -8,6 +8,7 @@ nothing happens: the index is chosen such that the order of all others stays as 
 
 from __future__ import annotations
 
+import math
 from abc import ABC, abstractmethod
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Protocol, TypeAlias
 
@@ -73,7 +74,6 @@ class Rule(ABC):
     divides: ClassVar[bool] = False  # an amount is shared among all (see `DividingRule`)
     counts_turns: ClassVar[bool] = False  # a turn that somebody could not take is not counted
     takes_back: ClassVar[bool] = False  # an amount may be below 0: a correction
-    has_fractions: ClassVar[bool] = False  # the last digits of the index are rounding
     draws: ClassVar[bool] = False  # the index is a draw, and depends on nothing remembered
     in_environments: ClassVar[bool] = False  # only what is received changes what is remembered
     plans_next: ClassVar[bool] = True  # a supply to come can be planned by it
@@ -123,6 +123,13 @@ class Rule(ABC):
     @abstractmethod
     def index(self, memory: Remembered, entitlement: Any) -> Any:
         """The least of those eligible is next."""
+
+    def compared(self, index: float) -> float:
+        """An index as it is compared: without the digits that are rounding, where there are any.
+
+        So who is level is level, and the tie is broken as ties are.
+        """
+        return index
 
     def level(self, memory: Remembered, entitlement: Any, instant: Instant) -> Any:
         """The index as people read it, which may change with time for all alike."""
@@ -188,3 +195,15 @@ class DividingRule(Rule):
 
 
 RULES = Registry("rule")
+SHORTER = 2.0**9 + 1.0  # what takes nine binary digits away from a number (Veltkamp)
+
+
+def without_last_digits(index: float) -> float:
+    """A number to 44 binary digits in place of 53, the last of which are rounding.
+
+    >>> 0.1 + 0.2 == 0.3, without_last_digits(0.1 + 0.2) == without_last_digits(0.3)
+    (False, True)
+    """
+    large = index * SHORTER
+    short = large - (large - index)
+    return short if math.isfinite(short) else index  # which is too large for this

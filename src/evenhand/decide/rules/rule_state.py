@@ -17,8 +17,6 @@ from evenhand.decide.rules.priority_heap import Entry, PriorityHeap, Standings
 from evenhand.decide.rules.rule import DividingRule, Entrant, Instant, Remembered, Rule
 from evenhand.decide.rules.ties import InOrder, TieBreak
 
-SHORTER = 2.0**9 + 1.0  # what takes nine binary digits away from a number (Veltkamp)
-
 
 class RuleState:
     """What a rule has to know, kept up to date one event at a time.
@@ -174,13 +172,9 @@ class RuleState:
         return fits
 
     def compared_index(self, place: int) -> float:
-        """The index of somebody as it is compared with others: who is level is level.
-
-        0.1 and 0.2 received are as much as 0.3, although their sum is not, and the tie is broken as
-        ties are.
-        """
-        index: float = self.rule.index(self.memory[place], self.entitlement[place])
-        return without_last_digits(index) if self.rule.has_fractions else index
+        """The index of somebody as it is compared with others."""
+        rule = self.rule
+        return rule.compared(rule.index(self.memory[place], self.entitlement[place]))
 
     def _front(self, first: Callable[[], int | None]) -> int | None:
         """The first whose index is not outdated by what others were chosen for meanwhile."""
@@ -354,17 +348,6 @@ class RuleState:
 
     def _put(self, place: int) -> None:
         self.heap.put(place, self.compared_index(place), self.ties.number(place, self.turn))
-
-
-def without_last_digits(index: float) -> float:
-    """A number to 44 binary digits in place of 53, the last of which are rounding.
-
-    >>> 0.1 + 0.2 == 0.3, without_last_digits(0.1 + 0.2) == without_last_digits(0.3)
-    (False, True)
-    """
-    large = index * SHORTER
-    short = large - (large - index)
-    return short if math.isfinite(short) else index  # which is ∞, or too large for this
 
 
 def _mean(levels: np.ndarray, entitled: np.ndarray) -> float:

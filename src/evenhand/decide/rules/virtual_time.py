@@ -10,7 +10,14 @@ from dataclasses import dataclass
 from typing import Any
 
 from evenhand._util.wording import format_number
-from evenhand.decide.rules.rule import RULES, Entrant, Instant, Remembered, Rule
+from evenhand.decide.rules.rule import (
+    RULES,
+    Entrant,
+    Instant,
+    Remembered,
+    Rule,
+    without_last_digits,
+)
 
 
 @RULES.register("virtual_time")
@@ -21,8 +28,6 @@ class VirtualTime(Rule):
     The counter grows by what was received, per unit of what each is entitled to. If nobody else is
     there, it is lifted to the counter of whoever was served last, as it stood then.
     """
-
-    has_fractions = True
 
     def begin(self, entrant: Entrant) -> Remembered:
         return self.back((0.0,), entrant)
@@ -38,6 +43,9 @@ class VirtualTime(Rule):
 
     def index(self, memory: Remembered, entitlement: Any) -> Any:
         return memory[0]
+
+    def compared(self, index: float) -> float:
+        return without_last_digits(index)  # two thirds and three are as much as five thirds
 
     def says(self, memory: Remembered, entitlement: float, instant: Instant) -> str:
         return f"stands at {format_number(memory[0])} on its counter"
