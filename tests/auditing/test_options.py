@@ -242,6 +242,11 @@ def test_one_name_may_stand_alone():
     assert audit(NUMBERED, **BY_NUMBER, exclude=3).over_time.names == ("1", "2")
 
 
+def test_somebody_on_the_roster_who_received_nothing_may_be_left_out():
+    found = audit(NUMBERED, **BY_NUMBER, roster=[1, 2, 3, 4], exclude=4)
+    assert found.over_time.names == ("1", "2", "3")
+
+
 def test_a_number_that_nobody_has_is_a_sentence():
     answer = audit(NUMBERED, **BY_NUMBER)
     with pytest.raises(UnknownStakeholder) as unknown:

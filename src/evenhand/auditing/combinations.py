@@ -114,6 +114,25 @@ NOT_OF_WAITS = (
 )
 
 
+# What an audit says beside its scores, of which nothing else has any use.
+OF_AUDITS_ALONE = (
+    *("tolerance", "max_unfairness", "min_score", "alarm", "reference", "null", "draws", "power"),
+    *("title", "description", "display_names"),
+)
+
+
+def refuse_of_audits_alone(given: Set[str], what: str) -> None:
+    """Refuse what only an audit has a use for, where something else is asked of a log.
+
+    Args:
+        given: The names of the options that were given.
+        what: What is asked, such as "a replay".
+    """
+    for name in OF_AUDITS_ALONE:
+        if name in given:
+            raise BadParameter(f"{argument(name)} is for an audit, and {what} has no use for it.")
+
+
 def refuse_senseless(given: Set[str], filter_: Filter | None, per_unit: bool) -> None:
     """Refuse what options cannot mean together.
 

@@ -11,7 +11,11 @@ import numpy as np
 
 from evenhand._util.argument_checks import require_whole
 from evenhand._util.wording import as_names
-from evenhand.auditing.combinations import refuse_beside_waits, refuse_senseless
+from evenhand.auditing.combinations import (
+    refuse_beside_waits,
+    refuse_of_audits_alone,
+    refuse_senseless,
+)
 from evenhand.auditing.hidden_marks import HiddenMark, read_marks
 from evenhand.auditing.layout import STAKEHOLDER as WHO
 from evenhand.auditing.layout import TIME, FileLayout
@@ -230,6 +234,14 @@ class AuditOptions(SchemeOptions):
             value = getattr(self, one.name)
             if one.type == "bool" and not isinstance(value, bool | np.bool_):
                 raise BadParameter(f"{argument(one.name)} is {value!r}: it must be True or False.")
+
+    def require_no_audit(self, what: str) -> None:
+        """Refuse what only an audit has a use for.
+
+        Args:
+            what: What is asked in place of an audit, such as "a replay".
+        """
+        refuse_of_audits_alone(self._given(), what)
 
     def _given(self) -> set[str]:
         """The names of the options that say something other than by default."""

@@ -117,8 +117,7 @@ def _fill(allocator: Allocator, table: Mapping[str, Any]) -> None:
         state.paused.append(one["paused"])
         state.memory.append(_read(one["memory"]))
         if one["tie"] is not None:
-            index = state.rule.index(state.memory[place], one["entitlement"])
-            state.heap.put(place, index, one["tie"])
+            state.heap.put(place, state.compared_index(place), one["tie"])
     state.time, state.turn, state.front = table["time"], table["turn"], _read(table["front"])
     state.moments = tuple(table.get("moments", state.moments))
     # Files of versions before this was kept have none.

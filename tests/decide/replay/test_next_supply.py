@@ -87,6 +87,7 @@ def test_whoever_has_left_by_then_gets_nothing():
     [
         ([(3, 5)], "begins at 3, and the log goes on until 3"),
         ([(4, -5)], "an amount below 0"),
+        ([(4, "5"), (5, "*")], "hides an amount"),
         ([("2021-01-01", 5)], "not of the kind"),
         ([], "row"),
     ],
@@ -119,3 +120,13 @@ def test_numbers_and_times_are_read_as_those_of_the_log(tmp_path):
     options = AuditOptions(**COLUMNS, decimal=",", every="year")
     found = replay_with(log, options, ReplayOptions(("least_served",), coming=path)).plan
     assert given(found) == [("2023-12-31", "B", 1234.0), ("2024-12-31", "A", 2000.0)]
+
+
+def test_numbers_are_written_as_in_the_log(tmp_path):
+    """1.250 is a thousand and more where the log says that the comma is the decimal sign."""
+    path = tmp_path / "coming.csv"
+    path.write_text("month,doses\n4,1.250\n5,\n")
+    options = AuditOptions(**COLUMNS, decimal=",")
+    answer = replay_with(LOG, options, ReplayOptions(coming=path))
+    assert sum(one.amount for one in answer.plan.shares) == 1250.0
+    assert any("next" in note and "empty amount" in note for note in answer.notes)

@@ -9,7 +9,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from evenhand import audit
+from evenhand import audit, best_there_was, smallest_change
+from evenhand.auditing.combinations import OF_AUDITS_ALONE
 from evenhand.auditing.options import AuditOptions
 from evenhand.decide.replay.replay_log import USUAL, ReplayOptions, replay, replay_with
 from evenhand.decide.replay.replayed_file import write_replayed
@@ -190,6 +191,9 @@ class Learned(ByReceived):
         object.__setattr__(self, "newcomers", "mean")
         object.__setattr__(self, "sign", sign)
 
+    def with_newcomers(self, newcomers):
+        return self
+
     def index(self, memory, entitlement):
         return self.sign * super().index(memory, entitlement)
 
@@ -305,3 +309,58 @@ def test_who_waits_from_before_the_date_still_came_first():
     given = answer.outcomes[0].given
     assert ["AYZ"[who] for who in given.who[np.argsort(given.slot)]] == ["Z", "A"]
     assert given.amount.sum() == 2  # what Y had before is not given again
+
+
+def test_who_asked_before_it_joined_came_first():
+    """A and Z join together, and Z had asked before: it is served first, as it waited longest."""
+    log = pd.DataFrame({"month": [10, 11, 12], "to": ["Y", "A", "Z"], "doses": [1, 1, 1]})
+    requests = pd.DataFrame({"month": [1, 2, 5], "to": ["Y", "Z", "A"], "asked": [1, 1, 1]})
+    roster = pd.DataFrame({"name": ["A", "Y", "Z"], "from": [11, 1, 11]})
+    answer = replayed(log, "first_come", requests=requests, asked="asked", roster=roster)
+    given = answer.outcomes[0].given
+    assert ["AYZ"[who] for who in given.who[np.argsort(given.slot)]] == ["Y", "Z", "A"]
+
+
+def test_least_served_beside_a_policy_lets_newcomers_begin_where_the_audit_does():
+    log = log_of([(month, "AB"[month > 5], 1) for month in range(1, 9)])
+    roster = pd.DataFrame({"name": ["A", "B"], "from": [1, 5]})
+    more = {"roster": roster, "newcomers": "zero"}
+    beside = replayed(log, Learned(-1), **more).outcomes[1]
+    alone = replayed(log, "least_served", **more).outcomes[0]
+    assert (beside.name, beside.score) == ("least_served", pytest.approx(alone.score))
+
+
+def test_running_totals_are_written_as_running_totals(tmp_path):
+    log = log_of([(1, "A", 40), (2, "A", 70), (3, "B", 20), (4, "A", 100), (5, "C", 20)])
+    answer = replayed(log, "least_served", cumulative=True)
+    for name in ("log.csv", "log.parquet"):
+        write_replayed(
+            tmp_path / name, answer, answer.outcomes[0], AuditOptions(**COLUMNS, cumulative=True)
+        )
+        again = audit(
+            tmp_path / name, **COLUMNS, cumulative=True, roster=["A", "B", "C"], chance=False
+        )
+        assert again.score == pytest.approx(answer.outcomes[0].score)
+
+
+def test_a_half_life_without_a_unit_is_said_in_days_where_times_are_dates():
+    log = log_of([("2024-01-01", "A", 4), ("2024-01-09", "B", 2)])
+    described = replayed(log, "half_life:7").to_json()["rules"][0]["describe"]
+    assert described.endswith("amounts count half after 7 days")
+
+
+@pytest.mark.parametrize("name", OF_AUDITS_ALONE)
+def test_what_only_an_audit_has_a_use_for_is_refused(name):
+    """A limit that nobody looks at would be kept whatever the log says."""
+    values = {"null": "shuffle", "power": True, "draws": 9, "tolerance": 1, "max_unfairness": 1}
+    values |= {"min_score": 5.0, "alarm": 0.05, "display_names": {"A": "Ann"}}
+    more = {name: values.get(name, "A"), **({"group": "to"} if name == "reference" else {})}
+    log = log_of(random_rows(0))
+    for asked in (replay, best_there_was, smallest_change):
+        with pytest.raises(BadParameter, match=f"`{name}` is for an audit"):
+            asked(log, **COLUMNS, **more)
+
+
+def test_the_unit_stands_behind_amounts():
+    found = replay(log_of(random_rows(0)), rules="even_out", unit="kg", **COLUMNS)
+    assert any(" kg " in sentence for sentence in found.changes(found.outcomes[0]))

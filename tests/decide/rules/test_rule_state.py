@@ -263,3 +263,23 @@ def test_waiting_begins_anew_with_a_request():
     state.time = 6.0
     state.ask(2, 1.0)
     assert state.order() == [1, 0, 2]
+
+
+@pytest.mark.parametrize(
+    ("rule", "entitlement", "gifts"),
+    [
+        (LeastServed(), 1.0, [(0, 0.1), (0, 0.2), (1, 0.3)]),
+        (VirtualTime(), 3.0, [(0, 5.0), (1, 2.0), (1, 3.0)]),
+        (HalfLife(2), 1.0, [(0, 0.1), (0, 0.2), (1, 0.3)]),
+        (HalfLife(2), 1.0, [(0, 0.4), (0, 0.6), (1, 0.7), (1, 0.3)]),  # logarithms of almost 0
+    ],
+)
+def test_who_differs_by_rounding_alone_is_level(rule, entitlement, gifts):
+    """And so the tie goes to whoever joined first, in whichever order the same was given."""
+    for first, second in ((0, 1), (1, 0)):
+        state = RuleState(rule)
+        for _ in range(2):
+            state.add(entitlement)
+        for place, amount in gifts:
+            state.give((first, second)[place], amount)
+        assert state.first() == 0

@@ -5,7 +5,7 @@ from __future__ import annotations
 import datetime
 import math
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -96,10 +96,12 @@ def prepare(
         suppressed: What a suppressed amount counts as.
     """
     roster = None if options.roster is None else roster_of(options)
-    names = () if roster is None else roster.names
-    requests = read_requests(options, names, notes)
+    spelt = () if roster is None else roster.names  # also of those who are left out
+    requests = read_requests(options, spelt, notes)
     asking = () if requests is None else requests.names
-    events = suppressed.fill(read_events(table, options, names + asking))
+    events = suppressed.fill(read_events(table, options, spelt + asking))
+    names = tuple(filter(options.chooses, spelt))
+    roster = None if roster is None else replace(roster, names=names)
     for sentence in (*table.notes, *events.notes):
         notes.add(sentence)
     if options.waits:

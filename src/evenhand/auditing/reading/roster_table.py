@@ -33,15 +33,14 @@ FROM, UNTIL = ("from", "start", "since"), ("until", "to", "end")
 
 
 def roster_of(options: AuditOptions) -> Roster:
-    """The roster that is given, with those who are to be judged."""
-    roster = read_roster(
+    """The roster that is given, also with those who are not to be judged."""
+    return read_roster(
         options.roster,
         options.stakeholder,
         next(iter(options.group_columns), None),
         writing_beside(options),
         options.encoding,
     )
-    return replace(roster, names=tuple(filter(options.chooses, roster.names)))
 
 
 def read_roster(

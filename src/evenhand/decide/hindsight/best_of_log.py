@@ -38,7 +38,8 @@ def _best_there_was(log: Any, options: BestOptions) -> BestThereWas:
         log: As in `audit`.
         lots: Whether a row of the log is one thing that cannot be divided.
 
-    Every other argument is one of `audit`.
+    Every other argument is one of `audit`. What only an audit has a use for, such as `min_score`,
+    is refused.
 
     >>> import pandas as pd
     >>> log = pd.DataFrame({"month": [1, 2, 3, 4], "to": ["A", "A", "A", "B"], "doses": 20})
@@ -48,6 +49,7 @@ def _best_there_was(log: Any, options: BestOptions) -> BestThereWas:
     >>> round(found.actual), round(found.score), round(found.bound)
     (20, 40, 40)
     """
+    options.require_no_audit("the best there was")
     return best_with(log, options, options.lots)
 
 

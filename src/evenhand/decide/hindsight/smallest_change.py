@@ -60,7 +60,8 @@ def _smallest_change(log: Any, options: ChangeOptions) -> NeededChange:
         reach: The score to be reached; or
         raise_worst_to: the status that the worst-off is to have at the last assessment.
 
-    Every other argument is one of `audit`.
+    Every other argument is one of `audit`. What only an audit has a use for, such as `min_score`,
+    is refused.
 
     >>> import pandas as pd
     >>> log = pd.DataFrame({"month": [1, 2, 3, 4], "to": ["A", "A", "A", "B"], "doses": 20})
@@ -70,6 +71,7 @@ def _smallest_change(log: Any, options: ChangeOptions) -> NeededChange:
     >>> round(found.amount, 6)
     15.0
     """
+    options.require_no_audit("the smallest change")
     return change_with(log, options, options.reach, options.raise_worst_to)
 
 

@@ -13,7 +13,7 @@ from evenhand.auditing.judging.supply import Supply
 from evenhand.auditing.notes import Notes
 from evenhand.auditing.options import AuditOptions
 from evenhand.auditing.reading.counting import count
-from evenhand.auditing.reading.events import read_events, writing_beside
+from evenhand.auditing.reading.events import read_events, require_column, writing_beside
 from evenhand.auditing.reading.lots import read_lots
 from evenhand.auditing.sources.open_source import opened
 from evenhand.decide.replay.eligible_takers import require_takers
@@ -105,13 +105,14 @@ class NextPlan:
         }
 
 
-def read_next(path: Any, options: AuditOptions, supply: Supply) -> Supply:
+def read_next(path: Any, options: AuditOptions, supply: Supply, notes: Notes) -> Supply:
     """The supply to come: a table of moments and amounts, in the columns of the log.
 
     Args:
         path: A path or a table, with the columns of time and amount that the log has.
-        options: What these are called.
+        options: What these are called, and how times and numbers are written.
         supply: The supply of the log, after which it must come.
+        notes: Where to note how it was read.
     """
     alone = AuditOptions(
         stakeholder=ANYBODY,
@@ -122,7 +123,15 @@ def read_next(path: Any, options: AuditOptions, supply: Supply) -> Supply:
     with opened(path, options.encoding, None, None) as table:
         label = table.label
         events = read_events(_for_anybody(table, options), alone, writing=writing_beside(options))
-        coming = count(events, Notes(), True, ())
+        for mark in events.hidden:
+            raise BadLog(
+                f"{label} ({argument('next')}) hides an amount behind {mark!r}: give what will "
+                "come."
+            )
+        own = Notes()
+        coming = count(events, own, True, ())
+        for sentence in (*events.notes, *own.sentences):
+            notes.add(f"{argument('next')}: {sentence}")
         lots = read_lots(events, coming, None)
     if coming.plain_numbers != (supply.moments.dtype.kind != "M"):
         raise BadLog(
@@ -147,12 +156,16 @@ def _for_anybody(table: Any, options: AuditOptions) -> Any:
 
     if ANYBODY in table.columns:
         raise BadLog(f"{table.label} has a column {ANYBODY!r}: give it another name.")
-    table.refuse_doubled(options.time, "time")
-    columns = [name for name in (options.time, options.amount) if name in table.columns]
-    held = table.load(columns, as_text=columns)
-    frame = held.frame.with_columns(nw.lit("x").alias(ANYBODY))
+    columns = {"time": options.time, "amount": options.amount}
+    named = [name for name in columns.values() if name is not None]
+    for given, name in columns.items():
+        if name is not None:
+            require_column(table, name, given)
+    # As texts, like the log's own: else 1.250 would be a number before anybody knows of which sign.
+    frame = table.load(named, as_text=named).frame.select(*named)
+    frame = frame.with_columns(nw.lit("x").alias(ANYBODY))
     # Without its paths, so that the file is not read again, which has no such column.
-    return replace(held, frame=frame, columns=(*table.columns, ANYBODY), paths=())
+    return replace(table, frame=frame, columns=(*named, ANYBODY), paths=(), is_view=False)
 
 
 def plan_next(
@@ -193,7 +206,7 @@ def plan_next(
     entitled = np.array([state.entitlement[k] for k in there])
     within = EVEN * max(1.0, float(np.abs(levels).max(initial=0.0)))
     return NextPlan(
-        rule=rule,
+        rule=state.rule,
         shares=tuple(shares),
         times=tuple(labels),
         gap_before=_gap(before),

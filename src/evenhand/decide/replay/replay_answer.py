@@ -84,7 +84,8 @@ class ReplayAnswer:
     scheme: FairnessScheme
     question: str
     supply: Supply
-    unit: str | None
+    unit: str | None  # what amounts are counted in, if that was said
+    amounts: str | None  # the column that holds them
     logged: Outcome
     outcomes: tuple[Outcome, ...]
     ties: str
@@ -159,7 +160,10 @@ class ReplayAnswer:
         better = sorted((g for g in outcome.gains if sign * g.area > 0), key=lambda g: -abs(g.area))
         worse = sorted((g for g in outcome.gains if sign * g.area < 0), key=lambda g: -abs(g.area))
         found = (better[: most - 1] or worse[: most - 1]) + worse[:1] if most > 1 else better[:1]
-        return [gain.sentence(self.unit, self.plain_numbers) for gain in dict.fromkeys(found)]
+        return [
+            gain.sentence(self.unit or self.amounts, self.plain_numbers, self.unit is not None)
+            for gain in dict.fromkeys(found)
+        ]
 
     def columns(self) -> tuple[str, ...]:
         """The headings of the table."""

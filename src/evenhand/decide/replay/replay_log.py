@@ -64,20 +64,24 @@ class ReplayOptions:
             usual = PLANNING
         found = []
         for one in self.rules or usual:
-            rule = rule_or_policy(one)
+            rule = self._begun(rule_or_policy(one), options)
             if self.seed is not None and isinstance(one, str) and ":" not in one:
                 rule = rule.with_seed(self.seed)
-            if options.newcomers is not None and options.newcomers in BEGIN_AT:
-                rule = rule.with_newcomers(options.newcomers)
             found.append((one if isinstance(one, str) else rule_to_name(rule), rule))
-        return found + self._beside_learned(found)
+        if self._needs_simple(found):
+            found.append((LEAST_SERVED, self._begun(rule_or_policy(LEAST_SERVED), options)))
+        return found
 
-    def _beside_learned(self, named: list[tuple[str, Rule]]) -> list[tuple[str, Rule]]:
-        """The rule that a policy has to do better than, to be worth learning."""
+    def _begun(self, rule: Rule, options: AuditOptions) -> Rule:
+        """The rule with newcomers beginning where the audit lets them begin."""
+        if options.newcomers is not None and options.newcomers in BEGIN_AT:
+            return rule.with_newcomers(options.newcomers)
+        return rule
+
+    def _needs_simple(self, named: list[tuple[str, Rule]]) -> bool:
+        """Whether there is a policy, and not the rule that it has to do better than."""
         simple = any(isinstance(rule, LeastServed) for _, rule in named)
-        if simple or self.coming is not None or not any(rule.learned for _, rule in named):
-            return []
-        return [(LEAST_SERVED, rule_or_policy(LEAST_SERVED))]
+        return not simple and self.coming is None and any(rule.learned for _, rule in named)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -96,8 +100,9 @@ def _replay(log: Any, options: RulesToReplay) -> ReplayAnswer:
             that was learned, or a rule itself. By default the usual ones that fit the log.
 
     Every other argument is one of `audit`; `seed` is also that of rules that draw lots and name
-    none of their own.
+    none of their own. What only an audit has a use for, such as `min_score`, is refused.
     """
+    options.require_no_audit("a replay")
     rules = options.rules
     several = (rules,) if isinstance(rules, str | Rule) else rules
     return replay_with(log, options, ReplayOptions(several, seed=options.seed))
@@ -149,7 +154,7 @@ def replay_with(
     best = _best(log, options, replayed.supply, notes)
     plan = None
     if wanted.coming is not None:
-        coming = read_next(wanted.coming, options, replayed.supply)
+        coming = read_next(wanted.coming, options, replayed.supply, notes)
         plan = plan_next(replayed.supply, logged.given, coming, rules[0][1], wanted.ties)
     lots = int(replayed.supply.lots.copies.sum())
     notes.add(
@@ -161,7 +166,8 @@ def replay_with(
         scheme=scheme,
         question=question.name,
         supply=replayed.supply,
-        unit=options.amount,
+        unit=options.unit,
+        amounts=options.amount,
         logged=logged,
         outcomes=tuple(outcomes),
         ties=wanted.ties.describe(),
@@ -271,7 +277,9 @@ class _Replay:
         case = Case.of(replace(self.prepared, history=history, lots=None), self.options)
         own = self.scheme
         scheme = FairnessScheme(case.status, own.aggregation, self.question.filter(), own.empty)
-        found = self._outcome(name, rule, judge(case, self.question, [scheme]), given)
+        # A half-life of 7 is one of 7 days where times are dates, which its words say then.
+        fitted = rule.fitted(self.prepared.history.plain_numbers)
+        found = self._outcome(name, fitted, judge(case, self.question, [scheme]), given)
         return replace(found, gains=tuple(gains(self.supply, logged.given, given)))
 
     def _outcome(self, name: str, rule: Rule | None, judged: Judged, given: Decisions) -> Outcome:

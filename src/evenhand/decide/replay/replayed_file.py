@@ -53,6 +53,8 @@ def _write_csv(path: Path, answer: ReplayAnswer, outcome: Outcome, options: Audi
     given, supply = outcome.given, answer.supply
     labels, names = moment_labels(supply.moments), supply.names
     amount = given.amount
+    if options.cumulative:  # read again as the log is, each row is all that was received by then
+        amount = _running_totals(given.who, amount)
     if bool((amount == np.rint(amount)).all()) and bool((np.abs(amount) < 2**53).all()):
         amount = amount.astype(np.int64)
     with open(path, "w", encoding="utf-8", newline="") as file:
@@ -62,6 +64,16 @@ def _write_csv(path: Path, answer: ReplayAnswer, outcome: Outcome, options: Audi
         writer.writerows(
             (labels[slot], names[who], much) for slot, who, much in zip(*columns, strict=True)
         )
+
+
+def _running_totals(who: np.ndarray, amount: np.ndarray) -> np.ndarray:
+    """What each had received by each of its rows, which are in order of time."""
+    had: dict[int, float] = {}
+    found = []
+    for one, much in zip(who.tolist(), amount.tolist(), strict=True):
+        had[one] = had.get(one, 0.0) + much
+        found.append(had[one])
+    return np.array(found, dtype=float)
 
 
 def _columns(options: AuditOptions) -> tuple[str, str, str]:

@@ -49,7 +49,8 @@ class Members:
         size = len(supply.names)
         self.place = [-1] * size  # by number of the stakeholder; in the order of joining
         self.who: list[int] = []  # and back
-        self._early: dict[int, list[float]] = {}  # what was asked for before joining
+        # When and for how much somebody asked before it joined.
+        self._early: dict[int, list[tuple[float, float]]] = {}
         self.entitled = _first_entitlements(supply).tolist()
         self._changes = _changes(supply)
         self._next = 0
@@ -69,15 +70,15 @@ class Members:
         known = self.state.rule.number_of(self._names[who])
         self.place[who] = self.state.add(self.entitled[who], who if known is None else known)
         self.who.append(who)
-        for amount in self._early.pop(who, ()):
-            self.state.ask(self.place[who], amount)
+        for since, amount in self._early.pop(who, ()):
+            self.state.ask(self.place[who], amount, since)
 
     def asked(self, who: int, amount: float) -> None:
-        """Somebody asks; who is not there yet has asked once it joins."""
+        """Somebody asks; who is not there yet can be served once it joins."""
         if self.place[who] >= 0:
             self.state.ask(self.place[who], amount)
         else:
-            self._early.setdefault(who, []).append(amount)
+            self._early.setdefault(who, []).append((self.state.time, amount))
 
 
 def _changes(supply: Supply) -> list[Change]:

@@ -38,9 +38,15 @@ class Gain:
         """What it gets in both."""
         return min(self.before, self.after)
 
-    def sentence(self, unit: str | None, plain_numbers: bool) -> str:
-        """Such as "Alaska would have had 12,000 doses on average 3 weeks sooner."."""
-        units = Terms(unit=unit).units[0]
+    def sentence(self, unit: str | None, plain_numbers: bool, counted: bool = False) -> str:
+        """Such as "Alaska would have had 12,000 doses on average 3 weeks sooner.".
+
+        Args:
+            unit: What amounts are counted in, or the column that holds them.
+            plain_numbers: Whether times are plain numbers.
+            counted: Whether the unit can stand behind a number, whatever its form.
+        """
+        units = Terms(unit=unit, counted=counted).units[0]
         parts = []
         if self.shared and abs(self.sooner) > 0:
             when = "sooner" if self.sooner > 0 else "later"

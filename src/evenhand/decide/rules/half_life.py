@@ -72,6 +72,9 @@ class HalfLife(Rule):
     def index(self, memory: Remembered, entitlement: Any) -> Any:
         return memory[0] - _log2(entitlement)
 
+    def compared(self, index: float) -> float:
+        return round(index, 9)  # of a logarithm: less than a billionth of what was received
+
     def level(self, memory: Remembered, entitlement: Any, instant: Instant) -> Any:
         return 2.0 ** (self.index(memory, entitlement) - instant.time / self._unit)
 

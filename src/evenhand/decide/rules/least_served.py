@@ -7,7 +7,15 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from evenhand._util.wording import format_number
-from evenhand.decide.rules.rule import RULES, Entrant, Instant, Others, Remembered, Rule
+from evenhand.decide.rules.rule import (
+    RULES,
+    Entrant,
+    Instant,
+    Others,
+    Remembered,
+    Rule,
+    without_last_digits,
+)
 from evenhand.errors import BadParameter, argument
 
 # The level at which a newcomer begins, of those who are there.
@@ -51,6 +59,9 @@ class ByReceived(Rule):
 
     def index(self, memory: Remembered, entitlement: Any) -> Any:
         return memory[1] + memory[0] / entitlement
+
+    def compared(self, index: float) -> float:
+        return without_last_digits(index)  # 0.1 and 0.2 received are as much as 0.3
 
     def says(self, memory: Remembered, entitlement: float, instant: Instant) -> str:
         received, start = memory

@@ -8,6 +8,7 @@ nothing happens: the index is chosen such that the order of all others stays as 
 
 from __future__ import annotations
 
+import math
 from abc import ABC, abstractmethod
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Protocol, TypeAlias
 
@@ -123,6 +124,13 @@ class Rule(ABC):
     def index(self, memory: Remembered, entitlement: Any) -> Any:
         """The least of those eligible is next."""
 
+    def compared(self, index: float) -> float:
+        """An index as it is compared: without the digits that are rounding, where there are any.
+
+        So who is level is level, and the tie is broken as ties are.
+        """
+        return index
+
     def level(self, memory: Remembered, entitlement: Any, instant: Instant) -> Any:
         """The index as people read it, which may change with time for all alike."""
         return self.index(memory, entitlement)
@@ -187,3 +195,15 @@ class DividingRule(Rule):
 
 
 RULES = Registry("rule")
+SHORTER = 2.0**9 + 1.0  # what takes nine binary digits away from a number (Veltkamp)
+
+
+def without_last_digits(index: float) -> float:
+    """A number to 44 binary digits in place of 53, the last of which are rounding.
+
+    >>> 0.1 + 0.2 == 0.3, without_last_digits(0.1 + 0.2) == without_last_digits(0.3)
+    (False, True)
+    """
+    large = index * SHORTER
+    short = large - (large - index)
+    return short if math.isfinite(short) else index  # which is too large for this

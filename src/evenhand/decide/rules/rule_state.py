@@ -99,10 +99,17 @@ class RuleState:
         if self.heap.holds(place):
             self._put(place)
 
-    def ask(self, place: int, amount: float) -> None:
-        """Somebody asks for so much more."""
+    def ask(self, place: int, amount: float, since: float | None = None) -> None:
+        """Somebody asks for so much more.
+
+        Args:
+            place: Who asks.
+            amount: How much more it asks for.
+            since: When it asked, if that was before it joined.
+        """
         was = self.heap.holds(place)
-        self.memory[place] = self.rule.asked(self.memory[place], amount, self.instant)
+        instant = self.instant if since is None else Instant(since, self.turn)
+        self.memory[place] = self.rule.asked(self.memory[place], amount, instant)
         self.asked[place] += amount
         if was:
             self._put(place)
@@ -163,6 +170,11 @@ class RuleState:
             return True
         fits: bool = self.received[place] + amount <= most_with(self.asked[place])
         return fits
+
+    def compared_index(self, place: int) -> float:
+        """The index of somebody as it is compared with others."""
+        rule = self.rule
+        return rule.compared(rule.index(self.memory[place], self.entitlement[place]))
 
     def _front(self, first: Callable[[], int | None]) -> int | None:
         """The first whose index is not outdated by what others were chosen for meanwhile."""
@@ -266,11 +278,7 @@ class RuleState:
             self.heap.drop(place)
             self.memory[place] = self.rule.away(memory, Instant(self.time, self.turn + 1))
             return
-        self.heap.put(
-            place,
-            self.rule.index(memory, self.entitlement[place]),
-            self.ties.number(place, self.turn),
-        )
+        self._put(place)
 
     # What those who join are told (see `Others`).
 
@@ -339,8 +347,7 @@ class RuleState:
         self._put(place)
 
     def _put(self, place: int) -> None:
-        index = self.rule.index(self.memory[place], self.entitlement[place])
-        self.heap.put(place, index, self.ties.number(place, self.turn))
+        self.heap.put(place, self.compared_index(place), self.ties.number(place, self.turn))
 
 
 def _mean(levels: np.ndarray, entitled: np.ndarray) -> float:

@@ -10,7 +10,14 @@ from dataclasses import dataclass
 from typing import Any
 
 from evenhand._util.wording import format_number
-from evenhand.decide.rules.rule import RULES, Entrant, Instant, Remembered, Rule
+from evenhand.decide.rules.rule import (
+    RULES,
+    Entrant,
+    Instant,
+    Remembered,
+    Rule,
+    without_last_digits,
+)
 
 
 @RULES.register("virtual_time")
@@ -36,6 +43,9 @@ class VirtualTime(Rule):
 
     def index(self, memory: Remembered, entitlement: Any) -> Any:
         return memory[0]
+
+    def compared(self, index: float) -> float:
+        return without_last_digits(index)  # two thirds and three are as much as five thirds
 
     def says(self, memory: Remembered, entitlement: float, instant: Instant) -> str:
         return f"stands at {format_number(memory[0])} on its counter"
