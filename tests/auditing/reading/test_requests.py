@@ -152,6 +152,16 @@ RENAMED = REQUESTS.rename(columns={"who": "client", "day": "asked on"})
 THEIRS = {"requests_stakeholder": "client", "requests_time": "asked on"}
 
 
+def test_amounts_that_requests_leave_open_are_refused_or_noted():
+    hidden = REQUESTS.astype({"wants": object})
+    hidden.loc[0, "wants"] = "*"
+    with pytest.raises(e.BadLog, match=r"\(`requests`\) hides an amount behind '\*'"):
+        audit(LOG, **OPTIONS, asked="wants", requests=hidden)
+    empty = pd.concat([REQUESTS, REQUESTS[:1].assign(wants=None)])
+    answer = audit(LOG, **OPTIONS, asked="wants", requests=empty)
+    assert "`requests`: 1 row has an empty amount and is not an event." in answer.notes
+
+
 def test_requests_may_have_columns_of_other_names(tmp_path):
     expected = audit(LOG, **OPTIONS, requests=REQUESTS, asked="wants")
     found = audit(LOG, **OPTIONS, requests=RENAMED, asked="wants", **THEIRS)

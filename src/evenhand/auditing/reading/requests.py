@@ -55,10 +55,15 @@ def read_requests(options: AuditOptions, on_roster: Sequence[str], notes: Notes)
         options.requests, options.encoding, options.requests_table, options.engine
     ) as table:
         _require_columns(table, alone)
-        events = _read(table, alone, on_roster, writing_beside(options))
-        for sentence in events.notes:
+        events, own = _read(table, alone, on_roster, writing_beside(options)), Notes()
+        for mark in events.hidden:
+            raise BadLog(
+                f"{table.label} ({argument('requests')}) hides an amount behind {mark!r}: give what "
+                "was asked for."
+            )
+        found = count(events, own, exact=True)
+        for sentence in (*events.notes, *own.sentences):
             notes.add(f"{argument('requests')}: {sentence}")
-        found = count(events, Notes(), exact=True)
         for place in np.flatnonzero(found.amount < 0)[:1]:
             raise BadLog(
                 f"{table.label} has a request below 0 ({found.amount[place]:g}, by "
