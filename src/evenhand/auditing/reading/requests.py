@@ -58,8 +58,8 @@ def read_requests(options: AuditOptions, on_roster: Sequence[str], notes: Notes)
         events, own = _read(table, alone, on_roster, writing_beside(options)), Notes()
         for mark in events.hidden:
             raise BadLog(
-                f"{table.label} ({argument('requests')}) hides an amount behind {mark!r}: give what "
-                "was asked for."
+                f"{table.label} ({argument('requests')}) hides an amount behind {mark!r}: give "
+                "what was asked for."
             )
         found = count(events, own, exact=True)
         for sentence in (*events.notes, *own.sentences):
