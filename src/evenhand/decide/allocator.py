@@ -304,8 +304,8 @@ class Allocator:
             at: When.
             among: Who could take it, if not all who are eligible.
             most: How many to name at most; all by default.
-            amount: How much is to be given whole, which matters to whom asked for less and to a
-                policy. By default whoever wants anything is eligible, and a policy weighs what it
+            amount: How much is to be given whole, which matters to whoever asked for less and to
+                a policy. By default whoever wants anything is eligible, and a policy weighs what it
                 usually gives.
         """
         state = self.state

@@ -21,7 +21,7 @@ from evenhand.auditing.reading.events import HIDDEN, LogEvents
 from evenhand.auditing.reading.growable_column import Column
 from evenhand.auditing.reading.history import History
 from evenhand.auditing.sources.engines import Arrays, engine_of, fetch
-from evenhand.errors import BadLog
+from evenhand.errors import BadLog, argument
 
 EXACT_ROWS = 5_000_000  # a longer log is grouped by day where no question needs every time point
 MANY_NAMES = 5_000  # with as many stakeholders, such a log is grouped by month where that will do
@@ -77,6 +77,27 @@ def count(events: LogEvents, notes: Notes, exact: bool, names: tuple[str, ...] =
     gathered.refuse_change(rows)
     checks.note_rows(events, gathered.empty, gathered.negative, rows, notes, search=small)
     return gathered.history(exact, rows)
+
+
+def count_beside(events: LogEvents, given: str, wanted: str, notes: Notes) -> History:
+    """The history of a table beside the log, in which every amount has to be known.
+
+    Args:
+        events: Its rows.
+        given: The argument that names the table, which notes about it begin with.
+        wanted: What is asked for in place of an amount that is hidden.
+        notes: Where to note how it was read.
+    """
+    for mark in events.hidden:
+        raise BadLog(
+            f"{events.table.label} ({argument(given)}) hides an amount behind {mark!r}: give "
+            f"{wanted}."
+        )
+    own = Notes()
+    found = count(events, own, exact=True)
+    for sentence in (*events.notes, *own.sentences):
+        notes.add(f"{argument(given)}: {sentence}")
+    return found
 
 
 def _months_will_do(options: AuditOptions) -> bool:

@@ -12,7 +12,7 @@ from evenhand._util.moments import as_numbers, moment_label
 from evenhand._util.wording import format_number, pluralise
 from evenhand.auditing.notes import Notes
 from evenhand.auditing.options import AuditOptions
-from evenhand.auditing.reading.counting import count
+from evenhand.auditing.reading.counting import count_beside
 from evenhand.auditing.reading.events import (
     LogEvents,
     read_events,
@@ -55,15 +55,8 @@ def read_requests(options: AuditOptions, on_roster: Sequence[str], notes: Notes)
         options.requests, options.encoding, options.requests_table, options.engine
     ) as table:
         _require_columns(table, alone)
-        events, own = _read(table, alone, on_roster, writing_beside(options)), Notes()
-        for mark in events.hidden:
-            raise BadLog(
-                f"{table.label} ({argument('requests')}) hides an amount behind {mark!r}: give "
-                "what was asked for."
-            )
-        found = count(events, own, exact=True)
-        for sentence in (*events.notes, *own.sentences):
-            notes.add(f"{argument('requests')}: {sentence}")
+        events = _read(table, alone, on_roster, writing_beside(options))
+        found = count_beside(events, "requests", "what was asked for", notes)
         for place in np.flatnonzero(found.amount < 0)[:1]:
             raise BadLog(
                 f"{table.label} has a request below 0 ({found.amount[place]:g}, by "

@@ -12,7 +12,7 @@ from evenhand._util.wording import format_number, join_tied
 from evenhand.auditing.judging.supply import Supply
 from evenhand.auditing.notes import Notes
 from evenhand.auditing.options import AuditOptions
-from evenhand.auditing.reading.counting import count
+from evenhand.auditing.reading.counting import count_beside
 from evenhand.auditing.reading.events import read_events, require_column, writing_beside
 from evenhand.auditing.reading.lots import read_lots
 from evenhand.auditing.sources.open_source import opened
@@ -123,15 +123,7 @@ def read_next(path: Any, options: AuditOptions, supply: Supply, notes: Notes) ->
     with opened(path, options.encoding, None, None) as table:
         label = table.label
         events = read_events(_for_anybody(table, options), alone, writing=writing_beside(options))
-        for mark in events.hidden:
-            raise BadLog(
-                f"{label} ({argument('next')}) hides an amount behind {mark!r}: give what will "
-                "come."
-            )
-        own = Notes()
-        coming = count(events, own, True, ())
-        for sentence in (*events.notes, *own.sentences):
-            notes.add(f"{argument('next')}: {sentence}")
+        coming = count_beside(events, "next", "what will come", notes)
         lots = read_lots(events, coming, None)
     if coming.plain_numbers != (supply.moments.dtype.kind != "M"):
         raise BadLog(
