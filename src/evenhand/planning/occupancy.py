@@ -11,8 +11,8 @@ below those that the solver takes for zero.
 
 from __future__ import annotations
 
-import time
 from dataclasses import dataclass, field
+from time import monotonic
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -38,7 +38,7 @@ def prove(
     Given a policy and the score it reaches. The bound is that of the solver; where the program is
     too large, or there was no time, that of an information relaxation, or infinite.
     """
-    started = time.monotonic()
+    started = monotonic()
     if time_limit <= 0:
         return np.inf, decisions
     relaxed, allowed = rule_out(restricted, reached, started + time_limit / 4)
@@ -46,7 +46,7 @@ def prove(
         int(may[restricted.info[layer]].sum())
         for may, layer in zip(allowed, restricted.layers, strict=True)
     )
-    remaining = time_limit - (time.monotonic() - started)
+    remaining = time_limit - (monotonic() - started)
     # Policies left out score less than what is reached, so the relaxation may fall below it.
     relaxed = max(reached, relaxed)
     if flows > MAX_FLOWS or remaining <= 0:
