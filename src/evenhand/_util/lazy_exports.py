@@ -19,15 +19,20 @@ def lazy_exports(
 
     Args:
         package: The package's own `__name__`.
-        home: The names that each module has, by the module's name without the package's.
+        home: The names that each module has, by the module's name without the package's, or by its
+            whole name where it lies outside the package.
     """
-    module_of = {name: module for module, names in home.items() for name in names}
+    module_of = {
+        name: module if module.startswith("evenhand.") else f"{package}.{module}"
+        for module, names in home.items()
+        for name in names
+    }
 
     def load(name: str) -> Any:
         if name not in module_of:
             raise AttributeError(f"module {package!r} has no attribute {name!r}")
         with naming_the_extra():
-            value = getattr(importlib.import_module(f"{package}.{module_of[name]}"), name)
+            value = getattr(importlib.import_module(module_of[name]), name)
         setattr(sys.modules[package], name, value)  # found there the next time
         return value
 
