@@ -19,6 +19,7 @@ from evenhand.events import (
     Give,
     Join,
     Leave,
+    MemberEvent,
     Pause,
     Resume,
     Undo,
@@ -108,6 +109,10 @@ def test_dates_of_every_library_become_texts(given, held):
         (lambda: Event.from_json({"event": "give", "name": 3}), "needs the 'name'"),
         (lambda: Event.from_json({"event": "give", "x": 1}), "has no 'x': it has name, at, am"),
         (lambda: Event.from_json({"event": "undo"}), "needs a 'number'"),
+        (
+            lambda: MemberEvent.from_json({"event": "undo", "number": 1}),
+            "^the event is 'undo': it must be one of join, leave, pause, resume, entitle, ask, gi",
+        ),
         (lambda: Event.from_json({"event": "ask", "name": "A", "amount": "1"}), "above 0"),
     ],
 )

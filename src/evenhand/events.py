@@ -11,7 +11,7 @@ import datetime
 import numbers
 from collections.abc import Callable, Mapping
 from dataclasses import MISSING, dataclass
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self
 
 import numpy as np
 
@@ -69,7 +69,12 @@ def _as_name(given: Any, name: str) -> str:
 
 
 def _as_names(given: Any, name: str) -> tuple[str, ...] | None:
-    return None if given is None else tuple(_as_name(one, name) for one in given)
+    if given is None:
+        return None
+    names = given if isinstance(given, tuple) else tuple(given)
+    for one in names:
+        _as_name(one, name)
+    return names
 
 
 # Every field of an event, and how it is checked and brought to the form that JSON has.
@@ -101,18 +106,21 @@ class Event:
         said = {name: value for name, value in vars(self).items() if value is not None}
         return {"event": self.kind, **said}
 
-    @staticmethod
-    def from_json(table: Mapping[str, Any]) -> Event:
-        """The event that JSON says."""
+    @classmethod
+    def from_json(cls, table: Mapping[str, Any]) -> Self:
+        """The event that JSON says, if it is one of this class."""
         kind = table.get("event")
         if not isinstance(kind, str):
             raise BadParameter(
                 f"an event says what happened in 'event', one of {', '.join(EVENTS.classes)}; "
                 f"here it is {kind!r}."
             )
-        cls = EVENTS.get(kind)
+        made = EVENTS.get(kind)
+        if not issubclass(made, cls):
+            kinds = [name for name, one in EVENTS.classes.items() if issubclass(one, cls)]
+            raise BadParameter(f"the event is {kind!r}: it must be one of {', '.join(kinds)}.")
         given = {name: value for name, value in table.items() if name != "event"}
-        fields = {field.name: field.default for field in dataclasses.fields(cls)}
+        fields = {field.name: field.default for field in dataclasses.fields(made)}
         for name in given:
             if name not in fields:
                 raise BadParameter(f"a {kind} event has no {name!r}: it has {', '.join(fields)}.")
@@ -121,8 +129,7 @@ class Event:
         for name, default in fields.items():
             if default is MISSING and name not in given:
                 raise BadParameter(f"a {kind} event needs a {name!r}.")
-        event: Event = cls(**given)
-        return event
+        return made(**given)
 
 
 @dataclass(frozen=True)
