@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from evenhand.decide.allocation_events import Asked, Joined, Paused
+from evenhand.events import Ask, Join, Pause
 from evenhand.serve.pools.changes import DecisionTaken, Happened
 from evenhand.serve.pools.definition import PoolDefinition
 from evenhand.serve.pools.explanation import explain
@@ -23,7 +23,7 @@ def pool_of(received, entitlements=(), rule="least_served"):
     pool = LivePool.new(PoolDefinition("p", rule, dates=False))
     for k, name in enumerate(NAMES[: len(received)]):
         own = entitlements[k] if entitlements else 1.0
-        pool.record(Happened(Joined(name, 0, own)), "me", 0)
+        pool.record(Happened(Join(name, 0, own)), "me", 0)
     for name, amount in zip(NAMES, received, strict=False):
         if amount:
             pool.record(DecisionTaken(((name, float(amount)),), 0), "me", 0)
@@ -47,14 +47,14 @@ def test_the_sentences():
     assert "if Cem, Ben and Dan were away" in said(pool, "Ann")
     level = pool_of((0, 0))
     assert "ties are broken by who joined first, then by the order" in said(level, "Ben")
-    pool.record(Happened(Paused("Ann", 5)), "me", 0)
+    pool.record(Happened(Pause("Ann", 5)), "me", 0)
     assert said(pool, "Ann") == "Ann would have to resume first."
 
 
 def test_nobody_and_a_rule_that_does_not_count_what_was_received():
     alone = pool_of((0,))
     assert said(alone, "Ann") == "Ann would not be next if it were away, or had just been served."
-    alone.record(Happened(Paused("Ann", 0)), "me", 0)
+    alone.record(Happened(Pause("Ann", 0)), "me", 0)
     assert said(alone, "Ann").startswith("Nobody is eligible")
     waiting = pool_of((1, 0, 0), rule="longest_wait")
     assert "received" not in said(waiting, "Ann")
@@ -94,9 +94,9 @@ def asking(wants, rule="least_served"):
     """A pool in which each has asked for so much."""
     pool = LivePool.new(PoolDefinition("p", rule, dates=False, by_request=True))
     for name, amount in zip(NAMES, wants, strict=False):
-        pool.record(Happened(Joined(name, 0)), "me", 0)
+        pool.record(Happened(Join(name, 0)), "me", 0)
         if amount:
-            pool.record(Happened(Asked(name, 0, amount)), "me", 0)
+            pool.record(Happened(Ask(name, 0, amount)), "me", 0)
     return pool
 
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from evenhand.decide.allocation_events import Joined, Paused, Resumed
 from evenhand.errors import BadParameter, EvenhandError, StaleTurn
+from evenhand.events import Join, Pause, Resume
 from evenhand.serve.pools.changes import Happened
 from evenhand.serve.pools.definition import PoolDefinition
 from evenhand.serve.pools.live_pool import LivePool, Wish
@@ -15,7 +15,7 @@ from evenhand.serve.pools.views import pool_view
 def pool_of(*names, **definition):
     pool = LivePool.new(PoolDefinition("p", **{"dates": False, **definition}))
     for name in names:
-        pool.record(Happened(Joined(name, 0)), "me", 0)
+        pool.record(Happened(Join(name, 0)), "me", 0)
     return pool
 
 
@@ -50,12 +50,12 @@ def test_a_turn_is_over_once_anything_happens():
     turn = pool.turn
     pool.require_turn(turn)
     pool.require_turn(None)
-    pool.record(Happened(Paused("B", 0)), "me", 0)
+    pool.record(Happened(Pause("B", 0)), "me", 0)
     with pytest.raises(StaleTurn, match="ask again"):
         pool.require_turn(turn)
     # Two logs that part have other turns, although they are as long.
     other = pool_of("A", "B")
-    other.record(Happened(Paused("A", 0)), "me", 0)
+    other.record(Happened(Pause("A", 0)), "me", 0)
     assert pool.number == other.number
     assert pool.turn != other.turn
 
@@ -76,7 +76,7 @@ def test_another_decision_needs_a_reason_and_the_log_says_whom_the_rule_proposed
 def test_the_reason_of_another_decision_is_that_of_its_moment():
     pool = LivePool.new(PoolDefinition("p", "longest_wait"))
     for name in ("A", "B"):
-        pool.record(Happened(Joined(name, "2026-01-01")), "me", 0)
+        pool.record(Happened(Join(name, "2026-01-01")), "me", 0)
     ahead = Wish(at="2026-01-11")
     by_rule = pool.decision(ahead, 0)
     other = pool.decision(ahead, 0, [("B", 1.0)], "A is ill")
@@ -106,7 +106,7 @@ def test_nobody_to_give_to():
 def test_a_clock_that_is_set_back_does_not_stop_a_pool():
     pool = pool_of(dates=True)
     second = 1_000_000
-    pool.record(Happened(Joined("A", pool.moment(None, 5 * second))), "me", 0)
+    pool.record(Happened(Join("A", pool.moment(None, 5 * second))), "me", 0)
     assert pool.moment(None, 3 * second) == "1970-01-01T00:00:05"
     assert pool.moment(None, 7 * second) == "1970-01-01T00:00:07"
     assert pool.moment("2026-03-31T10:00:00+02:00", 0) == "2026-03-31T08:00:00"
@@ -129,11 +129,11 @@ def test_wishes_that_are_too_many(wish):
 def test_what_is_so_already_is_refused():
     pool = pool_of("Ann")
     with pytest.raises(BadParameter, match="nothing to resume"):
-        pool.record(Happened(Resumed("Ann", 5)), "me", 0)
-    pool.record(Happened(Paused("Ann", 5)), "me", 0)
+        pool.record(Happened(Resume("Ann", 5)), "me", 0)
+    pool.record(Happened(Pause("Ann", 5)), "me", 0)
     number = pool.number
     with pytest.raises(BadParameter, match="paused already"):
-        pool.record(Happened(Paused("Ann", 5)), "me", 0)
+        pool.record(Happened(Pause("Ann", 5)), "me", 0)
     assert pool.number == number
 
 

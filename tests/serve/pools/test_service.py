@@ -13,8 +13,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from evenhand.decide.allocation_events import AllocationEvent
 from evenhand.decide.allocator import Allocator
+from evenhand.events import MemberEvent
 from serving import THREE, client_of, new_store
 
 RULES = ("least_served", "round_robin", "lottery:3", "longest_wait")
@@ -38,9 +38,9 @@ def folded(rule, entries):
             for name, amount in body["shares"]:
                 share = {"event": "give", "name": name, "amount": amount, "at": body["at"]}
                 share |= {"among": body["among"]} if "among" in body else {}
-                allocator.apply(AllocationEvent.from_json(share))
+                allocator.apply(MemberEvent.from_json(share))
         elif body["event"] not in ("create", "decide", "undo"):
-            allocator.apply(AllocationEvent.from_json(body))
+            allocator.apply(MemberEvent.from_json(body))
     return allocator
 
 

@@ -8,8 +8,8 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from evenhand.decide.allocation_events import Joined, Paused, Resumed
 from evenhand.errors import EvenhandError, UnknownPool
+from evenhand.events import Join, Pause, Resume
 from evenhand.serve.pools.changes import DecisionTaken, DecisionUndone, Happened, read_change
 from evenhand.serve.pools.definition import PoolDefinition
 from evenhand.serve.pools.live_pool import LivePool, Wish
@@ -56,7 +56,7 @@ def happen(store, pool, kind, number):
     elif kind == "other":
         change = DecisionTaken(((name, 2.0),), pool.moment(None, 0), reason="because")
     else:
-        event = {"pause": Paused, "resume": Resumed, "join": Joined}[kind]
+        event = {"pause": Pause, "resume": Resume, "join": Join}[kind]
         who = f"N{len(names)}" if kind == "join" else name
         change = Happened(event(who, pool.moment(None, 0)))
     store.append([Append([pool.record(change, "me", 0)])])

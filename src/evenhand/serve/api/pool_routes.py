@@ -9,8 +9,8 @@ from fastapi import APIRouter, Query
 from starlette.requests import Request
 from starlette.responses import Response
 
-from evenhand.decide.allocation_events import AllocationEvent
 from evenhand.errors import BadParameter
+from evenhand.events import MemberEvent
 from evenhand.serve.api.context import PROBLEMS, as_json, asked_by, require_role, service_of
 from evenhand.serve.api.known_query import KnownQuery
 from evenhand.serve.api.models import (
@@ -134,7 +134,7 @@ async def happen(request: Request, pool: str, sent: HappeningSent) -> Response:
     def make(live: LivePool, moment: int) -> Change:
         at = live.moment(sent.at, moment)
         table: dict[str, Any] = {"event": sent.event, "name": sent.name, "at": at, **said}
-        return Happened(AllocationEvent.from_json(table))
+        return Happened(MemberEvent.from_json(table))
 
     return as_json(await service_of(request).change(pool, asked, make, _happened), 201)
 

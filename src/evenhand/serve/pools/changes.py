@@ -1,6 +1,6 @@
 """What an entry of the log says: a pool was made, somebody joined, a decision was taken or undone.
 
-A state is a fold over the `AllocationEvent`s that these stand for.
+A state is a fold over the `MemberEvent`s that these stand for.
 """
 
 from __future__ import annotations
@@ -12,8 +12,8 @@ from typing import Any, ClassVar
 
 import orjson
 
-from evenhand.decide.allocation_events import AllocationEvent, Given
 from evenhand.errors import BadStore
+from evenhand.events import Give, MemberEvent
 from evenhand.serve.store.log_entry import LogEntry
 
 Moment = float | str | None
@@ -31,7 +31,7 @@ class Change(ABC):
     def to_json(self) -> dict[str, Any]:
         """What happened as JSON has it; "event" is its kind."""
 
-    def events(self) -> Sequence[AllocationEvent]:
+    def events(self) -> Sequence[MemberEvent]:
         """What it means for who is next."""
         return ()
 
@@ -54,7 +54,7 @@ class PoolMade(Change):
 class Happened(Change):
     """Something that is not a decision: somebody joined, left, paused, resumed, asked."""
 
-    event: AllocationEvent
+    event: MemberEvent
 
     @property
     def kind(self) -> str:
@@ -63,7 +63,7 @@ class Happened(Change):
     def to_json(self) -> dict[str, Any]:
         return self.event.to_json()
 
-    def events(self) -> Sequence[AllocationEvent]:
+    def events(self) -> Sequence[MemberEvent]:
         return (self.event,)
 
 
@@ -99,8 +99,8 @@ class DecisionTaken(Change):
         said = {name: value for name, value in vars(self).items() if value is not None}
         return {"event": self.kind, **said}
 
-    def events(self) -> Sequence[AllocationEvent]:
-        return [Given(name, self.at, amount, self.among) for name, amount in self.shares]
+    def events(self) -> Sequence[MemberEvent]:
+        return [Give(name, self.at, amount, self.among) for name, amount in self.shares]
 
 
 @dataclass(frozen=True)
@@ -128,7 +128,7 @@ def read_change(entry: LogEntry) -> Change:
             return _decision(table)
         if entry.kind == DecisionUndone.kind:
             return DecisionUndone(table["number"], table.get("reason"))
-        return Happened(AllocationEvent.from_json(table))
+        return Happened(MemberEvent.from_json(table))
     except (ValueError, KeyError, TypeError) as error:
         raise BadStore(
             f"entry {entry.number} of the pool {entry.pool!r} cannot be read ({error}): "

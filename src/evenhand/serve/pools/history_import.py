@@ -13,8 +13,8 @@ from evenhand.auditing.notes import Notes
 from evenhand.auditing.options import AuditOptions
 from evenhand.auditing.reading.prepare import Prepared, prepare
 from evenhand.auditing.sources.open_source import opened_log
-from evenhand.decide.allocation_events import Departed, Joined
 from evenhand.errors import BadLog, BadParameter
+from evenhand.events import Join, Leave
 from evenhand.serve.pools.asked_changes import AskedChange
 from evenhand.serve.pools.changes import Change, DecisionTaken, Happened
 from evenhand.serve.pools.live_pool import LivePool
@@ -120,13 +120,13 @@ def _changes(prepared: Prepared, moment: Callable[[Moment], Moment]) -> Iterator
         while joining and comes[joining[0]] <= now:
             k = joining.pop(0)
             own = 1.0 if entitled is None else float(entitled[k])
-            yield Happened(Joined(history.names[k], moment(shown[slot]), own))
+            yield Happened(Join(history.names[k], moment(shown[slot]), own))
         while coming is not None and coming[0] == slot:
             _, who, amount = coming
             yield DecisionTaken(((history.names[who], amount),), moment(shown[slot]))
             coming = next(given, None)
         while leaving and slot + 1 < len(moments) and goes[leaving[0]] < moments[slot + 1]:
-            yield Happened(Departed(history.names[leaving.pop(0)], moment(shown[slot])))
+            yield Happened(Leave(history.names[leaving.pop(0)], moment(shown[slot])))
 
 
 def _bounds(prepared: Prepared) -> tuple[np.ndarray, np.ndarray]:

@@ -8,9 +8,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from evenhand._util.moments import EPOCH, parse_moment
-from evenhand.decide.allocation_events import AllocationEvent, Paused, Resumed
 from evenhand.decide.allocator import Allocator, Share
 from evenhand.errors import BadParameter, StaleTurn, argument
+from evenhand.events import MemberEvent, Pause, Resume
 from evenhand.serve.pools.changes import (
     Change,
     DecisionTaken,
@@ -226,7 +226,7 @@ class LivePool:
         """Refuse a decision of which a part could not be applied, before any part is."""
         for name, amount in shares:
             self.allocator.require(
-                AllocationEvent.from_json({"event": "give", "name": name, "amount": amount})
+                MemberEvent.from_json({"event": "give", "name": name, "amount": amount})
             )
 
     # The fold.
@@ -250,12 +250,12 @@ class LivePool:
         self.follow(entry)
         return entry
 
-    def _require_news(self, event: AllocationEvent, place: int) -> None:
+    def _require_news(self, event: MemberEvent, place: int) -> None:
         """Refuse what is so already; a log that says it twice is read nevertheless."""
         paused = self.allocator.state.paused
-        if isinstance(event, Paused) and paused[place]:
+        if isinstance(event, Pause) and paused[place]:
             raise BadParameter(f"{event.name!r} is paused already: let it resume when it is back.")
-        if isinstance(event, Resumed) and not paused[place]:
+        if isinstance(event, Resume) and not paused[place]:
             raise BadParameter(f"{event.name!r} is not paused: there is nothing to resume.")
 
     def follow(self, entry: LogEntry) -> None:
