@@ -35,6 +35,7 @@ from evenhand.events import (
 
 At = float | str | datetime.date | np.datetime64 | None
 Happening = TypeVar("Happening", bound=MemberEvent)
+MOST_COMPARED = 500  # names with which one that nobody has is compared, to say who may be meant
 CONTROL = re.compile(r"[\x00-\x1f\x7f]")  # characters that no name has
 
 
@@ -421,7 +422,9 @@ class Allocator:
     def place_of(self, name: str) -> int:
         """The number of a stakeholder, in the order of joining."""
         if name not in self._place:
-            raise UnknownStakeholder(name, nearest=nearest(name, self._place))
+            # To compare with very many would take far longer than anything that is not refused.
+            known = self._place if len(self._place) <= MOST_COMPARED else ()
+            raise UnknownStakeholder(name, nearest=nearest(name, known))
         return self._place[name]
 
     def enter(self, name: str) -> None:
@@ -483,6 +486,7 @@ class Allocator:
             raise BadParameter(
                 f"{event.name!r} has joined before: let it resume, or give another name."
             )
+        self.state.require_entrant(self.rule.number_of(event.name))
         return len(self.names)
 
     def _require_later(self, at: float | str) -> None:

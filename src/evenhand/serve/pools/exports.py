@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from evenhand.auditing.sources.temporary_copies import parquet_copy
-from evenhand.serve.pools.changes import DecisionTaken, Happened, read_change
+from evenhand.serve.pools.changes import Decision, read_change, read_decision
 from evenhand.serve.pools.state_from_log import undone_by
 from evenhand.serve.pools.views import moment_of
 from evenhand.serve.store.decision_store import DecisionStore
@@ -69,9 +69,8 @@ def decision_rows(store: DecisionStore, pool: str, up_to: int) -> Iterator[Row]:
             # It is said when that moment is over, as it may be changed again until then.
             if (event.name in changed and latest is not None) or event.at == last:
                 due = (entry, event.at)
-        elif entry.kind == DecisionTaken.kind and entry.number not in undone:
-            taken = read_change(entry)
-            assert isinstance(taken, DecisionTaken)
+        elif entry.kind == Decision.kind and entry.number not in undone:
+            taken = read_decision(entry)
             if due is not None and due[1] != taken.at:
                 yield from tell(*due)
             due = None
@@ -87,7 +86,7 @@ def decision_rows(store: DecisionStore, pool: str, up_to: int) -> Iterator[Row]:
         yield from tell(latest, last)
 
 
-def _shares(entry: LogEntry, taken: DecisionTaken, entitled: dict[str, float]) -> Iterator[Row]:
+def _shares(entry: LogEntry, taken: Decision, entitled: dict[str, float]) -> Iterator[Row]:
     by_rule = "" if taken.by_rule is None else str(taken.by_rule).lower()
     said = (entry.number, moment_of(entry.recorded), entry.actor, by_rule, taken.reason or "")
     for name, amount in taken.shares:
@@ -127,14 +126,13 @@ def request_rows(store: DecisionStore, pool: str, up_to: int) -> Iterator[Row]:
     """Who asked for how much and when. What was given to somebody unasked counts as asked then."""
     undone = set(undone_by(store, pool, up_to).values())
     left: dict[str, float] = {}  # what each has asked for and not received
-    for entry in store.entries_of(pool, ("ask", DecisionTaken.kind), up_to):
+    for entry in store.entries_of(pool, ("ask", Decision.kind), up_to):
         if entry.kind == "ask":
             event = _event(entry)
             left[event.name] = left.get(event.name, 0.0) + event.amount
             yield (event.at, event.name, event.amount)
         elif entry.number not in undone:
-            taken = read_change(entry)
-            assert isinstance(taken, DecisionTaken)
+            taken = read_decision(entry)
             for name, amount in taken.shares:
                 rest = left.get(name, 0.0) - amount
                 if rest < 0.0:
@@ -143,9 +141,7 @@ def request_rows(store: DecisionStore, pool: str, up_to: int) -> Iterator[Row]:
 
 
 def _event(entry: LogEntry) -> Any:
-    happened = read_change(entry)
-    assert isinstance(happened, Happened)
-    return happened.event
+    return read_change(entry)
 
 
 def csv_chunks(columns: tuple[str, ...], rows: Iterator[tuple[Any, ...]]) -> Iterator[bytes]:

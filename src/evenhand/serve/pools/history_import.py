@@ -6,7 +6,6 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
-import orjson
 
 from evenhand._util.moments import as_numbers
 from evenhand.auditing.notes import Notes
@@ -14,9 +13,9 @@ from evenhand.auditing.options import AuditOptions
 from evenhand.auditing.reading.prepare import Prepared, prepare
 from evenhand.auditing.sources.open_source import opened_log
 from evenhand.errors import BadLog, BadParameter
-from evenhand.events import Join, Leave
-from evenhand.serve.pools.asked_changes import AskedChange
-from evenhand.serve.pools.changes import Change, DecisionTaken, Happened
+from evenhand.events import Join, Leave, Moment
+from evenhand.serve.pools.asked_changes import Answer, AskedChange
+from evenhand.serve.pools.changes import Change, Decision
 from evenhand.serve.pools.live_pool import LivePool
 from evenhand.serve.pools.views import import_view
 from evenhand.serve.store.decision_store import Append, DecisionStore
@@ -24,7 +23,6 @@ from evenhand.serve.store.log_entry import LogEntry
 
 ROWS_AT_ONCE = 5000
 THE_FILE = "the file"  # what a log is called that was sent: where it is kept meanwhile is ours
-Moment = Any
 
 
 def import_history(
@@ -35,7 +33,7 @@ def import_history(
     asked: AskedChange,
     now: int,
     notes: Notes,
-) -> bytes:
+) -> Answer:
     """Write the history of a log into a pool to which nothing has happened yet; all or nothing.
 
     Everybody in the log is there from its first day, unless a roster says otherwise.
@@ -50,7 +48,7 @@ def import_history(
         notes: Where it is noted what is odd, but not an error.
 
     Returns:
-        The answer as JSON, which is kept for a retry.
+        What is answered, which is kept for a retry.
     """
     if pool.number != 1:
         raise BadParameter(
@@ -69,7 +67,7 @@ def import_history(
         for entries in _some(pool.record(change, asked.actor, now) for change in changes):
             store.insert_all(cursor, [Append(entries)])
         said = [note.replace(str(log), THE_FILE) for note in notes.sentences]
-        answer = orjson.dumps(import_view(pool, said))
+        answer = import_view(pool, said)
         store.insert_all(cursor, [Append((), asked.kept(pool.name, answer))])
     return answer
 
@@ -120,13 +118,13 @@ def _changes(prepared: Prepared, moment: Callable[[Moment], Moment]) -> Iterator
         while joining and comes[joining[0]] <= now:
             k = joining.pop(0)
             own = 1.0 if entitled is None else float(entitled[k])
-            yield Happened(Join(history.names[k], moment(shown[slot]), own))
+            yield Join(history.names[k], moment(shown[slot]), own)
         while coming is not None and coming[0] == slot:
             _, who, amount = coming
-            yield DecisionTaken(((history.names[who], amount),), moment(shown[slot]))
+            yield Decision(((history.names[who], amount),), moment(shown[slot]))
             coming = next(given, None)
         while leaving and slot + 1 < len(moments) and goes[leaving[0]] < moments[slot + 1]:
-            yield Happened(Leave(history.names[leaving.pop(0)], moment(shown[slot])))
+            yield Leave(history.names[leaving.pop(0)], moment(shown[slot]))
 
 
 def _bounds(prepared: Prepared) -> tuple[np.ndarray, np.ndarray]:

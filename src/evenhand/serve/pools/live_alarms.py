@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from evenhand._util.wording import as_beginning, join_names
-from evenhand.serve.pools.changes import Happened, read_change
+from evenhand.events import Pause
+from evenhand.serve.pools.changes import read_change
 from evenhand.serve.pools.definition import PoolDefinition
 from evenhand.serve.pools.live_audit import audit_pool
 from evenhand.serve.store.decision_store import DecisionStore
@@ -43,8 +44,8 @@ def alarms_of_pool(
 
 def _paused(store: DecisionStore, pool: str, up_to: int) -> list[str]:
     names: dict[str, None] = {}
-    for entry in store.entries_of(pool, ("pause",), up_to):
+    for entry in store.entries_of(pool, (Pause.kind,), up_to):
         change = read_change(entry)
-        assert isinstance(change, Happened)
-        names[change.event.name] = None
+        assert isinstance(change, Pause)
+        names[change.name] = None
     return list(names)

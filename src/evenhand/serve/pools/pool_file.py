@@ -17,7 +17,7 @@ from typing import Any
 from evenhand._util.files import read_file
 from evenhand.errors import BadFile, BadParameter, StoreConflict
 from evenhand.events import Join
-from evenhand.serve.pools.changes import Happened, PoolMade
+from evenhand.serve.pools.changes import PoolMade
 from evenhand.serve.pools.definition import PoolDefinition
 from evenhand.serve.pools.live_pool import LivePool
 from evenhand.serve.pools.policy_folder import NO_POLICIES, PolicyFolder
@@ -102,5 +102,5 @@ def first_entries(
     entries = [pool.record(PoolMade(pool.definition.to_json()), actor, moment)]
     for name, entitlement in people:
         joined = Join(name, pool.moment(None, moment), entitlement)
-        entries.append(pool.record(Happened(joined), actor, moment))
+        entries.append(pool.record(joined, actor, moment))
     return entries

@@ -7,7 +7,7 @@ from typing import Any
 
 from evenhand.errors import BadParameter
 from evenhand.events import Give, Join, Leave, MemberEvent
-from evenhand.serve.pools.changes import DecisionTaken, read_change
+from evenhand.serve.pools.changes import Decision, read_change
 from evenhand.serve.pools.state_from_log import undone_by
 from evenhand.serve.store.decision_store import DecisionStore
 
@@ -64,10 +64,11 @@ def received_over_time(
 def _shares_and_stays(store: DecisionStore, pool: str, up_to: int) -> list[MemberEvent]:
     """Who was given what, joined and left, in order, without what was undone."""
     undone = set(undone_by(store, pool, up_to).values())
-    kinds = (DecisionTaken.kind, "join", "leave")
-    return [
-        event
-        for entry in store.entries_of(pool, kinds, up_to)
-        if entry.number not in undone
-        for event in read_change(entry).events()
-    ]
+    found: list[MemberEvent] = []
+    for entry in store.entries_of(pool, (Decision.kind, Join.kind, Leave.kind), up_to):
+        change = read_change(entry)
+        if isinstance(change, MemberEvent):
+            found.append(change)
+        elif isinstance(change, Decision) and entry.number not in undone:
+            found += change.gives()
+    return found
