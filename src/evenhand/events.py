@@ -21,6 +21,9 @@ from evenhand._util.wording import short_repr
 from evenhand.errors import BadParameter, argument
 
 Moment = float | str | None  # a number, or an ISO date where times are dates
+# Most numbers are seen to be fit at once: asking what kind of number each is would take longer than
+# a decision.
+PLAIN, LARGE = (int, float), 1e300
 
 
 def as_amount(given: Any, name: str = "amount") -> float:
@@ -29,6 +32,8 @@ def as_amount(given: Any, name: str = "amount") -> float:
     >>> as_amount(np.int64(5)), as_amount(np.float32(0.5))
     (5, 0.5)
     """
+    if type(given) in PLAIN and 0 < given < LARGE:
+        return given
     if not is_finite_number(given) or given <= 0:
         raise BadParameter(f"{argument(name)} is {short_repr(given)}: it must be a number above 0.")
     return _as_number(given)
@@ -41,6 +46,8 @@ def as_moment(given: Any, name: str = "at") -> Moment:
     ('2021-03-31', '2021-03-31T10:00:00')
     """
     if given is None or isinstance(given, str):
+        return given
+    if type(given) in PLAIN and -LARGE < given < LARGE:
         return given
     if isinstance(given, datetime.date):  # a datetime is one, too
         return given.isoformat()
@@ -55,8 +62,6 @@ def as_moment(given: Any, name: str = "at") -> Moment:
 
 
 def _as_number(given: Any) -> float:
-    if type(given) is float:
-        return given
     return int(given) if isinstance(given, numbers.Integral) else float(given)
 
 
@@ -96,10 +101,9 @@ class Event:
     kind: ClassVar[str]  # in a word, as JSON has it
 
     def __post_init__(self) -> None:
-        for name, given in list(vars(self).items()):
-            found = _FIELDS[name](given, name)
-            if found is not given:
-                object.__setattr__(self, name, found)
+        fields = vars(self)
+        for name, given in fields.items():
+            fields[name] = _FIELDS[name](given, name)
 
     def to_json(self) -> dict[str, Any]:
         """The event as JSON has it, such as {"event": "give", "name": "A", "amount": 1.0}."""

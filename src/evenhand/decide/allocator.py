@@ -205,9 +205,14 @@ class Allocator:
     def apply(self, event: Happening) -> Happening:
         """Let an event happen; one that is refused leaves nothing half done."""
         place, state = self.require(event), self.state
-        if event.at is not None:
-            state.time = self._number(event.at)
+        state.time = self._time(event.at)
         match event:
+            case Give():
+                among = self.places(event.among)
+                # The rule is asked again, so that a state that is made from the log is the same, to
+                # the last draw, as one that was asked when the decision was made.
+                state.first(event.amount, among)
+                state.give(place, event.amount, among)
             case Join():
                 self.enter(event.name)
                 state.add(event.entitlement, self.rule.number_of(event.name))
@@ -221,12 +226,6 @@ class Allocator:
                 state.entitle(place, event.entitlement)
             case Ask():
                 state.ask(place, event.amount)
-            case Give():
-                among = self.places(event.among)
-                # The rule is asked again, so that a state that is made from the log is the same, to
-                # the last draw, as one that was asked when the decision was made.
-                state.first(event.amount, among)
-                state.give(place, event.amount, among)
         return event
 
     # What is asked; nothing changes.
@@ -273,7 +272,7 @@ class Allocator:
         state, places = self.state, self.places(among)
         found: list[Share] = []
         with state.trial():
-            state.time = self._when(at)
+            state.time = self._time(self._moment(at))
             for _ in range(count):
                 if self.rule.divides:
                     parts = state.shares(amount, places)
@@ -441,7 +440,7 @@ class Allocator:
         """While somebody asks who stands where at a moment, if so much were to be given."""
         much = None if amount is None else as_amount(amount)
         with self.state.trial(), self.state.facing(much):
-            self.state.time = self._when(at)
+            self.state.time = self._time(self._moment(at))
             yield
 
     def _takers(self, among: Iterable[str] | None, amount: float | None) -> list[int] | None:
@@ -463,10 +462,7 @@ class Allocator:
                 f"{short_repr(event)} does not happen to a stakeholder: apply what somebody joins, "
                 "leaves, asks for or is given, without what was undone."
             )
-        if event.at is not None and self.names:
-            self._require_later(event.at)
-        elif event.at is not None:
-            self._number(event.at)  # refused if it is no moment
+        self._time(event.at)
         if isinstance(event, Give):
             self.places(event.among)
         if not isinstance(event, Join):
@@ -489,8 +485,18 @@ class Allocator:
         self.state.require_entrant(self.rule.number_of(event.name))
         return len(self.names)
 
-    def _require_later(self, at: float | str) -> None:
-        if self._number(at) < self.state.time:
+    def _moment(self, at: At) -> Moment:
+        """A moment as an event has it; the number of the turn if none is given."""
+        if at is None and not self.dates:
+            return max(self.state.time, self.state.turn)
+        return as_moment(at)
+
+    def _time(self, at: Moment) -> float:
+        """A moment as a number, by default that of what happened last; refused if it is before."""
+        if at is None:
+            return self.state.time
+        number = self._number(at)
+        if number < self.state.time and self.names:
             last: Any = self.state.time
             if self.dates:
                 last = str(np.int64(last).astype("datetime64[us]")).removesuffix(".000000")
@@ -498,21 +504,7 @@ class Allocator:
                 f"{argument('at')} is {at}, before what happened last ({last}): events come in "
                 "order of time."
             )
-
-    def _moment(self, at: At) -> Moment:
-        """A moment as an event has it; the number of the turn if none is given."""
-        if at is None and not self.dates:
-            return max(self.state.time, self.state.turn)
-        return as_moment(at)
-
-    def _when(self, at: At) -> float:
-        """A moment to ask about."""
-        moment = self._moment(at)
-        if moment is None:
-            return self.state.time
-        if self.names:
-            self._require_later(moment)
-        return self._number(moment)
+        return number
 
     def _number(self, at: float | str) -> float:
         if not self.dates:
