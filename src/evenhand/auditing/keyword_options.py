@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import inspect
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Any, Concatenate, ParamSpec, TypeVar, overload
 
 from evenhand._util.wording import nearest, pluralise
@@ -57,8 +57,7 @@ def with_keywords(function: Any, options: Any) -> Any:
                 f"{called.__name__} takes {pluralise(expected, 'log')} and everything else by "
                 f"name, such as stakeholder=…: {len(logs)} were given without a name."
             )
-        require_known(keywords, called.__name__, known)
-        return function(*logs, options(**{**keywords, **_said_by_logs(logs, keywords)}))
+        return function(*logs, read_keywords(called.__name__, options, logs, keywords))
 
     *logs, _ = inspect.signature(function).parameters.values()
     called.__name__ = called.__qualname__ = function.__name__.removeprefix("_")
@@ -66,6 +65,21 @@ def with_keywords(function: Any, options: Any) -> Any:
         parameters=[*logs, *known.values()]
     )
     return called
+
+
+def read_keywords(
+    called: str, options: Callable[..., Options], logs: Sequence[Any], keywords: Mapping[str, Any]
+) -> Options:
+    """The options that keywords say, together with what logs say themselves.
+
+    Args:
+        called: What the function is called that was given them.
+        options: The class of the options.
+        logs: The logs that it was given.
+        keywords: What else it was given.
+    """
+    require_known(keywords, called, inspect.signature(options).parameters)
+    return options(**{**keywords, **_said_by_logs(logs, keywords)})
 
 
 def require_known(keywords: Collection[str], called: str, known: Collection[str]) -> None:
@@ -81,7 +95,7 @@ def require_known(keywords: Collection[str], called: str, known: Collection[str]
             raise UnknownArgument(name, called, nearest=nearest(name, known))
 
 
-def _said_by_logs(logs: tuple[Any, ...], keywords: Mapping[str, Any]) -> dict[str, Any]:
+def _said_by_logs(logs: Sequence[Any], keywords: Mapping[str, Any]) -> dict[str, Any]:
     """What logs say themselves: the columns of a job log, or all of how one was read."""
     read = [log for log in logs if isinstance(log, ReadLog)]
     if not read:

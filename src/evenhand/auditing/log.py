@@ -9,7 +9,7 @@ from __future__ import annotations
 import datetime
 import html
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, fields, replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -18,12 +18,12 @@ import numpy as np
 
 from evenhand._util.moments import as_numbers, moment_label, parse_moment
 from evenhand._util.wording import format_number, join_names, pluralise
-from evenhand.auditing.keyword_options import ReadLog, require_known
+from evenhand.auditing.keyword_options import ReadLog, read_keywords, require_known
 from evenhand.auditing.notes import Notes
 from evenhand.auditing.options import READING, WINDOW, AuditOptions
 from evenhand.auditing.period_border import PeriodBorder, begins_beyond, beyond, bound_name
 from evenhand.auditing.reading import entitlement as entitling
-from evenhand.auditing.reading.checks import refuse_unreadable
+from evenhand.auditing.reading.checks import out_of_order, refuse_unreadable
 from evenhand.auditing.reading.counting import count
 from evenhand.auditing.reading.events import LogEvents, read_events, require_column
 from evenhand.auditing.reading.hidden_amounts import (
@@ -35,7 +35,7 @@ from evenhand.auditing.reading.hidden_amounts import (
     without_unknown,
 )
 from evenhand.auditing.reading.history import History
-from evenhand.auditing.reading.lots import Lots, read_lots
+from evenhand.auditing.reading.lots import Lots, lots_of_cells, read_lots
 from evenhand.auditing.reading.name_spellings import plain_name
 from evenhand.auditing.reading.requests import (
     asked_over_time,
@@ -54,12 +54,14 @@ from evenhand.auditing.reading.suspicious_rows import (
     note_running_totals,
 )
 from evenhand.auditing.reading.timed_amounts import Known, Reading, TimedAmounts, Unchanging
+from evenhand.auditing.reading.told_events import read_told, told_of
 from evenhand.auditing.reading.waits import Cases, judged_waits, read_cases
 from evenhand.auditing.sources.engines import fetch
 from evenhand.auditing.sources.log_table import LogTable
 from evenhand.auditing.sources.open_source import opened_log
 from evenhand.auditing.workload_columns import default_columns
 from evenhand.errors import BadLog, BadParameter, NotFinite, argument
+from evenhand.events import Event
 from evenhand.fairness.groups import Groups
 from evenhand.fairness.status import read_beside
 
@@ -153,6 +155,57 @@ class Log(ReadLog):
         require_known(options, "Log.read", (*READING, *WINDOW))
         asked = AuditOptions(**{**options, **default_columns([source], options)})
         return cls.of(record_of(source, asked), asked)
+
+    @classmethod
+    def from_events(
+        cls,
+        events: Iterable[Event],
+        label: str = "the events",
+        by_request: bool | None = None,
+        **options: Any,
+    ) -> Log:
+        """A log of what happened, in memory.
+
+        Who joins and leaves is the roster; where nobody joins there is none. Entitlements count
+        where not all are alike, and requests are not judged. Who pauses is there all the same.
+
+        Args:
+            events: What happened, in order; the times of all are dates, or those of all numbers.
+            label: What the log is called in messages.
+            by_request: Whether it is judged how requests were met; None for where anybody asks.
+            options: What columns of the log are to be called (`stakeholder`, `time` and `amount`,
+                which are called so by default), `since` and `until`.
+
+        >>> from evenhand.events import Give, Join
+        >>> log = Log.from_events([Join("Ann"), Join("Bob"), Give("Ann", at=1, amount=2)])
+        >>> log.audit(welfare="rawls").score
+        0.0
+        """
+        require_known(options, "Log.from_events", ("stakeholder", "time", "amount", *WINDOW))
+        told = read_told(tuple(events), by_request, label)
+        called = {name: name for name in ("stakeholder", "time", "amount")} | options
+        if told.entitled is not None:
+            called["entitlement"] = "entitlement"
+        if told.requests is not None:
+            called |= {"requests": label, "asked": "asked"}
+        asked = AuditOptions(**called, roster=told.roster)
+        notes = Notes()
+        if told.unordered:
+            notes.add(out_of_order(told.unordered))
+        columns = (asked.time, asked.stakeholder, str(asked.amount), "entitlement")
+        record = Record(
+            label,
+            columns,
+            (),
+            notes,
+            told.roster,
+            {},
+            history=told.history,
+            requests=told.requests,
+            entitled=told.entitled,
+            lots=told.lots,
+        )
+        return cls.of(record, asked)
 
     @classmethod
     def of(cls, record: Record, options: AuditOptions) -> Log:
@@ -254,7 +307,22 @@ class Log(ReadLog):
         """
         from evenhand.decide.world.world_of_log import world_of_log
 
-        return world_of_log(self, AuditOptions(**{**self.reading, **options}), block, horizon)
+        asked = read_keywords("Log.world", AuditOptions, [self], options)
+        return world_of_log(self, asked, block, horizon)
+
+    def events(self) -> list[Event]:
+        """What happened, in order, as an allocator or a pool takes it.
+
+        A row is something given. Of one that gives nothing no event tells, nor of groups.
+        """
+        odd = [name for name in ("out_of", "wait_from", "run") if getattr(self.options, name)]
+        odd += ["stock"] if self.options.stock else []
+        if odd:
+            raise BadParameter(
+                f"events tell what was given out, which a log with {argument(odd[0])} does not."
+            )
+        lots = lots_of_cells(self.history) if self.lots is None else self.lots
+        return told_of(self.history, lots, self.roster, self.shares, self.beside)
 
     def to_frame(self, backend: Any = None) -> Any:
         """Who received how much when, as a data frame: a row for each who did at a time point.
@@ -293,8 +361,8 @@ class Log(ReadLog):
         history, options = self.history, self.options
         much = "waits of " if options.waits else "levels of "
         if not (options.waits or options.stock):
-            unit = options.amount or pluralise(2, "event").split()[1]
-            much = f"{format_number(float(history.totals().sum()))} {unit} to "
+            unit = {None: " events", "amount": ""}.get(options.amount, f" {options.amount}")
+            much = f"{format_number(float(history.totals().sum()))}{unit} to "
         when = f"from {moment_label(history.first)} to {moment_label(history.slots[-1])}"
         points = f"at {pluralise(len(history.slots), 'time point')} " if history.exact else ""
         who = f"{pluralise(len(self.names), 'stakeholder')} ({join_names(self.names, 3)})"
