@@ -283,10 +283,15 @@ def _note_order(events: LogEvents, notes: Notes) -> None:
     found = fetch(before.filter(nw.col("at") < nw.col("before")).select(rows=nw.len()))
     count = int(found["rows"][0])
     if count:
-        notes.add(
-            f"{pluralise(count, 'row is', 'rows are')} earlier than the row above: the log was put "
-            "in order of time."
-        )
+        notes.add(out_of_order(count))
+
+
+def out_of_order(rows: int) -> str:
+    """What is said of rows that are not where their time would put them."""
+    return (
+        f"{pluralise(rows, 'row is', 'rows are')} earlier than the row above: the log was put in "
+        "order of time."
+    )
 
 
 def _note_zones(events: LogEvents, notes: Notes) -> None:

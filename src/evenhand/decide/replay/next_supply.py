@@ -124,7 +124,7 @@ def read_next(path: Any, options: AuditOptions, supply: Supply, notes: Notes) ->
         label = table.label
         events = read_events(_for_anybody(table, options), alone, writing=writing_beside(options))
         coming = count_beside(events, "next", "what will come", notes)
-        lots = read_lots(events, coming, None)
+        lots = read_lots(events, coming)
     if coming.plain_numbers != (supply.moments.dtype.kind != "M"):
         raise BadLog(
             f"the times of {label} ({argument('next')}) are not of the kind that the log's are: "

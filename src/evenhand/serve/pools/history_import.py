@@ -8,10 +8,9 @@ from typing import Any
 import numpy as np
 
 from evenhand._util.moments import as_numbers
+from evenhand.auditing.log import Kept, Log, log_of
 from evenhand.auditing.notes import Notes
 from evenhand.auditing.options import AuditOptions
-from evenhand.auditing.reading.prepare import Prepared, prepare
-from evenhand.auditing.sources.open_source import opened_log
 from evenhand.errors import BadLog, BadParameter
 from evenhand.events import Join, Leave, Moment
 from evenhand.serve.pools.asked_changes import Answer, AskedChange
@@ -72,7 +71,7 @@ def import_history(
     return answer
 
 
-def read_history(log: Any, options: AuditOptions, notes: Notes) -> Prepared:
+def read_history(log: Any, options: AuditOptions, notes: Notes) -> Log:
     """What is to be imported; refused if it cannot be.
 
     Args:
@@ -80,10 +79,9 @@ def read_history(log: Any, options: AuditOptions, notes: Notes) -> Prepared:
         options: Which columns hold what, as of an audit.
         notes: Where it is noted what is odd, but not an error.
     """
-    with opened_log(log, options) as table:
-        for note in table.notes:
-            notes.add(note)
-        prepared = prepare(table, options, True, notes, lots=True)
+    prepared = log_of(log, options, Kept(ends=False))
+    for note in prepared.notes:
+        notes.add(note)
     assert prepared.lots is not None
     if (prepared.lots.amount < 0).any():
         raise BadLog(
@@ -93,7 +91,7 @@ def read_history(log: Any, options: AuditOptions, notes: Notes) -> Prepared:
     return prepared
 
 
-def _changes(prepared: Prepared, moment: Callable[[Moment], Moment]) -> Iterator[Change]:
+def _changes(prepared: Log, moment: Callable[[Moment], Moment]) -> Iterator[Change]:
     """What happened, in order of time: at one time people join first and leave last.
 
     All of it happens at times of the log, so whoever was there at none of them is left out.
@@ -127,7 +125,7 @@ def _changes(prepared: Prepared, moment: Callable[[Moment], Moment]) -> Iterator
             yield Leave(history.names[leaving.pop(0)], moment(shown[slot]))
 
 
-def _bounds(prepared: Prepared) -> tuple[np.ndarray, np.ndarray]:
+def _bounds(prepared: Log) -> tuple[np.ndarray, np.ndarray]:
     names = prepared.history.names
     if prepared.roster is None or not prepared.roster.dated:
         return np.full(len(names), -np.inf), np.full(len(names), np.inf)
