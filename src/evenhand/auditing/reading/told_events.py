@@ -57,9 +57,10 @@ def read_told(events: Sequence[Event], by_request: bool | None, label: str) -> T
     dates = any(isinstance(one.at, str) for one in people)
     told = [(_moment(one, dates), one) for one in people]
     asks = any(isinstance(one, Ask) for one in people) if by_request is None else by_request
-    said = [one.entitlement for one in people if isinstance(one, Join | Entitle)]
-    entitled = None if asks or len(set(said)) < 2 else _at_first(people)
-    given = _given(told, {} if entitled is None else entitled)
+    first = _at_first(people)
+    said = {one.entitlement for one in people if isinstance(one, Join | Entitle)}
+    given = _given(told, first if len(said) > 1 else {})
+    entitled = None if asks or len(said) < 2 else first
     if not given.at:
         raise BadLog(f"{label} have no rows to judge: nothing is given.")
     roster = _roster(told, label)

@@ -8,11 +8,12 @@ from __future__ import annotations
 import csv
 import io
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
 from evenhand.auditing.sources.temporary_copies import parquet_copy
+from evenhand.events import EVENTS, MemberEvent
 from evenhand.serve.pools.changes import Decision, read_change, read_decision
 from evenhand.serve.pools.state_from_log import undone_by
 from evenhand.serve.pools.views import moment_of
@@ -26,7 +27,26 @@ COLUMNS = (
 ROSTER = ("name", "from", "until", "entitlement")
 REQUESTS = ("time", "stakeholder", "asked")
 ROWS_AT_ONCE = 2000
+EVERYTHING = (*EVENTS.classes, Decision.kind)
 Row = tuple[Any, ...]
+
+
+def log_of_pool(
+    store: DecisionStore, pool: str, up_to: int, kinds: Sequence[str] = ()
+) -> Iterator[tuple[LogEntry, Decision | MemberEvent]]:
+    """All that happened to people in order, each with its entry, without what was undone.
+
+    Args:
+        store: Where the log is.
+        pool: Its name.
+        up_to: The number of the last entry that counts.
+        kinds: What of it, in a word each; all by default.
+    """
+    undone = set(undone_by(store, pool, up_to).values())
+    for entry in store.entries_of(pool, kinds or EVERYTHING, up_to):
+        change = read_change(entry)
+        if isinstance(change, Decision | MemberEvent) and entry.number not in undone:
+            yield entry, change
 
 
 def decision_rows(store: DecisionStore, pool: str, up_to: int) -> Iterator[Row]:
