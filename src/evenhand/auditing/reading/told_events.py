@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
+from typing import Any, Generic, NamedTuple, TypeVar
 
 import numpy as np
 
@@ -19,6 +18,8 @@ from evenhand.auditing.reading.timed_amounts import TimedAmounts
 from evenhand.errors import BadLog, BadParameter
 from evenhand.events import Ask, Entitle, Event, Give, Join, Leave, MemberEvent, Undo
 
+Source = TypeVar("Source")
+
 
 class Told(NamedTuple):
     """What events say, as the reading of a log has it."""
@@ -29,20 +30,6 @@ class Told(NamedTuple):
     requests: History | None  # where they are judged
     entitled: Mapping[str, float] | None  # of each at first, where not all are entitled alike
     unordered: int  # gifts that are earlier than the one told before
-
-
-@dataclass(frozen=True)
-class _Rows:
-    """Rows of a log as lists: when, who, how much, and what each was then entitled to."""
-
-    at: list[Any] = field(default_factory=list)
-    name: list[str] = field(default_factory=list)
-    amount: list[float] = field(default_factory=list)
-    entitled: list[float] = field(default_factory=list)
-
-    def add(self, at: Any, name: str, amount: float, entitled: float = np.nan) -> None:
-        for column, value in zip(vars(self).values(), (at, name, amount, entitled), strict=True):
-            column.append(value)
 
 
 def read_told(events: Sequence[Event], by_request: bool | None, label: str) -> Told:
@@ -57,22 +44,24 @@ def read_told(events: Sequence[Event], by_request: bool | None, label: str) -> T
     dates = any(isinstance(one.at, str) for one in people)
     told = [(_moment(one, dates), one) for one in people]
     asks = any(isinstance(one, Ask) for one in people) if by_request is None else by_request
-    first = _at_first(people)
-    said = {one.entitlement for one in people if isinstance(one, Join | Entitle)}
-    given = _given(told, first if len(said) > 1 else {})
-    entitled = None if asks or len(said) < 2 else first
-    if not given.at:
+    differ = len({one.entitlement for one in people if isinstance(one, Join | Entitle)}) > 1
+    entitled = _at_first(people) if differ and not asks else None
+    changed = {one.name for at, one in told if isinstance(one, Entitle) and at is not None}
+    given = list(given_rows(((*one, None) for one in told), differ, changed))
+    if not given:
         raise BadLog(f"{label} have no rows to judge: nothing is given.")
     roster = _roster(told, label)
-    wanted = _wanted(told) if asks else _Rows()
+    wanted = list(wanted_rows(told)) if asks else []
     on_roster = () if roster is None else roster.names
-    everyone = tuple(sorted({*given.name, *wanted.name, *on_roster}))
+    named = {row.name for row in given} | {name for _, name, _ in wanted}
+    everyone = tuple(sorted(named.union(on_roster)))
     kind = "datetime64[us]" if dates else np.float64
-    at = np.array(given.at, dtype=kind)
+    at = np.array([row.at for row in given], dtype=kind)
     history, lots = _counted(given, everyone, at, entitled is not None)
     requests = None
     if asks:
-        requests, _ = _counted(wanted, everyone, np.array(wanted.at, dtype=kind), False)
+        moments = np.array([at for at, _, _ in wanted], dtype=kind)
+        requests, _ = _counted(wanted, everyone, moments, False)
     return Told(history, lots, roster, requests, entitled, int((at[1:] < at[:-1]).sum()))
 
 
@@ -130,85 +119,98 @@ def _roster(told: Sequence[tuple[Any, MemberEvent]], label: str) -> Roster | Non
     return checked_roster(Roster(tuple(first), known, whole_days(last)), label)
 
 
-def _given(told: Sequence[tuple[Any, MemberEvent]], entitled: Mapping[str, float]) -> _Rows:
+class GivenRow(NamedTuple, Generic[Source]):
+    """A row of a log: when, who, how much, and what they were then entitled to."""
+
+    at: Any
+    name: str
+    amount: float
+    entitled: float
+    source: Source  # whatever came with the event that it is said by
+
+
+def given_rows(
+    told: Iterable[tuple[Any, MemberEvent, Source]], differ: bool, changed: Container[str]
+) -> Iterator[GivenRow[Source]]:
     """What was given, a row for each gift, with what each was entitled to at the time.
 
     What somebody is entitled to is said by a row with the amount 0 as well, where it is said with a
     time, even if they never receive anything. At one moment a log has one entitlement of each: what
     changes after a row of that moment holds from the next one on.
+
+    Args:
+        told: What happened in order: when, what, and anything that is to come with its rows.
+        differ: Whether not all are entitled alike: only then is it said by rows of its own.
+        changed: Whose entitlement changes with time.
     """
-    rows, now = _Rows(), dict(entitled)
-    changed = {one.name for at, one in told if isinstance(one, Entitle) and at is not None}
+    now: dict[str, float] = {}
     news: list[str] = []  # whose entitlement is still to be said
     said: dict[str, tuple[Any, float]] = {}  # of each, the last moment of a row and what it said
-    due: Any = None  # the moment at which news are to be said that are of a moment of their own
-    last: Any = None  # the moment of the last gift
+    due: tuple[Any, Source] | None = None  # the moment of news that are of one of their own
+    last: tuple[Any, Source] | None = None  # that of the last gift
 
-    def tell(at: Any) -> None:
+    def tell(at: Any, source: Source) -> Iterator[GivenRow[Source]]:
         for name in dict.fromkeys(news):
             if name not in said or said[name][0] != at:
                 said[name] = (at, now[name])
-                rows.add(at, name, 0.0, now[name])
+                yield GivenRow(at, name, 0.0, now[name], source)
         news[:] = [name for name in news if said[name][1] != now[name]]
 
-    for at, one in told:
-        if isinstance(one, Join | Entitle) and entitled:
-            if due is not None and due != at:
-                tell(due)
+    for at, one, source in told:
+        if isinstance(one, Join | Entitle):
+            if due is not None and due[0] != at:
+                yield from tell(*due)
                 due = None
             now[one.name] = one.entitlement
-            if at is None:
+            if at is None or not differ:
                 continue
             news.append(one.name)
             # One that never changes holds for the whole log, wherever it is said; one that does
             # counts from its own moment on. Before the first gift there is nothing to judge.
             # It is said when that moment is over, as it may be changed again until then.
-            if (one.name in changed and last is not None) or at == last:
-                due = at
+            if last is not None and (one.name in changed or at == last[0]):
+                due = (at, source)
         elif isinstance(one, Give):
-            if due is not None and due != at:
-                tell(due)
-            due, last = None, at
-            tell(at)
+            if due is not None and due[0] != at:
+                yield from tell(*due)
+            due, last = None, (at, source)
+            yield from tell(at, source)
             if one.name not in said or said[one.name][0] != at:
                 said[one.name] = (at, now.get(one.name, np.nan))
-            rows.add(at, one.name, one.amount, said[one.name][1])
+            yield GivenRow(at, one.name, one.amount, said[one.name][1], source)
     if due is not None:
-        tell(due)
+        yield from tell(*due)
     if last is not None:  # of those who joined since
-        tell(last)
-    return rows
+        yield from tell(*last)
 
 
-def _wanted(told: Sequence[tuple[Any, MemberEvent]]) -> _Rows:
-    """Who asked for how much; what was given to somebody unasked counts as asked for then."""
-    rows = _Rows()
+def wanted_rows(told: Iterable[tuple[Any, MemberEvent]]) -> Iterator[tuple[Any, str, float]]:
+    """Who asked when for how much; what was given to somebody unasked counts as asked for then."""
     left: dict[str, float] = {}  # what each has asked for and not received
     for at, one in told:
         if isinstance(one, Ask):
             left[one.name] = left.get(one.name, 0.0) + one.amount
-            rows.add(at, one.name, one.amount)
+            yield at, one.name, one.amount
         elif isinstance(one, Give):
             rest = left.get(one.name, 0.0) - one.amount
             if rest < 0.0:
-                rows.add(at, one.name, -rest)
+                yield at, one.name, -rest
             left[one.name] = max(0.0, rest)
-    return rows
 
 
 def _counted(
-    rows: _Rows, names: tuple[str, ...], at: np.ndarray, entitled: bool
+    rows: Sequence[tuple[Any, ...]], names: tuple[str, ...], at: np.ndarray, entitled: bool
 ) -> tuple[History, Lots]:
-    """Rows added up by time and stakeholder, and the same one by one."""
+    """Rows added up by time and stakeholder, and one by one."""
     place = {name: k for k, name in enumerate(names)}
-    who = np.array([place[name] for name in rows.name], dtype=np.int64)
-    amount = np.array(rows.amount, dtype=np.float64)
+    who = np.array([place[row[1]] for row in rows], dtype=np.int64)
+    amount = np.array([row[2] for row in rows], dtype=np.float64)
     slots, slot = np.unique(at, return_inverse=True)
     cells, cell = np.unique(slot * len(names) + who, return_inverse=True)
     beside = {}
     if entitled:
         beside["entitled"] = np.full(len(cells), np.nan)
-        np.fmax.at(beside["entitled"], cell, np.array(rows.entitled))
+        np.fmax.at(beside["entitled"], cell, np.array([row[3] for row in rows]))
     history = History(
         names=names,
         slots=slots,

@@ -10,10 +10,9 @@ from evenhand.auditing.answer.answer import Answer
 from evenhand.auditing.log import Log
 from evenhand.auditing.reading.checks import exact_copies
 from evenhand.errors import BadLog
-from evenhand.events import Give, MemberEvent
-from evenhand.serve.pools.changes import Decision
+from evenhand.events import Give
 from evenhand.serve.pools.definition import PoolDefinition
-from evenhand.serve.pools.exports import COLUMNS, csv_chunks, decision_rows, log_of_pool
+from evenhand.serve.pools.exports import COLUMNS, csv_chunks, decision_rows, told_by
 from evenhand.serve.store.decision_store import DecisionStore
 
 
@@ -31,19 +30,19 @@ def audit_pool(
         up_to: The number of the last entry that counts.
         asked: Options of an audit in place of the pool's own.
     """
-    name, copies = definition.name, 0
-    events: list[MemberEvent] = []
-    for _, change in log_of_pool(store, name, up_to):
-        if isinstance(change, Decision):
-            copies += len(change.shares) - len(set(change.shares))
-            events += change.gives()
-        else:
-            events.append(change)
-    if not any(isinstance(event, Give) for event in events):
+    name = definition.name
+    told = list(told_by(store, name, up_to))
+    given = [
+        (entry.number, give.name, give.amount)
+        for _, give, (entry, _) in told
+        if isinstance(give, Give)
+    ]
+    if not given:
         raise BadLog(f"no decision was taken in the pool {name!r} yet: there is nothing to judge.")
     by_request = definition.allocator().state.by_request
-    log = Log.from_events(events, f"{name}.csv", by_request)
+    log = Log.from_events((event for _, event, _ in told), f"{name}.csv", by_request)
     found = log.audit(**{**definition.audit, **asked})
+    copies = len(given) - len(set(given))
     return dataclasses.replace(
         found,
         notes=(*([exact_copies(copies)] if copies else ()), *found.notes),

@@ -6,9 +6,9 @@ from collections.abc import Sequence
 from typing import Any
 
 from evenhand.errors import BadParameter
-from evenhand.events import Give, Join, Leave, MemberEvent
-from evenhand.serve.pools.changes import Decision, read_change
-from evenhand.serve.pools.state_from_log import undone_by
+from evenhand.events import Give, Join, Leave
+from evenhand.serve.pools.changes import Decision
+from evenhand.serve.pools.exports import told_by
 from evenhand.serve.store.decision_store import DecisionStore
 
 MOST_DECISIONS = 1_000_000
@@ -32,7 +32,8 @@ def received_over_time(
         raise BadParameter(
             f"the log has {up_to:,} entries, which are too many to show: export it, or audit it."
         )
-    happened = _shares_and_stays(store, pool, up_to)
+    told = told_by(store, pool, up_to, Decision.kind, Join.kind, Leave.kind)
+    happened = [event for _, event, _ in told]
     decided = sum(isinstance(one, Give) for one in happened)
     marks = {round((k + 1) * decided / points) for k in range(points)} if decided else set()
     received: dict[str, float] = {}
@@ -59,16 +60,3 @@ def received_over_time(
         "mean": mean,
         "stakeholders": [{"name": name, "received": course[name]} for name in names],
     }
-
-
-def _shares_and_stays(store: DecisionStore, pool: str, up_to: int) -> list[MemberEvent]:
-    """Who was given what, joined and left, in order, without what was undone."""
-    undone = set(undone_by(store, pool, up_to).values())
-    found: list[MemberEvent] = []
-    for entry in store.entries_of(pool, (Decision.kind, Join.kind, Leave.kind), up_to):
-        change = read_change(entry)
-        if isinstance(change, MemberEvent):
-            found.append(change)
-        elif isinstance(change, Decision) and entry.number not in undone:
-            found += change.gives()
-    return found
