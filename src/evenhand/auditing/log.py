@@ -153,7 +153,10 @@ class Log(ReadLog):
                 what they count, or `since` or `until` is a date.
         """
         require_known(options, "Log.read", (*READING, *WINDOW))
-        asked = AuditOptions(**{**options, **default_columns([source], options)})
+        said = {**options, **default_columns([source], options)}
+        if {"requests", "asked"} & said.keys() and "entitlement" in said:
+            said["judge_requests"] = "while_waiting"  # the one way to judge both, until it is said
+        asked = AuditOptions(**said)
         return cls.of(record_of(source, asked), asked)
 
     @classmethod
