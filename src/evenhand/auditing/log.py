@@ -403,11 +403,13 @@ def log_of(source: Any, options: AuditOptions, kept: Kept = Kept()) -> Log:
         options: How it is read and judged.
         kept: How much of it is needed.
     """
-    if isinstance(source, Log):
-        if source.options is options:
-            return source
-        options = source.judged_by(options)
+    options = options_for(source, options)
     return Log.of(record_of(source, options, kept), options)
+
+
+def options_for(source: Any, options: AuditOptions) -> AuditOptions:
+    """The options that hold for a log: of one that was read already, how that was is its own."""
+    return source.judged_by(options) if isinstance(source, Log) else options
 
 
 def split_runs(table: LogTable, column: str) -> list[LogTable]:
