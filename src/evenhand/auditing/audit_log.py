@@ -17,7 +17,7 @@ from evenhand.auditing.judging.questions import question_of
 from evenhand.auditing.judging.sensitivity import Judgement, judge_case, judge_welfares
 from evenhand.auditing.judging.supply import Supply
 from evenhand.auditing.keyword_options import with_keywords
-from evenhand.auditing.log import Kept, Log, record_of
+from evenhand.auditing.log import Kept, Log, log_of, options_for
 from evenhand.auditing.options import AuditOptions
 from evenhand.auditing.reading.display_names import fitted, read_display_names
 from evenhand.errors import BadParameter, argument
@@ -161,14 +161,13 @@ def audit_with(log: Any, options: AuditOptions) -> Answer:
             f"{argument('before')} makes two periods of one log, to be compared: call "
             "evenhand.auditing.compare_periods for that, or leave it out."
         )
+    options = options_for(log, options)
     question_of(options)  # refused before anything is opened, if it makes no sense
     shown = read_display_names(options.display_names, options.stakeholder, options.encoding)
-    if isinstance(log, Log):
-        options = log.judged_by(options)
-    record = record_of(log, options, kept_for(options))
-    if not record.runs:
-        return _audited(Log.of(record, options), shown)
-    found = over_runs(record.runs, audit_with, replace(options, run=None, chance=False))
+    log = log_of(log, options, kept_for(options))
+    if not log.record.runs:
+        return _audited(log, shown)
+    found = over_runs(log.record.runs, audit_with, replace(options, run=None, chance=False))
     unfinished, direction = found.over_time.unfinished, found.terms.direction
     return replace(found, limits=limits(found.overall, unfinished, options, direction))
 

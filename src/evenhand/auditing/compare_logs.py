@@ -17,7 +17,7 @@ from evenhand.auditing.answer.summary import Called, Quantity, Sentence, how_eve
 from evenhand.auditing.audit_log import audit_with, kept_for
 from evenhand.auditing.judging.sensitivity import EVEN
 from evenhand.auditing.keyword_options import with_keywords
-from evenhand.auditing.log import Log, record_of
+from evenhand.auditing.log import Log, options_for, record_of
 from evenhand.auditing.options import AuditOptions
 from evenhand.auditing.period_border import PeriodBorder
 from evenhand.auditing.sources.excel_files import is_workbook
@@ -123,8 +123,7 @@ def compare_periods_with(log: Any, options: AuditOptions) -> LogComparison:
     cut, options = options.before, replace(options, before=None)
     if cut is None:
         raise BadParameter(f"say with {argument('before')} when the second period begins.")
-    if isinstance(log, Log):
-        options = log.judged_by(options)
+    options = options_for(log, options)
     # The border says whether times that are numbers have to be dates, as either bound would.
     whole = record_of(log, replace(options, before=cut), kept_for(options))
     earlier = audit_with(whole, replace(options, until=PeriodBorder(cut)))

@@ -153,7 +153,10 @@ class Log(ReadLog):
                 what they count, or `since` or `until` is a date.
         """
         require_known(options, "Log.read", (*READING, *WINDOW))
-        asked = AuditOptions(**{**options, **default_columns([source], options)})
+        said = {**options, **default_columns([source], options)}
+        if {"requests", "asked"} & said.keys() and "entitlement" in said:
+            said["judge_requests"] = "while_waiting"  # the one way to judge both, until it is said
+        asked = AuditOptions(**said)
         return cls.of(record_of(source, asked), asked)
 
     @classmethod
@@ -400,11 +403,13 @@ def log_of(source: Any, options: AuditOptions, kept: Kept = Kept()) -> Log:
         options: How it is read and judged.
         kept: How much of it is needed.
     """
-    if isinstance(source, Log):
-        if source.options is options:
-            return source
-        options = source.judged_by(options)
+    options = options_for(source, options)
     return Log.of(record_of(source, options, kept), options)
+
+
+def options_for(source: Any, options: AuditOptions) -> AuditOptions:
+    """The options that hold for a log: of one that was read already, how that was is its own."""
+    return source.judged_by(options) if isinstance(source, Log) else options
 
 
 def split_runs(table: LogTable, column: str) -> list[LogTable]:

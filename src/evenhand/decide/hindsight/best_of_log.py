@@ -11,7 +11,7 @@ from evenhand.auditing.judging.case import Case
 from evenhand.auditing.judging.judge import Judged, judge
 from evenhand.auditing.judging.questions import question_of
 from evenhand.auditing.keyword_options import with_keywords
-from evenhand.auditing.log import Kept, log_of
+from evenhand.auditing.log import Kept, log_of, options_for
 from evenhand.auditing.options import AuditOptions
 from evenhand.decide.hindsight.best_division import best_division, best_in_lots
 from evenhand.decide.hindsight.from_log import Hindsight, read_hindsight
@@ -81,6 +81,7 @@ def look_back(
     log: Any, options: AuditOptions, lots: bool = False
 ) -> tuple[Judged, FairnessScheme, Hindsight]:
     """A log judged, by which scheme, and what could have been divided otherwise."""
+    options = options_for(log, options)
     if options.run is not None:
         raise BadParameter(
             f"the best there was is that of one history, and {argument('run')} says that the log "
@@ -88,7 +89,6 @@ def look_back(
         )
     question_of(options)  # refused before anything is opened, if it makes no sense
     found = log_of(log, options, Kept(rows=lots, ends=False))
-    options = found.options
     if not lots:
         found = replace(found, lots=None)
     case = Case.of(found, options)

@@ -15,7 +15,7 @@ from evenhand.auditing.judging.judge import Judged, judge
 from evenhand.auditing.judging.questions import Question, question_of
 from evenhand.auditing.judging.supply import Supply
 from evenhand.auditing.keyword_options import with_keywords
-from evenhand.auditing.log import Kept, Log, log_of
+from evenhand.auditing.log import Kept, Log, log_of, options_for
 from evenhand.auditing.notes import Notes
 from evenhand.auditing.options import AuditOptions
 from evenhand.auditing.reading.timed_amounts import TimedAmounts
@@ -198,6 +198,7 @@ def _best(log: Log, options: AuditOptions, supply: Supply, notes: Notes) -> Best
 
 def read_for_replay(log: Any, options: AuditOptions) -> Log:
     """The log with its rows kept apart."""
+    options = options_for(log, options)
     _require_amounts(options)
     return log_of(log, options, Kept(ends=False))
 
