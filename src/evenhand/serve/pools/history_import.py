@@ -9,7 +9,6 @@ import numpy as np
 
 from evenhand._util.moments import as_numbers
 from evenhand.auditing.log import Kept, Log, log_of
-from evenhand.auditing.notes import Notes
 from evenhand.auditing.options import AuditOptions
 from evenhand.errors import BadLog, BadParameter
 from evenhand.events import Join, Leave, Moment
@@ -27,11 +26,9 @@ THE_FILE = "the file"  # what a log is called that was sent: where it is kept me
 def import_history(
     store: DecisionStore,
     pool: LivePool,
-    log: Any,
-    options: AuditOptions,
+    read: Callable[[], Log],
     asked: AskedChange,
     now: int,
-    notes: Notes,
 ) -> Answer:
     """Write the history of a log into a pool to which nothing has happened yet; all or nothing.
 
@@ -40,11 +37,9 @@ def import_history(
     Args:
         store: Where the pool's log is.
         pool: Its state, which follows.
-        log: A path, an address, or any table that an audit reads.
-        options: Which columns hold what, as of an audit.
+        read: Gives the log (see `read_history`); not asked if it could not be imported anyway.
         asked: Who asks for it.
         now: Microseconds since 1970.
-        notes: Where it is noted what is odd, but not an error.
 
     Returns:
         What is answered, which is kept for a retry.
@@ -53,57 +48,54 @@ def import_history(
         raise BadParameter(
             f"something has happened in the pool {pool.name!r} already: import into a new pool."
         )
-    prepared = read_history(log, options, notes)
-    if prepared.history.plain_numbers == pool.definition.dates:
+    log = read()
+    if log.history.plain_numbers == pool.definition.dates:
         kinds = ("dates", "plain numbers")
         raise BadParameter(
-            f"the times of the log are {kinds[prepared.history.plain_numbers]}, and those of the "
+            f"the times of the log are {kinds[log.history.plain_numbers]}, and those of the "
             f"pool {pool.name!r} are not: make the pool with 'dates' = "
-            f"{str(not prepared.history.plain_numbers).lower()}."
+            f"{str(not log.history.plain_numbers).lower()}."
         )
-    changes = _changes(prepared, lambda at: pool.moment(at, now))
+    changes = _changes(log, lambda at: pool.moment(at, now))
     with store.transaction() as cursor:
         for entries in _some(pool.record(change, asked.actor, now) for change in changes):
             store.insert_all(cursor, [Append(entries)])
-        said = [note.replace(str(log), THE_FILE) for note in notes.sentences]
+        said = [note.replace(log.label, THE_FILE) for note in log.notes]
         answer = import_view(pool, said)
         store.insert_all(cursor, [Append((), asked.kept(pool.name, answer))])
     return answer
 
 
-def read_history(log: Any, options: AuditOptions, notes: Notes) -> Log:
+def read_history(source: Any, options: AuditOptions) -> Log:
     """What is to be imported; refused if it cannot be.
 
     Args:
-        log: A path, an address, or any table that an audit reads.
+        source: A path, an address, or any table that an audit reads.
         options: Which columns hold what, as of an audit.
-        notes: Where it is noted what is odd, but not an error.
     """
-    prepared = log_of(log, options, Kept(ends=False))
-    for note in prepared.notes:
-        notes.add(note)
-    assert prepared.lots is not None
-    if (prepared.lots.amount < 0).any():
+    log = log_of(source, options, Kept(ends=False))
+    assert log.lots is not None
+    if (log.lots.amount < 0).any():
         raise BadLog(
             "the log has amounts below 0, which take something back: leave out what was taken back "
             "before it is imported."
         )
-    return prepared
+    return log
 
 
-def _changes(prepared: Log, moment: Callable[[Moment], Moment]) -> Iterator[Change]:
+def _changes(log: Log, moment: Callable[[Moment], Moment]) -> Iterator[Change]:
     """What happened, in order of time: at one time people join first and leave last.
 
     All of it happens at times of the log, so whoever was there at none of them is left out.
     """
-    history, lots = prepared.history, prepared.lots
+    history, lots = log.history, log.lots
     assert lots is not None
     moments, shown = as_numbers(history.slots), [_shown(at) for at in history.slots]
-    comes, goes = _bounds(prepared)
+    comes, goes = _bounds(log)
     are_there = np.searchsorted(moments, comes) < np.searchsorted(moments, goes, side="right")
     joining = sorted(np.flatnonzero(are_there).tolist(), key=lambda k: (comes[k], k))
     leaving = sorted((k for k in joining if np.isfinite(goes[k])), key=lambda k: goes[k])
-    entitled = prepared.shares
+    entitled = log.shares
     order = np.lexsort((lots.who, lots.slot))
     given = iter(
         (int(lots.slot[k]), int(lots.who[k]), float(lots.amount[k]))
@@ -125,11 +117,11 @@ def _changes(prepared: Log, moment: Callable[[Moment], Moment]) -> Iterator[Chan
             yield Leave(history.names[leaving.pop(0)], moment(shown[slot]))
 
 
-def _bounds(prepared: Log) -> tuple[np.ndarray, np.ndarray]:
-    names = prepared.history.names
-    if prepared.roster is None or not prepared.roster.dated:
+def _bounds(log: Log) -> tuple[np.ndarray, np.ndarray]:
+    names = log.history.names
+    if log.roster is None or not log.roster.dated:
         return np.full(len(names), -np.inf), np.full(len(names), np.inf)
-    return prepared.roster.bounds(names, prepared.history.plain_numbers)
+    return log.roster.bounds(names, log.history.plain_numbers)
 
 
 def _shown(at: Any) -> Moment:

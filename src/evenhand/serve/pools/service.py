@@ -8,8 +8,6 @@ import time
 from collections.abc import Awaitable, Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
-from evenhand.auditing.notes import Notes
-from evenhand.auditing.options import AuditOptions
 from evenhand.errors import BadParameter, EvenhandError, StoreConflict, UnknownDecision
 from evenhand.events import MemberEvent, Moment, Undo
 from evenhand.serve.pools.asked_changes import Answer, AnswersOnce, AskedChange
@@ -40,6 +38,7 @@ from evenhand.serve.store.log_entry import LogEntry
 
 if TYPE_CHECKING:
     from evenhand.auditing.answer.answer import Answer as Audit
+    from evenhand.auditing.log import Log
 
 ATTEMPTS = 50  # to write an entry while other processes are quicker
 FOLLOW_EVERY = 0.5  # seconds between looks at what other processes wrote
@@ -435,33 +434,29 @@ class DecisionService:
         self,
         name: str,
         asked: AskedChange,
-        log: str,
-        options: AuditOptions,
+        read: Callable[[], Log],
     ) -> Answer:
         """Let a log be the history of a pool to which nothing has happened yet.
 
         Args:
             name: The pool.
             asked: Who asks for it. A key that was used before gets the same answer.
-            log: The path of the log.
-            options: Which columns hold what, as of an audit.
+            read: Gives the log; not asked where the answer is known.
         """
 
         async def carry_out() -> Answer:
-            return await self._import_history(name, asked, log, options)
+            return await self._import_history(name, asked, read)
 
         return await self._once.answer(name, asked, carry_out)
 
     async def _import_history(
-        self, name: str, asked: AskedChange, log: str, options: AuditOptions
+        self, name: str, asked: AskedChange, read: Callable[[], Log]
     ) -> Answer:
         room = self.room(name)
         async with room.lock:
             await self.pools.read_anew(room)
             pool = await self.pools.load_aside(name)  # which may fail half way
-            answer = await asyncio.to_thread(
-                import_history, self.store, pool, log, options, asked, now(), Notes()
-            )
+            answer = await asyncio.to_thread(import_history, self.store, pool, read, asked, now())
             room.pool = pool
             room.tell(pool.number)
         self._save_now_and_then(room)
