@@ -28,9 +28,8 @@ from evenhand.auditing.judging.case import Case
 from evenhand.auditing.judging.questions import question_of
 from evenhand.auditing.judging.sensitivity import judge_case
 from evenhand.auditing.judging.supply import Supply
+from evenhand.auditing.log import log_of
 from evenhand.auditing.notes import Notes
-from evenhand.auditing.reading.prepare import prepare
-from evenhand.auditing.sources.open_source import opened
 
 LOGS = 2000  # lotteries that are tested as though they were logs
 DRAWS = 199
@@ -62,8 +61,7 @@ class Kind:
             stakeholder="who", time="day", amount="got", **{"roster": names, **asked}
         )
         question = question_of(options)
-        with opened(log) as table:
-            prepared = prepare(table, options, True, Notes(), lots=True)
+        prepared = log_of(log, options)
         case = Case.of(prepared, options)
         scheme = judge_case(case, question, options, Notes()).scheme
         self.judging = DrawnHistories(case, question, scheme, options.newcomers)

@@ -29,7 +29,7 @@ from benchmarks._machine_waits import (
     stolen_seconds,
 )
 from evenhand.serve.api.tokens import Role, make_token
-from evenhand.serve.pools.changes import DecisionTaken
+from evenhand.serve.pools.changes import Decision
 from evenhand.serve.pools.definition import PoolDefinition
 from evenhand.serve.pools.live_pool import LivePool
 from evenhand.serve.pools.pool_file import first_entries
@@ -59,7 +59,7 @@ def make_large(store: DecisionStore, decisions: int = 0) -> None:
     while done < decisions:
         entries = []
         for k in range(done, min(done + 50_000, decisions)):
-            taken = DecisionTaken(((f"person {k % PEOPLE}", 1.0),), k)
+            taken = Decision(((f"person {k % PEOPLE}", 1.0),), k)
             entries.append(pool.record(taken, "benchmark", k))
         store.append([Append(entries)])
         done += len(entries)

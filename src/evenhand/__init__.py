@@ -14,7 +14,7 @@ from evenhand._util.lazy_exports import lazy_exports
 __version__ = "0.2.0"
 
 if TYPE_CHECKING:
-    from evenhand.auditing import Answer, audit
+    from evenhand.auditing import Answer, Log, audit
     from evenhand.decide.allocator import Allocator
     from evenhand.decide.hindsight.best_of_log import best_there_was
     from evenhand.decide.hindsight.smallest_change import smallest_change
@@ -104,7 +104,7 @@ if TYPE_CHECKING:
 
 # Where each public name lives. A test holds this table and the imports above together.
 _HOME = {
-    "auditing": ("Answer", "audit"),
+    "auditing": ("Answer", "Log", "audit"),
     "decide.allocator": ("Allocator",),
     "decide.hindsight.best_of_log": ("best_there_was",),
     "decide.hindsight.smallest_change": ("smallest_change",),

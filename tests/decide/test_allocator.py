@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime
 import inspect
 import json
 
@@ -10,12 +11,12 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from evenhand.decide.allocation_events import AllocationEvent, Joined
-from evenhand.decide.allocator import Allocator
+from evenhand.decide.allocator import Allocator, Share
 from evenhand.decide.allocator_file import AllocatorCopy
 from evenhand.decide.rules.rule import RULES
 from evenhand.decide.rules.ties import ByDraw
 from evenhand.errors import BadFile, EvenhandError
+from evenhand.events import Give, Join, MemberEvent, Undo
 
 WRITTEN = {"half_life": "half_life:5", "deadline": "deadline:4"}
 NAMES = ("A", "B", "C", "D")
@@ -59,7 +60,7 @@ def test_the_state_is_a_fold_over_its_events(rule, steps):
     lines = json.loads(json.dumps([event.to_json() for event in events]))
     again = Allocator(WRITTEN.get(rule, rule), ties=ByDraw(5))
     for line in lines:
-        again.apply(AllocationEvent.from_json(line))
+        again.apply(MemberEvent.from_json(line))
     assert again.snapshot() == allocator.snapshot()
     restored = Allocator.restore(json.loads(json.dumps(allocator.snapshot())))
     assert restored.snapshot() == allocator.snapshot()
@@ -128,7 +129,7 @@ def test_reasons():
                 *(("A\nB", r"'A\\nB'"), ("\x1b[31m", r"'\\x1b\[31m'")),
             ]
         ),
-        (lambda a: a.apply(Joined(3)), "^`name` is 3: it must be a text that is not empty"),
+        (lambda a: a.apply(Join(3)), "^`name` is 3: it must be a text that is not empty"),
         (lambda a: a.give(3), "^`name` is 3: it must be a text"),
         *(
             (lambda a, count=count: a.propose(count=count), f"^`count` is {count!r}: .* from 1")
@@ -143,10 +144,10 @@ def test_reasons():
         (lambda a: a.give("A", at=-1), "events come in order of time"),
         (lambda a: a.give("A", at="2021-01-01"), "plain numbers"),
         (lambda a: a.next(among=("A", "Y")), "no stakeholder 'Y'"),
-        (lambda a: AllocationEvent.from_json({"event": "gift", "name": "A"}), "no event called"),
-        (lambda a: AllocationEvent.from_json({"name": "A"}), "what happened"),
-        (lambda a: AllocationEvent.from_json({"event": "give"}), "'name'"),
-        (lambda a: AllocationEvent.from_json({"event": "give", "x": 1}), "has no 'x'"),
+        (lambda a: MemberEvent.from_json({"event": "gift", "name": "A"}), "no event called"),
+        (lambda a: MemberEvent.from_json({"name": "A"}), "what happened"),
+        (lambda a: MemberEvent.from_json({"event": "give"}), "'name'"),
+        (lambda a: MemberEvent.from_json({"event": "give", "x": 1}), "has no 'x'"),
         (lambda a: Allocator("first_come", by_request=False), "needs requests"),
         (lambda a: Allocator("least_served", dates=True).join("A", "soon"), "must be a date"),
     ],
@@ -307,3 +308,65 @@ def test_where_somebody_stands_depends_on_how_much_is_given_whole():
     assert allocator.next(5.0).name == "Bob"
     with pytest.raises(EvenhandError, match="`amount` is 0: it must be a number above 0"):
         allocator.ranking(amount=0)
+
+
+@pytest.mark.parametrize(
+    "kind",
+    [int, np.int64, np.uint16, float, np.float32, np.float64],
+    ids=lambda kind: kind.__name__,
+)
+def test_a_number_may_be_of_numpy_wherever_one_is_taken(kind):
+    allocator = Allocator("least_served", by_request=True)
+    events = [allocator.join(name, at=kind(1), entitlement=kind(2)) for name in "AB"]
+    events += [allocator.entitle("A", kind(3), at=kind(1)), allocator.pause("B", at=kind(1))]
+    events += [allocator.ask(name, kind(6), at=kind(2)) for name in "AB"]
+    events += [allocator.resume("B", at=kind(2)), allocator.give("A", kind(3), at=kind(3))]
+    (share,) = allocator.propose(kind(2), at=kind(4), count=np.int64(1))
+    assert allocator.next(kind(2), at=kind(4)) == share == Share("B", 2, share.reason)
+    assert allocator.decide(kind(2), at=kind(4)) == [share]
+    events.append(Give("B", 4, 2))  # which is the same
+    # A has 3 of the 6 it asked for, B 2: 1 per unit of what each is entitled to, and A came first.
+    assert [one.name for one in allocator.ranking(kind(5), amount=kind(3), most=np.int64(1))] == [
+        "A"
+    ]
+    assert allocator.standing("B", kind(5), amount=kind(3))[0].rank == 2
+    assert allocator.why("B", kind(5), amount=kind(5)) == (
+        "B is not eligible: it wants 4 more, and 5 is given whole."
+    )
+    events.append(allocator.leave("B", at=kind(5)))
+    again = Allocator("least_served", by_request=True)
+    for line in json.loads(json.dumps([event.to_json() for event in events])):
+        again.apply(MemberEvent.from_json(line))
+    assert again.snapshot() == json.loads(json.dumps(allocator.snapshot())) == allocator.snapshot()
+
+
+@pytest.mark.parametrize(
+    "day",
+    [
+        lambda day: f"2021-03-{day:02}",
+        lambda day: datetime.date(2021, 3, day),
+        lambda day: datetime.datetime(2021, 3, day),
+        lambda day: np.datetime64(f"2021-03-{day:02}"),
+    ],
+)
+def test_a_moment_may_be_a_date_of_any_kind_wherever_one_is_taken(day):
+    allocator = Allocator("longest_wait", dates=True)
+    events = [allocator.join(name, at=day(k)) for k, name in enumerate("ABC", 1)]
+    events += [allocator.pause("A", at=day(4)), allocator.resume("A", at=day(5))]
+    events += [allocator.entitle("B", 2, at=day(5)), allocator.ask("B", at=day(5))]
+    assert allocator.next(at=day(6)).reason == allocator.ranking(at=day(6))[0].reason
+    assert allocator.why("B", at=day(6)) == (
+        "B is second of 3: it has waited 4 days. A is next: it has waited 5 days."
+    )
+    events += [allocator.give("B", at=day(6)), allocator.leave("C", at=day(7))]
+    again = Allocator("longest_wait", dates=True)
+    for line in json.loads(json.dumps([event.to_json() for event in events])):
+        again.apply(MemberEvent.from_json(line))
+    assert again.snapshot() == allocator.snapshot()
+    assert json.loads(json.dumps(allocator.snapshot())) == allocator.snapshot()
+
+
+def test_what_is_undone_is_left_out_and_not_applied():
+    allocator = Allocator("least_served")
+    with pytest.raises(EvenhandError, match="does not happen to a stakeholder"):
+        allocator.apply(Undo(1))

@@ -15,10 +15,9 @@ from evenhand.auditing.judging.case import Case
 from evenhand.auditing.judging.questions import question_of
 from evenhand.auditing.judging.sensitivity import judge_case
 from evenhand.auditing.judging.supply import Supply
+from evenhand.auditing.log import Log, record_of
 from evenhand.auditing.notes import Notes
 from evenhand.auditing.options import AuditOptions
-from evenhand.auditing.reading.prepare import prepare
-from evenhand.auditing.sources.open_source import opened
 
 NAMES = list("ABCDE")
 
@@ -100,9 +99,7 @@ class Ready:
         asked = {"stakeholder": "who", "time": "day", "amount": "got", **asked}
         self.options = AuditOptions(**asked)
         question = question_of(self.options)
-        with opened(log) as table:
-            exact = question.needs_every_time_point
-            self.prepared = prepare(table, self.options, exact, Notes(), lots=True)
+        self.prepared = Log.of(record_of(log, self.options), self.options)
         self.case = Case.of(self.prepared, self.options)
         self.judgement = judge_case(self.case, question, self.options, Notes())
         labels = group_labels(self.case, self.prepared.group_of)

@@ -9,7 +9,7 @@ import evenhand
 from evenhand._util.moments import moment_label
 from evenhand.auditing.options import AuditOptions
 from evenhand.auditing.reading.events import read_events
-from evenhand.auditing.reading.hidden_amounts import HiddenRows, hidden_rows
+from evenhand.auditing.reading.hidden_amounts import HiddenRows, hidden_over_time
 from evenhand.auditing.sources.engines import fetch
 from evenhand.auditing.sources.open_source import opened
 
@@ -30,7 +30,7 @@ def rows_read(log, **how) -> LogRows:
     options = AuditOptions(**how)
     with opened(log, options.encoding, options.table, options.engine, options.layout) as table:
         events = read_events(table, options)
-        hidden = hidden_rows(events)
+        over_time = hidden_over_time(events)
         found = fetch(events.frame.select("at", "who", "amount"))
     columns = zip(found["at"], found["who"], found["amount"], strict=True)
     rows = [
@@ -38,4 +38,5 @@ def rows_read(log, **how) -> LogRows:
         for at, who, amount in columns
     ]
     notes = " ".join((*table.notes, *events.notes))
+    hidden = None if over_time is None else over_time.between()
     return LogRows(sorted(rows, key=repr), notes, table.label, hidden)

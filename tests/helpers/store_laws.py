@@ -194,7 +194,7 @@ def test_a_pool_from_its_log_is_the_one_that_wrote_it(store):
     store.append([Append(first_entries(pool, people, "me", 0), new_pool="p")])
     states = {pool.number: pool.allocator.snapshot()}
     for _ in range(8):
-        taken = pool.decision(Wish(), 0)
+        taken = pool.decide(Wish(), 0)
         store.append([Append([pool.record(taken, "me", 0)])])
         states[pool.number] = pool.allocator.snapshot()
         if pool.number == 8:

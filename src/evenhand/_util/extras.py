@@ -11,7 +11,10 @@ from evenhand.errors import MissingExtra
 # The packages of each extra that our code imports, by the names that Python knows them by.
 EXTRAS = {
     "learn": ("automata", "equinox", "gymnasium", "jax", "jaxlib", "optax"),
-    "serve": ("fastapi", "httptools", "multipart", "python_multipart", "uvicorn", "uvloop"),
+    "serve": (
+        *("fastapi", "httptools", "itsdangerous", "multipart", "python_multipart", "uvicorn"),
+        "uvloop",
+    ),
     "sb3": ("stable_baselines3", "torch"),
     "mo": ("mo_gymnasium",),
     "ray": ("ray",),

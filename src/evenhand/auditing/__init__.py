@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from evenhand.auditing.answer.answer import Answer
     from evenhand.auditing.audit_log import audit
     from evenhand.auditing.compare_logs import LogComparison, compare, compare_periods
+    from evenhand.auditing.log import Log
     from evenhand.auditing.options import AuditOptions
 
 __getattr__, __dir__, __all__ = lazy_exports(
@@ -24,6 +25,7 @@ __getattr__, __dir__, __all__ = lazy_exports(
         "answer.answer": ("Answer",),
         "audit_log": ("audit",),
         "compare_logs": ("LogComparison", "compare", "compare_periods"),
+        "log": ("Log",),
         "options": ("AuditOptions",),
     },
 )

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
 from evenhand.auditing.answer.answer import Answer, Limit
 from evenhand.auditing.answer.assembly import assemble, limits
 from evenhand.auditing.answer.hidden_amount_range import HiddenAmountRange, Outlook, with_suppressed
-from evenhand.auditing.answer.over_runs import over_runs, split_runs
+from evenhand.auditing.answer.over_runs import over_runs
 from evenhand.auditing.chance.alarm_over_log import watch_log
 from evenhand.auditing.chance.chance_test import ask_chance, few_enough_lots
 from evenhand.auditing.judging.case import Case
@@ -16,12 +17,9 @@ from evenhand.auditing.judging.questions import question_of
 from evenhand.auditing.judging.sensitivity import Judgement, judge_case, judge_welfares
 from evenhand.auditing.judging.supply import Supply
 from evenhand.auditing.keyword_options import with_keywords
-from evenhand.auditing.notes import Notes
+from evenhand.auditing.log import Kept, Log, log_of, options_for
 from evenhand.auditing.options import AuditOptions
 from evenhand.auditing.reading.display_names import fitted, read_display_names
-from evenhand.auditing.reading.hidden_amounts import HIGHEST, LOWEST
-from evenhand.auditing.reading.prepare import Prepared, prepare
-from evenhand.auditing.sources.open_source import opened_log
 from evenhand.errors import BadParameter, argument
 
 
@@ -30,7 +28,8 @@ def _audit(log: Any, options: AuditOptions) -> Answer:
 
     Args:
         log: A path, a glob or several paths (.csv, .parquet, .jsonl, .xlsx, …), the address of a
-            database, or any table that narwhals knows (pandas, Polars, Arrow, DuckDB, Spark, Ibis).
+            database, any table that narwhals knows (pandas, Polars, Arrow, DuckDB, Spark, Ibis), or
+            a `Log`, which was read already.
         stakeholder: The column that says who received.
         time: The column of dates, timestamps or plain numbers.
         amount: The column that says how much. Without it each row counts 1.
@@ -156,63 +155,62 @@ audit = with_keywords(_audit, AuditOptions)
 
 
 def audit_with(log: Any, options: AuditOptions) -> Answer:
-    """The same, with the options as one object."""
+    """`audit` with the options as one object."""
     if options.before is not None:
         raise BadParameter(
             f"{argument('before')} makes two periods of one log, to be compared: call "
             "evenhand.auditing.compare_periods for that, or leave it out."
         )
-    question = question_of(options)  # refused before anything is opened, if it makes no sense
-    exact = question.needs_every_time_point or options.alarm is not None
+    options = options_for(log, options)
+    question_of(options)  # refused before anything is opened, if it makes no sense
     shown = read_display_names(options.display_names, options.stakeholder, options.encoding)
-    with opened_log(log, options) as table:
-        if options.run is not None:
-            alone = replace(options, chance=False)
-            found = over_runs(split_runs(table, options.run), audit_with, alone)
-            unfinished, direction = found.over_time.unfinished, found.terms.direction
-            return replace(found, limits=limits(found.overall, unfinished, options, direction))
-        notes = Notes()
-        prepared = prepare(
-            table, options, exact, notes, lots=lambda history: few_enough_lots(history, options)
-        )
-        filled = [
-            prepare(table, options, exact, Notes(), suppressed=suppressed)
-            for suppressed in ((LOWEST, HIGHEST) if _has_ranges(prepared) else ())
-        ]
-    case = Case.of(prepared, options)
-    codes = dict.fromkeys((*prepared.history.names, *case.names))
+    log = log_of(log, options, kept_for(options))
+    if not log.record.runs:
+        return _audited(log, shown)
+    found = over_runs(log.record.runs, audit_with, replace(options, run=None, chance=False))
+    unfinished, direction = found.over_time.unfinished, found.terms.direction
+    return replace(found, limits=limits(found.overall, unfinished, options, direction))
+
+
+def kept_for(options: AuditOptions) -> Kept:
+    """How much of a log an audit needs."""
+    exact = question_of(options).needs_every_time_point or options.alarm is not None
+    return Kept(time_points=exact, rows=lambda history: few_enough_lots(history, options))
+
+
+def _audited(log: Log, shown: Mapping[str, str]) -> Answer:
+    """A log judged as its options say; `shown` are names in place of codes."""
+    options, notes = log.options, log.found.copy()
+    if not few_enough_lots(log.history, options):  # though they may be there for others
+        log = replace(log, lots=None)
+    case = Case.of(log, options)
+    codes = dict.fromkeys((*log.history.names, *case.names))
     case = replace(case, shown=fitted(shown, tuple(codes), notes))
     joined = case.newcomers_note(options.newcomers)
     if joined is not None:
         notes.add(joined)
-    judgement = judge_case(case, question, options, notes)
-    answer = assemble(prepared, case, judgement, table, options, notes)
-    answer = replace(answer, chance=ask_chance(prepared, case, judgement, options))
+    judgement = judge_case(case, question_of(options), options, notes)
+    answer = assemble(log, case, judgement, options, notes)
+    answer = replace(answer, chance=ask_chance(log, case, judgement, options))
     if options.alarm is not None:
-        answer = with_alarm(answer, prepared, case, options.alarm)
-    if prepared.hidden is None:
+        answer = with_alarm(answer, log, case, options.alarm)
+    if log.hidden is None:
         return answer
     known = Outlook.of(case, judgement.asked)
-    ends = [
-        _outlook(replace(Case.of(one, options), shown=case.shown), judgement, options)
-        for one in filled
-    ]
-    hidden = prepared.hidden.shown_as(case.shown)
+    ends = [_outlook(Log.of(end, options), case.shown, judgement) for end in log.record.ends]
+    hidden = log.hidden.shown_as(case.shown)
     return with_suppressed(answer, HiddenAmountRange(hidden, known, *ends))
 
 
-def _has_ranges(prepared: Prepared) -> bool:
-    return prepared.hidden is not None and prepared.hidden.bounded
-
-
-def _outlook(case: Case, judgement: Judgement, options: AuditOptions) -> Outlook:
-    """The same question, put to the log with other amounts in place of those suppressed."""
-    temporal = options.temporal_part()
+def _outlook(log: Log, shown: Mapping[str, str], judgement: Judgement) -> Outlook:
+    """The question put to the log with other amounts in place of those suppressed."""
+    case = replace(Case.of(log, log.options), shown=shown)
+    temporal = log.options.temporal_part()
     found = judge_welfares(case, judgement.asked.question, judgement.scheme, temporal)
     return Outlook.of(case, found)
 
 
-def with_alarm(answer: Answer, log: Prepared, case: Case, alpha: float) -> Answer:
+def with_alarm(answer: Answer, log: Log, case: Case, alpha: float) -> Answer:
     """The answer with what a watch over the log found; an alarm is a limit that was broken."""
     negated = answer.scheme.status.negated
     found = watch_log(Supply.of(log), alpha, log.group_of, negated, case.members)

@@ -14,9 +14,10 @@ import numpy as np
 from evenhand._util.wording import format_number, join_names, tell_apart
 from evenhand.auditing.answer.answer import Answer
 from evenhand.auditing.answer.summary import Called, Quantity, Sentence, how_even
-from evenhand.auditing.audit_log import audit_with
+from evenhand.auditing.audit_log import audit_with, kept_for
 from evenhand.auditing.judging.sensitivity import EVEN
 from evenhand.auditing.keyword_options import with_keywords
+from evenhand.auditing.log import Log, options_for, record_of
 from evenhand.auditing.options import AuditOptions
 from evenhand.auditing.period_border import PeriodBorder
 from evenhand.auditing.sources.excel_files import is_workbook
@@ -71,7 +72,7 @@ def _compare(first: Any, second: Any, options: AuditOptions) -> LogComparison:
     """Audit two logs with the same options, and say which is fairer under which question.
 
     Args:
-        first: One log: a path, the address of a database, or a table (see `audit`).
+        first: One log: a path, the address of a database, a table, or a `Log` (see `audit`).
         second: The other log.
         table: The table or view, if the logs are databases: one name for both, or two names.
         run: The column of runs. A log without such a column is judged as one history.
@@ -122,9 +123,11 @@ def compare_periods_with(log: Any, options: AuditOptions) -> LogComparison:
     cut, options = options.before, replace(options, before=None)
     if cut is None:
         raise BadParameter(f"say with {argument('before')} when the second period begins.")
-    with opened_log(log, options) as table:
-        earlier = audit_with(table, replace(options, until=PeriodBorder(cut)))
-        later = audit_with(table, replace(options, since=PeriodBorder(cut)))
+    options = options_for(log, options)
+    # The border says whether times that are numbers have to be dates, as either bound would.
+    whole = record_of(log, replace(options, before=cut), kept_for(options))
+    earlier = audit_with(whole, replace(options, until=PeriodBorder(cut)))
+    later = audit_with(whole, replace(options, since=PeriodBorder(cut)))
     one = replace(earlier, label=f"{earlier.label} before {cut}")
     two = replace(later, label=f"{later.label} from {cut}")
     return _compared(one, two)
@@ -152,6 +155,8 @@ def _only_in(answer: Answer, other: Answer) -> tuple[str, ...]:
 
 def _audited(log: Any, options: AuditOptions) -> Answer:
     """A log of one history has no column of runs, and is judged as it is."""
+    if isinstance(log, Log):
+        return audit_with(log, options)
     with opened_log(log, options) as table:
         if options.run not in table.columns:
             options = replace(options, run=None)

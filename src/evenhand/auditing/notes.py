@@ -12,6 +12,10 @@ class Notes:
     sentences: list[str] = field(default_factory=list)
     questions: list[str] = field(default_factory=list)  # those that the reader should answer
 
+    def copy(self) -> Notes:
+        """As many sentences, to which others may be added."""
+        return Notes(list(self.sentences), list(self.questions))
+
     def add(self, sentence: str) -> None:
         if sentence not in self.sentences:
             self.sentences.append(sentence)

@@ -42,6 +42,16 @@ STAKEHOLDER, GROUP = "stakeholder", "group"  # what `by` may be, besides a colum
 # of one group alone. For every other two it would be a mistake that changes the answer unseen.
 COLUMNS = ("stakeholder", "time", "amount", "out_of", "run")  # named by text, one each
 SHARED_ROLES = ({"stakeholder", "group"}, {"group", "run"})
+# How a log is read; all other options say how it is judged and shown. `when` is among them, as it
+# is a condition on columns, which are no longer there once a log was read.
+READING = (
+    *("stakeholder", "time", "amount", "out_of", "asked", "wait_from", "wait_to", "group", "run"),
+    *("cumulative", "stock", "time_format", "time_unit", "decimal", "missing", "encoding", "sheet"),
+    *("header_row", "wide", "time_from_name", "merge_names", "table", "engine", "entitlement"),
+    *("requests", "requests_stakeholder", "requests_time", "requests_table", "roster"),
+    *("only", "exclude", "where", "when"),
+)
+WINDOW = ("since", "until")  # said when a log is read, or later: of what was read, a part
 
 
 @dataclass(frozen=True, kw_only=True)

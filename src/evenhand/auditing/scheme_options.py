@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -23,6 +23,8 @@ FALLBACK_NOTE = (
     "Some statuses are below 0, where log_nash is undefined: rawls (the status of the "
     "worst-off) is used instead."
 )
+TIMES = ("each_event", "every", "after_each", "when", "at_end")  # one of them says when to look
+BY_VALUE = ("every", "after_each", "when")  # of them by a value, which may be empty or 0
 NEWCOMERS = ("mean", "zero", "least", "by-time")  # where those who join later begin
 
 
@@ -47,7 +49,7 @@ class SchemeOptions:
     alarm: float | None = None  # alarm with at most this probability of ever being a false one
 
     def __post_init__(self) -> None:
-        given = self._times()
+        given = [argument(name) for name in self.times()]
         if len(given) > 1:
             raise BadParameter(f"{' and '.join(given)} ask different questions: choose one.")
         require_limit(self.min_score, "min_score")
@@ -66,16 +68,9 @@ class SchemeOptions:
         if self.scheme is not None:
             self._take_scheme(given)
 
-    def _times(self) -> list[str]:
-        """The arguments given that say when to look."""
-        given = {
-            "each_event": self.each_event,
-            "every": self.every is not None,
-            "after_each": self.after_each is not None,
-            "when": self.when is not None,
-            "at_end": self.at_end,
-        }
-        return [argument(name) for name, is_given in given.items() if is_given]
+    def times(self) -> list[str]:
+        """The names of the arguments given that say when to look."""
+        return times_given(vars(self))
 
     def _take_scheme(self, times: Sequence[str]) -> None:
         """A scheme file is read once, here; what it says must not be said twice."""
@@ -137,6 +132,18 @@ class SchemeOptions:
         if self.welfare is None:
             return [FALLBACK] if self.lower_is_better else [LogNash(), FALLBACK]
         return [_part(self.welfare, WELFARES, "welfare")]
+
+
+def times_given(options: Mapping[str, Any]) -> list[str]:
+    """The names of those options that say when to look.
+
+    >>> times_given({"every": None, "after_each": 0, "at_end": False})
+    ['after_each']
+    """
+    given = {name: options.get(name) for name in TIMES}
+    return [
+        name for name, value in given.items() if value is not None and (value or name in BY_VALUE)
+    ]
 
 
 def require_limit(value: Any, name: str) -> None:

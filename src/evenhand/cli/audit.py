@@ -166,21 +166,25 @@ def _judged(
     logs: Sequence[str], options: AuditOptions, looking_back: _LookingBack
 ) -> Answer | LogComparison:
     """One log, two logs side by side, or two periods of one."""
-    from evenhand.auditing.audit_log import audit_with
+    from evenhand.auditing.audit_log import audit_with, kept_for
     from evenhand.auditing.compare_logs import compare_periods_with, compare_with
 
     if len(logs) == 2:
         return compare_with(logs[0], logs[1], options)
     if options.before is not None:
         return compare_periods_with(logs[0], options)
-    found = audit_with(logs[0], options)
+    if not looking_back.options():
+        return audit_with(logs[0], options)
+    from evenhand.auditing.log import record_of
+    from evenhand.decide.hindsight.best_of_log import with_best
+    from evenhand.decide.hindsight.smallest_change import with_change
+
+    needed = kept_for(options)._replace(time_points=True)
+    log = record_of(logs[0], options, needed._replace(rows=True) if looking_back.lots else needed)
+    found = audit_with(log, options)
     if looking_back.best:
-        from evenhand.decide.hindsight.best_of_log import with_best
-
-        found = with_best(found, logs[0], options, looking_back.lots)
+        found = with_best(found, log, options, looking_back.lots)
     if looking_back.changes:
-        from evenhand.decide.hindsight.smallest_change import with_change
-
         aims = looking_back.reach, looking_back.raise_worst_to
-        found = with_change(found, logs[0], options, *aims)
+        found = with_change(found, log, options, *aims)
     return found

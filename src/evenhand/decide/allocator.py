@@ -8,29 +8,34 @@ import math
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
 from evenhand._util.argument_checks import require_whole
-from evenhand._util.moments import as_numbers, parse_moment
+from evenhand._util.moments import microseconds, parse_moment
 from evenhand._util.wording import format_number, nearest, short_repr
-from evenhand.decide.allocation_events import (
-    AllocationEvent,
-    Asked,
-    Departed,
-    EntitlementChanged,
-    Given,
-    Joined,
-    Paused,
-    Resumed,
-)
 from evenhand.decide.rules.named_rule import rule_of
 from evenhand.decide.rules.rule import Rule
 from evenhand.decide.rules.ties import TieBreak
 from evenhand.errors import BadParameter, UnknownStakeholder, argument
+from evenhand.events import (
+    Ask,
+    Entitle,
+    Give,
+    Join,
+    Leave,
+    MemberEvent,
+    Moment,
+    Pause,
+    Resume,
+    as_amount,
+    as_moment,
+)
 
-At = float | str | datetime.datetime | None
+At = float | str | datetime.date | np.datetime64 | None
+Happening = TypeVar("Happening", bound=MemberEvent)
+MOST_COMPARED = 500  # names with which one that nobody has is compared, to say who may be meant
 CONTROL = re.compile(r"[\x00-\x1f\x7f]")  # characters that no name has
 
 
@@ -60,7 +65,7 @@ class RankedStakeholder:
 class Allocator:
     """Who is next, among those who are there, by a rule; and why.
 
-    Every change is an event (`AllocationEvent`), which the methods return. `apply` on the same
+    Every change is an event (`MemberEvent`), which the methods return. `apply` on the same
     events in the same order makes the same state; asking changes nothing.
 
     >>> allocator = Allocator("least_served")
@@ -111,7 +116,7 @@ class Allocator:
 
     # What happens.
 
-    def join(self, name: str, at: At = None, entitlement: float = 1.0) -> AllocationEvent:
+    def join(self, name: str, at: At = None, entitlement: float = 1.0) -> Join:
         """Somebody is there from now on; it begins where the rule lets newcomers begin.
 
         Args:
@@ -126,36 +131,36 @@ class Allocator:
                 f"{argument('name')} is {short_repr(name)}: it must be a text of one line that is "
                 "not empty."
             )
-        return self.apply(Joined(name, self._moment(at), entitlement))
+        return self.apply(Join(name, self._moment(at), entitlement))
 
-    def leave(self, name: str, at: At = None) -> AllocationEvent:
+    def leave(self, name: str, at: At = None) -> Leave:
         """Somebody is not there any longer, for good: whoever will be back is better paused.
 
         Args:
             name: Who has joined and not left.
             at: When.
         """
-        return self.apply(Departed(name, self._moment(at)))
+        return self.apply(Leave(name, self._moment(at)))
 
-    def pause(self, name: str, at: At = None) -> AllocationEvent:
+    def pause(self, name: str, at: At = None) -> Pause:
         """Somebody is not chosen until it resumes; what it has received still counts.
 
         Args:
             name: Who has joined and not left.
             at: When.
         """
-        return self.apply(Paused(name, self._moment(at)))
+        return self.apply(Pause(name, self._moment(at)))
 
-    def resume(self, name: str, at: At = None) -> AllocationEvent:
+    def resume(self, name: str, at: At = None) -> Resume:
         """Somebody who was paused may be chosen again; the rule says where it then stands.
 
         Args:
             name: Who has joined and not left.
             at: When.
         """
-        return self.apply(Resumed(name, self._moment(at)))
+        return self.apply(Resume(name, self._moment(at)))
 
-    def entitle(self, name: str, entitlement: float, at: At = None) -> AllocationEvent:
+    def entitle(self, name: str, entitlement: float, at: At = None) -> Entitle:
         """Somebody is entitled to another amount from now on.
 
         Args:
@@ -163,9 +168,9 @@ class Allocator:
             entitlement: A number above 0, in place of the one before.
             at: When.
         """
-        return self.apply(EntitlementChanged(name, self._moment(at), entitlement))
+        return self.apply(Entitle(name, self._moment(at), entitlement))
 
-    def ask(self, name: str, amount: float = 1.0, at: At = None) -> AllocationEvent:
+    def ask(self, name: str, amount: float = 1.0, at: At = None) -> Ask:
         """Somebody asks for so much more than it asked for before.
 
         Where requests count (`by_request`) it is eligible until it has received what it asked for.
@@ -175,11 +180,11 @@ class Allocator:
             amount: How much more: a number above 0.
             at: When.
         """
-        return self.apply(Asked(name, self._moment(at), amount))
+        return self.apply(Ask(name, self._moment(at), amount))
 
     def give(
         self, name: str, amount: float = 1.0, at: At = None, among: Sequence[str] | None = None
-    ) -> AllocationEvent:
+    ) -> Give:
         """Take a decision: that of the rule, or another.
 
         Anybody who has joined and not left may be given something, also who is not next, is paused
@@ -195,16 +200,32 @@ class Allocator:
                 given it whether it is one of them or not.
         """
         able = None if among is None else tuple(among)
-        return self.apply(Given(name, self._moment(at), amount, able))
+        return self.apply(Give(name, self._moment(at), amount, able))
 
-    def apply(self, event: AllocationEvent) -> AllocationEvent:
+    def apply(self, event: Happening) -> Happening:
         """Let an event happen; one that is refused leaves nothing half done."""
-        place = self.require(event)
-        if event.at is not None:
-            self.state.time = self._number(event.at)
-        if not event.of_known:
-            self.enter(event.name)
-        event.happen(self, place)
+        place, state = self.require(event), self.state
+        state.time = self._time(event.at)
+        match event:
+            case Give():
+                among = self.places(event.among)
+                # The rule is asked again, so that a state that is made from the log is the same, to
+                # the last draw, as one that was asked when the decision was made.
+                state.first(event.amount, among)
+                state.give(place, event.amount, among)
+            case Join():
+                self.enter(event.name)
+                state.add(event.entitlement, self.rule.number_of(event.name))
+            case Leave():
+                state.leave(place)
+            case Pause():
+                state.pause(place)
+            case Resume():
+                state.resume(place)
+            case Entitle():
+                state.entitle(place, event.entitlement)
+            case Ask():
+                state.ask(place, event.amount)
         return event
 
     # What is asked; nothing changes.
@@ -246,12 +267,12 @@ class Allocator:
             Who is given how much, and why, in this order; fewer than `count` where nobody is left
             who can take a lot.
         """
-        self._require_amount(amount)
+        amount = as_amount(amount)
         count = require_whole(count, argument("count"))
         state, places = self.state, self.places(among)
         found: list[Share] = []
         with state.trial():
-            state.time = self._when(at)
+            state.time = self._time(self._moment(at))
             for _ in range(count):
                 if self.rule.divides:
                     parts = state.shares(amount, places)
@@ -400,7 +421,9 @@ class Allocator:
     def place_of(self, name: str) -> int:
         """The number of a stakeholder, in the order of joining."""
         if name not in self._place:
-            raise UnknownStakeholder(name, nearest=nearest(name, self._place))
+            # To compare with very many would take far longer than anything that is not refused.
+            known = self._place if len(self._place) <= MOST_COMPARED else ()
+            raise UnknownStakeholder(name, nearest=nearest(name, known))
         return self._place[name]
 
     def enter(self, name: str) -> None:
@@ -415,10 +438,9 @@ class Allocator:
     @contextlib.contextmanager
     def _asked_about(self, at: At, amount: float | None) -> Iterator[None]:
         """While somebody asks who stands where at a moment, if so much were to be given."""
-        if amount is not None:
-            self._require_amount(amount)
-        with self.state.trial(), self.state.facing(amount):
-            self.state.time = self._when(at)
+        much = None if amount is None else as_amount(amount)
+        with self.state.trial(), self.state.facing(much):
+            self.state.time = self._time(self._moment(at))
             yield
 
     def _takers(self, among: Iterable[str] | None, amount: float | None) -> list[int] | None:
@@ -433,23 +455,17 @@ class Allocator:
         state = self.state
         return state.eligible(place) and not (self.rule.divides or state.fits(place, amount))
 
-    def require(self, event: AllocationEvent) -> int:
+    def require(self, event: MemberEvent) -> int:
         """The place of whom an event concerns; refused if it cannot happen. Nothing changes."""
-        if event.at is not None and self.names:
-            self._require_later(event.at)
-        elif event.at is not None:
-            self._number(event.at)  # refused if it is no moment
-        for field in ("amount", "entitlement"):
-            if hasattr(event, field):
-                self._require_amount(getattr(event, field), field)
-        if isinstance(event, Given):
-            self.places(event.among)
-        if not isinstance(event.name, str) or not event.name:
+        if not isinstance(event, MemberEvent):
             raise BadParameter(
-                f"{argument('name')} is {short_repr(event.name)}: it must be a text that is not "
-                "empty."
+                f"{short_repr(event)} does not happen to a stakeholder: apply what somebody joins, "
+                "leaves, asks for or is given, without what was undone."
             )
-        if event.of_known:
+        self._time(event.at)
+        if isinstance(event, Give):
+            self.places(event.among)
+        if not isinstance(event, Join):
             place = self.place_of(event.name)
             if not self.state.there[place]:
                 raise BadParameter(
@@ -466,10 +482,21 @@ class Allocator:
             raise BadParameter(
                 f"{event.name!r} has joined before: let it resume, or give another name."
             )
+        self.state.require_entrant(self.rule.number_of(event.name))
         return len(self.names)
 
-    def _require_later(self, at: At) -> None:
-        if self._number(at) < self.state.time:
+    def _moment(self, at: At) -> Moment:
+        """A moment as an event has it; the number of the turn if none is given."""
+        if at is None and not self.dates:
+            return max(self.state.time, self.state.turn)
+        return as_moment(at)
+
+    def _time(self, at: Moment) -> float:
+        """A moment as a number, by default that of what happened last; refused if it is before."""
+        if at is None:
+            return self.state.time
+        number = self._number(at)
+        if number < self.state.time and self.names:
             last: Any = self.state.time
             if self.dates:
                 last = str(np.int64(last).astype("datetime64[us]")).removesuffix(".000000")
@@ -477,37 +504,15 @@ class Allocator:
                 f"{argument('at')} is {at}, before what happened last ({last}): events come in "
                 "order of time."
             )
+        return number
 
-    def _require_amount(self, amount: Any, name: str = "amount") -> None:
-        number = isinstance(amount, int | float) and not isinstance(amount, bool)
-        if not number or not math.isfinite(amount) or amount <= 0:
-            raise BadParameter(f"{argument(name)} is {amount!r}: it must be a number above 0.")
-
-    def _moment(self, at: At) -> float | str | None:
-        """A moment as an event has it; the number of the turn if none is given."""
-        if at is None:
-            return None if self.dates else max(self.state.time, self.state.turn)
-        if isinstance(at, datetime.datetime):
-            return at.isoformat()
-        return at
-
-    def _when(self, at: At) -> float:
-        """A moment to ask about."""
-        moment = self._moment(at)
-        if moment is None:
-            return self.state.time
-        if self.names:
-            self._require_later(moment)
-        return self._number(moment)
-
-    def _number(self, at: At) -> float:
+    def _number(self, at: float | str) -> float:
         if not self.dates:
-            if isinstance(at, int | float) and not isinstance(at, bool) and math.isfinite(at):
-                return at
-            raise BadParameter(f"{argument('at')} is {at!r}: times are plain numbers here.")
+            if isinstance(at, str):
+                raise BadParameter(f"{argument('at')} is {at!r}: times are plain numbers here.")
+            return at
         try:
-            text = at.isoformat() if isinstance(at, datetime.datetime) else str(at)
-            return float(as_numbers(np.array(parse_moment(text), dtype="datetime64[us]")))
+            return microseconds(parse_moment(str(at)))
         except ValueError:
             raise BadParameter(
                 f"{argument('at')} is {at!r}: it must be a date such as 2021-03-31T10:00."

@@ -7,10 +7,8 @@ import pandas as pd
 import pytest
 
 from evenhand.auditing.judging.supply import Supply
-from evenhand.auditing.notes import Notes
+from evenhand.auditing.log import Kept, log_of
 from evenhand.auditing.options import AuditOptions
-from evenhand.auditing.reading.prepare import prepare
-from evenhand.auditing.sources.open_source import opened
 
 # Untidy: out of order, two equal rows, two unequal ones of one time, a correction, an empty amount.
 LOG = pd.DataFrame(
@@ -24,8 +22,7 @@ LOG = pd.DataFrame(
 
 def prepared(log, lots=True, **options):
     asked = AuditOptions(stakeholder="who", time="day", **{"amount": "got", **options})
-    with opened(log) as table:
-        return prepare(table, asked, True, Notes(), lots=lots)
+    return log_of(log, asked, Kept(rows=lots))
 
 
 def listed(lots):

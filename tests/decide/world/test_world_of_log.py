@@ -79,7 +79,7 @@ def drawn(seed):
 @pytest.mark.parametrize("asked", ASKED, ids=lambda asked: "".join(asked) or "default")
 def test_the_choices_of_the_log_make_the_audits_score(asked, seed):
     log, options = drawn(seed), AuditOptions(**COLUMNS, **asked)
-    logged = judged_as_logged(read_for_replay(log, options)[0], options, question_of(options))
+    logged = judged_as_logged(read_for_replay(log, options), options, question_of(options))
     world = world_of_log(log, options, block=7).world
     rewards, paid = relived(world, in_order(log.itertuples(index=False, name=None)))
     totals = log.groupby("to")["doses"].sum()
@@ -93,7 +93,7 @@ def test_the_choices_of_the_log_make_the_audits_score(asked, seed):
 def test_what_is_asked_for_and_not_received_makes_the_audits_score(seed):
     log = drawn(seed).sort_values("t", kind="stable").assign(wants=6.0)
     options = AuditOptions(**COLUMNS, asked="wants", judge_requests="shortfall")
-    logged = judged_as_logged(read_for_replay(log, options)[0], options, question_of(options))
+    logged = judged_as_logged(read_for_replay(log, options), options, question_of(options))
     world = world_of_log(log, options, block=7).world
     assert world.by_request
     _, paid = relived(world, in_order(log[["t", "to", "doses"]].itertuples(index=False, name=None)))

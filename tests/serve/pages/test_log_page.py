@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 
 from at_the_page import at_the_page, text_of
+from evenhand.errors import StoreUnavailable
+from evenhand.serve.api.tokens import Role, make_token
 from evenhand.serve.pages.log_page import AT_ONCE
 
 LOG = "/pools/small/log"
@@ -39,3 +41,25 @@ def test_what_happened_in_words(tmp_path):
         assert "1 to Ann Why?" in words
         assert "Cem joined" in words
         assert "the pool was made" in words
+
+
+def test_what_could_not_be_written_is_on_no_page(tmp_path, monkeypatch):
+    def full(batch):
+        raise StoreUnavailable("the disk is full.")
+
+    def shown(path):
+        return re.sub(r'value="[^"]*"', "", ann.open(path))
+
+    paths = (LOG, "/pools/small", "/pools/small/standing", "/pools/small/people/0", "/")
+    with at_the_page(tmp_path) as ann:
+        service = ann.client.app.inner.state.service
+        secret = make_token(service.store, "program", Role.DECIDER)
+        ann.client.portal.call(service.refresh_tokens)
+        for path in paths:
+            before = shown(path)
+            with monkeypatch.context() as broken:
+                broken.setattr(service.store, "append", full)
+                headers = {"authorization": f"Bearer {secret}"}
+                sent = ann.client.post("/v1/pools/small/decisions", json={}, headers=headers)
+                assert sent.status_code == 503
+            assert shown(path) == before

@@ -18,6 +18,7 @@ class Kept:
         return self.answer
 
 
+DONE = {"number": 4}
 ASKED = AskedChange("me", "key", b"content")
 
 
@@ -31,8 +32,8 @@ def run(work):
         async def carry_out():
             carried_out.append(len(carried_out))
             await go_on.wait()
-            store.answer = ASKED.kept("p", b"done")
-            return b"done"
+            store.answer = ASKED.kept("p", DONE)
+            return DONE
 
         def ask():
             return asyncio.create_task(once.answer("p", ASKED, carry_out))
@@ -49,7 +50,7 @@ def run(work):
 def test_whoever_waits_gets_the_same_answer():
     async def work(first, second, go_on):
         go_on.set()
-        assert await asyncio.gather(first, second) == [b"done", b"done"]
+        assert await asyncio.gather(first, second) == [DONE, DONE]
 
     assert run(work) == [0]
 
@@ -61,7 +62,7 @@ def test_whoever_waits_and_is_cancelled_is_gone_and_nothing_of_it_happens_later(
         await asyncio.wait({second}, timeout=1)
         assert second.cancelled()
         go_on.set()
-        assert await first == b"done"
+        assert await first == DONE
 
     assert run(work) == [0]
 
@@ -72,6 +73,6 @@ def test_if_the_first_is_cancelled_whoever_waits_carries_it_out():
         with pytest.raises(asyncio.CancelledError):
             await first
         go_on.set()
-        assert await second == b"done"
+        assert await second == DONE
 
     assert run(work) == [0, 1]

@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from evenhand.decide.allocation_events import Asked, Joined, Paused
-from evenhand.serve.pools.changes import DecisionTaken, Happened
+from evenhand.events import Ask, Join, Pause
+from evenhand.serve.pools.changes import Decision
 from evenhand.serve.pools.definition import PoolDefinition
 from evenhand.serve.pools.explanation import explain
 from evenhand.serve.pools.forecast import forecast
@@ -23,10 +23,10 @@ def pool_of(received, entitlements=(), rule="least_served"):
     pool = LivePool.new(PoolDefinition("p", rule, dates=False))
     for k, name in enumerate(NAMES[: len(received)]):
         own = entitlements[k] if entitlements else 1.0
-        pool.record(Happened(Joined(name, 0, own)), "me", 0)
+        pool.record(Join(name, 0, own), "me", 0)
     for name, amount in zip(NAMES, received, strict=False):
         if amount:
-            pool.record(DecisionTaken(((name, float(amount)),), 0), "me", 0)
+            pool.record(Decision(((name, float(amount)),), 0), "me", 0)
     return pool
 
 
@@ -47,14 +47,14 @@ def test_the_sentences():
     assert "if Cem, Ben and Dan were away" in said(pool, "Ann")
     level = pool_of((0, 0))
     assert "ties are broken by who joined first, then by the order" in said(level, "Ben")
-    pool.record(Happened(Paused("Ann", 5)), "me", 0)
+    pool.record(Pause("Ann", 5), "me", 0)
     assert said(pool, "Ann") == "Ann would have to resume first."
 
 
 def test_nobody_and_a_rule_that_does_not_count_what_was_received():
     alone = pool_of((0,))
     assert said(alone, "Ann") == "Ann would not be next if it were away, or had just been served."
-    alone.record(Happened(Paused("Ann", 0)), "me", 0)
+    alone.record(Pause("Ann", 0), "me", 0)
     assert said(alone, "Ann").startswith("Nobody is eligible")
     waiting = pool_of((1, 0, 0), rule="longest_wait")
     assert "received" not in said(waiting, "Ann")
@@ -76,7 +76,7 @@ def test_the_amount_is_the_least_that_does_it(received, entitlements):
             continue
         for amount, is_next in ((received[k] - less, True), (received[k] - less + 0.01, False)):
             changed = [*received[:k], amount, *received[k + 1 :]]
-            first = pool_of(changed, entitlements).propose(Wish(), 0).shares[0].name
+            first = pool_of(changed, entitlements).propose(Wish(), 0).shares[0][0]
             assert (first == name) == is_next, (changed, name)
 
 
@@ -87,22 +87,22 @@ def test_without_those_before_them_everybody_would_be_next(rule):
         found = re.search(r"would be next if (.*?) were away", said(pool, name))
         if found is not None:
             away = tuple(re.split(", | and ", found[1]))
-            assert pool.propose(Wish(without=away), 0).shares[0].name == name
+            assert pool.propose(Wish(without=away), 0).shares[0][0] == name
 
 
 def asking(wants, rule="least_served"):
     """A pool in which each has asked for so much."""
     pool = LivePool.new(PoolDefinition("p", rule, dates=False, by_request=True))
     for name, amount in zip(NAMES, wants, strict=False):
-        pool.record(Happened(Joined(name, 0)), "me", 0)
+        pool.record(Join(name, 0), "me", 0)
         if amount:
-            pool.record(Happened(Asked(name, 0, amount)), "me", 0)
+            pool.record(Ask(name, 0, amount), "me", 0)
     return pool
 
 
 def test_an_amount_is_given_whole_and_whoever_wants_less_is_not_before_others():
     pool, five = asking((1, 9)), Wish(5)
-    assert pool.propose(five, 0).shares[0].name == "Ben"
+    assert pool.propose(five, 0).shares[0][0] == "Ben"
     ben = explain(pool, "Ben", five, 0)
     assert ben["sentence"] == "Ben is next of 1: it has received 0."
     assert (ben["rank"], ben["turns_until"], ben["next"]["name"]) == (1, 0, "Ben")
@@ -132,7 +132,7 @@ def test_more_than_a_thousand_turns_away_is_more_than_a_thousand(before, turns, 
 )
 def test_the_explanation_agrees_with_what_is_proposed(wants, amount, rule):
     pool, wish = asking(wants, rule), Wish(amount)
-    chosen = [share.name for share in pool.propose(wish, 0).shares]
+    chosen = [name for name, _ in pool.propose(wish, 0).shares]
     for name in NAMES[: len(wants)]:
         found = explain(pool, name, wish, 0)
         assert (found["next"] is not None) == bool(chosen)

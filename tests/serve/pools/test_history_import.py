@@ -5,11 +5,10 @@ from __future__ import annotations
 import pandas as pd
 import pytest
 
-from evenhand.auditing.notes import Notes
 from evenhand.auditing.options import AuditOptions
 from evenhand.serve.pools.asked_changes import AskedChange
 from evenhand.serve.pools.definition import PoolDefinition
-from evenhand.serve.pools.history_import import import_history
+from evenhand.serve.pools.history_import import import_history, read_history
 from evenhand.serve.pools.live_pool import LivePool
 from evenhand.serve.pools.pool_file import first_entries
 from evenhand.serve.store.decision_store import Append
@@ -26,7 +25,7 @@ def imported(folder, people):
     store = new_store(folder, durable=False)
     pool = LivePool.new(PoolDefinition("p", dates=False))
     store.append([Append(first_entries(pool, (), "me", 0), new_pool="p")])
-    import_history(store, pool, log, options, AskedChange("me"), 0, Notes())
+    import_history(store, pool, lambda: read_history(log, options), AskedChange("me"), 0)
     found = [(e.kind, e.body) for e in store.all_entries("p") if e.kind in ("join", "leave")]
     store.close()
     return pool, [(kind, name) for kind, body in found for name in "ABC" if f'"{name}"' in body]

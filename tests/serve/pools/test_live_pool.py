@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from evenhand.decide.allocation_events import Joined, Paused, Resumed
 from evenhand.errors import BadParameter, EvenhandError, StaleTurn
-from evenhand.serve.pools.changes import Happened
+from evenhand.events import Join, Leave, Pause, Resume
 from evenhand.serve.pools.definition import PoolDefinition
 from evenhand.serve.pools.live_pool import LivePool, Wish
 from evenhand.serve.pools.views import pool_view
@@ -15,12 +14,12 @@ from evenhand.serve.pools.views import pool_view
 def pool_of(*names, **definition):
     pool = LivePool.new(PoolDefinition("p", **{"dates": False, **definition}))
     for name in names:
-        pool.record(Happened(Joined(name, 0)), "me", 0)
+        pool.record(Join(name, 0), "me", 0)
     return pool
 
 
-def decide(pool, wish=Wish(), **given):
-    change = pool.decision(wish, 0, **given)
+def decide(pool, **given):
+    change = pool.decide(Wish(**given), 0)
     pool.record(change, "me", 0)
     return change
 
@@ -28,34 +27,33 @@ def decide(pool, wish=Wish(), **given):
 def test_the_runner_up_is_who_would_be_next_without_the_first():
     pool = pool_of("A", "B", "C")
     proposal = pool.propose(Wish(), 0)
-    assert [share.name for share in proposal.shares] == ["A"]
-    assert proposal.runner_up.name == "B"
+    assert proposal.shares == (("A", 1.0),)
+    assert proposal.runner_up == ("B", "has received 0")
     two = pool.propose(Wish(count=2, distinct=True), 0)
-    assert [share.name for share in two.shares] == ["A", "B"]
-    assert two.runner_up.name == "C"
+    assert two.shares == (("A", 1.0), ("B", 1.0))
+    assert two.runner_up == ("C", "has received 0")
     alone = pool.propose(Wish(without=("A", "B")), 0)
-    assert ([share.name for share in alone.shares], alone.runner_up) == (["C"], None)
+    assert (alone.shares, alone.runner_up) == ((("C", 1.0),), None)
 
 
 def test_several_lots_go_round_and_a_rule_that_divides_shares_one():
     pool = pool_of("A", "B")
-    names = [share.name for share in pool.propose(Wish(count=5), 0).shares]
+    names = [name for name, _ in pool.propose(Wish(count=5), 0).shares]
     assert names == ["A", "B", "A", "B", "A"]
     shared = pool_of("A", "B", rule="proportional").propose(Wish(10.0), 0)
-    assert [(share.name, share.amount) for share in shared.shares] == [("A", 5.0), ("B", 5.0)]
+    assert shared.shares == (("A", 5.0), ("B", 5.0))
 
 
 def test_a_turn_is_over_once_anything_happens():
     pool = pool_of("A", "B")
     turn = pool.turn
-    pool.require_turn(turn)
-    pool.require_turn(None)
-    pool.record(Happened(Paused("B", 0)), "me", 0)
+    assert pool.decide(Wish(turn=turn), 0) == pool.decide(Wish(), 0)
+    pool.record(Pause("B", 0), "me", 0)
     with pytest.raises(StaleTurn, match="ask again"):
-        pool.require_turn(turn)
+        pool.decide(Wish(turn=turn), 0)
     # Two logs that part have other turns, although they are as long.
     other = pool_of("A", "B")
-    other.record(Happened(Paused("A", 0)), "me", 0)
+    other.record(Pause("A", 0), "me", 0)
     assert pool.number == other.number
     assert pool.turn != other.turn
 
@@ -63,35 +61,41 @@ def test_a_turn_is_over_once_anything_happens():
 def test_another_decision_needs_a_reason_and_the_log_says_whom_the_rule_proposed():
     pool = pool_of("A", "B")
     with pytest.raises(BadParameter, match="the rule proposes A"):
-        decide(pool, shares=[("B", 1.0)])
+        decide(pool, shares=(("B", 1.0),))
     with pytest.raises(BadParameter, match="reason"):
-        decide(pool, shares=[("B", 1.0)], reason="  ")
-    change = decide(pool, shares=[("B", 1.0)], reason="A is ill")
+        decide(pool, shares=(("B", 1.0),), reason="  ")
+    change = decide(pool, shares=(("B", 1.0),), reason="A is ill")
     assert change.proposed == (("A", 1.0),)
     assert change.because == ("has received 0",)
-    same = decide(pool, shares=[("A", 1.0)])
+    same = decide(pool, shares=(("A", 1.0),))
     assert (same.proposed, same.runner_up) == (None, ("B", "has received 1"))
 
 
 def test_the_reason_of_another_decision_is_that_of_its_moment():
     pool = LivePool.new(PoolDefinition("p", "longest_wait"))
     for name in ("A", "B"):
-        pool.record(Happened(Joined(name, "2026-01-01")), "me", 0)
-    ahead = Wish(at="2026-01-11")
-    by_rule = pool.decision(ahead, 0)
-    other = pool.decision(ahead, 0, [("B", 1.0)], "A is ill")
+        pool.record(Join(name, "2026-01-01"), "me", 0)
+    instead = {"at": "2026-01-11", "shares": (("B", 1.0),), "reason": "A is ill"}
+    by_rule = pool.decide(Wish(at="2026-01-11"), 0)
+    other = pool.decide(Wish(**instead), 0)
     assert other.because == by_rule.because
     assert "10 days" in other.because[0]
-    without = pool.decision(Wish(at="2026-01-11", among=("A",)), 0, [("B", 1.0)], "A is ill")
+    without = pool.decide(Wish(among=("A",), **instead), 0)
     assert without.because == ("is not among those who could take it",)
 
 
 @pytest.mark.parametrize(
     "shares",
-    [[("A", 1.0), ("nobody", 1.0)], [("A", 1.0), ("B", 0.0)], [("A", 1.0), ("B", float("nan"))]],
+    [
+        (("A", 1.0), ("nobody", 1.0)),
+        (("A", 1.0), ("B", 0.0)),
+        (("A", 1.0), ("B", float("nan"))),
+        (("A", 1.0), ("C", 1.0)),  # who has left
+    ],
 )
 def test_a_decision_of_which_a_part_cannot_be_changes_nothing(shares):
-    pool = pool_of("A", "B")
+    pool = pool_of("A", "B", "C")
+    pool.record(Leave("C", 0), "me", 0)
     before = pool.allocator.snapshot(), pool.turn
     with pytest.raises(EvenhandError):
         decide(pool, shares=shares, reason="why not")
@@ -106,7 +110,7 @@ def test_nobody_to_give_to():
 def test_a_clock_that_is_set_back_does_not_stop_a_pool():
     pool = pool_of(dates=True)
     second = 1_000_000
-    pool.record(Happened(Joined("A", pool.moment(None, 5 * second))), "me", 0)
+    pool.record(Join("A", pool.moment(None, 5 * second)), "me", 0)
     assert pool.moment(None, 3 * second) == "1970-01-01T00:00:05"
     assert pool.moment(None, 7 * second) == "1970-01-01T00:00:07"
     assert pool.moment("2026-03-31T10:00:00+02:00", 0) == "2026-03-31T08:00:00"
@@ -129,11 +133,11 @@ def test_wishes_that_are_too_many(wish):
 def test_what_is_so_already_is_refused():
     pool = pool_of("Ann")
     with pytest.raises(BadParameter, match="nothing to resume"):
-        pool.record(Happened(Resumed("Ann", 5)), "me", 0)
-    pool.record(Happened(Paused("Ann", 5)), "me", 0)
+        pool.require(Resume("Ann", 5))
+    pool.record(Pause("Ann", 5), "me", 0)
     number = pool.number
     with pytest.raises(BadParameter, match="paused already"):
-        pool.record(Happened(Paused("Ann", 5)), "me", 0)
+        pool.require(Pause("Ann", 5))
     assert pool.number == number
 
 

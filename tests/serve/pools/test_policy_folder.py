@@ -87,12 +87,19 @@ def test_a_plan_takes_turns_until_its_horizon(client):
     assert names(client.get(f"{BASE}/next")) == ["Ann"]
 
 
-def test_whoever_does_not_fit_is_refused_and_nothing_is_half_done(client):
+def test_whoever_does_not_fit_is_refused_and_nothing_is_half_done(client, monkeypatch):
+    monkeypatch.setattr(client.app.inner.state.service.pools, "load", None)  # nor read again
     joined = client.post(f"{BASE}/events", json={"event": "join", "name": "Dan"})
     assert joined.status_code == 422
     assert "3 stakeholders" in joined.json()["detail"]
     assert names(client.post(f"{BASE}/decisions", json={})) == ["Ann"]
     assert client.get(BASE).json()["stakeholders"] == 3
+    for _ in range(HORIZON - 2):
+        client.post(f"{BASE}/decisions", json={})
+    before = client.get(f"{BASE}/state").json()
+    two = {"shares": [{"name": "Ann"}, {"name": "Ben"}], "reason": "one too many"}
+    assert "made for 4 decisions" in client.post(f"{BASE}/decisions", json=two).json()["detail"]
+    assert client.get(f"{BASE}/state").json() == before
 
 
 @pytest.mark.parametrize(
@@ -165,15 +172,16 @@ def test_a_policy_is_asked_about_the_lot_that_is_to_be_given(amount, order):
     """Who is second, and why, too: not about a lot of the usual size."""
     pool, wish = pool_of_a_policy_that_minds_the_lot(), Wish(amount, at="2024-02-02")
     proposal = pool.propose(wish, 0)
-    assert proposal.shares[0].name == order[0]
-    assert "is worth 3, as much as any choice" in proposal.shares[0].reason
-    assert proposal.runner_up.name == order[1]
-    assert "is worth 2, 1 less than the best choice" in proposal.runner_up.reason
+    assert proposal.shares == ((order[0], amount),)
+    assert "is worth 3, as much as any choice" in proposal.because[0]
+    assert proposal.runner_up[0] == order[1]
+    assert "is worth 2, 1 less than the best choice" in proposal.runner_up[1]
     for rank, name in enumerate(order, 1):
         found = explain(pool, name, wish, 0)
         assert (found["rank"], found["next"]["name"]) == (rank, order[0])
         assert found["standing"]["reason"] in found["sentence"]
-    other = pool.decision(wish, 0, [(order[2], amount)], "for a reason")
+    shares = ((order[2], amount),)
+    other = pool.decide(Wish(amount, at=wish.at, shares=shares, reason="for a reason"), 0)
     assert "is worth 1, 2 less than the best choice" in other.because[0]
     # To have asked leaves nothing behind: the standing is that of a lot of the usual size.
     assert pool.propose(Wish(1e6, among=("A",), at="2024-02-02"), 0).shares

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+
 import pytest
 
 from evenhand.serve.pools import pool_rooms
@@ -23,7 +25,7 @@ def made_elsewhere(store, name):
     """As another process makes a pool by the file of a policy, which this one does not have."""
     rule = {"name": "policy", "file": "fair.plan", "digest": "00"}
     made = PoolMade({**PoolDefinition(name).to_json(), "rule": rule})
-    entry = next_entry(name, 1, 0, "them", made.kind, made.body(), FIRST)
+    entry = next_entry(name, 1, 0, "them", made.kind, json.dumps(made.to_json()), FIRST)
     store.append([Append([entry], new_pool=name)])
 
 

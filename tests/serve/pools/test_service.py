@@ -1,21 +1,23 @@
 """The law of the service: its state is that of an allocator that is told the exported events.
 
-And the audit of the exported log adds up to it.
+And the audit of the exported log adds up to it. What is refused changes nothing, and costs nothing.
 """
 
 from __future__ import annotations
 
 import io
 import itertools
+import sys
+import threading
 
 import pandas as pd
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from evenhand.decide.allocation_events import AllocationEvent
 from evenhand.decide.allocator import Allocator
-from serving import THREE, client_of, new_store
+from evenhand.events import MemberEvent
+from serving import THREE, client_of, new_store, small_service
 
 RULES = ("least_served", "round_robin", "lottery:3", "longest_wait")
 
@@ -38,9 +40,9 @@ def folded(rule, entries):
             for name, amount in body["shares"]:
                 share = {"event": "give", "name": name, "amount": amount, "at": body["at"]}
                 share |= {"among": body["among"]} if "among" in body else {}
-                allocator.apply(AllocationEvent.from_json(share))
+                allocator.apply(MemberEvent.from_json(share))
         elif body["event"] not in ("create", "decide", "undo"):
-            allocator.apply(AllocationEvent.from_json(body))
+            allocator.apply(MemberEvent.from_json(body))
     return allocator
 
 
@@ -78,3 +80,66 @@ def test_the_state_is_the_fold_of_what_is_exported(service, rule, happened):
     table = pd.read_csv(io.BytesIO(client.get(f"{base}/export.csv").content))
     totals = table.groupby("stakeholder")["amount"].sum().to_dict()
     assert totals == {one["name"]: one["received"] for one in shown if one["received"]}
+
+
+REFUSED = [
+    ("events", {"event": "pause", "name": "nobody"}),
+    ("events", {"event": "pause", "name": "Ben"}),
+    ("events", {"event": "resume", "name": "Ann"}),
+    ("events", {"event": "join", "name": "Ann"}),
+    ("events", {"event": "join", "name": "Cem"}),
+    ("events", {"event": "leave", "name": "Cem"}),
+    ("events", {"event": "ask", "name": "Ann", "at": -1}),
+    ("decisions", {"turn": "1-0"}),
+    ("decisions", {"at": -1}),
+    ("decisions", {"shares": [{"name": "Ben"}]}),
+    ("decisions", {"shares": [{"name": "Ann"}, {"name": "Cem"}], "reason": "because"}),
+    ("decisions", {"shares": [{"name": "Ben"}, {"name": "nobody"}], "reason": "because"}),
+    ("decisions/2/undo", {}),
+    ("decisions/99/undo", {}),
+]
+
+
+def test_what_is_refused_changes_nothing_and_no_log_is_read_again(tmp_path, monkeypatch):
+    with small_service(tmp_path) as client:
+        for event in ({"event": "pause", "name": "Ben"}, {"event": "leave", "name": "Cem"}):
+            assert client.post("/v1/pools/small/events", json=event).status_code == 201
+        room, read = client.app.inner.state.service.room("small"), []
+        monkeypatch.setattr(client.app.inner.state.service.pools, "load", read.append)
+        before = room.pool.allocator.snapshot(), room.pool.turn
+        for path, sent in REFUSED:
+            answer = client.post(f"/v1/pools/small/{path}", json=sent)
+            assert answer.status_code in (404, 409, 422), (sent, answer.text)
+            assert (room.pool.allocator.snapshot(), room.pool.turn) == before
+            assert client.get("/v1/pools/small/next").json()["shares"][0]["name"] == "Ann"
+            assert not read, sent
+
+
+def test_to_be_refused_costs_no_more_than_to_be_taken(tmp_path):
+    """Counted in functions that are called, also of the question after it, among 2,000 people."""
+    calls = 0
+
+    def count(frame, event, arg):
+        nonlocal calls
+        calls += event == "call"
+
+    def cost(client, sent, status):
+        nonlocal calls
+        calls = 0
+        assert client.post("/v1/pools/small/events", json=sent).status_code == status
+        assert client.get("/v1/pools/small/next").status_code == 200
+        return calls
+
+    people = [{"name": f"Person {k}"} for k in range(2_000)]
+    threading.setprofile(count)  # for the thread of the service
+    try:
+        with small_service(tmp_path, stakeholders=people) as client:
+            threading.setprofile(None)
+            pause = {"event": "pause", "name": "Person 7"}
+            first, taken = (cost(client, pause | {"name": f"Person {k}"}, 201) for k in (6, 7))
+            for refused in (pause, pause | {"name": "Persn 8"}, pause | {"event": "join"}):
+                assert cost(client, refused, 422) <= 1.5 * taken, refused
+    finally:
+        threading.setprofile(None)
+        sys.setprofile(None)
+    assert first >= taken > 100

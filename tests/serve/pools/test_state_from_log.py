@@ -8,9 +8,9 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from evenhand.decide.allocation_events import Joined, Paused, Resumed
 from evenhand.errors import EvenhandError, UnknownPool
-from evenhand.serve.pools.changes import DecisionTaken, DecisionUndone, Happened, read_change
+from evenhand.events import Join, MemberEvent, Pause, Resume, Undo
+from evenhand.serve.pools.changes import Decision, read_change
 from evenhand.serve.pools.definition import PoolDefinition
 from evenhand.serve.pools.live_pool import LivePool, Wish
 from evenhand.serve.pools.pool_file import first_entries
@@ -50,15 +50,15 @@ def happen(store, pool, kind, number):
         target = taken[number % len(taken)]
         pool = load_pool(store, pool.name, without=frozenset((target,)))
         pool.undone.add(target)
-        change = DecisionUndone(target)
+        change = Undo(target)
     elif kind == "decide":
-        change = pool.decision(Wish(1.0 + number % 3, count=1 + number % 2), 0)
+        change = pool.decide(Wish(1.0 + number % 3, count=1 + number % 2), 0)
     elif kind == "other":
-        change = DecisionTaken(((name, 2.0),), pool.moment(None, 0), reason="because")
+        change = Decision(((name, 2.0),), pool.moment(None, 0), reason="because")
     else:
-        event = {"pause": Paused, "resume": Resumed, "join": Joined}[kind]
+        event = {"pause": Pause, "resume": Resume, "join": Join}[kind]
         who = f"N{len(names)}" if kind == "join" else name
-        change = Happened(event(who, pool.moment(None, 0)))
+        change = pool.require(event(who, pool.moment(None, 0)))
     store.append([Append([pool.record(change, "me", 0)])])
     return pool
 
@@ -90,8 +90,10 @@ def test_the_live_state_is_the_fold_and_an_undone_decision_never_was(stores, rul
     plain = pool.definition.allocator()
     for entry in store.all_entries(name):
         if entry.number not in pool.undone:
-            for event in read_change(entry).events():
-                plain.apply(event)
+            change = read_change(entry)
+            for event in change.gives() if isinstance(change, Decision) else [change]:
+                if isinstance(event, MemberEvent):
+                    plain.apply(event)
     assert plain.snapshot() == pool.allocator.snapshot()
 
 

@@ -30,14 +30,12 @@ from evenhand.auditing.judging.case import Case
 from evenhand.auditing.judging.judge import Judged
 from evenhand.auditing.judging.ranking import EQUAL, Ranking
 from evenhand.auditing.judging.sensitivity import Judgement
+from evenhand.auditing.log import Log
 from evenhand.auditing.notes import Notes
 from evenhand.auditing.options import AuditOptions
 from evenhand.auditing.period_border import how_to_finish
-from evenhand.auditing.reading.history import History
-from evenhand.auditing.reading.prepare import Prepared
 from evenhand.auditing.reading.suspicious_rows import note_sizes, note_small
 from evenhand.auditing.reading.timed_amounts import TimedAmounts
-from evenhand.auditing.sources.log_table import LogTable
 from evenhand.errors import argument
 from evenhand.fairness.tolerance import Tolerance
 from evenhand.fairness.welfare import LogNash
@@ -49,10 +47,9 @@ HASHED_BYTES = 256 * 1024 * 1024  # files larger than this are known by their si
 
 
 def assemble(
-    log: Prepared,
+    log: Log,
     case: Case,
     judgement: Judgement,
-    table: LogTable,
     options: AuditOptions,
     notes: Notes,
 ) -> Answer:
@@ -74,7 +71,7 @@ def assemble(
     overall, over_time = _overall(case, judged), _over_time(case, judged)
     corrections = _Corrections() if options.stock else _corrections(case)
     return Answer(
-        label=table.label,
+        label=log.label,
         question=judged.question.name,
         scheme=judgement.scheme,
         overall=overall,
@@ -85,14 +82,14 @@ def assemble(
         asks=tuple(notes.questions),
         verdict=verdict(judged, people, rows[0], terms),
         unit=options.amount,
-        presentation=Presentation.of(options, table.columns),
+        presentation=Presentation.of(options, log.record.columns),
         at_end=judged.final_ranking,
         gaps=judged.gaps(),
         groups=gaps,
         corrections=corrections.first,
         corrections_in_all=corrections.in_all,
         limits=limits(overall, over_time.unfinished, options, terms.direction),
-        origin=_origin(table, case.history),
+        origin=_origin(log),
     )
 
 
@@ -165,7 +162,7 @@ class _Claims(NamedTuple):
         return None if self.asked is None else self.asked - self.received
 
 
-def _claims(log: Prepared, case: Case, judged_case: Judged) -> _Claims:
+def _claims(log: Log, case: Case, judged_case: Judged) -> _Claims:
     def judged(values: Float[np.ndarray, " stakeholder"] | None) -> Any:
         return values if values is None or case.groups is None else case.groups.totals(values)
 
@@ -188,7 +185,7 @@ def _claims(log: Prepared, case: Case, judged_case: Judged) -> _Claims:
     return _Claims(judged(received), entitlement, chances, asked, units)
 
 
-def _note_weights(log: Prepared, options: AuditOptions, notes: Notes) -> None:
+def _note_weights(log: Log, options: AuditOptions, notes: Notes) -> None:
     if "entitled" in log.beside:
         notes.add("Entitlements change over time: each counts as it was at each moment.")
     if options.unweighted:
@@ -333,11 +330,12 @@ def _corrections(case: Case) -> _Corrections:
     return _Corrections(tuple(first), count)
 
 
-def _origin(table: LogTable, history: History) -> dict[str, Any]:
+def _origin(log: Log) -> dict[str, Any]:
     """Version, files with size and sha256, and a digest of the history that was judged."""
+    history = log.history
     return {
         "version": __version__,
-        "files": [_file(path) for path in table.sources],
+        "files": [_file(path) for path in log.record.sources],
         "rows": history.rows,
         "events": history.events,
         "time_points": len(history.slots) if history.exact else None,

@@ -8,7 +8,6 @@ from dataclasses import replace
 from itertools import chain
 from typing import Any
 
-import narwhals as nw
 import numpy as np
 
 from evenhand._util.bootstrap import FEWEST_RUNS, bootstrap_interval
@@ -25,36 +24,17 @@ from evenhand.auditing.answer.group_gaps import GroupGaps
 from evenhand.auditing.answer.verdict_text import changes, off_share, treated_worst
 from evenhand.auditing.judging.ranking import Ranking, known_mean
 from evenhand.auditing.judging.sensitivity import QuestionRow, WelfareReading
+from evenhand.auditing.log import Record
 from evenhand.auditing.notes import Notes
 from evenhand.auditing.options import AuditOptions
-from evenhand.auditing.reading.events import require_column
 from evenhand.auditing.scheme_options import FALLBACK, FALLBACK_NOTE
-from evenhand.auditing.sources.engines import fetch
-from evenhand.auditing.sources.log_table import LogTable
 from evenhand.errors import BadLog, argument
 
-AuditWith = Callable[[LogTable, AuditOptions], Answer]
+AuditWith = Callable[[Record, AuditOptions], Answer]
 
 
-def split_runs(table: LogTable, column: str) -> list[LogTable]:
-    """The table of each run, in order of the runs' names; an empty cell is not one."""
-    require_column(table, column, "run")
-    held = table.hold()
-    frame = held.frame
-    found = fetch(frame.select(nw.col(column)).unique().sort(column))[column]
-    names = [name for name in found.tolist() if name is not None and name == name]
-    if len({isinstance(name, str) for name in names}) > 1:  # as SQLite may have it
-        raise BadLog(
-            f"the column that {argument('run')} names holds numbers and text: write all runs alike."
-        )
-    return [replace(held, frame=frame.filter(nw.col(column) == name), paths=()) for name in names]
-
-
-def over_runs(parts: Sequence[LogTable], audit: AuditWith, options: AuditOptions) -> Answer:
+def over_runs(parts: Sequence[Record], audit: AuditWith, options: AuditOptions) -> Answer:
     """Every run judged by the same scheme, and the mean of their answers."""
-    if not parts:
-        raise BadLog(f"no row names a run: the column that {argument('run')} names is empty.")
-    options = replace(options, run=None)
     answers = [audit(part, options) for part in parts]
     if any(answer.scheme.welfare != answers[0].scheme.welfare for answer in answers):
         # A mean of scores by different welfare functions would mean nothing.

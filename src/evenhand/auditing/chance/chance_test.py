@@ -19,9 +19,9 @@ from evenhand.auditing.chance.power import extreme, find_power, noticed, thresho
 from evenhand.auditing.judging.case import Case
 from evenhand.auditing.judging.sensitivity import Judgement
 from evenhand.auditing.judging.supply import Supply
+from evenhand.auditing.log import Log
 from evenhand.auditing.options import AuditOptions
 from evenhand.auditing.reading.history import History
-from evenhand.auditing.reading.prepare import Prepared
 from evenhand.errors import BadParameter, argument
 from evenhand.fairness.groups import Groups
 
@@ -67,7 +67,7 @@ def reason_against(options: AuditOptions) -> str | None:
 
 
 def ask_chance(
-    log: Prepared, case: Case, judgement: Judgement, options: AuditOptions
+    log: Log, case: Case, judgement: Judgement, options: AuditOptions
 ) -> ChanceFinding | NotTested | None:
     """Set a log beside chance; None where that was not wanted.
 

@@ -17,9 +17,9 @@ from evenhand.auditing.judging.newcomers import (
     starting_credits,
 )
 from evenhand.auditing.judging.questions import Question, Timeline
+from evenhand.auditing.log import Log
 from evenhand.auditing.options import AuditOptions
 from evenhand.auditing.reading.history import History
-from evenhand.auditing.reading.prepare import Prepared
 from evenhand.auditing.reading.roster import Roster, presence
 from evenhand.auditing.reading.timed_amounts import Known, Reading, TimedAmounts, Unchanging
 from evenhand.errors import BadParameter, argument
@@ -62,7 +62,7 @@ class Case:
     shown: Mapping[str, str] = field(default_factory=dict)  # names in place of codes
 
     @classmethod
-    def of(cls, log: Prepared, options: AuditOptions) -> Case:
+    def of(cls, log: Log, options: AuditOptions) -> Case:
         """A log judged by a status: of groups where they are judged, and per entitlement."""
         case = cls(
             history=log.history,
@@ -202,7 +202,7 @@ class Case:
         return Circumstances(**parts)
 
 
-def _in_whole_units(log: Prepared, options: AuditOptions) -> bool:
+def _in_whole_units(log: Log, options: AuditOptions) -> bool:
     """Whether what anybody lacks of its share is a number of whole units."""
     plain = options.scheme is None and not options.waits and not options.has_requests
     plain = plain and options.newcomers != "by-time"

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from evenhand.auditing.log import Log
 from evenhand.auditing.options import AuditOptions
-from evenhand.auditing.reading.prepare import Prepared
 from evenhand.errors import BadParameter, argument
 from evenhand.fairness.groups import Groups
 from evenhand.fairness.status import (
@@ -31,7 +31,7 @@ from evenhand.fairness.status import (
 SAID_BY = {"chances": "out_of", "entitled": "entitlement", "asked": "asked"}
 
 
-def judged_status(log: Prepared, options: AuditOptions) -> Status:
+def judged_status(log: Log, options: AuditOptions) -> Status:
     """A status of groups where they are judged, per entitlement, as a rate, or of requests.
 
     Args:
@@ -63,7 +63,7 @@ def judged_status(log: Prepared, options: AuditOptions) -> Status:
     return options.directed(status)
 
 
-def _rate(status: Status, log: Prepared, options: AuditOptions) -> Rate:
+def _rate(status: Status, log: Log, options: AuditOptions) -> Rate:
     """What was received out of chances; of waits, their mean, or the share of those in time."""
     if options.within is not None:
         return ShareInTime(of=status)
@@ -80,7 +80,7 @@ def _of_requests(kind: type[OfRequests], status: Status, groups: Groups | None) 
     return kind(of=status, counted=Returns() if groups is None else GroupTotals(groups))
 
 
-def _require_beside(own: Beside, log: Prepared, options: AuditOptions) -> None:
+def _require_beside(own: Beside, log: Log, options: AuditOptions) -> None:
     """A scheme's status that looks at more than amounts needs a log that says it."""
     name = STATUSES.name_of(own)
     given = SAID_BY.get(own.part)

@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from evenhand.auditing.log import Log
 from evenhand.auditing.reading.lots import Lots, lots_of_cells
-from evenhand.auditing.reading.prepare import Prepared
 from evenhand.auditing.reading.roster import Roster, presence
 from evenhand.auditing.reading.timed_amounts import Reading, TimedAmounts
 
@@ -38,7 +38,7 @@ class Supply:
     beside: Mapping[str, TimedAmounts] = field(default_factory=dict)  # asked, entitled
 
     @classmethod
-    def of(cls, log: Prepared) -> Supply:
+    def of(cls, log: Log) -> Supply:
         """The supply of a log; what each got at a time point is one lot, unless rows were kept."""
         known = {part: log.beside.get(part) for part in ("asked", "entitled")}
         return cls(

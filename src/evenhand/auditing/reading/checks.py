@@ -266,13 +266,7 @@ def _note_duplicates(events: LogEvents, notes: Notes) -> None:
             "kept, since two equal events may both have happened."
         )
         return
-    notes.add(
-        f"{pluralise(extra, 'row is', 'rows are')} an exact copy of another row: kept, since "
-        "two equal events may both have happened."
-        if extra == 1
-        else f"{extra:,} rows are exact copies of other rows: kept, since equal events may "
-        "both have happened."
-    )
+    notes.add(exact_copies(extra))
 
 
 def _note_order(events: LogEvents, notes: Notes) -> None:
@@ -283,10 +277,28 @@ def _note_order(events: LogEvents, notes: Notes) -> None:
     found = fetch(before.filter(nw.col("at") < nw.col("before")).select(rows=nw.len()))
     count = int(found["rows"][0])
     if count:
-        notes.add(
-            f"{pluralise(count, 'row is', 'rows are')} earlier than the row above: the log was put "
-            "in order of time."
+        notes.add(out_of_order(count))
+
+
+def exact_copies(rows: int) -> str:
+    """What is said of rows in which everything is as in another."""
+    if rows == 1:
+        return (
+            "1 row is an exact copy of another row: kept, since two equal events may both have "
+            "happened."
         )
+    return (
+        f"{rows:,} rows are exact copies of other rows: kept, since equal events may both have "
+        "happened."
+    )
+
+
+def out_of_order(rows: int) -> str:
+    """What is said of rows that are not where their time would put them."""
+    return (
+        f"{pluralise(rows, 'row is', 'rows are')} earlier than the row above: the log was put in "
+        "order of time."
+    )
 
 
 def _note_zones(events: LogEvents, notes: Notes) -> None:

@@ -29,6 +29,15 @@ def of_column(history: History) -> dict[str, float]:
     return {history.names[who]: float(value) for who, value in latest.items()}
 
 
+def highest(history: History) -> dict[str, float]:
+    """The highest number of each stakeholder."""
+    entitled = history.beside["entitled"]
+    known = ~np.isnan(entitled)
+    most = np.full(len(history.names), -np.inf)
+    np.maximum.at(most, history.who[known], entitled[known])
+    return {history.names[k]: float(most[k]) for k in np.flatnonzero(np.isfinite(most))}
+
+
 def of_rows(events: LogEvents, names: Collection[str]) -> dict[str, float]:
     """The numbers of those who have no event, as all of their amounts are empty or suppressed."""
     if not names:

@@ -8,6 +8,7 @@ marks can hide, all of them at once.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
@@ -19,7 +20,7 @@ from evenhand._util.wording import join_names, pluralise
 from evenhand.auditing.reading.events import HIDDEN, LogEvents
 from evenhand.auditing.reading.history import History
 from evenhand.auditing.reading.roster import Roster
-from evenhand.auditing.sources.engines import engine_of, fetch
+from evenhand.auditing.sources.engines import Arrays, fetch
 from evenhand.errors import argument
 
 SHOWN_MARKS = 4
@@ -117,54 +118,72 @@ class HiddenRows:
         }
 
 
-def hidden_rows(events: LogEvents, since: Any = None, until: Any = None) -> HiddenRows | None:
-    """What is suppressed in a log, if anything.
+@dataclass(frozen=True, eq=False)
+class HiddenOverTime:
+    """The suppressed amounts of a whole log, and how many are known, by their times."""
 
-    Args:
-        events: The rows of the log.
-        since: The moment from which rows count, if not all do.
-        until: The moment up to which they do.
-    """
+    marks: Arrays  # of each mark and time: the text, rows, lowest and highest
+    people: Arrays  # of each stakeholder and time: rows whose amount is known, and is hidden
+    unsaid: frozenset[str]  # marks that do not say what they can hide
+    bounded: bool
+
+    def between(self, since: Any = None, until: Any = None) -> HiddenRows | None:
+        """What is suppressed in a part of the log, if anything.
+
+        Args:
+            since: The moment from which rows count, if not all do.
+            until: The moment up to which they do.
+        """
+        rows: Counter[str] = Counter()
+        low: dict[str, float] = {}
+        high: dict[str, float] = {}
+        marks = _within(self.marks, since, until)
+        columns = (marks[name].tolist() for name in ("mark", "rows", "low", "high"))
+        for text, many, least, most in zip(*columns, strict=True):
+            rows[text] += int(many)
+            low[text] = min(float(least), low.get(text, np.inf))
+            high[text] = max(float(most), high.get(text, -np.inf))
+        if not rows:
+            return None
+        people = _within(self.people, since, until)
+        seen = {str(name) for name in people["who"][people["known"] > 0]}
+        hidden = {str(name) for name in people["who"][people["hidden"] > 0]}
+        order = sorted(rows, key=lambda text: (-rows[text], text))
+        return HiddenRows(
+            tuple((str(text), rows[text], low[text], high[text]) for text in order),
+            int(people["known"].sum()),
+            tuple(sorted(hidden - seen)),
+            not self.unsaid.isdisjoint(rows),
+            self.bounded,
+        )
+
+
+def hidden_over_time(events: LogEvents) -> HiddenOverTime | None:
+    """All that is suppressed in a log, if anything."""
     if not events.has(HIDDEN[2]):
         return None
-    events = _between(events, since, until)
     low, high = nw.col(HIDDEN[0]), nw.col(HIDDEN[1])
-    there = events.frame.filter(~low.is_null())
-    found = fetch(
-        there.group_by(HIDDEN[2]).agg(rows=nw.len(), low=low.min(), high=high.max()).sort(HIDDEN[2])
-    )
-    marks = [
-        (str(text), int(rows), float(least), float(most))
-        for text, rows, least, most in zip(
-            found[HIDDEN[2]], found["rows"], found["low"], found["high"], strict=True
-        )
-    ]
-    if not marks:
+    there = events.frame.filter(~low.is_null()).with_columns(mark=nw.col(HIDDEN[2]))
+    marks = fetch(there.group_by("mark", "at").agg(rows=nw.len(), low=low.min(), high=high.max()))
+    if not len(marks["mark"]):
         return None
     known = nw.col("amount").count()
-    by_name = fetch(events.frame.group_by("who").agg(known=known, hidden=low.count()).sort("who"))
-    unknown = (by_name["known"] == 0) & (by_name["hidden"] > 0)
-    return HiddenRows(
-        tuple(sorted(marks, key=lambda one: (-one[1], one[0]))),
-        int(by_name["known"].sum()),
-        tuple(str(name) for name in by_name["who"][unknown]),
-        any(_says_nothing(events.hidden, text) for text, *_ in marks),
+    return HiddenOverTime(
+        marks,
+        fetch(events.frame.group_by("who", "at").agg(known=known, hidden=low.count())),
+        frozenset(text for text in marks["mark"].tolist() if _says_nothing(events.hidden, text)),
         bounded=not events.options.holds_readings,
     )
 
 
-def _between(events: LogEvents, since: Any, until: Any) -> LogEvents:
-    """The rows that are judged, by their times."""
-    frame, as_moment = events.frame, engine_of(events.frame).moment
-
-    def literal(moment: Any) -> Any:
-        return float(moment) if events.plain_numbers else as_moment(moment.astype(object))
-
+def _within(arrays: Arrays, since: Any, until: Any) -> Arrays:
+    """The rows of a table between two moments."""
+    kept = np.ones(len(arrays["at"]), dtype=bool)
     if since is not None:
-        frame = frame.filter(nw.col("at") >= literal(since))
+        kept &= arrays["at"] >= since
     if until is not None:
-        frame = frame.filter(nw.col("at") <= literal(until))
-    return replace(events, frame=frame)
+        kept &= arrays["at"] <= until
+    return {name: values[kept] for name, values in arrays.items()}
 
 
 def _says_nothing(known: Mapping[str, Any], text: str) -> bool:

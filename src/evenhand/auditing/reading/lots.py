@@ -30,8 +30,26 @@ class Lots:
     amount: Float[np.ndarray, " lot"]
     copies: Int[np.ndarray, " lot"]
 
+    def within(self, whole: History, history: History, roster: Roster | None) -> Lots:
+        """The lots of a part of the history that they are of, while those who got them are there.
 
-def read_lots(events: LogEvents, history: History, roster: Roster | None) -> Lots:
+        Args:
+            whole: The history that they are of.
+            history: The part, of the same stakeholders.
+            roster: Who is there, and when.
+        """
+        if history is whole:
+            return self
+        moments, given = as_numbers(history.slots), as_numbers(whole.slots)[self.slot]
+        slot = np.minimum(np.searchsorted(moments, given), len(moments) - 1)
+        kept = moments[slot] == given
+        if roster is not None and roster.dated:
+            first, last = roster.bounds(history.names, history.plain_numbers)
+            kept &= (given >= first[self.who]) & (given <= last[self.who])
+        return Lots(slot[kept], self.who[kept], self.amount[kept], self.copies[kept])
+
+
+def read_lots(events: LogEvents, history: History) -> Lots:
     """The lots of a history that was counted from these events; of running totals, its cells."""
     one_row_each = history.events == len(history.slot)
     if events.options.holds_readings or one_row_each:
@@ -41,7 +59,7 @@ def read_lots(events: LogEvents, history: History, roster: Roster | None) -> Lot
         frame = frame.with_columns(nw.col("at").dt.date())
     alike = frame.group_by("at", "who", "amount").agg(copies=nw.len())
     found = [
-        _known(block["at"], block["who"], block["amount"], block["copies"], history, roster)
+        _known(block["at"], block["who"], block["amount"], block["copies"], history)
         for block in engine_of(frame).blocks(alike, ("at", "who", "amount"), history.events)
     ]
     slot, who, amount, copies = (np.concatenate(parts) for parts in zip(*found, strict=True))
@@ -62,9 +80,8 @@ def _known(
     amount: np.ndarray,
     copies: np.ndarray,
     history: History,
-    roster: Roster | None,
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
-    """The lots that the history counts: at its time points, while their stakeholders are there."""
+    """The lots that the history counts, which are those at its time points."""
     moments = as_numbers(history.slots)
     given = as_numbers(at.astype(history.slots.dtype))
     slot = np.minimum(np.searchsorted(moments, given), len(moments) - 1)
@@ -72,7 +89,4 @@ def _known(
     # One by one: as text of NumPy's, a name that ends with a NUL would lose it.
     who = np.fromiter((place[str(name)] for name in names), np.int64, len(names))
     kept = (moments[slot] == given) & ~np.isnan(amount)
-    if roster is not None and roster.dated:
-        first, last = roster.bounds(history.names, history.plain_numbers)
-        kept &= (given >= first[who]) & (given <= last[who])
     return slot[kept], who[kept], amount[kept].astype(float), copies[kept].astype(np.int64)

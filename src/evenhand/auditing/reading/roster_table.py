@@ -64,7 +64,7 @@ def read_roster(
     if isinstance(source, Roster):
         return source
     if _lists_names(source):
-        return _checked(Roster(as_names(source)), "the roster")
+        return checked_roster(Roster(as_names(source)), "the roster")
     table = open_table(source, encoding)
     column = stakeholder if stakeholder in table.columns else table.columns[0]
     ends = [next((c for c in table.columns if c.lower() in words), None) for words in (FROM, UNTIL)]
@@ -99,7 +99,7 @@ def read_roster(
         if part is not None
     }
     names = tuple(str(name) for name in found[column] if name is not None)
-    return _checked(Roster(names, known[0], _whole_days(known[1]), groups), table.label)
+    return checked_roster(Roster(names, known[0], whole_days(known[1]), groups), table.label)
 
 
 def _lists_names(source: Any) -> bool:
@@ -111,7 +111,7 @@ def _lists_names(source: Any) -> bool:
     )
 
 
-def _whole_days(last: dict[str, Any]) -> dict[str, Any]:
+def whole_days(last: dict[str, Any]) -> dict[str, Any]:
     """Those who are there until a day are there until that day ends."""
     day = np.timedelta64(datetime.timedelta(days=1)) - np.timedelta64(1, "us")
     return {
@@ -122,7 +122,8 @@ def _whole_days(last: dict[str, Any]) -> dict[str, Any]:
     }
 
 
-def _checked(roster: Roster, label: str) -> Roster:
+def checked_roster(roster: Roster, label: str) -> Roster:
+    """A roster on which everybody is once, and leaves no earlier than they come."""
     names = roster.names
     if not names:
         raise BadRoster(f"{label} names nobody: put a name in each row.")

@@ -11,10 +11,8 @@ from evenhand.auditing.judging.case import Case
 from evenhand.auditing.judging.judge import Judged, judge
 from evenhand.auditing.judging.questions import question_of
 from evenhand.auditing.keyword_options import with_keywords
-from evenhand.auditing.notes import Notes
+from evenhand.auditing.log import Kept, log_of, options_for
 from evenhand.auditing.options import AuditOptions
-from evenhand.auditing.reading.prepare import prepare
-from evenhand.auditing.sources.open_source import opened_log
 from evenhand.decide.hindsight.best_division import best_division, best_in_lots
 from evenhand.decide.hindsight.from_log import Hindsight, read_hindsight
 from evenhand.errors import BadParameter, argument
@@ -83,17 +81,19 @@ def look_back(
     log: Any, options: AuditOptions, lots: bool = False
 ) -> tuple[Judged, FairnessScheme, Hindsight]:
     """A log judged, by which scheme, and what could have been divided otherwise."""
+    options = options_for(log, options)
     if options.run is not None:
         raise BadParameter(
             f"the best there was is that of one history, and {argument('run')} says that the log "
             f"has several: choose one with {argument('where')}, or leave {argument('best')} out."
         )
     question_of(options)  # refused before anything is opened, if it makes no sense
-    with opened_log(log, options) as table:
-        prepared = prepare(table, options, True, Notes(), lots)
-    case = Case.of(prepared, options)
+    found = log_of(log, options, Kept(rows=lots, ends=False))
+    if not lots:
+        found = replace(found, lots=None)
+    case = Case.of(found, options)
     judged, scheme = _judged(case, options)
-    return judged, scheme, read_hindsight(prepared, options, judged, _newcomers(case, options))
+    return judged, scheme, read_hindsight(found, options, judged, _newcomers(case, options))
 
 
 def _judged(case: Case, options: AuditOptions) -> tuple[Judged, FairnessScheme]:

@@ -12,8 +12,8 @@ from evenhand.auditing.judging.case import Case
 from evenhand.auditing.judging.judge import Judged
 from evenhand.auditing.judging.questions import Timeline
 from evenhand.auditing.judging.supply import Supply
+from evenhand.auditing.log import Log
 from evenhand.auditing.options import AuditOptions
-from evenhand.auditing.reading.prepare import Prepared
 from evenhand.decide.hindsight.division import Division, Newcomers
 from evenhand.decide.hindsight.whole_lots import WholeLots
 from evenhand.errors import BadParameter, argument
@@ -33,7 +33,7 @@ class Hindsight:
 
 
 def read_hindsight(
-    log: Prepared, options: AuditOptions, judged: Judged, newcomers: str | None
+    log: Log, options: AuditOptions, judged: Judged, newcomers: str | None
 ) -> Hindsight:
     """What could have been divided otherwise, in a log that was judged.
 

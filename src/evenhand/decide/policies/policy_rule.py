@@ -128,15 +128,17 @@ class PolicyState(RuleState):
         self._lot = 0.0  # what is to be given; of a lot that is split, what is left
         self._numbers: list[int] = []  # which of the policy's stakeholders each place is
 
-    def add(self, entitlement: float = 1.0, number: int | None = None) -> int:
+    def require_entrant(self, number: int | None) -> None:
         size = self.rule.choices.num_stakeholders
-        known = len(self.memory) if number is None else number
-        if known >= size:
+        if (len(self.memory) if number is None else number) >= size:
             raise BadParameter(
                 f"{self.rule.name} was made for {pluralise(size, 'stakeholder')}, and one more "
                 "would join: make one for as many, or choose another rule."
             )
-        self._numbers.append(known)
+
+    def add(self, entitlement: float = 1.0, number: int | None = None) -> int:
+        self.require_entrant(number)
+        self._numbers.append(len(self.memory) if number is None else number)
         return super().add(entitlement)
 
     def first(self, amount: float = 1.0, among: Iterable[int] | None = None) -> int | None:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from evenhand._util.moments import moment_label, moment_labels
+from evenhand._util.moments import as_numbers, moment_label, moment_labels
 from evenhand._util.wording import format_number, join_tied
 from evenhand.auditing.judging.supply import Supply
 from evenhand.auditing.notes import Notes
@@ -24,7 +24,7 @@ from evenhand.decide.replay.replay_supply import (
     give_lots,
     state_for,
 )
-from evenhand.decide.replay.stakeholder_changes import Members, as_floats
+from evenhand.decide.replay.stakeholder_changes import Members
 from evenhand.decide.rules.rule import Rule
 from evenhand.decide.rules.ties import TieBreak
 from evenhand.errors import BadLog, argument
@@ -124,7 +124,7 @@ def read_next(path: Any, options: AuditOptions, supply: Supply, notes: Notes) ->
         label = table.label
         events = read_events(_for_anybody(table, options), alone, writing=writing_beside(options))
         coming = count_beside(events, "next", "what will come", notes)
-        lots = read_lots(events, coming, None)
+        lots = read_lots(events, coming)
     if coming.plain_numbers != (supply.moments.dtype.kind != "M"):
         raise BadLog(
             f"the times of {label} ({argument('next')}) are not of the kind that the log's are: "
@@ -177,7 +177,7 @@ def plan_next(
     _follow(members, supply, logged)
     before = _levels(members)
     whole = bool((coming.lots.amount == np.rint(coming.lots.amount)).all())
-    labels, moments = moment_labels(coming.moments), as_floats(coming.moments)
+    labels, moments = moment_labels(coming.moments), as_numbers(coming.moments).tolist()
     shares: list[NextShare] = []
     gaps, left_over = [], 0.0
     for slot, moment in enumerate(moments):
@@ -215,7 +215,7 @@ def plan_next(
 
 def _follow(members: Members, supply: Supply, logged: Decisions) -> None:
     """The state after the log itself, whoever decided it."""
-    state, moments = members.state, as_floats(supply.moments)
+    state, moments = members.state, as_numbers(supply.moments).tolist()
     for slot, who, amount in zip(
         logged.slot.tolist(), logged.who.tolist(), logged.amount.tolist(), strict=True
     ):

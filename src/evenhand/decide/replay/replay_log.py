@@ -15,12 +15,11 @@ from evenhand.auditing.judging.judge import Judged, judge
 from evenhand.auditing.judging.questions import Question, question_of
 from evenhand.auditing.judging.supply import Supply
 from evenhand.auditing.keyword_options import with_keywords
+from evenhand.auditing.log import Kept, Log, log_of, options_for
 from evenhand.auditing.notes import Notes
 from evenhand.auditing.options import AuditOptions
-from evenhand.auditing.reading.prepare import Prepared, prepare
 from evenhand.auditing.reading.timed_amounts import TimedAmounts
 from evenhand.auditing.scheme_options import FALLBACK_NOTE
-from evenhand.auditing.sources.open_source import opened_log
 from evenhand.decide.hindsight.best_of_log import best_with
 from evenhand.decide.policies.policy_rule_file import rule_or_policy
 from evenhand.decide.replay.corrections import set_off
@@ -131,8 +130,9 @@ def replay_with(
             "another rule, such as even_out, or leave it out."
         )
     question = question_of(options)
-    prepared, notes, label = read_for_replay(log, options)
-    replayed = _Replay(prepared, set_off(Supply.of(prepared), notes), options, question)
+    log = read_for_replay(log, options)
+    options, notes = log.options, log.found.copy()
+    replayed = _Replay(log, set_off(Supply.of(log), notes), options, question)
     scheme = replayed.scheme
     if replayed.fell_back:
         notes.add(FALLBACK_NOTE)
@@ -162,7 +162,7 @@ def replay_with(
         "largest of a time point first; rules that divide share all of a time point."
     )
     return ReplayAnswer(
-        label=label,
+        label=log.label,
         scheme=scheme,
         question=question.name,
         supply=replayed.supply,
@@ -178,7 +178,7 @@ def replay_with(
     )
 
 
-def _best(log: Any, options: AuditOptions, supply: Supply, notes: Notes) -> BestThereWas | None:
+def _best(log: Log, options: AuditOptions, supply: Supply, notes: Notes) -> BestThereWas | None:
     """The best there was, of a supply that can be divided: no rule can do better."""
     if not supply.amounts().any():
         return None  # nothing was given out that could have been given otherwise
@@ -196,12 +196,11 @@ def _best(log: Any, options: AuditOptions, supply: Supply, notes: Notes) -> Best
         return None
 
 
-def read_for_replay(log: Any, options: AuditOptions) -> tuple[Prepared, Notes, str]:
-    """The log with its rows kept apart, notes on it, and what it is called."""
+def read_for_replay(log: Any, options: AuditOptions) -> Log:
+    """The log with its rows kept apart."""
+    options = options_for(log, options)
     _require_amounts(options)
-    notes = Notes()
-    with opened_log(log, options) as table:
-        return prepare(table, options, True, notes, lots=True), notes, table.label
+    return log_of(log, options, Kept(ends=False))
 
 
 def _require_amounts(options: AuditOptions) -> None:
@@ -225,15 +224,15 @@ class AsLogged(NamedTuple):
     names: tuple[str, ...]
 
 
-def judged_as_logged(prepared: Prepared, options: AuditOptions, question: Question) -> AsLogged:
+def judged_as_logged(log: Log, options: AuditOptions, question: Question) -> AsLogged:
     """The log itself, judged; by another welfare where the default one is undefined.
 
     Args:
-        prepared: The log.
+        log: The log.
         options: How it is judged.
         question: When it is assessed.
     """
-    case = Case.of(prepared, options)
+    case = Case.of(log, options)
     scheme, *fallback = options.schemes(case.status, question.filter())
     judged = judge(case, question, [scheme])
     fell_back = judged.scorers[0].undefined is not None and bool(fallback)
@@ -246,16 +245,14 @@ def judged_as_logged(prepared: Prepared, options: AuditOptions, question: Questi
 class _Replay:
     """A log that is judged again and again, with the same supply in other hands."""
 
-    def __init__(
-        self, prepared: Prepared, supply: Supply, options: AuditOptions, question: Question
-    ) -> None:
-        self.prepared, self.options, self.question = prepared, options, question
+    def __init__(self, log: Log, supply: Supply, options: AuditOptions, question: Question) -> None:
+        self.log, self.options, self.question = log, options, question
         self.supply = supply
-        found = judged_as_logged(prepared, options, question)
+        found = judged_as_logged(log, options, question)
         self.scheme, self._as_logged, self.fell_back, self._names = found
 
     def logged(self) -> Outcome:
-        history = self.prepared.history
+        history = self.log.history
         given = Decisions(
             np.array(history.slot),
             np.array(history.who),
@@ -268,17 +265,17 @@ class _Replay:
         """What a rule would have done."""
         given = decide_supply(self.supply, rule, ties).cells(len(self.supply.names))
         history = replace(
-            self.prepared.history,
+            self.log.history,
             slot=given.slot,
             who=given.who,
             amount=given.amount,
             beside={},
         )
-        case = Case.of(replace(self.prepared, history=history, lots=None), self.options)
+        case = Case.of(replace(self.log, history=history, lots=None), self.options)
         own = self.scheme
         scheme = FairnessScheme(case.status, own.aggregation, self.question.filter(), own.empty)
         # A half-life of 7 is one of 7 days where times are dates, which its words say then.
-        fitted = rule.fitted(self.prepared.history.plain_numbers)
+        fitted = rule.fitted(self.log.history.plain_numbers)
         found = self._outcome(name, fitted, judge(case, self.question, [scheme]), given)
         return replace(found, gains=tuple(gains(self.supply, logged.given, given)))
 

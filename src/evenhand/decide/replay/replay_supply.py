@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from evenhand._util.moments import as_numbers
 from evenhand.auditing.judging.supply import Supply
-from evenhand.decide.replay.stakeholder_changes import Members, as_floats
+from evenhand.decide.replay.stakeholder_changes import Members
 from evenhand.decide.rules.rule import Foreseen, Rule
 from evenhand.decide.rules.rule_state import RuleState
 from evenhand.decide.rules.ties import TieBreak
@@ -69,7 +70,7 @@ def decide_supply(supply: Supply, rule: Rule, ties: TieBreak | None = None) -> D
     taken = Taken(members)
     whole = bool((supply.lots.amount == np.rint(supply.lots.amount)).all())
     left_over = np.zeros(len(supply.moments))
-    moments = as_floats(supply.moments)
+    moments = as_numbers(supply.moments).tolist()
     ahead = None if state.by_request else foreseen(rule, supply)
     known = iter(() if ahead is None or ahead.served is None else ahead.served)
     for slot, amounts in _lots_by_slot(supply):

@@ -58,6 +58,9 @@ class RuleState:
 
     # Who is there.
 
+    def require_entrant(self, number: int | None) -> None:
+        """Refuse one more whom the rule could not decide on (see `add`). Most can on anybody."""
+
     def add(self, entitlement: float = 1.0, number: int | None = None) -> int:
         """Somebody joins: the place that it has from now on.
 

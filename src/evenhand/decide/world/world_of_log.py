@@ -10,9 +10,9 @@ import numpy as np
 
 from evenhand.auditing.judging.questions import Question, question_of
 from evenhand.auditing.judging.supply import Supply
+from evenhand.auditing.log import Log
 from evenhand.auditing.notes import Notes
 from evenhand.auditing.options import AuditOptions
-from evenhand.auditing.reading.prepare import Prepared
 from evenhand.decide.replay.corrections import set_off
 from evenhand.decide.replay.replay_log import judged_as_logged, read_for_replay
 from evenhand.decide.world.supply_rows import rows_of_supply
@@ -83,15 +83,16 @@ def world_of_log(
         horizon: How many decisions an episode has; by default those of some blocks, and some for
             each stakeholder (see `default_horizon`).
     """
-    prepared, notes, label = read_for_replay(log, options)
-    supply = set_off(Supply.of(prepared), notes)
+    log = read_for_replay(log, options)
+    options, notes = log.options, log.found.copy()
+    supply = set_off(Supply.of(log), notes)
     question = question_of(options)
-    scheme = judged_as_logged(prepared, options, question).scheme
+    scheme = judged_as_logged(log, options, question).scheme
     status = _learned_status(scheme.status, notes)
-    blocks = blocks_of(supply.moments, prepared.until, block)
+    blocks = blocks_of(supply.moments, log.until, block)
     for sentence in blocks.sentences():
         notes.add(sentence)
-    assessed = _assessed(question, prepared)
+    assessed = _assessed(question, log)
     if not assessed[blocks.kept].any() and not question.filter().assesses_end:
         raise BadLog(
             f"before {argument('until')} nothing is assessed ({question.name}): use more of the "
@@ -105,7 +106,7 @@ def world_of_log(
         horizon=default_horizon(rows) if horizon is None else horizon,
         scheme=to_toml(_learned(replace(scheme, status=status), question.filter(), always)),
     )
-    return WorldOfLog(world, scheme, label, tuple(notes.sentences))
+    return WorldOfLog(world, scheme, log.label, tuple(notes.sentences))
 
 
 def default_horizon(rows: Mapping[str, Any]) -> int:
@@ -153,15 +154,15 @@ def _learned_status(status: Status, notes: Notes) -> Status:
     return status
 
 
-def _assessed(question: Question, prepared: Prepared) -> Bool[np.ndarray, " time"]:
+def _assessed(question: Question, log: Log) -> Bool[np.ndarray, " time"]:
     """At which time points the log is assessed; a filter that looks at who got what is refused."""
-    filter_, history = question.filter(), prepared.history
+    filter_, history = question.filter(), log.history
     if not filter_.ignores_who:
         raise BadParameter(
             f"fairness is assessed {filter_.describe()}, which depends on who received what: a "
             "world made from a log is assessed at times, or after amounts."
         )
-    timeline = question.timeline(history, prepared.until)
+    timeline = question.timeline(history, log.until)
     step = timeline.step_of_slot
     given = np.zeros(timeline.steps)
     np.add.at(given, step[history.slot], history.amount)

@@ -95,7 +95,7 @@ def make_application(
         app.include_router(routes.router)
     door = PageDoor(Sessions())
     app.router.routes.extend(page_routes(door))
-    gate = Gate(app, lambda: service.tokens, limits, log=log, hang_up=service.hang_up, door=door)
+    gate = Gate(app, service.known_tokens, limits, log=log, hang_up=service.hang_up, door=door)
     _add_own(app, service, gate)
     return gate
 

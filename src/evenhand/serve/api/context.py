@@ -8,12 +8,11 @@ import orjson
 from starlette.requests import Request
 from starlette.responses import Response
 
-from evenhand.errors import BadParameter, EvenhandError
+from evenhand.errors import EvenhandError
 from evenhand.serve.api.tokens import Role
 from evenhand.serve.pools.asked_changes import AskedChange
 from evenhand.serve.pools.service import DecisionService
 
-LONGEST_KEY = 200  # characters of an idempotency key
 # What any route may answer besides what it is for.
 PROBLEMS: dict[int | str, dict[str, Any]] = {
     status: {
@@ -57,20 +56,21 @@ def require_role(request: Request, role: Role) -> str:
     return str(token.name)
 
 
-async def asked_by(request: Request, role: Role) -> AskedChange:
-    """Who asks for a change, with the key by which a retry is known."""
+async def asked_by(request: Request, role: Role, key: str | None = None) -> AskedChange:
+    """Who asks for a change, with the key by which a retry is known.
+
+    Args:
+        request: What was asked, as it was sent.
+        role: What they have to be.
+        key: The key, if it does not stand in the header for it.
+    """
     actor = require_role(request, role)
-    key = request.headers.get("idempotency-key")
-    if key is not None and not (0 < len(key) <= LONGEST_KEY and key.isprintable()):
-        raise BadParameter(
-            f"an idempotency key has 1 to {LONGEST_KEY} visible characters: such as a UUID."
-        )
     url = request.url
     target = f"{url.path}?{url.query}" if url.query else url.path
-    return AskedChange(actor, key, target.encode() + b"\0" + await request.body())
+    content = target.encode() + b"\0" + await request.body()
+    return AskedChange(actor, key or request.headers.get("idempotency-key"), content)
 
 
 def as_json(value: Any, status: int = 200, **headers: str) -> Response:
     """An answer that was checked where it was made: it need not be checked again here."""
-    body = value if isinstance(value, bytes) else orjson.dumps(value)
-    return Response(body, status, headers, media_type="application/json")
+    return Response(orjson.dumps(value), status, headers, media_type="application/json")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import tempfile
+from functools import partial
 from pathlib import Path
 from typing import Annotated
 
@@ -17,7 +18,7 @@ from evenhand.serve.api.known_query import KnownQuery
 from evenhand.serve.api.log_routes import PARQUET, Text
 from evenhand.serve.api.models import ImportShown, Name
 from evenhand.serve.api.tokens import Role
-from evenhand.serve.pools.history_import import THE_FILE
+from evenhand.serve.pools.history_import import THE_FILE, read_history
 from evenhand.serve.pools.log_kinds import called, suffix_of
 
 router = APIRouter(
@@ -79,4 +80,5 @@ async def import_log(
             log = Path(folder) / f"log{suffix_of(body)}"
             log.write_bytes(body)
             with called(THE_FILE, log):
-                return as_json(await service.import_history(pool, asked, str(log), options), 201)
+                read = partial(read_history, str(log), options)
+                return as_json(await service.import_history(pool, asked, read), 201)

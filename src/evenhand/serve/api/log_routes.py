@@ -19,7 +19,6 @@ from evenhand.serve.api.decision_routes import AmountAsked
 from evenhand.serve.api.known_query import KnownQuery
 from evenhand.serve.api.models import AlarmsShown, ForecastShown, Name, OverTimeShown
 from evenhand.serve.api.tokens import Role
-from evenhand.serve.pools.changes import DecisionTaken
 from evenhand.serve.pools.exports import (
     COLUMNS,
     REQUESTS,
@@ -30,12 +29,6 @@ from evenhand.serve.pools.exports import (
     request_rows,
     roster_rows,
 )
-from evenhand.serve.pools.forecast import forecast, recent_rate
-from evenhand.serve.pools.live_alarms import alarms_of_pool
-from evenhand.serve.pools.live_audit import audit_pool
-from evenhand.serve.pools.live_pool import Wish
-from evenhand.serve.pools.received_over_time import received_over_time
-from evenhand.serve.pools.service import now
 from evenhand.serve.pools.views import entry_view
 
 router = APIRouter(
@@ -43,7 +36,6 @@ router = APIRouter(
 )
 HEARTBEAT = 15.0  # seconds after which a silent stream says that it is there
 LOOK_EVERY = 0.5
-RECENT = 200  # decisions by which the expected number a day is estimated
 # A page that brings its own policy for scripts and style, by their digests.
 PAGE_POLICY = "frame-ancestors 'none'; base-uri 'none'; form-action 'none'"
 PARQUET = "application/vnd.apache.parquet"
@@ -51,16 +43,6 @@ Text = Annotated[str | None, Query(max_length=200)]
 CSV: dict[int | str, dict[str, Any]] = {
     200: {"content": {"text/csv": {"schema": {"type": "string"}}}}
 }
-
-
-async def _audited(request: Request, pool: str, asked: dict[str, Any]) -> Any:
-    require_role(request, Role.READER)
-    service = service_of(request)
-    room = service.room(pool)
-    async with service.heavy:
-        return await asyncio.to_thread(
-            audit_pool, service.store, room.pool.definition, room.written, **asked
-        )
 
 
 def _asked(
@@ -99,7 +81,8 @@ Judged = Annotated[dict[str, Any], Depends(_asked)]
 @router.get("/audit", response_model=dict[str, Any])
 async def audit(request: Request, pool: str, asked: Judged) -> Response:
     """What `evenhand audit` says of this pool: of its exported log, with its roster."""
-    answer = await _audited(request, pool, asked)
+    require_role(request, Role.READER)
+    answer = await service_of(request).audit(pool, asked)
     return as_json(await asyncio.to_thread(answer.to_json))
 
 
@@ -112,13 +95,7 @@ async def alarms(
     `alpha` is the probability of ever raising a false alarm, however long it is watched.
     """
     require_role(request, Role.READER)
-    service = service_of(request)
-    room = service.room(pool)
-    async with service.heavy:
-        found = await asyncio.to_thread(
-            alarms_of_pool, service.store, room.pool.definition, room.written, alpha
-        )
-    return as_json(found)
+    return as_json(await service_of(request).alarms(pool, alpha))
 
 
 @router.get("/audit.html", response_class=HTMLResponse)
@@ -126,7 +103,8 @@ async def audit_page(request: Request, pool: str, asked: Judged) -> Response:
     """The same as a page, which opens offline and can be kept as a file."""
     from evenhand.report import report
 
-    answer = await _audited(request, pool, asked)
+    require_role(request, Role.READER)
+    answer = await service_of(request).audit(pool, asked)
     page = await asyncio.to_thread(report, answer, datetime.datetime.now(datetime.UTC))
     return HTMLResponse(page, headers={"content-security-policy": PAGE_POLICY})
 
@@ -143,12 +121,7 @@ async def when(
 ) -> Response:
     """When somebody's turn will come, and under which assumptions."""
     require_role(request, Role.READER)
-    service = service_of(request)
-    live = await service.live(pool)
-    latest = await asyncio.to_thread(service.store.latest, pool, DecisionTaken.kind, None, RECENT)
-    times = [orjson.loads(one.body).get("at") for one in latest if one.number not in live.undone]
-    recent = recent_rate(live, times, now())
-    return as_json(forecast(live, name, Wish(amount), now(), per_day, recent))
+    return as_json(await service_of(request).forecast(pool, name, per_day, amount))
 
 
 @router.get("/over-time", response_model=OverTimeShown)
@@ -163,17 +136,7 @@ async def over_time(
     Of those named (`name` may be repeated), or of the first 20 in the ranking.
     """
     require_role(request, Role.READER)
-    service = service_of(request)
-    room = service.room(pool)
-    allocator = room.pool.allocator
-    names = name or [one.name for one in allocator.ranking(most=20)]
-    for one in names:
-        allocator.place_of(one)
-    async with service.heavy:
-        found = await asyncio.to_thread(
-            received_over_time, service.store, pool, room.written, names, points
-        )
-    return as_json(found)
+    return as_json(await service_of(request).over_time(pool, name or (), points))
 
 
 @router.get("/export.csv", responses=CSV, response_class=Response)

@@ -6,6 +6,10 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Discriminator, Field, StringConstraints, Tag
 
+from evenhand.errors import BadParameter
+from evenhand.serve.pools.definition import PoolDefinition
+from evenhand.serve.pools.policy_folder import PolicyFolder
+
 MOST = 10_000
 Amount = Annotated[float, Field(gt=0, le=1e15, allow_inf_nan=False)]
 # A name is data: any text of one line.
@@ -96,6 +100,20 @@ class PoolSent(Sent):
     stakeholders: list[Somebody] = Field(
         [], max_length=100_000, description="Names, or names with an entitlement."
     )
+
+    def people(self) -> list[tuple[str, float]]:
+        """The names and what each is entitled to; refused if somebody is named twice."""
+        found = [
+            (one, 1.0) if isinstance(one, str) else (one.name, one.entitlement)
+            for one in self.stakeholders
+        ]
+        if len(dict(found)) < len(found):
+            raise BadParameter("'stakeholders' names somebody twice: name everybody once.")
+        return found
+
+    def definition(self, policies: PolicyFolder) -> PoolDefinition:
+        """What the pool is; a learned policy is a file to be read."""
+        return PoolDefinition.from_json(self.model_dump(exclude={"stakeholders"}), policies)
 
 
 class TokenSent(Sent):

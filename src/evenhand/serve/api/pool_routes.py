@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import asyncio
-from typing import Annotated, Any
+from typing import Annotated
 
 from fastapi import APIRouter, Query
 from starlette.requests import Request
 from starlette.responses import Response
 
-from evenhand.decide.allocation_events import AllocationEvent
 from evenhand.errors import BadParameter
 from evenhand.serve.api.context import PROBLEMS, as_json, asked_by, require_role, service_of
 from evenhand.serve.api.known_query import KnownQuery
@@ -23,14 +22,10 @@ from evenhand.serve.api.models import (
     StateShown,
 )
 from evenhand.serve.api.tokens import Role
-from evenhand.serve.pools.changes import Change, Happened
-from evenhand.serve.pools.definition import PoolDefinition
-from evenhand.serve.pools.live_pool import LivePool
-from evenhand.serve.pools.views import entry_view, pool_view, stakeholder_view
-from evenhand.serve.store.log_entry import LogEntry
+from evenhand.serve.pools.views import pool_view
 
 router = APIRouter(prefix="/v1/pools", tags=["Pools"], responses=PROBLEMS, route_class=KnownQuery)
-BY_OWNERS = {"join", "leave", "entitle"}
+BY_OWNERS = {"join", "leave", "entitle"}  # what only they may let happen; the rest deciders may
 # Which field each event may have besides the name and the time.
 FIELDS = {"join": "entitlement", "entitle": "entitlement", "ask": "amount"}
 
@@ -39,32 +34,15 @@ FIELDS = {"join": "entitlement", "entitle": "entitlement", "ask": "amount"}
 async def pools(request: Request) -> Response:
     """All pools of the store; `unreadable` are those that this process cannot read, and why."""
     require_role(request, Role.READER)
-    found = service_of(request).pools
-    readable = sorted(found.by_name.keys() - found.unreadable.keys())
-    reasons = sorted(found.unreadable.items())
-    return as_json(
-        {
-            "pools": [pool_view(found.by_name[name].pool) for name in readable],
-            "unreadable": [{"name": name, "reason": reason} for name, reason in reasons],
-        }
-    )
+    return as_json(await service_of(request).all_pools())
 
 
 @router.post("", response_model=PoolShown, status_code=201)
 async def make_pool(request: Request, sent: PoolSent) -> Response:
     """Make a pool: a rule, and those who are there from the start."""
     asked = await asked_by(request, Role.OWNER)
-    table = sent.model_dump(exclude={"stakeholders"})
-    people = [
-        (one, 1.0) if isinstance(one, str) else (one.name, one.entitlement)
-        for one in sent.stakeholders
-    ]
-    names = [name for name, _ in people]
-    if len(set(names)) < len(names):
-        raise BadParameter("'stakeholders' names somebody twice: name everybody once.")
-    service = service_of(request)
-    # A learned policy is a file to be read.
-    definition = await asyncio.to_thread(PoolDefinition.from_json, table, service.pools.policies)
+    people, service = sent.people(), service_of(request)
+    definition = await asyncio.to_thread(sent.definition, service.pools.policies)
     return as_json(await service.make_pool(definition, asked, people), 201)
 
 
@@ -84,18 +62,7 @@ async def state(
 ) -> Response:
     """Where everybody stands, whoever is next first; those who are not eligible come last."""
     require_role(request, Role.READER)
-    live = await service_of(request).live(pool)
-    ranked = live.allocator.ranking(most=cursor + limit + 1)
-    shown = [stakeholder_view(live, one) for one in ranked[cursor : cursor + limit]]
-    return as_json(
-        {
-            "pool": pool,
-            "turn": live.turn,
-            "eligible": len(live.allocator.state.heap),
-            "stakeholders": shown,
-            "cursor": cursor + limit if len(ranked) > cursor + limit else None,
-        }
-    )
+    return as_json(await service_of(request).standing(pool, cursor, limit))
 
 
 @router.get("/{pool}/events", response_model=EntriesShown)
@@ -107,12 +74,7 @@ async def events(
 ) -> Response:
     """The whole log of a pool in order, with who asked and when, and the digests that chain it."""
     require_role(request, Role.READER)
-    service = service_of(request)
-    service.room(pool)
-    found = await asyncio.to_thread(service.store.entries, pool, cursor, limit + 1)
-    shown = [entry_view(entry) for entry in found[:limit]]
-    more = found[limit - 1].number if len(found) > limit else None
-    return as_json({"entries": shown, "cursor": more})
+    return as_json(await service_of(request).events(pool, cursor, limit))
 
 
 @router.post("/{pool}/events", response_model=EntryShown, status_code=201)
@@ -121,23 +83,14 @@ async def happen(request: Request, pool: str, sent: HappeningSent) -> Response:
 
     Deciders may let people pause, resume and ask; owners all of it.
     """
-    asked = await asked_by(request, Role.OWNER if sent.event in BY_OWNERS else Role.DECIDER)
-    said = {
-        name: value
-        for name in ("entitlement", "amount")
-        if (value := getattr(sent, name)) is not None
-    }
-    for name in said:
-        if FIELDS.get(sent.event) != name:
+    asked = await asked_by(request, role_for(sent.event))
+    event = sent.model_dump(exclude={"at"}, exclude_none=True)
+    for name in ("entitlement", "amount"):
+        if name in event and FIELDS.get(sent.event) != name:
             raise BadParameter(f"a {sent.event} event has no {name!r}: leave it out.")
-
-    def make(live: LivePool, moment: int) -> Change:
-        at = live.moment(sent.at, moment)
-        table: dict[str, Any] = {"event": sent.event, "name": sent.name, "at": at, **said}
-        return Happened(AllocationEvent.from_json(table))
-
-    return as_json(await service_of(request).change(pool, asked, make, _happened), 201)
+    return as_json(await service_of(request).happen(pool, asked, event, sent.at), 201)
 
 
-def _happened(live: LivePool, entry: LogEntry) -> dict[str, Any]:
-    return entry_view(entry, live.turn)
+def role_for(event: str) -> Role:
+    """What somebody has to be to let it happen."""
+    return Role.OWNER if event in BY_OWNERS else Role.DECIDER

@@ -8,9 +8,8 @@ from typing import Any
 from evenhand._util.wording import as_beginning
 from evenhand.errors import EvenhandError, as_sentence
 from evenhand.report.html.element import Markup, element
-from evenhand.serve.api import log_routes
 from evenhand.serve.pages.next_card import person_link
-from evenhand.serve.pages.signed_in import Visit, said
+from evenhand.serve.pages.signed_in import Visit
 from evenhand.serve.pools.live_pool import LivePool
 
 ALPHA = 0.05
@@ -19,7 +18,7 @@ AT_ONCE = 20_000  # entries of a log that is watched whenever somebody looks
 
 async def alarm_section(visit: Visit, pool: str) -> Markup:
     """The section; of a long log only if it is asked for."""
-    live = visit.live(pool)
+    live = await visit.live(pool)
     if live.number > AT_ONCE and not visit.asked("alarms"):
         link = element("a", {"href": f"/pools/{pool}/judged?alarms=yes#alarms"}, "Look for alarms")
         content: Any = element("p", None, link, ", which takes a moment for a log of this length.")
@@ -37,7 +36,7 @@ async def alarm_section(visit: Visit, pool: str) -> Markup:
 
 async def _found(visit: Visit, live: LivePool) -> Any:
     try:
-        found = await said(log_routes.alarms(visit.request, live.name, ALPHA))
+        found = await visit.service.alarms(live.name, ALPHA)
     except EvenhandError as error:
         sentence = as_sentence(str(error))
         return element("p", {"class": "soft"}, as_beginning(sentence))

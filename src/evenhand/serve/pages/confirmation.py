@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from evenhand.report.html.element import Markup, element
-from evenhand.serve.api import pool_routes
 from evenhand.serve.pages.entry_words import entry_shown
-from evenhand.serve.pages.signed_in import Visit, said
+from evenhand.serve.pages.signed_in import Visit
 
 
 async def noted(visit: Visit, pool: str) -> Markup | None:
@@ -13,7 +12,7 @@ async def noted(visit: Visit, pool: str) -> Markup | None:
     number = visit.asked_number("done")
     if not number:
         return None
-    found = await said(pool_routes.events(visit.request, pool, number - 1, 1))
+    found = await visit.service.events(pool, number - 1, 1)
     if not found["entries"]:
         return None
     entry = found["entries"][0]

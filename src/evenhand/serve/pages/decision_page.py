@@ -10,14 +10,12 @@ from starlette.responses import Response
 from evenhand._util.wording import as_beginning
 from evenhand.errors import EvenhandError
 from evenhand.report.html.element import Markup, element, joined, labelled_list, name_of
-from evenhand.serve.api import decision_routes
-from evenhand.serve.api.models import UndoSent
 from evenhand.serve.api.tokens import Role
 from evenhand.serve.pages.entry_words import moment_shown, shares_shown
 from evenhand.serve.pages.forms import button, field, folded, once, somebody, somebody_in
 from evenhand.serve.pages.page_frame import NOTHING_WRONG, Complaint
 from evenhand.serve.pages.pool_frame import pool_frame
-from evenhand.serve.pages.signed_in import Visit, complaint, said, see
+from evenhand.serve.pages.signed_in import Visit, complaint, see
 from evenhand.serve.pools.live_pool import LivePool
 
 
@@ -25,8 +23,8 @@ async def decision_page(
     visit: Visit, pool: str, number: int, wrong: Complaint = NOTHING_WRONG
 ) -> Response:
     """The page of one decision."""
-    live = visit.live(pool)
-    taken = await said(decision_routes.decision(visit.request, pool, number))
+    live = await visit.live(pool)
+    taken = await visit.service.decision(pool, number)
     why, other, no_other = await _why(visit, live, number)
     if no_other.sentence:
         wrong = no_other
@@ -44,7 +42,7 @@ async def decision_page(
 async def _why(visit: Visit, live: LivePool, number: int) -> tuple[Any, Any, Complaint]:
     """Why it was so, and why somebody who was asked about was not chosen."""
     try:
-        found = await said(decision_routes.why_then(visit.request, live.name, number, None))
+        found = await visit.service.why_then(live.name, number)
     except EvenhandError as error:  # it lies too far back, say
         return str(error), None, NOTHING_WRONG
     chosen = {k: v for k, v in visit.request.query_params.items() if k in ("place", "name")}
@@ -52,7 +50,7 @@ async def _why(visit: Visit, live: LivePool, number: int) -> tuple[Any, Any, Com
         return found["why"], None, NOTHING_WRONG
     try:
         who = somebody_in(live, chosen)
-        other = await said(decision_routes.why_then(visit.request, live.name, number, who))
+        other = await visit.service.why_then(live.name, number, who)
     except EvenhandError as error:
         return found["why"], None, complaint("why-not", error, {})
     return found["why"], other["why"], NOTHING_WRONG
@@ -152,10 +150,7 @@ async def undo(visit: Visit, pool: str, number: int) -> Response:
     fields = await visit.sent()
     try:
         reason = fields.get("reason", "").strip()[:2000]
-        sent = UndoSent(reason=reason or None)
-        path = f"/v1/pools/{pool}/decisions/{number}/undo"
-        request = visit.as_sent(path, sent.model_dump_json().encode(), fields.get("key"))
-        await said(decision_routes.undo(request, pool, number, sent))
+        await visit.service.undo(pool, await visit.asks(fields), number, reason or None)
     except EvenhandError as error:
         return await decision_page(visit, pool, number, complaint("undo", error, fields))
-    return see(f"/pools/{pool}?done={visit.live(pool).number}")
+    return see(f"/pools/{pool}?done={(await visit.live(pool)).number}")

@@ -13,7 +13,7 @@ from starlette.exceptions import HTTPException
 from starlette.responses import Response
 
 from evenhand._util.wording import pluralise
-from evenhand.auditing.notes import Notes
+from evenhand.auditing.log import Log
 from evenhand.auditing.options import AuditOptions
 from evenhand.errors import BadParameter, EvenhandError, naming_arguments
 from evenhand.report.html.element import Markup, element, table
@@ -108,14 +108,14 @@ class ImportPages:
             return await new_pool_page(visit, complaint("upload", error, {}))
         try:
             with naming_arguments(_as_label):
-                notes, pool = await _imported(visit, upload, fields)
+                log, pool = await _imported(visit, upload, fields)
         except EvenhandError as error:
             if isinstance(error, _Unanswered):
                 fields["checked"] = "yes"  # it is asked once
             wrong = BadParameter(_own_words(str(error), upload))
             return self._columns(visit, key, upload, complaint("import", wrong, fields))
         self.shelf.drop(key)
-        return _done(visit, pool, [_own_words(note, upload) for note in notes.sentences])
+        return _done(visit, pool, [_own_words(note, upload) for note in log.notes])
 
     def _columns(
         self, visit: Visit, key: str, upload: Upload, wrong: Complaint = NOTHING_WRONG
@@ -184,8 +184,8 @@ def _said_by(upload: Upload, wrong: Complaint) -> Callable[[str], str]:
 
 async def _imported(
     visit: Visit, upload: Upload, fields: Mapping[str, str]
-) -> tuple[Notes, LivePool]:
-    """The notes on how the log was read, and the pool."""
+) -> tuple[Log, LivePool]:
+    """The log as it was read, and the pool."""
     for name in ("stakeholder", "time"):
         if not fields.get(name):
             raise BadParameter(f"{LABELS[name]} is not said: choose the column.")
@@ -200,22 +200,22 @@ async def _imported(
         exclude=[name.strip() for name in fields.get("exclude", "").splitlines() if name.strip()],
         merge_names=fields.get("alike") == "one",
     )
-    service, notes, asked = visit.service, Notes(), AskedChange(visit.token.name)
+    service, asked = visit.service, AskedChange(visit.token.name)
     policies, name = service.pools.policies, fields.get("pool", "").strip()
     PoolDefinition(name, rule, policies=policies)  # refused before the log is read
     async with service.heavy:
-        read = await asyncio.to_thread(read_history, str(upload.path), options, notes)
-        if notes.questions and "checked" not in fields:
-            raise _Unanswered(" ".join(notes.questions))
-        dates = not read.history.plain_numbers
+        log = await asyncio.to_thread(read_history, str(upload.path), options)
+        if log.found.questions and "checked" not in fields:
+            raise _Unanswered(" ".join(log.found.questions))
+        dates = not log.history.plain_numbers
         definition = PoolDefinition(
             name, rule, dates=dates, audit=judged_as(fields), policies=policies
         )
         room = service.rooms.get(definition.name)
         if room is None or room.pool.number > 1 or room.pool.definition != definition:
             await service.make_pool(definition, asked)
-        await service.import_history(definition.name, asked, str(upload.path), options)
-    return notes, service.room(definition.name).pool
+        await service.import_history(definition.name, asked, lambda: log)
+    return log, service.room(definition.name).pool
 
 
 def _done(visit: Visit, pool: LivePool, found: list[str]) -> Response:

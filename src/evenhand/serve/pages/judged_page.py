@@ -23,9 +23,9 @@ FILES = (
 
 async def judged_page(visit: Visit, pool: str) -> Response:
     """The page."""
-    dates = visit.live(pool).definition.dates
-    own = visit.live(pool).definition.audit
-    asks = visit.live(pool).allocator.state.by_request
+    live = await visit.live(pool)
+    dates, own = live.definition.dates, live.definition.audit
+    asks = live.allocator.state.by_request
     first = "As the pool says" if own else "After every decision"
     looks = [("", first), *((p, f"At the end of every {p}") for p in PERIODS if dates)]
     looks.append(("end", "Once, at the end"))

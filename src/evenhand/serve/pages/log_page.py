@@ -6,22 +6,21 @@ from starlette.responses import Response
 
 from evenhand._util.wording import pluralise
 from evenhand.report.html.element import element
-from evenhand.serve.api import pool_routes
 from evenhand.serve.pages.pool_frame import pool_frame
 from evenhand.serve.pages.pool_page import log_line
-from evenhand.serve.pages.signed_in import Visit, said
+from evenhand.serve.pages.signed_in import Visit
 
 AT_ONCE = 50
 
 
 async def log_page(visit: Visit, pool: str) -> Response:
     """The page; `before` in the address says from which entry on it goes back."""
-    live = visit.live(pool)
+    live = await visit.live(pool)
     head = visit.service.room(pool).written
     before = visit.asked_number("before")
     last = head if before is None else min(head, before - 1)
     after = max(0, last - AT_ONCE)
-    found = await said(pool_routes.events(visit.request, pool, after, max(1, last - after)))
+    found = await visit.service.events(pool, after, max(1, last - after))
     rows = [
         log_line(live, entry) for entry in reversed(found["entries"]) if entry["number"] <= last
     ]

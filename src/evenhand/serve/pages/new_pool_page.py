@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Mapping
 from typing import Any
 
@@ -13,12 +14,12 @@ from evenhand._util.wording import as_beginning
 from evenhand.decide.rules.named_rule import rule_of
 from evenhand.errors import BadParameter, EvenhandError
 from evenhand.report.html.element import Markup, element
-from evenhand.serve.api import pool_routes
 from evenhand.serve.api.models import PoolSent
+from evenhand.serve.api.tokens import Role
 from evenhand.serve.pages.forms import button, choice, field, text_area
 from evenhand.serve.pages.page_frame import NOTHING_WRONG, Complaint
 from evenhand.serve.pages.pool_frame import frame
-from evenhand.serve.pages.signed_in import Visit, complaint, said, see
+from evenhand.serve.pages.signed_in import Visit, complaint, see
 
 RULES = (
     *("least_served", "virtual_time", "half_life:7d", "half_life:30d", "longest_wait"),
@@ -120,7 +121,9 @@ async def make_pool(visit: Visit) -> Response:
     fields = await visit.sent()
     try:
         sent = _pool_sent(fields, chosen_rule(visit, fields))
-        await said(pool_routes.make_pool(visit.request, sent))
+        service, asked = visit.service, await visit.asks(fields, Role.OWNER)
+        definition = await asyncio.to_thread(sent.definition, service.pools.policies)
+        await service.make_pool(definition, asked, sent.people())
     except EvenhandError as error:
         return await new_pool_page(visit, complaint("names", error, fields))
     return see(f"/pools/{sent.name}")

@@ -16,7 +16,7 @@ from evenhand.serve.api.tokens import Role
 from evenhand.serve.pages.forms import button, count_in, field, folded, hidden, number_in, once
 from evenhand.serve.pages.page_frame import Complaint
 from evenhand.serve.pages.signed_in import Visit
-from evenhand.serve.pools.live_pool import LivePool
+from evenhand.serve.pools.live_pool import LivePool, Wish
 
 MOST_SHOWN = 50  # people of one proposal
 
@@ -39,6 +39,10 @@ class LotsAsked:
 
     def fields(self) -> Markup:
         return hidden(amount=f"{self.amount:g}", count=str(self.count), day=self.day)
+
+    def wish(self, pool: LivePool, **more: Any) -> Wish:
+        """What is asked of the pool, with what else is said of it."""
+        return Wish(self.amount, self.count, self.count > 1, at=self.at(pool), **more)
 
     def at(self, pool: LivePool) -> str | None:
         """When; now if it is today, or the day of what happened last."""

@@ -8,26 +8,25 @@ from typing import Any
 from starlette.responses import Response
 
 from evenhand.report.html.element import Child, Markup, element, figure_of, labelled_list, name_of
-from evenhand.serve.api import decision_routes, log_routes
 from evenhand.serve.api.tokens import Role
 from evenhand.serve.pages.confirmation import noted
 from evenhand.serve.pages.forms import button, field, folded, hidden, name_at, once
 from evenhand.serve.pages.page_frame import NOTHING_WRONG, Complaint
 from evenhand.serve.pages.pause_button import happen_button
 from evenhand.serve.pages.pool_frame import pool_frame
-from evenhand.serve.pages.signed_in import Visit, said
-from evenhand.serve.pools.live_pool import LivePool
+from evenhand.serve.pages.signed_in import Visit
+from evenhand.serve.pools.live_pool import LivePool, Wish
 
 
 async def person_page(
     visit: Visit, pool: str, place: int, wrong: Complaint = NOTHING_WRONG
 ) -> Response:
     """The page of whoever joined at a place."""
-    live = visit.live(pool)
+    live = await visit.live(pool)
     name = name_at(live, str(place))
-    why = await said(decision_routes.why(visit.request, pool, name, 1.0, None, None))
+    why = await visit.service.why(pool, name, Wish())
     one = why["standing"]
-    when = await said(log_routes.when(visit.request, pool, name, None, 1.0))
+    when = await visit.service.forecast(pool, name, None, 1.0)
     content = (
         element("h1", None, name_of(name)),
         await noted(visit, pool),

@@ -6,15 +6,14 @@ from starlette.responses import Response
 
 from evenhand._util.wording import pluralise
 from evenhand.report.html.element import Markup, element
-from evenhand.serve.api import pool_routes
 from evenhand.serve.api.tokens import Role
 from evenhand.serve.pages.pool_frame import frame
-from evenhand.serve.pages.signed_in import Visit, said
+from evenhand.serve.pages.signed_in import Visit
 
 
 async def pool_list(visit: Visit) -> Response:
     """The page."""
-    found = await said(pool_routes.pools(visit.request))
+    found = await visit.service.all_pools()
     pools, unreadable = found["pools"], found["unreadable"]
     items = (
         element(

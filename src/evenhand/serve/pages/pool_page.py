@@ -9,8 +9,6 @@ from starlette.responses import Response
 
 from evenhand.errors import EvenhandError
 from evenhand.report.html.element import Child, Markup, element, joined
-from evenhand.serve.api import decision_routes, pool_routes
-from evenhand.serve.api.models import DecisionSent, ShareSent
 from evenhand.serve.api.tokens import Role
 from evenhand.serve.pages.confirmation import noted
 from evenhand.serve.pages.entry_words import entry_shown, moment_shown
@@ -28,8 +26,8 @@ from evenhand.serve.pages.forms import (
 from evenhand.serve.pages.next_card import LotsAsked, next_card, person_link
 from evenhand.serve.pages.page_frame import NOTHING_WRONG, Complaint
 from evenhand.serve.pages.pool_frame import pool_frame
-from evenhand.serve.pages.signed_in import Visit, complaint, said, see
-from evenhand.serve.pools.live_pool import LivePool
+from evenhand.serve.pages.signed_in import Visit, complaint, see
+from evenhand.serve.pools.live_pool import LivePool, Wish
 
 LATEST = 5  # entries of the log
 FIRST = 5  # people of the ranking
@@ -47,14 +45,14 @@ async def pool_page(
         wrong: What could not be done.
         asked: What is to be given, if not what the address says.
     """
-    live = visit.live(pool)
+    live = await visit.live(pool)
     try:
         is_asked = visit.request.method == "GET" and asked is None
         lots = LotsAsked.read(visit.request.query_params) if is_asked else asked or LotsAsked()
     except EvenhandError as error:
         lots, wrong = LotsAsked(), complaint("take", error, {})
     try:
-        answer, refused = await _asked(visit, live, lots), None
+        answer, refused = await visit.service.who_is_next(pool, lots.wish(live)), None
     except EvenhandError as error:  # of a day that is over, or of a plan that has come to its end
         answer, refused = {"shares": [], "turn": live.turn, "runner_up": None}, error
     if refused is not None and lots != LotsAsked() and not wrong.sentence:
@@ -69,15 +67,6 @@ async def pool_page(
         await _latest(visit, live),
     )
     return pool_frame(visit, pool, "Who is next").around(content, status=wrong.status)
-
-
-async def _asked(visit: Visit, live: LivePool, lots: LotsAsked) -> Any:
-    several, at = lots.count > 1, lots.at(live)
-    return await said(
-        decision_routes.who_is_next(
-            visit.request, live.name, lots.amount, lots.count, several, None, None, at
-        )
-    )
 
 
 def _otherwise(
@@ -148,9 +137,7 @@ async def _what_if(visit: Visit, live: LivePool) -> Markup:
 
 
 async def _without(visit: Visit, live: LivePool, away: list[str]) -> Markup:
-    answer = await said(
-        decision_routes.who_is_next(visit.request, live.name, 1.0, 1, False, None, away, None)
-    )
+    answer = await visit.service.who_is_next(live.name, Wish(without=tuple(away)))
     who: list[Child] = []
     for number, name in enumerate(away):
         who += [" and " if number else None, person_link(live, name)]
@@ -168,7 +155,7 @@ async def _without(visit: Visit, live: LivePool, away: list[str]) -> Markup:
 
 
 async def _ranking(visit: Visit, live: LivePool) -> Markup:
-    found = await said(pool_routes.state(visit.request, live.name, 0, FIRST))
+    found = await visit.service.standing(live.name, 0, FIRST)
     rows = (
         element(
             "li",
@@ -191,7 +178,7 @@ async def _ranking(visit: Visit, live: LivePool) -> Markup:
 
 async def _latest(visit: Visit, live: LivePool) -> Markup:
     after = max(0, visit.service.room(live.name).written - LATEST)
-    found = await said(pool_routes.events(visit.request, live.name, after, LATEST))
+    found = await visit.service.events(live.name, after, LATEST)
     rows = (log_line(live, entry) for entry in reversed(found["entries"]))
     return element(
         "section",
@@ -239,15 +226,8 @@ async def take(visit: Visit, pool: str) -> Response:
     """Take the decision that the page showed."""
     fields = await visit.sent()
     try:
-        lots = LotsAsked.read(fields)
-        sent = DecisionSent.model_construct(
-            amount=lots.amount,
-            count=lots.count,
-            distinct=lots.count > 1,
-            turn=fields.get("turn"),
-            at=lots.at(visit.live(pool)),
-        )
-        return await _decide(visit, pool, sent, fields)
+        wish = LotsAsked.read(fields).wish(await visit.live(pool), turn=fields.get("turn"))
+        return await _decide(visit, pool, wish, fields)
     except EvenhandError as error:
         return await pool_page(visit, pool, complaint("take", error, fields))
 
@@ -256,27 +236,18 @@ async def take_otherwise(visit: Visit, pool: str) -> Response:
     """Decide for somebody else, with a reason."""
     fields = await visit.sent()
     try:
-        amount = number_in(fields, "amount", "the amount", 1.0)
-        name = somebody_in(visit.live(pool), fields)
-        # What is imported may have longer names than the API takes, and is known here already.
-        share = ShareSent.model_construct(name=name, amount=amount)
-        sent = DecisionSent.model_construct(
-            amount=amount,
-            shares=[share],
+        amount, live = number_in(fields, "amount", "the amount", 1.0), await visit.live(pool)
+        wish = LotsAsked(amount, day=fields.get("day", "").strip()).wish(
+            live,
+            shares=((somebody_in(live, fields), amount),),
             reason=fields.get("reason", "").strip()[:2000],
             turn=fields.get("turn"),
-            at=LotsAsked(day=fields.get("day", "").strip()).at(visit.live(pool)),
         )
-        return await _decide(visit, pool, sent, fields)
+        return await _decide(visit, pool, wish, fields)
     except EvenhandError as error:
         return await pool_page(visit, pool, complaint("otherwise", error, fields))
 
 
-async def _decide(
-    visit: Visit, pool: str, sent: DecisionSent, fields: Mapping[str, str]
-) -> Response:
-    request = visit.as_sent(
-        f"/v1/pools/{pool}/decisions", sent.model_dump_json().encode(), fields.get("key")
-    )
-    answer = await said(decision_routes.take(request, pool, sent))
-    return see(f"/pools/{pool}?done={answer['number']}")
+async def _decide(visit: Visit, pool: str, wish: Wish, fields: Mapping[str, str]) -> Response:
+    taken = await visit.service.decide(pool, await visit.asks(fields), wish)
+    return see(f"/pools/{pool}?done={taken['number']}")

@@ -1,24 +1,24 @@
-"""A visit of somebody who is signed in: what they may do, what they sent, and what the API says."""
+"""A visit of somebody who is signed in: what they may do, and what they sent."""
 
 from __future__ import annotations
 
 import hmac
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
-import orjson
 from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 
 from evenhand._util.wording import as_beginning
 from evenhand.errors import BadParameter, EvenhandError, StaleTurn
 from evenhand.report.html.element import Markup, element
-from evenhand.serve.api.context import NotAllowed, service_of
+from evenhand.serve.api.context import NotAllowed, asked_by, service_of
 from evenhand.serve.api.error_responses import problem_of
 from evenhand.serve.api.tokens import Role
 from evenhand.serve.pages.page_frame import Complaint
+from evenhand.serve.pools.asked_changes import AskedChange
 from evenhand.serve.pools.live_pool import LivePool
 from evenhand.serve.pools.service import DecisionService
 from evenhand.serve.store.decision_store import StoredToken
@@ -48,8 +48,8 @@ class Visit:
     def may(self, role: Role) -> bool:
         return Role.read(self.token.role) >= role
 
-    def live(self, pool: str) -> LivePool:
-        return self.service.room(pool).pool
+    async def live(self, pool: str) -> LivePool:
+        return await self.service.live(pool)
 
     def asked(self, name: str, otherwise: str = "") -> str:
         """A parameter of the address."""
@@ -79,15 +79,9 @@ class Visit:
         if not hmac.compare_digest(mark.encode(), self.mark.encode()):
             raise NotAllowed(SESSION_OVER)
 
-    def as_sent(self, path: str, body: bytes, key: str | None) -> Request:
-        """The request that a program would make of the API for the same."""
-        headers = [] if not key else [(b"idempotency-key", key.encode())]
-
-        async def receive() -> dict[str, Any]:
-            return {"type": "http.request", "body": body, "more_body": False}
-
-        scope = {**self.request.scope, "path": path, "headers": headers}
-        return Request(scope, receive)
+    async def asks(self, fields: Mapping[str, str], role: Role = Role.DECIDER) -> AskedChange:
+        """Who asks for what a form says; one that is sent twice is known by its key."""
+        return await asked_by(self.request, role, fields.get("key"))
 
 
 def require_own_site(request: Request) -> None:
@@ -110,11 +104,6 @@ async def fields_of(request: Request) -> dict[str, str]:
     except ValueError:
         raise BadParameter("the form cannot be read: send it from the page itself.") from None
     return {name: values[-1] for name, values in found.items()}
-
-
-async def said(response: Awaitable[Response]) -> Any:
-    """What a route of the API answers."""
-    return orjson.loads((await response).body)
 
 
 def see(address: str) -> Response:

@@ -10,7 +10,6 @@ from starlette.responses import Response
 from evenhand._util.wording import pluralise
 from evenhand.errors import EvenhandError
 from evenhand.report.html.element import Child, Markup, element, figure_of, joined, table
-from evenhand.serve.api import log_routes, pool_routes
 from evenhand.serve.api.tokens import Role
 from evenhand.serve.pages.course_chart import course_chart
 from evenhand.serve.pages.forms import button, field, folded, hidden, once
@@ -18,7 +17,7 @@ from evenhand.serve.pages.next_card import person_link
 from evenhand.serve.pages.page_frame import NOTHING_WRONG, Complaint
 from evenhand.serve.pages.pause_button import happen_button
 from evenhand.serve.pages.pool_frame import pool_frame
-from evenhand.serve.pages.signed_in import Visit, said
+from evenhand.serve.pages.signed_in import Visit
 from evenhand.serve.pools.live_pool import LivePool
 
 AT_ONCE = 100
@@ -27,9 +26,9 @@ DRAWN = 12  # lines of the chart
 
 async def standing_page(visit: Visit, pool: str, wrong: Complaint = NOTHING_WRONG) -> Response:
     """The page; `from` in the address says where the list begins."""
-    live = visit.live(pool)
+    live = await visit.live(pool)
     begin = min(visit.asked_number("from") or 0, live.allocator.state.there.count(1))
-    state = await said(pool_routes.state(visit.request, pool, begin, AT_ONCE))
+    state = await visit.service.standing(pool, begin, AT_ONCE)
     people = live.allocator.state.there.count(1)
     content = (
         element("h1", None, "Where everybody stands"),
@@ -50,7 +49,7 @@ async def _over_time(visit: Visit, live: LivePool, people: int) -> Markup | None
         words = "Nothing was decided yet: what each receives over time will be drawn here."
         return element("p", {"class": "soft"}, words)
     try:
-        course = await said(log_routes.over_time(visit.request, live.name, names, 120))
+        course = await visit.service.over_time(live.name, names, 120)
     except EvenhandError as error:  # the log is too long to be drawn
         return element("p", {"class": "soft"}, str(error))
     return element("div", {"id": "over-time", "data-live": True}, course_chart(course, people))

@@ -6,9 +6,15 @@ import asyncio
 import hashlib
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
+from typing import Any
+
+import orjson
 
 from evenhand.errors import BadParameter
 from evenhand.serve.store.decision_store import DecisionStore, KeptAnswer
+
+LONGEST_KEY = 200  # characters of an idempotency key
+Answer = dict[str, Any]  # what JSON has of it, which is kept for a retry
 
 
 @dataclass(frozen=True)
@@ -25,24 +31,32 @@ class AskedChange:
     key: str | None = None
     content: bytes = b""
 
+    def __post_init__(self) -> None:
+        key = self.key
+        if key is not None and not (0 < len(key) <= LONGEST_KEY and key.isprintable()):
+            raise BadParameter(
+                f"an idempotency key has 1 to {LONGEST_KEY} visible characters: such as a UUID."
+            )
+
     @property
     def digest(self) -> bytes:
         return hashlib.sha256(self.content).digest()
 
-    def kept(self, pool: str, answer: bytes) -> KeptAnswer | None:
+    def kept(self, pool: str, answer: Answer) -> KeptAnswer | None:
         """The answer as it is kept for a retry, if there may be one."""
         if self.key is None:
             return None
-        return KeptAnswer(pool, self.actor, self.key, self.digest, answer)
+        return KeptAnswer(pool, self.actor, self.key, self.digest, orjson.dumps(answer))
 
-    def same(self, kept: KeptAnswer) -> bytes:
+    def same(self, kept: KeptAnswer) -> Answer:
         """The answer that was given before; refused if it was given to another request."""
         if kept.request != self.digest:
             raise BadParameter(
                 f"the idempotency key {self.key!r} was used for another request: use a new key for "
                 "each, and the same one to try again."
             )
-        return kept.answer
+        answer: Answer = orjson.loads(kept.answer)
+        return answer
 
 
 class AnswersOnce:
@@ -57,8 +71,8 @@ class AnswersOnce:
         self._answering: dict[tuple[str, str, str], asyncio.Future[None]] = {}
 
     async def answer(
-        self, pool: str, asked: AskedChange, carry_out: Callable[[], Awaitable[bytes]]
-    ) -> bytes:
+        self, pool: str, asked: AskedChange, carry_out: Callable[[], Awaitable[Answer]]
+    ) -> Answer:
         """The answer of before, or that of carrying it out now."""
         if asked.key is None:
             return await carry_out()
@@ -72,7 +86,7 @@ class AnswersOnce:
             del self._answering[place]
             over.set_result(None)
 
-    async def before(self, pool: str, asked: AskedChange) -> bytes | None:
+    async def before(self, pool: str, asked: AskedChange) -> Answer | None:
         """The answer that the store keeps, if there is one."""
         kept = await asyncio.to_thread(self._store.kept_answer, pool, asked.actor, asked.key or "")
         return None if kept is None else asked.same(kept)

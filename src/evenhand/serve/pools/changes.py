@@ -1,46 +1,23 @@
 """What an entry of the log says: a pool was made, somebody joined, a decision was taken or undone.
 
-A state is a fold over the `AllocationEvent`s that these stand for.
+A state is a fold over the `MemberEvent`s that these stand for.
 """
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import orjson
 
-from evenhand.decide.allocation_events import AllocationEvent, Given
-from evenhand.errors import BadStore
+from evenhand.errors import BadStore, UnknownDecision
+from evenhand.events import Event, Give, MemberEvent, Moment, Undo
 from evenhand.serve.store.log_entry import LogEntry
-
-Moment = float | str | None
-
-
-class Change(ABC):
-    """Something that an entry of the log records."""
-
-    @property
-    @abstractmethod
-    def kind(self) -> str:
-        """What happened in a word."""
-
-    @abstractmethod
-    def to_json(self) -> dict[str, Any]:
-        """What happened as JSON has it; "event" is its kind."""
-
-    def events(self) -> Sequence[AllocationEvent]:
-        """What it means for who is next."""
-        return ()
-
-    def body(self) -> str:
-        return orjson.dumps(self.to_json()).decode()
 
 
 @dataclass(frozen=True)
-class PoolMade(Change):
+class PoolMade:
     """The first entry of every pool."""
 
     definition: Mapping[str, Any]
@@ -51,28 +28,13 @@ class PoolMade(Change):
 
 
 @dataclass(frozen=True)
-class Happened(Change):
-    """Something that is not a decision: somebody joined, left, paused, resumed, asked."""
+class Decision:
+    """Some are given something: those whom the rule proposes, or others for a reason.
 
-    event: AllocationEvent
-
-    @property
-    def kind(self) -> str:
-        return str(self.to_json()["event"])
-
-    def to_json(self) -> dict[str, Any]:
-        return self.event.to_json()
-
-    def events(self) -> Sequence[AllocationEvent]:
-        return (self.event,)
-
-
-@dataclass(frozen=True)
-class DecisionTaken(Change):
-    """Some were given something: those whom the rule proposed, or others for a reason.
+    It is made when somebody asks, written to the log as it is, and shown as it was written.
 
     Args:
-        shares: Who was given how much.
+        shares: Who is given how much.
         at: When.
         among: Who could take it, if not all who were eligible.
         proposed: Whom the rule proposed, if these are others.
@@ -99,21 +61,23 @@ class DecisionTaken(Change):
         said = {name: value for name, value in vars(self).items() if value is not None}
         return {"event": self.kind, **said}
 
-    def events(self) -> Sequence[AllocationEvent]:
-        return [Given(name, self.at, amount, self.among) for name, amount in self.shares]
+    def gives(self) -> list[Give]:
+        """What each is given, as an event of its own."""
+        return [Give(name, self.at, amount, self.among) for name, amount in self.shares]
+
+    @staticmethod
+    def from_json(table: Mapping[str, Any]) -> Decision:
+        said = {name: value for name, value in table.items() if name != "event"}
+        for name in ("shares", "proposed"):
+            if name in said:
+                said[name] = tuple((who, amount) for who, amount in said[name])
+        for name in ("among", "because", "runner_up"):
+            if name in said:
+                said[name] = tuple(said[name])
+        return Decision(**said)
 
 
-@dataclass(frozen=True)
-class DecisionUndone(Change):
-    """A decision counts as not taken from now on. It stays in the log, and so does this."""
-
-    number: int
-    reason: str | None = None
-    kind: ClassVar[str] = "undo"
-
-    def to_json(self) -> dict[str, Any]:
-        said = {} if self.reason is None else {"reason": self.reason}
-        return {"event": self.kind, "number": self.number, **said}
+Change = PoolMade | Decision | MemberEvent | Undo
 
 
 def read_change(entry: LogEntry) -> Change:
@@ -124,11 +88,10 @@ def read_change(entry: LogEntry) -> Change:
             raise ValueError
         if entry.kind == PoolMade.kind:
             return PoolMade(table["definition"])
-        if entry.kind == DecisionTaken.kind:
-            return _decision(table)
-        if entry.kind == DecisionUndone.kind:
-            return DecisionUndone(table["number"], table.get("reason"))
-        return Happened(AllocationEvent.from_json(table))
+        if entry.kind == Decision.kind:
+            return Decision.from_json(table)
+        change: Change = Event.from_json(table)  # type: ignore[assignment]
+        return change
     except (ValueError, KeyError, TypeError) as error:
         raise BadStore(
             f"entry {entry.number} of the pool {entry.pool!r} cannot be read ({error}): "
@@ -136,12 +99,12 @@ def read_change(entry: LogEntry) -> Change:
         ) from None
 
 
-def _decision(table: Mapping[str, Any]) -> DecisionTaken:
-    said = {name: value for name, value in table.items() if name != "event"}
-    for name in ("shares", "proposed"):
-        if name in said:
-            said[name] = tuple((who, amount) for who, amount in said[name])
-    for name in ("among", "because", "runner_up"):
-        if name in said:
-            said[name] = tuple(said[name])
-    return DecisionTaken(**said)
+def read_decision(entry: LogEntry) -> Decision:
+    """The decision of an entry; refused if it is about something else."""
+    change = read_change(entry)
+    if not isinstance(change, Decision):
+        raise UnknownDecision(
+            f"entry {entry.number} of the pool {entry.pool!r} is not a decision, but "
+            f"{entry.kind!r}: GET /v1/pools/{entry.pool}/decisions shows those."
+        )
+    return change

@@ -6,17 +6,14 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
-import orjson
 
 from evenhand._util.moments import as_numbers
-from evenhand.auditing.notes import Notes
+from evenhand.auditing.log import Kept, Log, log_of
 from evenhand.auditing.options import AuditOptions
-from evenhand.auditing.reading.prepare import Prepared, prepare
-from evenhand.auditing.sources.open_source import opened_log
-from evenhand.decide.allocation_events import Departed, Joined
 from evenhand.errors import BadLog, BadParameter
-from evenhand.serve.pools.asked_changes import AskedChange
-from evenhand.serve.pools.changes import Change, DecisionTaken, Happened
+from evenhand.events import Join, Leave, Moment
+from evenhand.serve.pools.asked_changes import Answer, AskedChange
+from evenhand.serve.pools.changes import Change, Decision
 from evenhand.serve.pools.live_pool import LivePool
 from evenhand.serve.pools.views import import_view
 from evenhand.serve.store.decision_store import Append, DecisionStore
@@ -24,18 +21,15 @@ from evenhand.serve.store.log_entry import LogEntry
 
 ROWS_AT_ONCE = 5000
 THE_FILE = "the file"  # what a log is called that was sent: where it is kept meanwhile is ours
-Moment = Any
 
 
 def import_history(
     store: DecisionStore,
     pool: LivePool,
-    log: Any,
-    options: AuditOptions,
+    read: Callable[[], Log],
     asked: AskedChange,
     now: int,
-    notes: Notes,
-) -> bytes:
+) -> Answer:
     """Write the history of a log into a pool to which nothing has happened yet; all or nothing.
 
     Everybody in the log is there from its first day, unless a roster says otherwise.
@@ -43,71 +37,65 @@ def import_history(
     Args:
         store: Where the pool's log is.
         pool: Its state, which follows.
-        log: A path, an address, or any table that an audit reads.
-        options: Which columns hold what, as of an audit.
+        read: Gives the log (see `read_history`); not asked if it could not be imported anyway.
         asked: Who asks for it.
         now: Microseconds since 1970.
-        notes: Where it is noted what is odd, but not an error.
 
     Returns:
-        The answer as JSON, which is kept for a retry.
+        What is answered, which is kept for a retry.
     """
     if pool.number != 1:
         raise BadParameter(
             f"something has happened in the pool {pool.name!r} already: import into a new pool."
         )
-    prepared = read_history(log, options, notes)
-    if prepared.history.plain_numbers == pool.definition.dates:
+    log = read()
+    if log.history.plain_numbers == pool.definition.dates:
         kinds = ("dates", "plain numbers")
         raise BadParameter(
-            f"the times of the log are {kinds[prepared.history.plain_numbers]}, and those of the "
+            f"the times of the log are {kinds[log.history.plain_numbers]}, and those of the "
             f"pool {pool.name!r} are not: make the pool with 'dates' = "
-            f"{str(not prepared.history.plain_numbers).lower()}."
+            f"{str(not log.history.plain_numbers).lower()}."
         )
-    changes = _changes(prepared, lambda at: pool.moment(at, now))
+    changes = _changes(log, lambda at: pool.moment(at, now))
     with store.transaction() as cursor:
         for entries in _some(pool.record(change, asked.actor, now) for change in changes):
             store.insert_all(cursor, [Append(entries)])
-        said = [note.replace(str(log), THE_FILE) for note in notes.sentences]
-        answer = orjson.dumps(import_view(pool, said))
+        said = [note.replace(log.label, THE_FILE) for note in log.notes]
+        answer = import_view(pool, said)
         store.insert_all(cursor, [Append((), asked.kept(pool.name, answer))])
     return answer
 
 
-def read_history(log: Any, options: AuditOptions, notes: Notes) -> Prepared:
+def read_history(source: Any, options: AuditOptions) -> Log:
     """What is to be imported; refused if it cannot be.
 
     Args:
-        log: A path, an address, or any table that an audit reads.
+        source: A path, an address, or any table that an audit reads.
         options: Which columns hold what, as of an audit.
-        notes: Where it is noted what is odd, but not an error.
     """
-    with opened_log(log, options) as table:
-        for note in table.notes:
-            notes.add(note)
-        prepared = prepare(table, options, True, notes, lots=True)
-    assert prepared.lots is not None
-    if (prepared.lots.amount < 0).any():
+    log = log_of(source, options, Kept(ends=False))
+    assert log.lots is not None
+    if (log.lots.amount < 0).any():
         raise BadLog(
             "the log has amounts below 0, which take something back: leave out what was taken back "
             "before it is imported."
         )
-    return prepared
+    return log
 
 
-def _changes(prepared: Prepared, moment: Callable[[Moment], Moment]) -> Iterator[Change]:
+def _changes(log: Log, moment: Callable[[Moment], Moment]) -> Iterator[Change]:
     """What happened, in order of time: at one time people join first and leave last.
 
     All of it happens at times of the log, so whoever was there at none of them is left out.
     """
-    history, lots = prepared.history, prepared.lots
+    history, lots = log.history, log.lots
     assert lots is not None
     moments, shown = as_numbers(history.slots), [_shown(at) for at in history.slots]
-    comes, goes = _bounds(prepared)
+    comes, goes = _bounds(log)
     are_there = np.searchsorted(moments, comes) < np.searchsorted(moments, goes, side="right")
     joining = sorted(np.flatnonzero(are_there).tolist(), key=lambda k: (comes[k], k))
     leaving = sorted((k for k in joining if np.isfinite(goes[k])), key=lambda k: goes[k])
-    entitled = prepared.shares
+    entitled = log.shares
     order = np.lexsort((lots.who, lots.slot))
     given = iter(
         (int(lots.slot[k]), int(lots.who[k]), float(lots.amount[k]))
@@ -120,20 +108,20 @@ def _changes(prepared: Prepared, moment: Callable[[Moment], Moment]) -> Iterator
         while joining and comes[joining[0]] <= now:
             k = joining.pop(0)
             own = 1.0 if entitled is None else float(entitled[k])
-            yield Happened(Joined(history.names[k], moment(shown[slot]), own))
+            yield Join(history.names[k], moment(shown[slot]), own)
         while coming is not None and coming[0] == slot:
             _, who, amount = coming
-            yield DecisionTaken(((history.names[who], amount),), moment(shown[slot]))
+            yield Decision(((history.names[who], amount),), moment(shown[slot]))
             coming = next(given, None)
         while leaving and slot + 1 < len(moments) and goes[leaving[0]] < moments[slot + 1]:
-            yield Happened(Departed(history.names[leaving.pop(0)], moment(shown[slot])))
+            yield Leave(history.names[leaving.pop(0)], moment(shown[slot]))
 
 
-def _bounds(prepared: Prepared) -> tuple[np.ndarray, np.ndarray]:
-    names = prepared.history.names
-    if prepared.roster is None or not prepared.roster.dated:
+def _bounds(log: Log) -> tuple[np.ndarray, np.ndarray]:
+    names = log.history.names
+    if log.roster is None or not log.roster.dated:
         return np.full(len(names), -np.inf), np.full(len(names), np.inf)
-    return prepared.roster.bounds(names, prepared.history.plain_numbers)
+    return log.roster.bounds(names, log.history.plain_numbers)
 
 
 def _shown(at: Any) -> Moment:

@@ -5,8 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 from evenhand._util.wording import as_beginning, join_names
-from evenhand.serve.pools.changes import Happened, read_change
+from evenhand.events import Pause
 from evenhand.serve.pools.definition import PoolDefinition
+from evenhand.serve.pools.exports import told_by
 from evenhand.serve.pools.live_audit import audit_pool
 from evenhand.serve.store.decision_store import DecisionStore
 
@@ -24,7 +25,8 @@ def alarms_of_pool(
     """
     finding = audit_pool(store, definition, up_to, alarm=alpha).alarm
     assert finding is not None
-    paused = _paused(store, definition.name, up_to)
+    pauses = told_by(store, definition.name, up_to, Pause.kind)
+    paused = list(dict.fromkeys(event.name for _, event, _ in pauses))
     notes = []
     if paused:
         notes.append(
@@ -39,12 +41,3 @@ def alarms_of_pool(
         "sentence": as_beginning(sentence),
         "notes": notes,
     }
-
-
-def _paused(store: DecisionStore, pool: str, up_to: int) -> list[str]:
-    names: dict[str, None] = {}
-    for entry in store.entries_of(pool, ("pause",), up_to):
-        change = read_change(entry)
-        assert isinstance(change, Happened)
-        names[change.event.name] = None
-    return list(names)

@@ -3,27 +3,16 @@
 from __future__ import annotations
 
 import dataclasses
-import os
-import tempfile
-from collections.abc import Iterator
-from pathlib import Path
+import hashlib
 from typing import Any
 
 from evenhand.auditing.answer.answer import Answer
-from evenhand.auditing.audit_log import audit_with
+from evenhand.auditing.log import Log
+from evenhand.auditing.reading.checks import exact_copies
 from evenhand.errors import BadLog
+from evenhand.events import Give
 from evenhand.serve.pools.definition import PoolDefinition
-from evenhand.serve.pools.exports import (
-    COLUMNS,
-    REQUESTS,
-    ROSTER,
-    are_entitled_differently,
-    decision_rows,
-    request_rows,
-    roster_rows,
-    write_csv,
-)
-from evenhand.serve.pools.log_kinds import called
+from evenhand.serve.pools.exports import COLUMNS, csv_chunks, decision_rows, told_by
 from evenhand.serve.store.decision_store import DecisionStore
 
 
@@ -42,36 +31,29 @@ def audit_pool(
         asked: Options of an audit in place of the pool's own.
     """
     name = definition.name
-    with tempfile.TemporaryDirectory(prefix="evenhand-") as made:
-        folder = Path(made)
-        log = folder / f"{name}.csv"
-        write_csv(log, COLUMNS, _some(decision_rows(store, name, up_to), name))
-        write_csv(folder / "roster.csv", ROSTER, roster_rows(store, name, up_to))
-        given: dict[str, Any] = {"roster": str(folder / "roster.csv")}
-        if definition.allocator().state.by_request:
-            write_csv(folder / "requests.csv", REQUESTS, request_rows(store, name, up_to))
-            given |= {"requests": str(folder / "requests.csv"), "asked": "asked"}
-        elif are_entitled_differently(store, name, up_to):
-            given["entitlement"] = "entitlement"
-        place = f"{folder}{os.sep}"
-        with called("", place):
-            found = audit_with(str(log), definition.audit_options(**given | asked))
-    # The folder is gone, and concerns nobody: a table is known by its name.
-    files = [
-        {**file, "path": file["path"].replace(place, "")} for file in found.origin.get("files", ())
+    told = list(told_by(store, name, up_to))
+    given = [
+        (entry.number, give.name, give.amount)
+        for _, give, (entry, _) in told
+        if isinstance(give, Give)
     ]
+    if not given:
+        raise BadLog(f"no decision was taken in the pool {name!r} yet: there is nothing to judge.")
+    by_request = definition.allocator().state.by_request
+    log = Log.from_events((event for _, event, _ in told), f"{name}.csv", by_request)
+    found = log.audit(**{**definition.audit, **asked})
+    copies = len(given) - len(set(given))
     return dataclasses.replace(
         found,
-        label=found.label.replace(place, ""),
-        notes=tuple(note.replace(place, "") for note in found.notes),
-        origin={**found.origin, "files": files},
+        notes=(*([exact_copies(copies)] if copies else ()), *found.notes),
+        origin={**found.origin, "files": [_exported(store, name, up_to)]},
     )
 
 
-def _some(rows: Iterator[tuple[Any, ...]], pool: str) -> Iterator[tuple[Any, ...]]:
-    """The rows; refused if there are none."""
-    first = next(rows, None)
-    if first is None:
-        raise BadLog(f"no decision was taken in the pool {pool!r} yet: there is nothing to judge.")
-    yield first
-    yield from rows
+def _exported(store: DecisionStore, name: str, up_to: int) -> dict[str, Any]:
+    """The file that the decisions are exported as, by which others can judge them again."""
+    digest, size = hashlib.sha256(), 0
+    for chunk in csv_chunks(COLUMNS, decision_rows(store, name, up_to)):
+        digest.update(chunk)
+        size += len(chunk)
+    return {"path": f"{name}.csv", "bytes": size, "sha256": digest.hexdigest()}

@@ -2,21 +2,18 @@
 
 from __future__ import annotations
 
+import dataclasses
 import datetime
 import math
-from collections.abc import Sequence
 from dataclasses import dataclass, field
 
+import orjson
+
 from evenhand._util.moments import EPOCH, parse_moment
-from evenhand.decide.allocation_events import AllocationEvent, Paused, Resumed
 from evenhand.decide.allocator import Allocator, Share
 from evenhand.errors import BadParameter, StaleTurn, argument
-from evenhand.serve.pools.changes import (
-    Change,
-    DecisionTaken,
-    Happened,
-    Moment,
-)
+from evenhand.events import MemberEvent, Moment, Pause, Resume
+from evenhand.serve.pools.changes import Change, Decision
 from evenhand.serve.pools.definition import PoolDefinition
 from evenhand.serve.store.log_entry import FIRST, LogEntry, next_entry
 
@@ -27,7 +24,7 @@ MOST_AT_ONCE = 10_000  # lots of one decision, and names of one request
 
 @dataclass(frozen=True)
 class Wish:
-    """What is asked for: so many lots of an amount, among some.
+    """What is asked for: so many lots of an amount, among some; or who is to be given what.
 
     Args:
         amount: How much each lot is; a rule that divides shares it.
@@ -36,6 +33,9 @@ class Wish:
         among: Who could take it, if not all who are eligible.
         without: Who could not, of those eligible.
         at: When; now by default.
+        shares: Who is to be given how much, whatever the rule proposes.
+        reason: Why; or a remark.
+        turn: The turn that was shown to whoever asks; refused if it is over.
     """
 
     amount: float = 1.0
@@ -44,6 +44,9 @@ class Wish:
     among: tuple[str, ...] | None = None
     without: tuple[str, ...] = ()
     at: Moment = None
+    shares: tuple[tuple[str, float], ...] | None = None
+    reason: str | None = None
+    turn: str | None = None
 
     def __post_init__(self) -> None:
         for name, value in (("count", self.count), ("among", len(self.among or ()) or 1)):
@@ -52,17 +55,6 @@ class Wish:
                     f"{argument(name)} is {value:,}: at most {MOST_AT_ONCE:,} at once, and at "
                     "least 1."
                 )
-
-
-@dataclass(frozen=True)
-class ProposedShares:
-    """Whom the rule proposes, and who would be next without them."""
-
-    shares: tuple[Share, ...]
-    runner_up: Share | None
-    at: Moment
-    among: tuple[str, ...] | None
-    turn: str
 
 
 @dataclass
@@ -98,14 +90,6 @@ class LivePool:
         """What this moment of the log is called; it changes with every entry."""
         return f"{self.number}-{self.digest.hex()[:16]}"
 
-    def require_turn(self, turn: str | None) -> None:
-        """Refuse a turn that is over."""
-        if turn is not None and turn != self.turn:
-            raise StaleTurn(
-                f"the turn {turn!r} is over, as something else has happened in the pool "
-                f"{self.name!r} since: ask again who is next."
-            )
-
     # Moments.
 
     def moment(self, at: Moment, now: int) -> Moment:
@@ -137,8 +121,8 @@ class LivePool:
 
     # What is asked; nothing changes.
 
-    def propose(self, wish: Wish, now: int) -> ProposedShares:
-        """Who is next, and who would be without them."""
+    def propose(self, wish: Wish, now: int) -> Decision:
+        """The decision of the rule: who is next, and who would be without them."""
         at, among = self.moment(wish.at, now), self.among(wish)
         rule = self.allocator.rule
         divides = rule.divides
@@ -156,7 +140,13 @@ class LivePool:
             chosen, rest = found, []
         elif not rule.plans_next and wish.count == 1:
             rest = self._second(wish, at)
-        return ProposedShares(tuple(chosen), rest[0] if rest else None, at, among, self.turn)
+        return Decision(
+            tuple((share.name, share.amount) for share in chosen),
+            at,
+            among,
+            because=tuple(share.reason for share in chosen),
+            runner_up=(rest[0].name, rest[0].reason) if rest else None,
+        )
 
     def _second(self, wish: Wish, at: Moment) -> list[Share]:
         ranked = self.allocator.ranking(at, self.among(wish), most=2, amount=wish.amount)[1:]
@@ -174,89 +164,70 @@ class LivePool:
             self.allocator.names[k] for k in places if k not in aside and state.eligible(k)
         )
 
-    # What the next entry says.
+    # What the next entry says; still nothing changes.
 
-    def decision(
-        self,
-        wish: Wish,
-        now: int,
-        shares: Sequence[tuple[str, float]] | None = None,
-        reason: str | None = None,
-    ) -> DecisionTaken:
+    def decide(self, wish: Wish, now: int) -> Decision:
         """A decision: that of the rule, or, with a reason, another."""
-        proposal = self.propose(wish, now)
-        proposed = tuple((share.name, share.amount) for share in proposal.shares)
-        chosen = proposed if shares is None else tuple(shares)
-        by_rule = chosen == proposed
+        if wish.turn is not None and wish.turn != self.turn:
+            raise StaleTurn(
+                f"the turn {wish.turn!r} is over, as something else has happened in the pool "
+                f"{self.name!r} since: ask again who is next."
+            )
+        proposed = self.propose(wish, now)
+        chosen = proposed.shares if wish.shares is None else wish.shares
         if not chosen:
             raise BadParameter(
                 f"nobody in the pool {self.name!r} is eligible for this: let somebody join, resume "
                 "or ask, or name who could take it."
             )
-        if not by_rule and not (reason or "").strip():
-            who = ", ".join(name for name, _ in proposed[:3]) or "nobody"
+        if chosen == proposed.shares:
+            return dataclasses.replace(proposed, reason=wish.reason or None)
+        if not (wish.reason or "").strip():
+            who = ", ".join(name for name, _ in proposed.shares[:3]) or "nobody"
             raise BadParameter(
                 f"the rule proposes {who}: give a {argument('reason')} to decide otherwise."
             )
-        self._require_shares(chosen)
-        runner_up = proposal.runner_up
-        return DecisionTaken(
-            chosen,
-            proposal.at,
-            proposal.among,
-            None if by_rule else proposed,
-            reason or None,
-            tuple(share.reason for share in proposal.shares)
-            if by_rule
-            else self._reasons(chosen, proposal),
-            (runner_up.name, runner_up.reason) if by_rule and runner_up is not None else None,
-        )
+        others = Decision(chosen, proposed.at, proposed.among, proposed.shares, wish.reason)
+        with self.allocator.state.trial():  # refused if only a part of it can be done
+            for give in others.gives():
+                self.allocator.apply(give)
+        return dataclasses.replace(others, because=self._reasons(others))
 
-    def _reasons(
-        self, shares: Sequence[tuple[str, float]], proposal: ProposedShares
-    ) -> tuple[str, ...]:
+    def _reasons(self, others: Decision) -> tuple[str, ...]:
         """What the rule says of each of some others, at the moment of the decision."""
-        found = []
-        for name, amount in shares:
-            own, _, _ = self.allocator.standing(name, proposal.at, proposal.among, amount)
-            found.append(own.reason)
-        return tuple(found)
+        found = (
+            self.allocator.standing(name, others.at, others.among, amount)
+            for name, amount in others.shares
+        )
+        return tuple(own.reason for own, _, _ in found)
 
-    def _require_shares(self, shares: Sequence[tuple[str, float]]) -> None:
-        """Refuse a decision of which a part could not be applied, before any part is."""
-        for name, amount in shares:
-            self.allocator.require(
-                AllocationEvent.from_json({"event": "give", "name": name, "amount": amount})
-            )
+    def require(self, event: MemberEvent) -> MemberEvent:
+        """Refuse what cannot happen, or is so already; a log that says it twice can be read."""
+        place, paused = self.allocator.require(event), self.allocator.state.paused
+        if isinstance(event, Pause) and paused[place]:
+            raise BadParameter(f"{event.name!r} is paused already: let it resume when it is back.")
+        if isinstance(event, Resume) and not paused[place]:
+            raise BadParameter(f"{event.name!r} is not paused: there is nothing to resume.")
+        return event
 
     # The fold.
 
     def apply(self, change: Change) -> None:
         """Let something happen, as it does whenever the log is read."""
-        for event in change.events():
-            self.allocator.apply(event)
-        if isinstance(change, DecisionTaken):
+        if isinstance(change, Decision):
+            for give in change.gives():
+                self.allocator.apply(give)
             self.decisions += 1
+        elif isinstance(change, MemberEvent):
+            self.allocator.apply(change)
 
     def record(self, change: Change, actor: str, now: int) -> LogEntry:
         """Let something happen: its entry of the log, which is still to be written."""
-        if isinstance(change, Happened):
-            place = self.allocator.require(change.event)
-            self._require_news(change.event, place)
-        entry = next_entry(
-            self.name, self.number + 1, now, actor, change.kind, change.body(), self.digest
-        )
+        body = orjson.dumps(change.to_json()).decode()
+        entry = next_entry(self.name, self.number + 1, now, actor, change.kind, body, self.digest)
         self.apply(change)
         self.follow(entry)
         return entry
-
-    def _require_news(self, event: AllocationEvent, place: int) -> None:
-        """Refuse what is so already; a log that says it twice is read nevertheless."""
-        paused = self.allocator.state.paused
-        if isinstance(event, Paused) and paused[place]:
-            raise BadParameter(f"{event.name!r} is paused already: let it resume when it is back.")
-        if isinstance(event, Resumed) and not paused[place]:
-            raise BadParameter(f"{event.name!r} is not paused: there is nothing to resume.")
 
     def follow(self, entry: LogEntry) -> None:
         """Note that an entry is the last one."""

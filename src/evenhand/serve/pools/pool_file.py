@@ -15,9 +15,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from evenhand._util.files import read_file
-from evenhand.decide.allocation_events import Joined
 from evenhand.errors import BadFile, BadParameter, StoreConflict
-from evenhand.serve.pools.changes import Happened, PoolMade
+from evenhand.events import Join
+from evenhand.serve.pools.changes import PoolMade
 from evenhand.serve.pools.definition import PoolDefinition
 from evenhand.serve.pools.live_pool import LivePool
 from evenhand.serve.pools.policy_folder import NO_POLICIES, PolicyFolder
@@ -101,6 +101,6 @@ def first_entries(
     """What a log begins with: what the pool is, and who is there from the start."""
     entries = [pool.record(PoolMade(pool.definition.to_json()), actor, moment)]
     for name, entitlement in people:
-        joined = Joined(name, pool.moment(None, moment), entitlement)
-        entries.append(pool.record(Happened(joined), actor, moment))
+        joined = Join(name, pool.moment(None, moment), entitlement)
+        entries.append(pool.record(joined, actor, moment))
     return entries

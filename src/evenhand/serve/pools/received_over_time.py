@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from evenhand.decide.allocation_events import AllocationEvent, Departed, Given, Joined
 from evenhand.errors import BadParameter
-from evenhand.serve.pools.changes import DecisionTaken, read_change
-from evenhand.serve.pools.state_from_log import undone_by
+from evenhand.events import Give, Join, Leave
+from evenhand.serve.pools.changes import Decision
+from evenhand.serve.pools.exports import told_by
 from evenhand.serve.store.decision_store import DecisionStore
 
 MOST_DECISIONS = 1_000_000
@@ -32,19 +32,20 @@ def received_over_time(
         raise BadParameter(
             f"the log has {up_to:,} entries, which are too many to show: export it, or audit it."
         )
-    happened = _shares_and_stays(store, pool, up_to)
-    decided = sum(isinstance(one, Given) for one in happened)
+    told = told_by(store, pool, up_to, Decision.kind, Join.kind, Leave.kind)
+    happened = [event for _, event, _ in told]
+    decided = sum(isinstance(one, Give) for one in happened)
     marks = {round((k + 1) * decided / points) for k in range(points)} if decided else set()
     received: dict[str, float] = {}
     course: dict[str, list[float]] = {name: [] for name in names}
     times, mean, total, there, number = [], [], 0.0, 0, 0
     for one in happened:
-        if isinstance(one, Joined):
+        if isinstance(one, Join):
             there += 1
-        elif isinstance(one, Departed):
+        elif isinstance(one, Leave):
             there -= 1
             total -= received.get(one.name, 0.0)
-        elif isinstance(one, Given):
+        elif isinstance(one, Give):
             number += 1
             total += one.amount
             received[one.name] = received.get(one.name, 0.0) + one.amount
@@ -59,15 +60,3 @@ def received_over_time(
         "mean": mean,
         "stakeholders": [{"name": name, "received": course[name]} for name in names],
     }
-
-
-def _shares_and_stays(store: DecisionStore, pool: str, up_to: int) -> list[AllocationEvent]:
-    """Who was given what, joined and left, in order, without what was undone."""
-    undone = set(undone_by(store, pool, up_to).values())
-    kinds = (DecisionTaken.kind, "join", "leave")
-    return [
-        event
-        for entry in store.entries_of(pool, kinds, up_to)
-        if entry.number not in undone
-        for event in read_change(entry).events()
-    ]

@@ -6,30 +6,44 @@ import asyncio
 import contextlib
 import time
 from collections.abc import Awaitable, Callable, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-import orjson
-
-from evenhand.auditing.notes import Notes
-from evenhand.auditing.options import AuditOptions
-from evenhand.errors import BadParameter, EvenhandError, StoreConflict
-from evenhand.serve.pools.asked_changes import AnswersOnce, AskedChange
-from evenhand.serve.pools.changes import Change, DecisionUndone
+from evenhand.errors import BadParameter, EvenhandError, StoreConflict, UnknownDecision
+from evenhand.events import MemberEvent, Moment, Undo
+from evenhand.serve.pools.asked_changes import Answer, AnswersOnce, AskedChange
+from evenhand.serve.pools.changes import Change, Decision, read_decision
 from evenhand.serve.pools.definition import PoolDefinition
+from evenhand.serve.pools.explanation import explain
+from evenhand.serve.pools.forecast import forecast, recent_rate
 from evenhand.serve.pools.history_import import import_history
-from evenhand.serve.pools.live_pool import LivePool
+from evenhand.serve.pools.live_alarms import alarms_of_pool
+from evenhand.serve.pools.live_audit import audit_pool
+from evenhand.serve.pools.live_pool import LivePool, Wish
 from evenhand.serve.pools.policy_folder import NO_POLICIES, PolicyFolder
 from evenhand.serve.pools.pool_file import first_entries
 from evenhand.serve.pools.pool_room import PoolRoom
 from evenhand.serve.pools.pool_rooms import PoolRooms
+from evenhand.serve.pools.received_over_time import received_over_time
 from evenhand.serve.pools.snapshot_keeper import SnapshotKeeper
-from evenhand.serve.pools.views import decision_view, pool_view
+from evenhand.serve.pools.views import (
+    decision_view,
+    entry_view,
+    pool_view,
+    proposal_view,
+    stakeholder_view,
+)
 from evenhand.serve.store.decision_store import Append, DecisionStore, StoredToken
 from evenhand.serve.store.group_commit import GroupCommit
 from evenhand.serve.store.log_entry import LogEntry
 
+if TYPE_CHECKING:
+    from evenhand.auditing.answer.answer import Answer as Audit
+    from evenhand.auditing.log import Log
+
 ATTEMPTS = 50  # to write an entry while other processes are quicker
 FOLLOW_EVERY = 0.5  # seconds between looks at what other processes wrote
+FURTHEST_BACK = 200_000  # entries that are read again to explain a decision of long ago
+RECENT = 200  # decisions by which the expected number a day is estimated
 
 
 def now() -> int:
@@ -37,7 +51,7 @@ def now() -> int:
     return time.time_ns() // 1000
 
 
-Answerer = Callable[[LivePool, LogEntry], dict[str, Any]]
+Answerer = Callable[[LivePool, LogEntry, Change], Answer]
 Preparation = Callable[[PoolRoom], Awaitable[None]]
 Maker = Callable[[LivePool, int], Change]
 
@@ -108,6 +122,143 @@ class DecisionService:
         """The state of a pool."""
         return await self.pools.live(name)
 
+    def known_tokens(self) -> Sequence[StoredToken]:
+        """Who may ask, at this moment."""
+        return self.tokens
+
+    # What is asked; nothing changes.
+
+    async def all_pools(self) -> Answer:
+        """All pools; `unreadable` are those that this process cannot read, and why."""
+        found = self.pools
+        readable = sorted(found.by_name.keys() - found.unreadable.keys())
+        return {
+            "pools": [pool_view(await self.live(name)) for name in readable],
+            "unreadable": [
+                {"name": name, "reason": reason}
+                for name, reason in sorted(found.unreadable.items())
+            ],
+        }
+
+    async def who_is_next(self, name: str, wish: Wish) -> Answer:
+        """Whom the rule proposes, and why."""
+        live = await self.live(name)
+        return proposal_view(live, live.propose(wish, now()), wish.amount)
+
+    async def why(self, name: str, who: str, wish: Wish) -> Answer:
+        """Why somebody is next now, or why not, and what would have to differ."""
+        return explain(await self.live(name), who, wish, now())
+
+    async def forecast(self, name: str, who: str, per_day: float | None, amount: float) -> Answer:
+        """When somebody's turn will come, and under which assumptions."""
+        live = await self.live(name)
+        latest = await asyncio.to_thread(self.store.latest, name, Decision.kind, None, RECENT)
+        times = [read_decision(one).at for one in latest if one.number not in live.undone]
+        recent = recent_rate(live, times, now())
+        return forecast(live, who, Wish(amount), now(), per_day, recent)
+
+    async def standing(self, name: str, cursor: int, limit: int) -> Answer:
+        """Where everybody stands, whoever is next first; those who are not eligible come last."""
+        live = await self.live(name)
+        ranked = live.allocator.ranking(most=cursor + limit + 1)
+        return {
+            "pool": name,
+            "turn": live.turn,
+            "eligible": len(live.allocator.state.heap),
+            "stakeholders": [
+                stakeholder_view(live, one) for one in ranked[cursor : cursor + limit]
+            ],
+            "cursor": cursor + limit if len(ranked) > cursor + limit else None,
+        }
+
+    async def events(self, name: str, cursor: int, limit: int) -> Answer:
+        """Entries of the log in order, after one of them."""
+        self.room(name)
+        found = await asyncio.to_thread(self.store.entries, name, cursor, limit + 1)
+        more = found[limit - 1].number if len(found) > limit else None
+        return {"entries": [entry_view(entry) for entry in found[:limit]], "cursor": more}
+
+    async def decisions(self, name: str, cursor: int | None, limit: int) -> Answer:
+        """The decisions before one of them, the latest first."""
+        live = await self.live(name)
+        found = await asyncio.to_thread(self.store.latest, name, Decision.kind, cursor, limit + 1)
+        shown = [decision_view(entry, entry.number in live.undone) for entry in found[:limit]]
+        return {
+            "decisions": shown,
+            "cursor": shown[-1]["number"] if len(found) > limit else None,
+        }
+
+    async def decision(self, name: str, number: int) -> Answer:
+        """One decision of the log."""
+        entry = await self._entry(name, number)
+        return decision_view(entry, number in (await self.live(name)).undone)
+
+    async def why_then(self, name: str, number: int, who: str | None = None) -> Answer:
+        """Why a decision was as it was; or why somebody else was not chosen then.
+
+        The state before it is made again from the log.
+        """
+        entry = await self._entry(name, number)
+        taken = read_decision(entry)
+        shown = decision_view(entry, number in (await self.live(name)).undone, taken=taken)
+        (first, amount), *_ = taken.shares
+        wish = Wish(amount, among=taken.among, at=taken.at)
+
+        def then() -> Answer:
+            self._require_near(name, number)
+            before = self.pools.load(name, number - 1)
+            return explain(before, first if who is None else who, wish, entry.recorded)
+
+        return {"decision": shown, "why": await asyncio.to_thread(then)}
+
+    async def _entry(self, name: str, number: int) -> LogEntry:
+        self.room(name)
+        entry = await asyncio.to_thread(self.store.entry, name, number)
+        if entry is None:
+            raise UnknownDecision(
+                f"there is no decision {number} in the pool {name!r}: GET /v1/pools/{name}/"
+                "decisions shows which there are."
+            )
+        return entry
+
+    def _require_near(self, name: str, number: int) -> None:
+        snapshot = self.store.snapshot(name, number - 1)
+        begins = 0 if snapshot is None else snapshot[0]
+        if self.room(name).pool.number - begins > FURTHEST_BACK:
+            raise UnknownDecision(
+                f"decision {number} lies too far back to be gone through again: look at it with "
+                f"GET /v1/pools/{name}/decisions/{number}, or export the log."
+            )
+
+    # What is asked of the whole log: one such question at a time.
+
+    async def audit(self, name: str, asked: dict[str, Any]) -> Audit:
+        """What an audit says of a pool; `asked` are options in place of the pool's own."""
+        room = self.room(name)
+        async with self.heavy:
+            return await asyncio.to_thread(
+                audit_pool, self.store, room.pool.definition, room.written, **asked
+            )
+
+    async def alarms(self, name: str, alpha: float) -> Answer:
+        """Who is behind by more than a fair lottery explains."""
+        room = self.room(name)
+        async with self.heavy:
+            return await asyncio.to_thread(
+                alarms_of_pool, self.store, room.pool.definition, room.written, alpha
+            )
+
+    async def over_time(self, name: str, names: Sequence[str], points: int) -> Answer:
+        """How much each of some had received by then; of the first 20 in the ranking by default."""
+        room, allocator = self.room(name), (await self.live(name)).allocator
+        names = names or [one.name for one in allocator.ranking(most=20)]
+        for one in names:
+            allocator.place_of(one)
+        async with self.heavy:
+            return await asyncio.to_thread(
+                received_over_time, self.store, name, room.written, names, points
+            )
+
     # Changes.
 
     async def make_pool(
@@ -115,10 +266,8 @@ class DecisionService:
         definition: PoolDefinition,
         asked: AskedChange,
         people: Sequence[tuple[str, float]] = (),
-    ) -> bytes:
-        """A new pool, with those who are there from the start; answered as JSON.
-
-        Refused if its name is taken.
+    ) -> Answer:
+        """A new pool, with those who are there from the start; refused if its name is taken.
 
         Args:
             definition: What it is.
@@ -126,7 +275,7 @@ class DecisionService:
             people: The names and what each is entitled to.
         """
 
-        async def carry_out() -> bytes:
+        async def carry_out() -> Answer:
             return await self._make_pool(definition, asked, people)
 
         answer = await self._once.answer(definition.name, asked, carry_out)
@@ -136,13 +285,13 @@ class DecisionService:
 
     async def _make_pool(
         self, definition: PoolDefinition, asked: AskedChange, people: Sequence[tuple[str, float]]
-    ) -> bytes:
+    ) -> Answer:
         name = definition.name
         if name in self.rooms:
             raise _taken(name)
         pool = LivePool.new(definition)
         entries = first_entries(pool, people, asked.actor, now())
-        answer = orjson.dumps(pool_view(pool))
+        answer = pool_view(pool)
         try:
             await self.writer.write(Append(entries, asked.kept(name, answer), name), name, 0)
         except StoreConflict:
@@ -163,19 +312,19 @@ class DecisionService:
         make: Maker,
         answer: Answerer,
         before: Preparation | None = None,
-    ) -> bytes:
-        """Let something happen in a pool: the answer as JSON, once it is on disk.
+    ) -> Answer:
+        """Let something happen in a pool: what is answered, once it is on disk.
 
         Args:
             name: The pool.
             asked: Who asks. A key that was used before gets the same answer, and nothing happens.
             make: What is to happen, from the state as it is then; asked again if another process
-                was quicker.
+                was quicker. Whatever cannot happen is refused here, before anything has changed.
             answer: What is answered, from the state after it and its entry.
             before: What is done with the room first, while nobody else can change the state.
         """
 
-        async def carry_out() -> bytes:
+        async def carry_out() -> Answer:
             return await self._change(name, asked, make, answer, before)
 
         return await self._once.answer(name, asked, carry_out)
@@ -187,7 +336,7 @@ class DecisionService:
         make: Maker,
         answer: Answerer,
         before: Preparation | None = None,
-    ) -> bytes:
+    ) -> Answer:
         room = self.room(name)
         for _ in range(ATTEMPTS):
             async with room.lock:
@@ -197,11 +346,10 @@ class DecisionService:
                     await before(room)
                 moment = now()
                 change = make(room.pool, moment)
-                entry, said = self._record(room, change, asked.actor, moment, answer)
-                append = Append((entry,), asked.kept(name, said))
+                append, said = self._record(room, change, asked, moment, answer)
                 done = self.writer.write(append, name, room.generation)
             try:
-                await self._written(room, entry, done)
+                await self._written(room, append.entries[0], done)
             except StoreConflict as conflict:
                 if conflict.table == "answers":  # another process has answered this request
                     found = await self._once.before(name, asked)
@@ -212,13 +360,16 @@ class DecisionService:
         raise StoreConflict("entries")
 
     def _record(
-        self, room: PoolRoom, change: Change, actor: str, moment: int, answer: Answerer
-    ) -> tuple[LogEntry, bytes]:
+        self, room: PoolRoom, change: Change, asked: AskedChange, moment: int, answer: Answerer
+    ) -> tuple[Append, Answer]:
         try:
-            entry = room.pool.record(change, actor, moment)
-            return entry, orjson.dumps(answer(room.pool, entry))
+            entry = room.pool.record(change, asked.actor, moment)
+            said = answer(room.pool, entry, change)
+            return Append((entry,), asked.kept(room.pool.name, said)), said
         except BaseException:
-            room.failed = True  # part of it may have happened: the log says what did
+            # Nobody foresaw it, as what can be refused was: part of it may have happened, and the
+            # log says what did.
+            room.failed = True
             raise
 
     async def _written(self, room: PoolRoom, entry: LogEntry, done: asyncio.Future[None]) -> None:
@@ -237,24 +388,45 @@ class DecisionService:
         await asyncio.shield(done)
         self._save_now_and_then(room)
 
-    async def undo(
-        self, name: str, asked: AskedChange, taken: LogEntry, reason: str | None
-    ) -> bytes:
+    async def decide(self, name: str, asked: AskedChange, wish: Wish) -> Answer:
+        """Take the decision of the rule, or another one."""
+
+        def shown(live: LivePool, entry: LogEntry, taken: Change) -> Answer:
+            assert isinstance(taken, Decision)
+            return decision_view(entry, undone=False, turn=live.turn, taken=taken)
+
+        return await self.change(name, asked, lambda live, moment: live.decide(wish, moment), shown)
+
+    async def happen(
+        self, name: str, asked: AskedChange, event: dict[str, Any], at: Moment = None
+    ) -> Answer:
+        """Let somebody join, leave, pause, resume, ask, or be entitled to another amount."""
+
+        def make(live: LivePool, moment: int) -> Change:
+            return live.require(MemberEvent.from_json({**event, "at": live.moment(at, moment)}))
+
+        return await self.change(
+            name, asked, make, lambda live, entry, made: entry_view(entry, live.turn, made)
+        )
+
+    async def undo(self, name: str, asked: AskedChange, number: int, reason: str | None) -> Answer:
         """Let a decision count as not taken, which is an entry of its own."""
+        entry = await self._entry(name, number)
+        taken = read_decision(entry)
+        self._require_near(name, number)
 
         async def leave_out(room: PoolRoom) -> None:
-            if taken.number in room.pool.undone:
-                raise BadParameter(f"decision {taken.number} was undone before.")
+            if number in room.pool.undone:
+                raise BadParameter(f"decision {number} was undone before.")
             await room.all_written()
-            without = frozenset((taken.number,))
-            room.pool = await self.pools.load_aside(name, without)
-            room.pool.undone.add(taken.number)
+            room.pool = await self.pools.load_aside(name, frozenset((number,)))
+            room.pool.undone.add(number)
 
         return await self.change(
             name,
             asked,
-            lambda pool, _: DecisionUndone(taken.number, reason),
-            lambda pool, entry: decision_view(taken, undone=True, turn=pool.turn),
+            lambda live, _: Undo(number, reason),
+            lambda live, *_: decision_view(entry, undone=True, turn=live.turn, taken=taken),
             leave_out,
         )
 
@@ -262,33 +434,29 @@ class DecisionService:
         self,
         name: str,
         asked: AskedChange,
-        log: str,
-        options: AuditOptions,
-    ) -> bytes:
-        """Let a log be the history of a pool to which nothing has happened yet; answered as JSON.
+        read: Callable[[], Log],
+    ) -> Answer:
+        """Let a log be the history of a pool to which nothing has happened yet.
 
         Args:
             name: The pool.
             asked: Who asks for it. A key that was used before gets the same answer.
-            log: The path of the log.
-            options: Which columns hold what, as of an audit.
+            read: Gives the log; not asked where the answer is known.
         """
 
-        async def carry_out() -> bytes:
-            return await self._import_history(name, asked, log, options)
+        async def carry_out() -> Answer:
+            return await self._import_history(name, asked, read)
 
         return await self._once.answer(name, asked, carry_out)
 
     async def _import_history(
-        self, name: str, asked: AskedChange, log: str, options: AuditOptions
-    ) -> bytes:
+        self, name: str, asked: AskedChange, read: Callable[[], Log]
+    ) -> Answer:
         room = self.room(name)
         async with room.lock:
             await self.pools.read_anew(room)
             pool = await self.pools.load_aside(name)  # which may fail half way
-            answer = await asyncio.to_thread(
-                import_history, self.store, pool, log, options, asked, now(), Notes()
-            )
+            answer = await asyncio.to_thread(import_history, self.store, pool, read, asked, now())
             room.pool = pool
             room.tell(pool.number)
         self._save_now_and_then(room)

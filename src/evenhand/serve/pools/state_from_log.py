@@ -8,7 +8,8 @@ which was undone after it is of no use; an earlier one is taken, or none.
 from __future__ import annotations
 
 from evenhand.errors import BadStore, UnknownPool
-from evenhand.serve.pools.changes import DecisionTaken, DecisionUndone, PoolMade, read_change
+from evenhand.events import Undo
+from evenhand.serve.pools.changes import Decision, PoolMade, read_change
 from evenhand.serve.pools.definition import PoolDefinition
 from evenhand.serve.pools.live_pool import LivePool
 from evenhand.serve.pools.policy_folder import NO_POLICIES, PolicyFolder
@@ -47,7 +48,7 @@ def load_pool(
     left_out = pool.undone | without
     for entry in store.all_entries(name, pool.number, up_to):
         change = read_change(entry)
-        if not (isinstance(change, DecisionTaken) and entry.number in left_out):
+        if not (isinstance(change, Decision) and entry.number in left_out):
             pool.apply(change)
         pool.follow(entry)
     return pool
@@ -58,7 +59,7 @@ def undone_by(store: DecisionStore, name: str, up_to: int) -> dict[int, int]:
     found = {}
     for entry in store.undos(name):
         change = read_change(entry)
-        if isinstance(change, DecisionUndone) and entry.number <= up_to:
+        if isinstance(change, Undo) and entry.number <= up_to:
             found[entry.number] = change.number
     return found
 

@@ -9,10 +9,9 @@ from typing import Any
 import orjson
 
 from evenhand._util.moments import EPOCH
-from evenhand.decide.allocator import RankedStakeholder, Share
-from evenhand.errors import UnknownDecision
-from evenhand.serve.pools.changes import DecisionTaken, read_change
-from evenhand.serve.pools.live_pool import LivePool, ProposedShares
+from evenhand.decide.allocator import RankedStakeholder
+from evenhand.serve.pools.changes import Change, Decision, read_decision
+from evenhand.serve.pools.live_pool import LivePool
 from evenhand.serve.store.log_entry import LogEntry
 
 
@@ -48,32 +47,36 @@ def import_view(pool: LivePool, notes: Sequence[str]) -> dict[str, Any]:
     }
 
 
-def proposal_view(pool: LivePool, proposal: ProposedShares) -> dict[str, Any]:
-    """Who is next, and why."""
+def proposal_view(pool: LivePool, proposed: Decision, amount: float) -> dict[str, Any]:
+    """Who is next to be given lots of an amount, and why."""
+    runner_up = None
+    if proposed.runner_up is not None:
+        name, reason = proposed.runner_up
+        runner_up = {"name": name, "amount": amount, "reason": reason}
     return {
         "pool": pool.name,
-        "turn": proposal.turn,
-        "at": proposal.at,
-        "shares": [share_view(share) for share in proposal.shares],
-        "runner_up": None if proposal.runner_up is None else share_view(proposal.runner_up),
+        "turn": pool.turn,
+        "at": proposed.at,
+        "shares": _shares_view(proposed),
+        "runner_up": runner_up,
         "rule": pool.allocator.state.rule.describe(),
     }
 
 
-def share_view(share: Share) -> dict[str, Any]:
+def _shares_view(taken: Decision) -> list[dict[str, Any]]:
     """How much goes to whom, and why."""
-    return {"name": share.name, "amount": share.amount, "reason": share.reason}
-
-
-def decision_view(entry: LogEntry, undone: bool, turn: str | None = None) -> dict[str, Any]:
-    """A decision of the log."""
-    taken = read_change(entry)
-    if not isinstance(taken, DecisionTaken):
-        raise UnknownDecision(
-            f"entry {entry.number} of the pool {entry.pool!r} is not a decision, but "
-            f"{entry.kind!r}: GET /v1/pools/{entry.pool}/decisions shows those."
-        )
     because = taken.because or ("",) * len(taken.shares)
+    return [
+        {"name": name, "amount": amount, "reason": reason}
+        for (name, amount), reason in zip(taken.shares, because, strict=True)
+    ]
+
+
+def decision_view(
+    entry: LogEntry, undone: bool, turn: str | None = None, taken: Decision | None = None
+) -> dict[str, Any]:
+    """A decision of the log; `taken` is what the entry says, where that need not be read."""
+    taken = taken or read_decision(entry)
     proposed = None
     if taken.proposed is not None:
         proposed = [{"name": name, "amount": amount} for name, amount in taken.proposed]
@@ -86,10 +89,7 @@ def decision_view(entry: LogEntry, undone: bool, turn: str | None = None) -> dic
         "recorded": moment_of(entry.recorded),
         "actor": entry.actor,
         "at": taken.at,
-        "shares": [
-            {"name": name, "amount": amount, "reason": reason}
-            for (name, amount), reason in zip(taken.shares, because, strict=True)
-        ],
+        "shares": _shares_view(taken),
         "by_rule": taken.by_rule,
         "proposed": proposed,
         "reason": taken.reason,
@@ -100,14 +100,16 @@ def decision_view(entry: LogEntry, undone: bool, turn: str | None = None) -> dic
     }
 
 
-def entry_view(entry: LogEntry, turn: str | None = None) -> dict[str, Any]:
-    """An entry of the log as it was written."""
+def entry_view(
+    entry: LogEntry, turn: str | None = None, change: Change | None = None
+) -> dict[str, Any]:
+    """An entry of the log; `change` is what it says, where that need not be read."""
     return {
         "number": entry.number,
         "recorded": moment_of(entry.recorded),
         "actor": entry.actor,
         "digest": entry.digest.hex(),
-        "body": orjson.loads(entry.body),
+        "body": orjson.loads(entry.body) if change is None else change.to_json(),
         "turn": turn,
     }
 
