@@ -43,11 +43,8 @@ class Others(Protocol):
     def least_index(self) -> float | None:
         """The least index of those who could be chosen; None if there is nobody."""
 
-    def mean_level(self) -> float:
-        """The mean level of those there, weighed by what they are entitled to; 0 of nobody."""
-
-    def least_level(self) -> float:
-        """The least level of those there; 0 of nobody."""
+    def starting_level(self, newcomers: str) -> float:
+        """Where newcomers begin: "zero", or the "mean" or "least" level of those there, if any."""
 
 
 class Entrant(NamedTuple):

@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 import numpy as np
 
 from evenhand.auditing.reading.open_requests import most_with, open_amount
+from evenhand.decide.rules.least_served import BEGIN_AT
 from evenhand.decide.rules.priority_heap import Entry, PriorityHeap, Standings
 from evenhand.decide.rules.rule import DividingRule, Entrant, Instant, Remembered, Rule
 from evenhand.decide.rules.ties import InOrder, TieBreak
@@ -41,11 +42,8 @@ class RuleState:
         self.there = bytearray()  # on the roster
         self.paused = bytearray()
         self.heap = PriorityHeap()
-        self.moments = (
-            0,
-            0.0,
-            0,
-        )  # a turn, the last moment of it at which somebody came, its number
+        # A turn, the last moment of it at which somebody came, and its number.
+        self.moments = (0, 0.0, 0)
         self._starts: dict[str, float] = {}  # levels of those there, until something changes
         self._starting = (0.0, 0)  # when these were taken
         # While something is tried: what was remembered, received and asked for, and the entry of
@@ -296,12 +294,6 @@ class RuleState:
             None if first is None else self.rule.index(self.memory[first], self.entitlement[first])
         )
 
-    def mean_level(self) -> float:
-        return self._start("mean", _mean)
-
-    def least_level(self) -> float:
-        return self._start("least", lambda levels, entitled: float(levels.min()))
-
     @property
     def starts(self) -> dict[str, float]:
         """Where those who join at this very moment begin, as far as somebody asked already.
@@ -315,20 +307,23 @@ class RuleState:
     def starts(self, starts: Mapping[str, float]) -> None:
         self._starts, self._starting = dict(starts), (self.time, self.turn)
 
-    def _start(self, name: str, of: Callable[[np.ndarray, np.ndarray], float]) -> float:
-        """What those there come to, without those who joined at this very moment."""
+    def starting_level(self, newcomers: str) -> float:
+        """Where newcomers begin, whoever else joined at this very moment."""
+        begin = BEGIN_AT[newcomers]
+        if begin is None:
+            return 0.0
         if self._starting != (self.time, self.turn):
             self._starts.clear()
             self._starting = (self.time, self.turn)
-        if name not in self._starts:
+        if newcomers not in self._starts:
             here = [k for k in range(len(self.memory)) if self.there[k]]
             level = self.rule.level
             levels = np.array(
                 [level(self.memory[k], self.entitlement[k], self.instant) for k in here]
             )
             entitled = np.array([self.entitlement[k] for k in here])
-            self._starts[name] = of(levels, entitled) if here else 0.0
-        return self._starts[name]
+            self._starts[newcomers] = float(begin(levels, entitled)) if here else 0.0
+        return self._starts[newcomers]
 
     def _changed(self, place: int, change: Callable[[], None]) -> None:
         """Do something that may make somebody eligible, or no longer so."""
@@ -348,7 +343,3 @@ class RuleState:
 
     def _put(self, place: int) -> None:
         self.heap.put(place, self.compared_index(place), self.ties.number(place, self.turn))
-
-
-def _mean(levels: np.ndarray, entitled: np.ndarray) -> float:
-    return float((levels * entitled).sum() / entitled.sum())
