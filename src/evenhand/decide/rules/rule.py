@@ -10,9 +10,11 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Protocol, TypeAlias
 
 from evenhand._util.registry import Registry
+from evenhand.decide.rules.spans import span_in_words
 
 if TYPE_CHECKING:
     import numpy as np
@@ -173,6 +175,22 @@ class Rule(ABC):
     @abstractmethod
     def describe(self) -> str:
         """A phrase that completes "next is …"."""
+
+
+@dataclass(frozen=True)
+class TimedRule(Rule):
+    """A rule whose reasons say how long ago something was."""
+
+    plain_numbers: bool = field(default=True, init=False, repr=False)
+
+    def fitted(self, plain_numbers: bool) -> Rule:
+        fitted = replace(self)
+        object.__setattr__(fitted, "plain_numbers", plain_numbers)
+        return fitted
+
+    def since(self, time: float, instant: Instant) -> str:
+        """How long ago a moment was, in words."""
+        return span_in_words(instant.time - time, self.plain_numbers)
 
 
 class DividingRule(Rule):

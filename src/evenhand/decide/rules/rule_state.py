@@ -139,23 +139,19 @@ class RuleState:
 
     def order(self, among: Iterable[int] | None = None) -> list[int]:
         """All who are eligible, whoever is next first."""
-        everyone = range(len(self.memory)) if among is None else among
-        return sorted(self._caught_up(everyone), key=self.heap.entry)  # type: ignore[arg-type]
+        return sorted(self._caught_up(among), key=self.heap.entry)  # type: ignore[arg-type]
 
     def ranked(self, among: Iterable[int] | None = None) -> Standings:
         """The same without sorting, for those who ask about one of very many."""
-        outdates = type(self.rule).caught_up is not Rule.caught_up
-        if among is not None or outdates:
-            everyone = range(len(self.memory)) if among is None else among
-            return Standings(self.heap, self._caught_up(everyone))
-        return Standings(self.heap)
+        if among is None and not self._outdates:
+            return Standings(self.heap)
+        return Standings(self.heap, self._caught_up(among))
 
     def shares(self, amount: float, among: Iterable[int] | None = None) -> list[tuple[int, float]]:
         """What each is given of an amount, by a rule that divides."""
         rule = self.rule
         assert isinstance(rule, DividingRule)
-        everyone = range(len(self.memory)) if among is None else among
-        places = [place for place in everyone if self.heap.holds(place)]
+        places = self._held(among)
         levels = np.array([rule.index(self.memory[k], self.entitlement[k]) for k in places])
         entitled = np.array([self.entitlement[k] for k in places])
         room = np.array([self.room(k) for k in places])
@@ -190,8 +186,13 @@ class RuleState:
         self._put(place)
         return False
 
-    def _caught_up(self, places: Iterable[int]) -> list[int]:
-        able = [place for place in places if self.heap.holds(place)]
+    def _held(self, among: Iterable[int] | None) -> list[int]:
+        """Those who are eligible, of all or of some."""
+        everyone = range(len(self.memory)) if among is None else among
+        return [place for place in everyone if self.heap.holds(place)]
+
+    def _caught_up(self, among: Iterable[int] | None) -> list[int]:
+        able = self._held(among)
         for place in able:
             self._is_caught_up(place)
         return able
@@ -316,14 +317,16 @@ class RuleState:
             self._starts.clear()
             self._starting = (self.time, self.turn)
         if newcomers not in self._starts:
-            here = [k for k in range(len(self.memory)) if self.there[k]]
-            level = self.rule.level
-            levels = np.array(
-                [level(self.memory[k], self.entitlement[k], self.instant) for k in here]
-            )
-            entitled = np.array([self.entitlement[k] for k in here])
+            here, levels, entitled = self.levels()
             self._starts[newcomers] = float(begin(levels, entitled)) if here else 0.0
         return self._starts[newcomers]
+
+    def levels(self) -> tuple[list[int], np.ndarray, np.ndarray]:
+        """Those who are there, the level of each, and what each is entitled to."""
+        level, memory, entitled, now = self.rule.level, self.memory, self.entitlement, self.instant
+        here = [k for k in range(len(memory)) if self.there[k]]
+        levels = np.array([level(memory[k], entitled[k], now) for k in here])
+        return here, levels, np.array([entitled[k] for k in here])
 
     def _changed(self, place: int, change: Callable[[], None]) -> None:
         """Do something that may make somebody eligible, or no longer so."""
