@@ -296,18 +296,7 @@ class Allocator:
         among: Sequence[str] | None = None,
         distinct: bool = False,
     ) -> list[Share]:
-        """Propose, and give at once.
-
-        Args:
-            amount: How much each lot is; a rule that divides shares it.
-            count: How many lots there are: a whole number from 1.
-            at: When.
-            among: Who could take it, if not all who are eligible.
-            distinct: Whether nobody is to get two of these lots.
-
-        Returns:
-            What was given to whom, as `propose` says.
-        """
+        """Propose, and give at once: the arguments and the answer are those of `propose`."""
         found = self.propose(amount, count=count, at=at, among=among, distinct=distinct)
         for share in found:
             self.give(share.name, share.amount, at, among)
@@ -376,14 +365,7 @@ class Allocator:
         among: Sequence[str] | None = None,
         amount: float | None = None,
     ) -> str:
-        """Why somebody is next, or why not, in a sentence or two.
-
-        Args:
-            name: Who has joined, whether it has left or not.
-            at: When.
-            among: Who could take it, if not all who are eligible.
-            amount: How much is to be given whole, as in `ranking`.
-        """
+        """Why somebody is next, or why not, in a sentence or two; asked for as `standing` is."""
         found, first, eligible = self.standing(name, at, among, amount)
         own = found.name
         if not self.state.there[self.place_of(own)]:

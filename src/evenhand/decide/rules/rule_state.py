@@ -80,14 +80,14 @@ class RuleState:
 
     def pause(self, place: int) -> None:
         """Somebody is not eligible until it resumes."""
-        self._changed(place, lambda: self.paused.__setitem__(place, 1))
+        self._mark(self.paused, place, 1)
 
     def resume(self, place: int) -> None:
-        self._changed(place, lambda: self.paused.__setitem__(place, 0))
+        self._mark(self.paused, place, 0)
 
     def leave(self, place: int) -> None:
         """Somebody is no longer on the roster."""
-        self._changed(place, lambda: self.there.__setitem__(place, 0))
+        self._mark(self.there, place, 0)
 
     def entitle(self, place: int, entitlement: float) -> None:
         """Somebody is entitled to another amount from now on."""
@@ -328,10 +328,10 @@ class RuleState:
         levels = np.array([level(memory[k], entitled[k], now) for k in here])
         return here, levels, np.array([entitled[k] for k in here])
 
-    def _changed(self, place: int, change: Callable[[], None]) -> None:
-        """Do something that may make somebody eligible, or no longer so."""
+    def _mark(self, column: bytearray, place: int, mark: int) -> None:
+        """Change what may make somebody eligible, or no longer so."""
         was = self.heap.holds(place)
-        change()
+        column[place] = mark
         if was and not self.eligible(place):
             self.heap.drop(place)
             self.memory[place] = self.rule.away(self.memory[place], self.instant)
