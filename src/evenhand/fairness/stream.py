@@ -88,6 +88,7 @@ class Fold:
         self.assessments += len(contributions)
         return contributions
 
+    @np.errstate(all="ignore")
     def score(self, steps: int) -> float:
         """The score of a history of so many steps."""
         if not self.assessments:

@@ -203,7 +203,7 @@ def test_the_monitor_agrees_on_the_same_events(log, welfare, period, data):
         answer = audit(table(log, True), every=period, **options)
     except ValueError:
         return  # nothing was finished
-    scheme = FairnessScheme(Returns(), TimepointFirst(welfare, Mean()), question.filter())
+    scheme = FairnessScheme(Returns(), TimepointFirst(welfare, Mean()), question.filter)
     monitor = Monitor(scheme, names, question)
     events = [
         (text_as_number(str(START + datetime.timedelta(days=d))), names.index(who), a)
