@@ -64,7 +64,7 @@ class Question:
         ends = points if size == 1 else np.append(points[size - 1 : -1 : size], points[-1])
         if isinstance(filter_, Marked):
             marks = history.marks
-        elif merged and isinstance(filter_, Every):
+        elif merged and isinstance(filter_, Every) and filter_.period == size:
             filter_, marks = Marked(filter_.describe()), (ends + 1) % size == 0
         return Timeline(
             step_of_slot=points if size == 1 else points // size,
