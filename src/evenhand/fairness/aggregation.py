@@ -74,6 +74,8 @@ class Aggregation(Exchanging, ABC, Generic[State]):
         override: Override | None = None,
     ) -> Float[Array, "*batch time ..."]:
         """What each time point adds: `contribute`, taken over those who are there."""
+        if weights is None and present is None:
+            return self.contribute(statuses, override)
         return Standing.of(present, weights).judge(
             lambda there, scaled: self.contribute(there, override, scaled), statuses
         )

@@ -61,8 +61,10 @@ class Standing(NamedTuple):
     @property
     def anybody(self) -> bool:
         """Whether anybody counts; where nobody is there, or has a weight, nothing is assessed."""
-        present = Standing.of(*self).present
-        return present is None or bool(present.any())
+        if self.weights is None:
+            return self.present is None or bool(self.present.any())
+        weighs = self.weights > 0
+        return bool((weighs if self.present is None else weighs & self.present).any())
 
     def rows(self, chosen: slice | np.ndarray) -> Standing:
         """Some of the time points."""
