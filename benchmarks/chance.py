@@ -63,8 +63,8 @@ class Kind:
         question = question_of(options)
         prepared = log_of(log, options)
         case = Case.of(prepared, options)
-        scheme = judge_case(case, question, options, Notes()).scheme
-        self.judging = DrawnHistories(case, question, scheme, options.newcomers)
+        found = judge_case(case, question, options, Notes())
+        self.judging = DrawnHistories(case, found.asked.timeline, found.scheme, options.newcomers)
         self.held = HeldFixed.of(Supply.of(prepared), self.judging.interval, self.judging.intervals)
 
     def drawn(self, rng: np.random.Generator, draws: int, who: int = 0, factor: float = 1.0):

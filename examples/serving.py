@@ -84,7 +84,7 @@ def windows_of(log: pd.DataFrame, seconds: float = RUN) -> Trace:
         asked[k] = np.bincount(client, cost * there, len(clients)) / WIDTH
     return Trace(
         rewards=service,
-        states=Circumstances(asked=np.concatenate((asked[:1], asked))),
+        circumstances=Circumstances(asked=asked),
         stakeholders=tuple(clients),
     )
 

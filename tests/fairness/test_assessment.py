@@ -14,10 +14,10 @@ NAMES = ("A", "B", "C")
 
 def test_whoever_does_not_count_is_neither_favoured_nor_neglected():
     """C has no chance at first; later it is granted 3 of 4, where all are granted 6 of 12."""
-    chances = np.array([[2.0, 2.0, 0.0], [2.0, 2.0, 0.0], [4.0, 4.0, 4.0]])
+    chances = np.array([[2.0, 2.0, 0.0], [4.0, 4.0, 4.0]])
     trace = Trace(
         rewards=[[1.0, 2.0, 0.0], [0.0, 0.0, 3.0]],
-        states=Circumstances(chances=chances),
+        circumstances=Circumstances(chances=chances),
         stakeholders=NAMES,
     )
     found = anytime(Rawls(), status=Rate()).assess(trace)
@@ -60,8 +60,10 @@ def test_who_is_unknown_is_told_of_ten_who_are_not():
 
 def test_where_nobody_counts_nothing_is_assessed_and_nobody_is_unfairly_treated():
     """Nobody has had a chance by time 1; at time 2 the rates are 1/2 and 1/4, and the mean 1/3."""
-    known = Circumstances(chances=np.array([[0.0, 0.0], [0.0, 0.0], [2.0, 4.0]]))
-    found = anytime(Rawls(), status=Rate()).assess(Trace(rewards=[[0, 0], [1, 1]], states=known))
+    known = Circumstances(chances=np.array([[0.0, 0.0], [2.0, 4.0]]))
+    found = anytime(Rawls(), status=Rate()).assess(
+        Trace(rewards=[[0, 0], [1, 1]], circumstances=known)
+    )
     assert found.times.tolist() == [2]
     assert found.welfare.tolist() == [0.25]
     assert found.unfair_to(1) == ()

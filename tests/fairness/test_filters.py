@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from built_ins import FILTER
 from evenhand import AfterEach, Always, Every, Final, Trace, When
 from evenhand.errors import BadParameter, CannotStream
-from evenhand.fairness.filters import WhenPrefix
+from evenhand.fairness.filters import Marked, WhenPrefix
 
 
 @pytest.mark.parametrize(
@@ -52,6 +52,14 @@ def test_how_many_of_the_first_steps_are_assessed(filter_):
     expected = [0, *np.cumsum(fires).tolist()]
     assert filter_.assessments_within(steps, horizon).tolist() == expected
     assert filter_.assessments_within(horizon, horizon) == expected[-1]
+
+
+def test_marks_are_looked_at_step_by_step_and_at_once():
+    marked = Marked("at the end of every month")
+    trace = Trace(rewards=np.zeros((3, 2)), marks=np.array([True, False, True]))
+    assert marked.scan((), trace)[1].tolist() == [True, False, True]
+    assert [bool(marked.update((), step)[1]) for step in trace.steps()] == [True, False, True]
+    assert marked.describe() == "at the end of every month"
 
 
 def test_a_filter_of_ones_own_may_look_at_who_received_and_assess_any_number():

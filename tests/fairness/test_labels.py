@@ -61,11 +61,11 @@ def test_a_status_treats_those_alike_whom_it_says(name):
     status = STATUSES.get(name)(**PARAMETERS.get(name, {}))
     rng = np.random.default_rng(0)
     rewards = rng.integers(0, 3, (6, 4)).astype(float)
-    known = {part.name: rng.integers(1, 5, (7, 4)).astype(float) for part in fields(Circumstances)}
+    known = {part.name: rng.integers(1, 5, (6, 4)).astype(float) for part in fields(Circumstances)}
 
     def trace(order):
-        states = Circumstances(**{name: part[:, order] for name, part in known.items()})
-        return Trace(rewards=rewards[:, order], states=states)
+        known_to_all = Circumstances(**{name: part[:, order] for name, part in known.items()})
+        return Trace(rewards=rewards[:, order], circumstances=known_to_all)
 
     _, values = status.scan(status.init(4), trace(np.arange(4)))
     tried = 0

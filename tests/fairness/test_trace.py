@@ -23,6 +23,7 @@ def test_a_block_is_a_part_of_everything_that_is_known():
         actions="abcd",
         overrides=[None, -4.0, 2.0, None],
         feedback=[0.5, 0.25, 0.125, 1.0],
+        marks=np.array([False, True, False, True]),
         stakeholders=["A", "B"],
         times=[10, 20, 30, 40],
     )
@@ -30,6 +31,7 @@ def test_a_block_is_a_part_of_everything_that_is_known():
     assert block.rewards.tolist() == [[0, 1], [1, 1]]
     assert (block.states, block.actions, block.times) == ("wxy", "bc", [20, 30])
     assert block.feedback.tolist() == [0.25, 0.125]
+    assert block.marks.tolist() == [True, False]
     assert block.overrides.applies.tolist() == [True, True]
     assert block.overrides.value.tolist() == [-4.0, 2.0]
     assert block.stakeholders == trace.stakeholders == ("A", "B")
@@ -83,6 +85,7 @@ def test_steps_and_back_again():
         actions=["l", "r"],
         overrides=[None, -4.0],
         feedback=[0.5, 0.25],
+        marks=np.array([True, False]),
     )
     again = Trace.from_steps(trace.steps(), initial_state=0)
     assert again.rewards.tolist() == trace.rewards.tolist()
@@ -91,6 +94,8 @@ def test_steps_and_back_again():
     assert again.overrides.applies.tolist() == [False, True]
     assert again.overrides.value.tolist() == [0.0, -4.0]
     assert again.feedback.tolist() == [0.5, 0.25]
+    assert again.marks.tolist() == [True, False]
+    assert Trace.from_steps([Step(0, [1.0])]).marks is None
 
 
 def test_a_rollout_may_have_an_override_at_every_step():

@@ -103,8 +103,9 @@ class Ready:
         self.case = Case.of(self.prepared, self.options)
         self.judgement = judge_case(self.case, question, self.options, Notes())
         labels = group_labels(self.case, self.prepared.group_of)
+        asked, scheme = self.judgement.asked, self.judgement.scheme
         self.judging = DrawnHistories(
-            self.case, question, self.judgement.scheme, self.options.newcomers, labels
+            self.case, asked.timeline, scheme, self.options.newcomers, labels
         )
         self.supply = Supply.of(self.prepared)
         slots = len(self.supply.moments)

@@ -83,10 +83,10 @@ def test_any_cut_finds_the_same_periods(events, cuts, period):
     dated = [(text_as_number("2021-01-04") + at * 5 * 86_400e6, *rest) for at, *rest in events]
     question = every(period)
     with pytest.MonkeyPatch.context() as patch:
-        other = start(question.filter(), question=question)
+        other = start(question.filter, question=question)
         expected = fed(other, dated, [], plain_numbers=False)
         patch.setattr(time_steps, "STEPS", 2)
-        one = start(question.filter(), question=question)
+        one = start(question.filter, question=question)
         same(one, other, fed(one, dated, cuts, plain_numbers=False), expected)
 
 
@@ -154,7 +154,7 @@ def test_lines_of_json_say_what_the_objects_say(events, only_alerts):
 
 def test_an_unfinished_period_is_left_open_and_a_finished_one_is_judged():
     question = every("month")
-    scheme = replace(anytime(Rawls()), filter=question.filter())
+    scheme = replace(anytime(Rawls()), filter=question.filter)
     for day, times in (("2021-02-27", ["2021-01"]), ("2021-02-28", ["2021-01", "2021-02"])):
         monitor = Monitor(scheme, ("A",), question)
         found = monitor.push("2021-01-05", "A") + monitor.push(day, "A") + monitor.finish()
@@ -209,7 +209,7 @@ def test_a_limit_may_be_a_share_of_the_mean(share, alert):
 def test_as_many_periods_as_are_allowed_may_go_by(monkeypatch):
     monkeypatch.setattr(time_steps, "MOST_PERIODS", 3)
     question = every("day")
-    scheme = replace(anytime(Rawls()), filter=question.filter())
+    scheme = replace(anytime(Rawls()), filter=question.filter)
     monitor = Monitor(scheme, ("A",), question)
     monitor.push("2021-01-01", "A")
     assert len(monitor.push("2021-01-04", "A")) == 3
@@ -240,7 +240,7 @@ def test_who_is_there_is_asked_at_the_last_moment_of_a_period(first, last, judge
     question = every("month")
     dates = [{name: np.datetime64(at) for name, at in one.items()} for one in (first, last)]
     roster = Roster(("A", "B"), *dates)
-    scheme = replace(anytime(Rawls()), filter=question.filter())
+    scheme = replace(anytime(Rawls()), filter=question.filter)
     monitor = Monitor(scheme, ("A", "B"), question, roster)
     found = monitor.push("2021-01-05", "A") + monitor.push("2021-02-28", "A") + monitor.finish()
     assert [one.unfair_to for one in found] == judged

@@ -401,7 +401,7 @@ def test_moments():
 def test_one_event_at_a_time_finds_what_many_find():
     """EVENTS: 3 to A in January, 1 to B, none in February, 4 to B and 1 to A in March."""
     scheme, question = anytime(Rawls()), every("month")
-    scheme = replace(scheme, filter=question.filter())
+    scheme = replace(scheme, filter=question.filter)
     one, many = (Monitor(scheme, ("A", "B"), question, max_unfairness=0.9) for _ in range(2))
     found = [one.push(when, who, amount) for when, who, amount in EVENTS]
     assert [[f.time for f in part] for part in found] == [[], [], ["2021-01", "2021-02"], []]
@@ -647,7 +647,7 @@ def test_what_was_judged_at_the_end_is_not_judged_again():
 )
 def test_periods_go_on_after_one_that_was_judged_at_the_end(day, at_end, later):
     question = every("month")
-    scheme = replace(anytime(Rawls()), filter=question.filter())
+    scheme = replace(anytime(Rawls()), filter=question.filter)
     monitor = Monitor(scheme, ("A", "B"), question)
     monitor.push(day, "A")
     assert [one.time for one in monitor.finish()] == at_end

@@ -52,6 +52,17 @@ def rewards_of(pay: FairnessReward, trace: Trace) -> np.ndarray:
     return np.array(found)
 
 
+def contributed(scheme: FairnessScheme, trace: Trace) -> float:
+    """The score by `contributions`, from the statuses of the time points that are assessed."""
+    found = scheme.assess(trace)
+    if not found.assessed.any():
+        return scheme.aggregation.empty if scheme.empty is None else scheme.empty
+    override = trace.overrides and Override(*(part[found.assessed] for part in trace.overrides))
+    weights = None if found.standing.weights is None else found.standing.weights[found.assessed]
+    statuses = found.statuses[found.assessed]
+    return scheme.aggregation.fold(scheme.contributions(statuses, weights, override=override))
+
+
 @given(schemes, histories, st.data())
 def test_the_rewards_of_a_trace_add_up_to_its_score(scheme, rewards, data):
     overrides = None
@@ -65,6 +76,7 @@ def test_the_rewards_of_a_trace_add_up_to_its_score(scheme, rewards, data):
         return
     seen = [True] if not is_sum_of_rewards(scheme) else [True, False]
     with np.errstate(all="ignore"):
+        assert contributed(scheme, trace) == pytest.approx(score, rel=1e-9, abs=1e-9)
         for augment_with_score in seen:
             pay = FairnessReward(scheme, augment_with_score)
             paid = rewards_of(pay, trace)

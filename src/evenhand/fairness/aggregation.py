@@ -19,13 +19,14 @@ from evenhand._util.registry import Registry
 from evenhand._util.wording import short_repr
 from evenhand.errors import BadParameter, OverridesRefused, WeightsRefused, argument
 from evenhand.fairness.labels import Exchanging, Labels
+from evenhand.fairness.standing import Standing
 from evenhand.fairness.temporal import Mean, Temporal
 from evenhand.fairness.trace import Override
 from evenhand.fairness.unfairness import unfairness
 from evenhand.fairness.welfare import LogNash, Welfare
 
 if TYPE_CHECKING:
-    from jaxtyping import Float
+    from jaxtyping import Bool, Float
 
 State = TypeVar("State")  # what is carried from one assessment to the next
 
@@ -65,6 +66,20 @@ class Aggregation(Exchanging, ABC, Generic[State]):
     ) -> Float[Array, "*batch ..."]:
         """What assessed statuses add; weights (of mean 1) where not all count alike."""
 
+    def contributions(
+        self,
+        statuses: Float[Array, "*batch time n"],
+        weights: Float[np.ndarray, "time n"] | None = None,
+        present: Bool[np.ndarray, "time n"] | None = None,
+        override: Override | None = None,
+    ) -> Float[Array, "*batch time ..."]:
+        """What each time point adds: `contribute`, taken over those who are there."""
+        if weights is None and present is None:
+            return self.contribute(statuses, override)
+        return Standing.of(present, weights).judge(
+            lambda there, scaled: self.contribute(there, override, scaled), statuses
+        )
+
     @abstractmethod
     def init(self, size: int) -> State: ...
 
@@ -77,6 +92,10 @@ class Aggregation(Exchanging, ABC, Generic[State]):
 
     @abstractmethod
     def value(self, state: State) -> Float[Array, ""]: ...
+
+    def fold(self, contributions: Float[np.ndarray, "time ..."]) -> float:
+        """The value of all contributions together."""
+        return float(self.value(self.extend(self.init(contributions.shape[-1]), contributions)))
 
     def scan(
         self, state: State, contributions: Float[np.ndarray, "time ..."]

@@ -9,7 +9,7 @@ import numpy as np
 
 from evenhand.errors import BadParameter
 from evenhand.fairness.standing import Standing
-from evenhand.fairness.stream import Stream, assessed_points
+from evenhand.fairness.stream import Stream
 from evenhand.fairness.trace import Trace
 from evenhand.fairness.unfairness import (
     unfair_in_favour_of,
@@ -97,22 +97,22 @@ class Assessment:
 def assess(scheme: FairnessScheme, trace: Trace) -> Assessment:
     """Score a trace and keep what the score was made of."""
     stream = Stream(scheme, trace.num_stakeholders)
-    stream.extend(trace)
+    blocks = list(stream.blocks(trace))
+    end = stream.end()
     score = stream.score
-    initial = scheme.status.init(trace.num_stakeholders)
-    _, statuses = scheme.status.scan(initial, trace)
-    standing = Standing.of(None, scheme.status.scan_weights(initial, trace))
-    _, fires = scheme.filter.scan(scheme.filter.init(), trace)
-    if scheme.filter.assesses_end:
-        fires[-1:] = True
-    _, assessed, override = assessed_points(fires, trace.overrides, standing)
+    if blocks:
+        statuses = np.concatenate([block.all_statuses for block in blocks])
+    else:
+        _, statuses = scheme.status.scan(scheme.status.init(trace.num_stakeholders), trace)
+    weights = [block.all_weights for block in blocks if block.all_weights is not None]
+    standing = Standing.of(None, np.concatenate(weights) if weights else None)
+    assessed = np.concatenate([np.zeros(0, dtype=bool), *(block.assessed for block in blocks)])
+    if end is not None:
+        assessed[-1] = True
+        blocks.append(end)
     welfare = None
     if scheme.welfare is not None:
-        with np.errstate(all="ignore"):
-            welfare = standing.rows(assessed).judge(
-                lambda part, weights: scheme.aggregation.contribute(part, override, weights),
-                statuses[assessed],
-            )
+        welfare = np.concatenate([np.zeros(0), *(block.contributions for block in blocks)])
     names, judged = scheme.status.names(trace.stakeholders), statuses.shape[1]
     if len(names) != judged:  # a function of the trace may judge anyone it likes
         names = tuple(str(i) for i in range(judged))

@@ -1,12 +1,12 @@
 """What is known of each stakeholder at a moment, beside what it received.
 
-A trace whose states are circumstances can be judged by rates, requests and entitlements that
-change (see `status.beside`). Those of many moments are arrays [time, stakeholder], and are cut
-and looked up as the states of a trace are.
+A trace that carries circumstances can be judged by rates, requests and entitlements that change
+(see `status.beside`). Those of many moments are arrays [time, stakeholder], a row for each step.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING, Any
 
@@ -26,6 +26,12 @@ class Circumstances:
     credit: Float[np.ndarray, "*time stakeholder"] | None = None  # with which it began
     level: Float[np.ndarray, "*time stakeholder"] | None = None  # at which it stands
     time_points: Float[np.ndarray, "*time stakeholder"] | None = None  # it was there at, so far
+
+    @classmethod
+    def stacked(cls, moments: Sequence[Circumstances]) -> Circumstances:
+        """Those of many moments, from those of each."""
+        parts = moments[0]._known()
+        return cls(**{part: np.stack([getattr(one, part) for one in moments]) for part in parts})
 
     def __len__(self) -> int:
         return max(len(part) for part in self._known().values())

@@ -276,6 +276,29 @@ class When(Filter[tuple[()]]):
 
 
 @dataclass(frozen=True)
+class Marked(Filter[tuple[()]]):
+    """Bounded fairness: at the steps that carry a mark."""
+
+    words: str  # when that is, as in `describe`
+
+    @property
+    def ignores_who(self) -> bool:
+        return True
+
+    def init(self) -> tuple[()]:
+        return ()
+
+    def update(self, state: tuple[()], step: Step) -> tuple[tuple[()], Bool[Array, ""]]:
+        return state, np.asarray(step.mark, dtype=bool)
+
+    def scan(self, state: tuple[()], steps: Trace) -> tuple[tuple[()], Bool[np.ndarray, " time"]]:
+        return state, np.asarray(steps.marks, dtype=bool)
+
+    def describe(self) -> str:
+        return self.words
+
+
+@dataclass(frozen=True)
 class WhenPrefix(Filter[tuple[()]]):
     """Bounded fairness: wherever a predicate holds of the whole trace so far. For scoring only."""
 

@@ -23,7 +23,8 @@ from evenhand.fairness.trace import Override, Trace
 from evenhand.fairness.welfare import Welfare
 
 if TYPE_CHECKING:
-    from jaxtyping import Float
+    import numpy as np
+    from jaxtyping import Bool, Float
 
 
 @dataclass(frozen=True)
@@ -92,6 +93,31 @@ class FairnessScheme:
                     "step by step: score finished traces, or write that part as a fold."
                 )
         return Stream(self, num_stakeholders)
+
+    def contributions(
+        self,
+        statuses: Float[Array, "*batch time status"],
+        weights: Float[np.ndarray, "time status"] | None = None,
+        present: Bool[np.ndarray, "time status"] | None = None,
+        override: Override | None = None,
+    ) -> Float[Array, "*batch time ..."]:
+        """What an assessment at each time point adds to the score.
+
+        Args:
+            statuses: On NumPy or on JAX arrays, of one history or of many.
+            weights: As how many each counts, up to scale; without them all count alike.
+            present: Who is there to be judged; without it everyone is.
+            override: What stands in for the welfare at some time points, everyone being there.
+
+        >>> import numpy as np
+        >>> from evenhand import Rawls, anytime
+        >>> statuses = np.array([[4.0, 0.0], [4.0, 2.0]])
+        >>> anytime(Rawls()).contributions(statuses)
+        array([0., 2.])
+        >>> anytime(Rawls()).contributions(statuses, present=np.array([[1, 0], [1, 1]], dtype=bool))
+        array([4., 2.])
+        """
+        return self.aggregation.contributions(statuses, weights, present, override)
 
     def contribution(
         self, vector: Float[Array, "*batch status"], override: Override | None = None

@@ -17,7 +17,7 @@ from evenhand._util.arrays import Array, namespace
 if TYPE_CHECKING:
     from jaxtyping import Bool, Float
 
-    Judgment = Callable[[Float[Array, "time n"], Float[Array, "time n"] | None], Array]
+    Judgment = Callable[[Float[Array, "*batch time n"], Float[Array, "time n"] | None], Array]
 
 
 def scaled(weights: Float[Array, "*batch n"]) -> Float[Array, "*batch n"]:
@@ -61,31 +61,31 @@ class Standing(NamedTuple):
     @property
     def anybody(self) -> bool:
         """Whether anybody counts; where nobody is there, or has a weight, nothing is assessed."""
-        present = Standing.of(*self).present
-        return present is None or bool(present.any())
+        if self.weights is None:
+            return self.present is None or bool(self.present.any())
+        weighs = self.weights > 0
+        return bool((weighs if self.present is None else weighs & self.present).any())
 
     def rows(self, chosen: slice | np.ndarray) -> Standing:
         """Some of the time points."""
         return Standing(*(None if part is None else part[chosen] for part in self))
 
     def judge(
-        self, judgment: Judgment, statuses: Float[np.ndarray, "time status"], absent: float = 0.0
-    ) -> Float[np.ndarray, "time ..."]:
+        self, judgment: Judgment, statuses: Float[Array, "*batch time status"], absent: float = 0.0
+    ) -> Float[Array, "*batch time ..."]:
         """A function of statuses and weights (a welfare, unfairness), taken over those there.
 
         Where it gives a number for each stakeholder, those who are not there get `absent`.
         """
+        xp, axes = namespace(statuses), statuses.ndim
         if self.present is None:
-            return np.asarray(judgment(statuses, self._scaled(slice(None))))
+            return xp.asarray(judgment(statuses, self._scaled(slice(None))))
         parts = []
         for rows, mask in self.stretches():
-            values = np.asarray(judgment(statuses[rows][:, mask], self._scaled(rows, mask)))
-            if values.ndim == 2:
-                spread = np.full((len(values), len(mask)), absent, dtype=values.dtype)
-                spread[:, mask] = values
-                values = spread
-            parts.append(values)
-        return np.concatenate(parts) if parts else np.asarray(judgment(statuses, None))
+            there = statuses[..., rows, :][..., mask]
+            values = xp.asarray(judgment(there, self._scaled(rows, mask)))
+            parts.append(_spread(values, mask, absent) if values.ndim == axes else values)
+        return xp.concat(parts, axis=axes - 2) if parts else xp.asarray(judgment(statuses, None))
 
     def stretches(self) -> Iterator[tuple[slice, Bool[np.ndarray, " status"]]]:
         """The longest runs of time points over which the same stakeholders are there."""
@@ -107,3 +107,15 @@ class Standing(NamedTuple):
         if (weights == weights[:, :1]).all():
             return None
         return scaled(weights)
+
+
+def _spread(
+    values: Float[Array, "*batch time n"], mask: Bool[np.ndarray, " status"], absent: float
+) -> Float[Array, "*batch time status"]:
+    """The values of those there in their places, and `absent` in all others."""
+    xp = namespace(values)
+    if xp is not np:  # arrays that cannot be written to
+        return xp.where(mask, xp.take(values, np.cumsum(mask) - 1, axis=-1), absent)
+    spread = np.full((*values.shape[:-1], len(mask)), absent, dtype=values.dtype)
+    spread[..., mask] = values
+    return spread

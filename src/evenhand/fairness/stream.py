@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from copy import copy
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -23,19 +24,20 @@ from evenhand.fairness.welfare import require_defined
 if TYPE_CHECKING:
     from jaxtyping import Bool, Float
 
+    from evenhand.fairness.aggregation import Aggregation
     from evenhand.fairness.scheme import FairnessScheme
 
 BLOCK_VALUES = 1 << 17  # statuses at a time: few enough to stay in the cache, and to bound memory
 
 
-class _Assessed(NamedTuple):
+class Assessed(NamedTuple):
     """The assessed time points among the steps that follow step `before`."""
 
     before: int
     assessed: Bool[np.ndarray, " step"]
     statuses: Float[np.ndarray, "time status"]
-    override: Override | None
     standing: Standing = Standing()
+    override: Override | None = None
 
     def time(self, row: int) -> int:
         """The time point, from 1, of a row of the statuses."""
@@ -56,9 +58,47 @@ class Block(NamedTuple):
     contributions: Float[np.ndarray, "assessment ..."]  # w_t, where the scheme is timepoint-first
     standing: Standing
     start: Any  # the aggregation's state before the block
+    all_statuses: Float[np.ndarray, "step status"]  # whether assessed or not
+    all_weights: Float[np.ndarray, "step status"] | None
 
 
 _THIS = np.ones(1, dtype=bool)  # one step, assessed
+
+
+class Fold:
+    """The score of what a scheme has assessed so far: it takes contributions as they come."""
+
+    def __init__(self, scheme: FairnessScheme) -> None:
+        self.scheme = scheme
+        self.assessments = 0
+        self.state: Any = None  # begun with the first status vector, whose size it needs
+
+    def begun(self, size: int) -> Any:
+        """The state of the aggregation, which must fit so many statuses."""
+        if self.state is not None:
+            return self.state
+        self.scheme.aggregation.require_fit(size)
+        return self.scheme.aggregation.init(size)
+
+    def take(self, found: Assessed) -> Float[np.ndarray, "time ..."]:
+        """What each assessed time point adds; refused whole where one of them is undefined."""
+        start = self.begun(found.statuses.shape[1])
+        contributions = _defined_contributions(self.scheme, found)
+        self.state = self.scheme.aggregation.extend(start, contributions)
+        self.assessments += len(contributions)
+        return contributions
+
+    @np.errstate(all="ignore")
+    def score(self, steps: int) -> float:
+        """The score of a history of so many steps."""
+        if not self.assessments:
+            return _score_of_nothing(self.scheme, steps)
+        score = float(self.scheme.aggregation.value(self.state))
+        if not np.isfinite(score):
+            raise WelfareOverflow(
+                f"the score is {score}, beyond what a number can hold: use smaller units."
+            )
+        return score
 
 
 class Stream:
@@ -80,13 +120,12 @@ class Stream:
         self.steps = 0
         self._status = scheme.status.init(num_stakeholders)
         self._filter = scheme.filter.init()
-        self._aggregation: Any = None  # begun with the first status vector, whose size it needs
-        self._fired = 0
+        self._fold = Fold(scheme)
         # Whether the present time point is assessed, by the filter or an override; before the first
         # step there is none, and so none that is left to assess.
         self.end_is_due = True
 
-    @np.errstate(all="ignore")  # what overflows is refused by name, in `_contribute`
+    @np.errstate(all="ignore")  # what overflows is refused by name
     def push(self, step: Step | Any) -> None:
         """Take one step, or the rewards of one, into account."""
         if not isinstance(step, Step):
@@ -103,17 +142,12 @@ class Stream:
         filtered, fires = self.scheme.filter.update(self._filter, step)
         due = bool(fires) or override is not None
         standing = _at_one_point(None, self.scheme.status.weights(status))
-        aggregation, assessed = self._aggregation, due and standing.anybody
-        if assessed:
+        if due and standing.anybody:
+            one = override and Override(_THIS, np.asarray([override.value], dtype=float))
             vector = self.scheme.status.value(status)
-            aggregation = self._begun(len(vector))
-            one = override and Override(np.array([True]), np.asarray([override.value], dtype=float))
-            block = _Assessed(self.steps, _THIS, vector[None], one, standing)
-            aggregation = self.scheme.aggregation.extend(aggregation, self._contribute(block))
+            self._fold.take(Assessed(self.steps, _THIS, vector[None], standing, one))
         # Nothing above may leave a step half taken: a refused step can be fixed and pushed again.
-        self._status, self._filter, self._aggregation = status, filtered, aggregation
-        self.end_is_due = due
-        self._fired += assessed
+        self._status, self._filter, self.end_is_due = status, filtered, due
         self.steps += 1
 
     def extend(self, trace: Trace, present: Bool[np.ndarray, "time status"] | None = None) -> None:
@@ -147,18 +181,15 @@ class Stream:
         weights = scheme.status.scan_weights(self._status, block)
         filtered, fires = scheme.filter.scan(self._filter, block)
         standing = Standing.of(present, weights)
-        due, assessed, override = assessed_points(fires, block.overrides, standing)
+        due, assessed, override = _assessed_points(fires, block.overrides, standing)
         chosen = statuses if assessed.all() else statuses[assessed]
-        standing = Standing.of(*(None if p is None else p[assessed] for p in standing))
-        start = self._begun(statuses.shape[1])
-        found = _Assessed(self.steps, assessed, chosen, override, standing)
-        contributions = self._contribute(found)
-        self._aggregation = scheme.aggregation.extend(start, contributions)
-        self._status, self._filter = status, filtered
-        self.end_is_due = bool(due[-1])
-        self._fired += len(contributions)
+        standing = Standing.of(*standing.rows(assessed))
+        start = self._fold.begun(statuses.shape[1])
+        found = Assessed(self.steps, assessed, chosen, standing, override)
+        contributions = self._fold.take(found)
+        self._status, self._filter, self.end_is_due = status, filtered, bool(due[-1])
         self.steps += len(block)
-        return Block(due, assessed, chosen, contributions, standing, start)
+        return Block(due, assessed, chosen, contributions, standing, start, statuses, weights)
 
     @np.errstate(all="ignore")
     def end(self, present: Bool[np.ndarray, " status"] | None = None) -> Block | None:
@@ -169,12 +200,11 @@ class Stream:
         if not standing.anybody:
             self.end_is_due = True  # and over: nobody can be judged at it
             return None
-        start = self._begun(vector.shape[1])
-        block = _Assessed(self.steps - 1, _THIS, vector, None, standing)
-        contributions = self._contribute(block)
-        self._aggregation = self.scheme.aggregation.extend(start, contributions)
-        self._fired, self.end_is_due = self._fired + 1, True
-        return Block(_THIS, _THIS, vector, contributions, standing, start)
+        start = self._fold.begun(vector.shape[1])
+        contributions = self._fold.take(Assessed(self.steps - 1, _THIS, vector, standing))
+        self.end_is_due = True
+        weights = standing.weights
+        return Block(_THIS, _THIS, vector, contributions, standing, start, vector, weights)
 
     def running(self, block: Block) -> Float[np.ndarray, " assessment"]:
         """The score as it stood after each assessment of a block."""
@@ -182,21 +212,21 @@ class Stream:
 
     def snapshot(self) -> tuple[Any, ...]:
         """All that the stream knows, as nested tuples of arrays and numbers."""
-        begun = self._aggregation is not None
-        fold = self._aggregation if begun else ()
-        counts = (self.steps, self._fired, self.end_is_due, begun)
+        begun = self._fold.state is not None
+        fold = self._fold.state if begun else ()
+        counts = (self.steps, self._fold.assessments, self.end_is_due, begun)
         return (counts, self._status, self._filter, fold)
 
     def resume(self, snapshot: tuple[Any, ...]) -> None:
         """Go on from where another stream of the same scheme stood."""
         counts, self._status, self._filter, fold = snapshot
-        self.steps, self._fired, self.end_is_due, begun = counts
-        self._aggregation = fold if begun else None
+        self.steps, self._fold.assessments, self.end_is_due, begun = counts
+        self._fold.state = fold if begun else None
 
     @property
     def assessments(self) -> int:
         """How many time points have been assessed, the present one included if it is the end."""
-        return self._fired + self._assesses_end()
+        return self._fold.assessments + self._assesses_end()
 
     @property
     def status(self) -> Float[np.ndarray, " status"]:
@@ -211,91 +241,74 @@ class Stream:
     @np.errstate(all="ignore")
     def score(self) -> float:
         """The score of the trace so far, as if it ended here."""
-        if self.assessments == 0:
-            return self._score_of_nothing()
-        state = self._aggregation
+        fold = self._fold
         if self._assesses_end():
-            vector = self.status[None]
-            block = _Assessed(self.steps - 1, _THIS, vector, None, self.standing())
-            state = self.scheme.aggregation.extend(
-                self._begun(vector.shape[1]), self._contribute(block)
-            )
-        score = float(self.scheme.aggregation.value(state))
-        if not np.isfinite(score):
-            raise WelfareOverflow(
-                f"the score is {score}, beyond what a number can hold: use smaller units."
-            )
-        return score
+            fold = copy(fold)
+            fold.take(Assessed(self.steps - 1, _THIS, self.status[None], self.standing()))
+        return fold.score(self.steps)
 
     def _assesses_end(self) -> bool:
         asks = self.scheme.filter.assesses_end and not self.end_is_due
         return asks and self.standing().anybody
 
-    def _begun(self, size: int) -> Any:
-        if self._aggregation is None:
-            self.scheme.aggregation.require_fit(size)
-            return self.scheme.aggregation.init(size)
-        return self._aggregation
 
-    def _contribute(self, block: _Assessed) -> Float[np.ndarray, "time ..."]:
-        """What each assessed time point adds, or a named error where it is undefined."""
-        statuses, override, standing = block.statuses, block.override, block.standing
-        aggregation = self.scheme.aggregation
-        if override is not None and override.applies.any() and not aggregation.takes_overrides:
-            step = block.time(int(override.applies.argmax()))
-            raise OverridesRefused(
-                f"step {step} has an override, which stands in for the welfare of one time point, "
-                f"and {type(aggregation).__name__} has no such welfare: score the trace without "
-                "overrides, or use TimepointFirst."
-            )
-        if self.scheme.welfare is not None:
-            judged = statuses[~override.applies] if override else statuses
-            if standing.present is not None:  # nor can they leave the welfare undefined
-                judged = np.where(standing.present, judged, np.inf)
-            require_defined(self.scheme.welfare, judged, block.status_at)
-        if standing.present is not None:
-            self._require_presence(block)
-            override = None
-        there = statuses if standing.present is None else np.where(standing.present, statuses, 0.0)
-        if not np.isfinite(there).all():
-            row = int(np.argwhere(~np.isfinite(there))[0][0])
-            raise WelfareOverflow(
-                f"the amounts are too large: at time {block.time(row)} what somebody received so "
-                "far is beyond what a number can hold; count in larger units, such as millions."
-            )
-        contributions = standing.judge(
-            lambda part, weights: aggregation.contribute(part, override, weights),
-            statuses,
+def _defined_contributions(
+    scheme: FairnessScheme, found: Assessed
+) -> Float[np.ndarray, "time ..."]:
+    """What each assessed time point adds, or a named error where it is undefined."""
+    statuses, override, standing = found.statuses, found.override, found.standing
+    aggregation = scheme.aggregation
+    if override is not None and override.applies.any() and not aggregation.takes_overrides:
+        step = found.time(int(override.applies.argmax()))
+        raise OverridesRefused(
+            f"step {step} has an override, which stands in for the welfare of one time point, "
+            f"and {type(aggregation).__name__} has no such welfare: score the trace without "
+            "overrides, or use TimepointFirst."
         )
-        if not np.isfinite(contributions).all():
-            row = int(np.argwhere(~np.isfinite(contributions))[0][0])
-            raise WelfareOverflow(
-                f"the welfare at time {block.time(row)} is {contributions[row]}, beyond what a "
-                "number can hold: use LogNash for products, or smaller units."
-            )
-        return contributions
+    if scheme.welfare is not None:
+        judged = statuses[~override.applies] if override else statuses
+        if standing.present is not None:  # nor can they leave the welfare undefined
+            judged = np.where(standing.present, judged, np.inf)
+        require_defined(scheme.welfare, judged, found.status_at)
+    if standing.present is not None:
+        _require_presence(aggregation, found)
+    there = statuses if standing.present is None else np.where(standing.present, statuses, 0.0)
+    if not np.isfinite(there).all():
+        row = int(np.argwhere(~np.isfinite(there))[0][0])
+        raise WelfareOverflow(
+            f"the amounts are too large: at time {found.time(row)} what somebody received so "
+            "far is beyond what a number can hold; count in larger units, such as millions."
+        )
+    contributions = scheme.contributions(statuses, standing.weights, standing.present, override)
+    if not np.isfinite(contributions).all():
+        row = int(np.argwhere(~np.isfinite(contributions))[0][0])
+        raise WelfareOverflow(
+            f"the welfare at time {found.time(row)} is {contributions[row]}, beyond what a "
+            "number can hold: use LogNash for products, or smaller units."
+        )
+    return contributions
 
-    def _require_presence(self, block: _Assessed) -> None:
-        """Stakeholders may come and go only where the scheme can judge those who are there."""
-        aggregation = self.scheme.aggregation
-        if block.override is not None or aggregation.keeps_history:
-            raise PresenceRefused(
-                "stakeholders who come and go cannot be judged together with overrides, or by a "
-                "function of all statuses at once: leave their dates out."
-            )
-        for _, mask in block.standing.stretches():
-            aggregation.require_fit(int(mask.sum()))
 
-    def _score_of_nothing(self) -> float:
-        scheme = self.scheme
-        empty = scheme.aggregation.empty if scheme.empty is None else scheme.empty
-        if empty is None:
-            raise NothingAssessed(
-                f"nothing was assessed: fairness is assessed {scheme.filter.describe()}, which "
-                f"never came in {self.steps} decisions. Choose another filter, or name a score "
-                "for this case (empty=…)."
-            )
-        return empty
+def _require_presence(aggregation: Aggregation, found: Assessed) -> None:
+    """Stakeholders may come and go only where the scheme can judge those who are there."""
+    if found.override is not None or aggregation.keeps_history:
+        raise PresenceRefused(
+            "stakeholders who come and go cannot be judged together with overrides, or by a "
+            "function of all statuses at once: leave their dates out."
+        )
+    for _, mask in found.standing.stretches():
+        aggregation.require_fit(int(mask.sum()))
+
+
+def _score_of_nothing(scheme: FairnessScheme, steps: int) -> float:
+    empty = scheme.aggregation.empty if scheme.empty is None else scheme.empty
+    if empty is None:
+        raise NothingAssessed(
+            f"nothing was assessed: fairness is assessed {scheme.filter.describe()}, which "
+            f"never came in {steps} decisions. Choose another filter, or name a score "
+            "for this case (empty=…)."
+        )
+    return empty
 
 
 def _at_one_point(
@@ -304,7 +317,7 @@ def _at_one_point(
     return Standing.of(*(None if p is None else np.asarray(p)[None] for p in (present, weights)))
 
 
-class AssessedPoints(NamedTuple):
+class _AssessedPoints(NamedTuple):
     """Which time points are to be assessed, and which of them are: those with somebody there."""
 
     due: Bool[np.ndarray, " time"]
@@ -312,11 +325,11 @@ class AssessedPoints(NamedTuple):
     override: Override | None  # of those assessed
 
 
-def assessed_points(
+def _assessed_points(
     fires: Bool[np.ndarray, " time"], overrides: Override | None, standing: Standing
-) -> AssessedPoints:
+) -> _AssessedPoints:
     """Which time points count, and their overrides: these are paid even where no filter fires."""
     due = fires if overrides is None else fires | overrides.applies
     assessed = due if standing.present is None else due & standing.present.any(axis=1)
     override = overrides and Override(*(part[assessed] for part in overrides))
-    return AssessedPoints(due, assessed, override)
+    return _AssessedPoints(due, assessed, override)

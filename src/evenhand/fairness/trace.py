@@ -17,6 +17,7 @@ import numpy as np
 from evenhand._util.argument_checks import first_repeated
 from evenhand._util.arrays import Array, as_float64
 from evenhand.errors import BadParameter, UnequalLengths
+from evenhand.fairness.circumstances import Circumstances
 
 if TYPE_CHECKING:
     from jaxtyping import Bool, Float
@@ -37,13 +38,15 @@ class Step(NamedTuple):
     next_state: Any = None
     override: Override | None = None
     feedback: Any = None
+    mark: Any = None  # whether a filter of marked steps looks at it
+    circumstances: Circumstances | None = None  # what is known of each stakeholder after it
 
 
 @dataclass(frozen=True, eq=False)
 class Trace:
     """A finite trace τ_T = s_1, a_1, …, s_T, a_T, s_{T+1} with each stakeholder's rewards.
 
-    Only the rewards are needed to score most schemes; states and actions may be left out.
+    Only the rewards are needed to score most schemes; all else may be left out.
 
     >>> trace = Trace(rewards=[[1, 0], [0, 1]])
     >>> len(trace), trace.num_stakeholders
@@ -57,6 +60,8 @@ class Trace:
     actions: Sequence[Any] | None = None
     overrides: Override | None = None
     feedback: Float[np.ndarray, " time"] | None = None
+    marks: Bool[np.ndarray, " time"] | None = None  # the steps that a filter of marks looks at
+    circumstances: Circumstances | None = None  # what is known of each stakeholder at each step
     stakeholders: tuple[str, ...] = ()
     times: Sequence[Any] | None = field(default=None, repr=False)
 
@@ -74,7 +79,8 @@ class Trace:
         set_field(self, "rewards", rewards)
         _require_length("states", self.states, steps + 1, f"one more than the {steps} steps")
         _require_length("actions", self.actions, steps, "one per step")
-        _require_length("times", self.times, steps, "one per step")
+        for name in ("times", "marks", "circumstances"):
+            _require_length(name, getattr(self, name), steps, "one per step")
         set_field(self, "overrides", _as_overrides(self.overrides, steps))
         if self.feedback is not None:
             _require_length("feedback", self.feedback, steps, "one per step")
@@ -102,12 +108,15 @@ class Trace:
             raise UnequalLengths(
                 f"step {feedback.index(None) + 1} has no feedback but others do: give it to all."
             )
+        known = [step.circumstances for step in steps if step.circumstances is not None]
         return cls(
             rewards=[step.rewards for step in steps] or np.zeros((0, num_stakeholders or 0)),  # type: ignore[arg-type]
             states=None if all(state is None for state in states) else states,
             actions=[step.action for step in steps],
             overrides=overrides,  # type: ignore[arg-type]
             feedback=feedback if feedback and feedback[0] is not None else None,  # type: ignore[arg-type]
+            marks=_marks_of(steps),
+            circumstances=Circumstances.stacked(known) if known else None,
         )
 
     @classmethod
@@ -161,18 +170,13 @@ class Trace:
     def block(self, start: int, stop: int) -> Trace:
         """Steps start + 1 … stop as a trace of their own; arrays are views, nothing is copied."""
         block = object.__new__(Trace)  # already validated as part of the whole
-        overrides = self.overrides
-        for name, value in {
-            "rewards": self.rewards[start:stop],
-            "states": None if self.states is None else self.states[start : stop + 1],
-            "actions": None if self.actions is None else self.actions[start:stop],
-            "overrides": overrides
-            and Override(overrides.applies[start:stop], overrides.value[start:stop]),
-            "feedback": None if self.feedback is None else self.feedback[start:stop],
-            "stakeholders": self.stakeholders,
-            "times": None if self.times is None else self.times[start:stop],
-        }.items():
-            object.__setattr__(block, name, value)
+        set_field, overrides = object.__setattr__, self.overrides
+        for name in ("rewards", "actions", "feedback", "marks", "circumstances", "times"):
+            part = getattr(self, name)
+            set_field(block, name, None if part is None else part[start:stop])
+        set_field(block, "states", None if self.states is None else self.states[start : stop + 1])
+        set_field(block, "overrides", overrides and Override(*(p[start:stop] for p in overrides)))
+        set_field(block, "stakeholders", self.stakeholders)
         return block
 
     def steps(self) -> Iterator[Step]:
@@ -185,11 +189,19 @@ class Trace:
                 override=self.overrides
                 and Override(self.overrides.applies[t], self.overrides.value[t]),
                 feedback=None if self.feedback is None else self.feedback[t],
+                mark=None if self.marks is None else self.marks[t],
+                circumstances=None if self.circumstances is None else self.circumstances[t],
             )
 
     def returns(self, discount: float = 1.0) -> Float[np.ndarray, " stakeholder"]:
         """Section 3: G_i(τ) = Σ_t γ^(t−1) R_i(s_t, a_t, s_{t+1}) for every stakeholder i."""
         return discount ** np.arange(len(self)) @ self.rewards
+
+
+def _marks_of(steps: Sequence[Step]) -> Bool[np.ndarray, " time"] | None:
+    """The marks of steps, if any of them says whether it has one."""
+    marks = [step.mark for step in steps]
+    return None if all(mark is None for mark in marks) else np.array(marks, dtype=bool)
 
 
 def _as_event(event: tuple[Any, ...], place: int) -> tuple[Any, str, float]:

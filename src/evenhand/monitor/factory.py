@@ -71,7 +71,7 @@ def make_monitor(
     if begins != "zero":
         status = WithCredit(of=status)
     question = question_of(options)
-    scheme = options.schemes(status, question.filter())[0]
+    scheme = options.schemes(status, question.filter)[0]
     monitor = Monitor(
         scheme,
         ordered,

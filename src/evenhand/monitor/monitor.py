@@ -306,8 +306,8 @@ class Monitor:
         # Every step is over, so each carries the mark of a finished period.
         trace = Trace(
             rewards=received,
-            actions=np.ones(len(keys), dtype=bool),  # type: ignore[arg-type]
-            states=self._circumstances(len(keys)),  # type: ignore[arg-type]
+            marks=np.ones(len(keys), dtype=bool),
+            circumstances=self._circumstances(len(keys)),
         )
         found, start = [], 0
         for block in self.stream.blocks(trace, self._present(keys)):
@@ -320,7 +320,7 @@ class Monitor:
         """What each began with, the same at every step: before it joins nobody is judged."""
         if not isinstance(self.stream.scheme.status, WithCredit):
             return None
-        return Circumstances(credit=np.broadcast_to(self.credit, (steps + 1, len(self.credit))))
+        return Circumstances(credit=np.broadcast_to(self.credit, (steps, len(self.credit))))
 
     def _findings(self, block: Block, keys: np.ndarray) -> list[Findings]:
         if not len(block.statuses):

@@ -11,7 +11,7 @@ import pytest
 from evenhand import Rawls, WaitingTime, anytime
 from evenhand.auditing.judging.case import Case
 from evenhand.auditing.judging.judge import judge
-from evenhand.auditing.judging.questions import AtEnd, EachEvent
+from evenhand.auditing.judging.questions import AT_END, EACH_EVENT
 from evenhand.auditing.reading.history import History
 from evenhand.auditing.reading.roster import Roster
 from evenhand.errors import BadParameter
@@ -102,7 +102,7 @@ def test_blocks_of_some_steps_are_those_of_all(values, monkeypatch):
     )
 
     def steps():
-        parts = list(case.steps(case.timeline(EachEvent())))
+        parts = list(case.steps(case.timeline(EACH_EVENT)))
         rewards = np.concatenate([trace.rewards for trace, _ in parts])
         present = np.concatenate([here for _, here in parts])
         return rewards.tolist(), present.tolist(), len(parts)
@@ -116,7 +116,7 @@ def test_blocks_of_some_steps_are_those_of_all(values, monkeypatch):
 
 def test_whoever_has_left_has_no_weight_at_the_end():
     case = Case(of_four_steps(), roster=Roster(("A", "B"), last={"B": 2}))
-    found = judge(case, AtEnd(), [anytime(Rawls())])
+    found = judge(case, AT_END, [anytime(Rawls())])
     assert found.final_weights.tolist() == [1.0, 0.0]
     assert found.final_mean == 6.0
 

@@ -9,7 +9,7 @@ from evenhand import BalancedUnfairness, FairnessScheme, Rawls, Total, anytime
 from evenhand.auditing.judging import judge as judge_module
 from evenhand.auditing.judging.case import Case
 from evenhand.auditing.judging.judge import judge
-from evenhand.auditing.judging.questions import AtEnd, EachEvent
+from evenhand.auditing.judging.questions import AT_END, EACH_EVENT
 from evenhand.auditing.reading.history import History
 from evenhand.auditing.reading.roster import Roster
 from evenhand.fairness import stream as stream_module
@@ -34,7 +34,7 @@ def test_every_kth_assessment_is_kept_whatever_the_blocks(monkeypatch, block, li
     """Ten assessments of two are twenty values; no more than `limit` of them are kept."""
     monkeypatch.setattr(judge_module, "KEPT_VALUES", limit)
     monkeypatch.setattr(stream_module, "BLOCK_VALUES", block)
-    judged = judge(Case(turns(10)), EachEvent(), [SCHEME])
+    judged = judge(Case(turns(10)), EACH_EVENT, [SCHEME])
     assert judged.kept.tolist() == list(kept)
     statuses = np.array([[(k + 2) // 2, (k + 1) // 2] for k in kept])
     assert judged.mean.tolist() == statuses.mean(axis=1).tolist()
@@ -47,7 +47,7 @@ def test_every_kth_assessment_is_kept_whatever_the_blocks(monkeypatch, block, li
 
 def test_a_scheme_without_a_welfare_has_none_over_time():
     scheme = FairnessScheme(aggregation=BalancedUnfairness())
-    judged = judge(Case(turns(4)), EachEvent(), [scheme])
+    judged = judge(Case(turns(4)), EACH_EVENT, [scheme])
     assert judged.welfare is None
     assert judged.score == -2.0  # half a unit ahead, at the first and at the third
 
@@ -62,7 +62,7 @@ def test_those_who_have_left_are_told_as_of_when_they_were_last_there():
         np.array([1.0, 1.0, 1.0, 3.0]),
     )
     roster = Roster(history.names, last={"B": 2})
-    judged = judge(Case(history, roster=roster), EachEvent(), [SCHEME])
+    judged = judge(Case(history, roster=roster), EACH_EVENT, [SCHEME])
     assert judged.final.tolist() == [4, 2, 0]
     assert judged.final_unfairness.tolist() == [2, 1, -2]
     assert judged.final_below.tolist() == [False, False, True]
@@ -73,7 +73,7 @@ def test_those_who_have_left_are_told_as_of_when_they_were_last_there():
 
 def test_at_the_end_those_who_are_there_are_judged():
     roster = Roster(("A", "B"), last={"B": 5})
-    judged = judge(Case(turns(10), roster=roster), AtEnd(), [SCHEME])
+    judged = judge(Case(turns(10), roster=roster), AT_END, [SCHEME])
     assert judged.final_unfairness[0] == 0.0
     assert judged.score == 5.0
     assert judged.unfinished is None

@@ -17,15 +17,15 @@ from evenhand.auditing.judging import sensitivity
 from evenhand.auditing.judging.calendar import PERIODS
 from evenhand.auditing.judging.case import Case
 from evenhand.auditing.judging.questions import (
-    AfterEachAmount,
-    AsTheScheme,
-    AtEnd,
-    EachEvent,
-    EveryN,
-    EveryPeriod,
-    WhenMarked,
+    AT_END,
+    EACH_EVENT,
+    after_each,
+    as_the_scheme,
     every,
+    every_n,
+    every_period,
     question_of,
+    when,
 )
 from evenhand.auditing.judging.sensitivity import other_questions
 from evenhand.auditing.reading.history import History
@@ -136,7 +136,7 @@ def test_what_comes_after_until_is_left_out(until, received):
 
 def test_periods_with_an_empty_one_between():
     history = history_of(days("2021-01-30T12:00", "2021-01-31", "2021-04-02"))
-    timeline = EveryPeriod(PERIODS["month"]).timeline(history, None)
+    timeline = every_period(PERIODS["month"]).timeline(history, None)
     assert timeline.step_of_slot.tolist() == [0, 0, 3]
     assert timeline.steps == 4
     assert timeline.empty.tolist() == [1, 2]
@@ -160,7 +160,9 @@ def test_periods_with_an_empty_one_between():
     ],
 )
 def test_every_n_time_points_merged(points, number, step_of_slot, judged_at, marks):
-    timeline = EveryN(number).merged(history_of(np.arange(10.0, 10.0 + points)), None)
+    timeline = every_n(number).timeline(
+        history_of(np.arange(10.0, 10.0 + points)), None, merged=True
+    )
     assert timeline.step_of_slot.tolist() == step_of_slot
     assert timeline.steps == len(judged_at)
     assert timeline.moments.tolist() == judged_at
@@ -170,7 +172,7 @@ def test_every_n_time_points_merged(points, number, step_of_slot, judged_at, mar
 
 
 def test_the_end_merged_is_one_step():
-    timeline = AtEnd().merged(history_of(np.array([3.0, 4.0, 9.0])), None)
+    timeline = AT_END.timeline(history_of(np.array([3.0, 4.0, 9.0])), None, merged=True)
     assert timeline.step_of_slot.tolist() == [0, 0, 0]
     assert timeline.steps == 1
     assert timeline.moments.tolist() == [9.0]
@@ -184,15 +186,15 @@ def own(filter_) -> FairnessScheme:
 @pytest.mark.parametrize(
     ("options", "question"),
     [
-        ({}, EachEvent()),
-        ({"every": "month"}, EveryPeriod(PERIODS["month"])),
-        ({"every": 12}, EveryN(12)),
-        ({"after_each": 5.0}, AfterEachAmount(5.0)),
-        ({"when": "dose > 1"}, WhenMarked("dose > 1")),
-        ({"at_end": True}, AtEnd()),
-        ({"scheme": own(Final())}, AtEnd()),
-        ({"scheme": own(Always())}, EachEvent()),
-        ({"scheme": own(AfterEach(3.0))}, AsTheScheme(AfterEach(3.0))),
+        ({}, EACH_EVENT),
+        ({"every": "month"}, every_period(PERIODS["month"])),
+        ({"every": 12}, every_n(12)),
+        ({"after_each": 5.0}, after_each(5.0)),
+        ({"when": "dose > 1"}, when("dose > 1")),
+        ({"at_end": True}, AT_END),
+        ({"scheme": own(Final())}, AT_END),
+        ({"scheme": own(Always())}, EACH_EVENT),
+        ({"scheme": own(AfterEach(3.0))}, as_the_scheme(AfterEach(3.0))),
     ],
 )
 def test_which_question_options_ask(options, question):
@@ -206,13 +208,13 @@ def test_what_is_no_period_is_refused(text):
 
 
 def test_the_largest_number_of_time_points():
-    assert every(str(MOST_STEPS)) == EveryN(MOST_STEPS)
+    assert every(str(MOST_STEPS)) == every_n(MOST_STEPS)
     with pytest.raises(BadParameter, match="a whole number of time points"):
         every(str(MOST_STEPS + 1))
 
 
 def names_of(case: Case) -> list[str]:
-    return [question.name for question in other_questions(case)]
+    return [question.name for question, _ in other_questions(case)]
 
 
 def test_a_period_is_asked_about_if_two_of_it_are_finished():

@@ -37,7 +37,7 @@ tables = st.integers(1, 10).flatmap(
 def block(statuses, present) -> Block:
     rows = len(statuses)
     every = np.ones(rows, dtype=bool)
-    return Block(every, every, statuses, np.zeros(rows), Standing(present), None)
+    return Block(every, every, statuses, np.zeros(rows), Standing(present), None, statuses, None)
 
 
 def by_counting(statuses, present, i) -> dict[str, float]:

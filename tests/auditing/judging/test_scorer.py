@@ -37,15 +37,18 @@ def test_the_mean_over_time_of_both_are_the_two_scores():
 
 
 def test_what_is_undefined_once_has_no_score_nor_an_even_one():
-    scorer = Scorer(anytime(LogNash()), 2)
+    def sides(*statuses):
+        return Sides.of(np.array([statuses]), np.array([np.mean(statuses)]), Standing())
+
+    scorer = Scorer(anytime(LogNash()))
     assert scorer.even_score is None  # nothing was assessed yet
-    assert scorer.take(Sides.at(np.array([[1.0, 3.0]]), Standing())) is not None
+    assert scorer.take(sides(1.0, 3.0)) is not None
     assert scorer.even_score == pytest.approx(2 * np.log(3))
-    assert scorer.take(Sides.at(np.array([[-2.0, 4.0]]), Standing())) is None
+    assert scorer.take(sides(-2.0, 4.0)) is None
     assert scorer.even_score is None
     with pytest.raises(NegativeStatus):
         _ = scorer.score
-    assert scorer.take(Sides.at(np.array([[1.0, 3.0]]), Standing())) is None
+    assert scorer.take(sides(1.0, 3.0)) is None
 
 
 def test_what_an_assessment_would_find_now():

@@ -20,7 +20,7 @@ from evenhand import (
 )
 from evenhand.auditing.judging import sensitivity
 from evenhand.auditing.judging.case import Case
-from evenhand.auditing.judging.questions import AtEnd
+from evenhand.auditing.judging.questions import AT_END
 from evenhand.auditing.judging.ranking import Ranking
 from evenhand.auditing.judging.scorer import Scorer, Sides
 from evenhand.auditing.judging.sensitivity import (
@@ -34,17 +34,16 @@ from evenhand.auditing.reading.history import History
 from evenhand.errors import NegativeStatus, NothingAssessed
 from evenhand.fairness.filters import Always
 from evenhand.fairness.standing import Standing
-from evenhand.fairness.stream import Block
+from evenhand.fairness.stream import Stream
 from logs import audit_alone as audit
 
 BILLION = 1e9
 
 
 def reading(welfare, *statuses) -> WelfareReading:
-    scorer = Scorer(anytime(welfare, Total()), len(statuses[0]))
+    scorer = Scorer(anytime(welfare, Total()))
     rows = np.array(statuses, dtype=float)
-    everyone = np.ones(len(rows), dtype=bool)
-    scorer.take(Sides.of(Block(everyone, everyone, rows, np.zeros(len(rows)), Standing(), None)))
+    scorer.take(Sides.of(rows, rows.mean(axis=1), Standing()))
     return _reading(scorer)
 
 
@@ -142,15 +141,15 @@ def history(*slots) -> History:
 
 def test_the_other_welfares_are_judged_beside_the_one_asked_for(monkeypatch):
     case, scheme = Case(history(1.0, 2.0)), anytime(GiniWelfare(), Total())
-    found = judge_welfares(case, AtEnd(), scheme, Total())
+    found = judge_welfares(case, AT_END, scheme, Total())
     assert [name_of(one.scheme) for one in found.scorers] == [
         *("gini", "log_nash", "rawls", "utilitarian"),
     ]
     monkeypatch.setattr(sensitivity, "STEP_VALUES", 1)
-    few = judge_welfares(case, AtEnd(), scheme, Total())
+    few = judge_welfares(case, AT_END, scheme, Total())
     assert [name_of(one.scheme) for one in few.scorers] == ["gini", "rawls", "utilitarian"]
     monkeypatch.setattr(sensitivity, "STEP_VALUES", 2)  # one step of two names
-    assert len(judge_welfares(case, AtEnd(), scheme, Total()).scorers) == 4
+    assert len(judge_welfares(case, AT_END, scheme, Total()).scorers) == 4
 
 
 def test_the_table_of_questions_says_which_turn():
@@ -248,3 +247,23 @@ def test_where_all_have_left_by_the_end_no_period_is_waiting():
     gone = roster.assign(until=["2021-01-20"] * 2)
     with pytest.raises(NothingAssessed, match=r"nobody is there then.*\(2021-01 and 2021-02\)"):
         audit(log, **(how | {"roster": gone}), every="month", until="2021-02-28")
+
+
+@pytest.mark.parametrize("chance", [False, True])
+def test_statuses_are_worked_out_once_for_each_way_of_looking(chance, monkeypatch):
+    """Two months are over: the log is looked at month by month, by week, by day, each time and at
+    the end. All welfares of one way of looking are taken of the statuses of one stream."""
+    made = []
+    begin = Stream.__init__
+
+    def counted(self, *args):
+        made.append(self)
+        begin(self, *args)
+
+    monkeypatch.setattr(Stream, "__init__", counted)
+    days = ["2021-01-31", "2021-01-31", "2021-02-28", "2021-03-31", "2021-04-30", "2021-05-02"]
+    log = pd.DataFrame({"at": days, "who": list("ABABAB"), "much": range(1, 7)})
+    mapped = {"stakeholder": "who", "time": "at", "amount": "much"}
+    answer = audit(log, **mapped, every="month", chance=chance)
+    assert len(made) == len(answer.questions) == 5
+    assert all(len(row.readings) == 4 for row in answer.questions)

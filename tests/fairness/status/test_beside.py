@@ -90,8 +90,7 @@ def histories(draw):
 
 
 def as_trace(rewards, parts):
-    states = {name: np.concatenate((part[:1], part)) for name, part in parts.items()}
-    return Trace(rewards=rewards, states=Circumstances(**states))
+    return Trace(rewards=rewards, circumstances=Circumstances(**parts))
 
 
 def require_definition(status, rewards, parts, cut):

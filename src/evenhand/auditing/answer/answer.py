@@ -19,7 +19,7 @@ from evenhand.auditing.answer.summary import summary
 from evenhand.auditing.answer.terms import Terms
 from evenhand.auditing.chance.finding import ChanceFinding, NotTested
 from evenhand.auditing.chance.raised_alarm import AlarmFinding
-from evenhand.auditing.judging.questions import AtEnd
+from evenhand.auditing.judging.questions import AT_END
 from evenhand.auditing.judging.ranking import Ranking
 from evenhand.auditing.judging.sensitivity import QuestionRow
 from evenhand.errors import UnknownStakeholder, argument_name
@@ -179,7 +179,7 @@ class Answer:
     def as_even_as_whole_units(self) -> bool:
         """Whether it was as even as amounts allow that cannot be divided, and no more than that."""
         overall = self.overall
-        is_unequal = overall.unequal_assessments > 0 and self.question != AtEnd.name
+        is_unequal = overall.unequal_assessments > 0 and self.question != AT_END.name
         return is_unequal and overall.as_even_as_whole_units
 
     @property

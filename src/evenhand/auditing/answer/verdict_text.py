@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from evenhand._util.wording import join_names, join_tied, pluralise
 from evenhand.auditing.answer.terms import PLAIN_MEAN, Terms
 from evenhand.auditing.judging.judge import Judged
-from evenhand.auditing.judging.questions import AtEnd
+from evenhand.auditing.judging.questions import AT_END
 from evenhand.auditing.judging.ranking import EQUAL
 from evenhand.auditing.judging.sensitivity import QuestionRow
 
@@ -25,24 +25,24 @@ def verdict(
     end = "Equal at the end" if equal_at_end else "Unequal at the end"
     worse = f"{terms.direction.worse} {terms.mean}"
     sentences = []
-    if isinstance(judged.question, AtEnd):
+    if judged.question == AT_END:
         compared = "" if terms.mean == PLAIN_MEAN else f", compared with {terms.mean}"
         sentences.append(f"{end}{compared}.")
     elif totals.unequal and judged.as_even_as_whole_units:
         return (
-            f"As even as whole units allow, at the end and {judged.question.adverb()}: at none of "
+            f"As even as whole units allow, at the end and {judged.question.adverb}: at none of "
             f"{pluralise(totals.assessments, 'assessment')} was anybody a whole unit from its "
             "share."
         )
     elif totals.unequal == 0:
         sentences.append(
-            f"{end}, and equal {judged.question.adverb()}: at none of "
+            f"{end}, and equal {judged.question.adverb}: at none of "
             f"{pluralise(totals.assessments, 'assessment')} was anybody {worse}."
         )
     else:
         joint = "but unequal" if equal_at_end else "and unequal"
         sentences.append(
-            f"{end}, {joint} {judged.question.adverb()}: at {totals.unequal:,} of "
+            f"{end}, {joint} {judged.question.adverb}: at {totals.unequal:,} of "
             f"{pluralise(totals.assessments, 'assessment')} somebody was {worse}."
         )
     if totals.unequal:

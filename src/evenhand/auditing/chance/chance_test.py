@@ -92,8 +92,8 @@ def ask_chance(
             f"{argument('null', null.name)} needs to know the groups of all: say with "
             f"{argument('group')} which column holds them."
         )
-    scheme, question = judgement.scheme, judgement.asked.question
-    judging = DrawnHistories(case, question, scheme, options.newcomers, labels)
+    scheme, timeline = judgement.scheme, judgement.asked.timeline
+    judging = DrawnHistories(case, timeline, scheme, options.newcomers, labels)
     held = HeldFixed.of(Supply.of(log), judging.interval, judging.intervals)
     if not len(held.slot):
         return _not_tested("nothing was given out", options)
@@ -127,8 +127,7 @@ def _affordable(cost: int, asked: bool) -> int | None:
 def _reason_of_case(case: Case, judgement: Judgement) -> str | None:
     if len(case.history.names) < 2:
         return "there is only one stakeholder"
-    question = judgement.asked.question
-    if not (judgement.asked.timeline.filter or question.filter()).ignores_who:
+    if not judgement.asked.timeline.filter.ignores_who:
         return "when the scheme looks depends on who received something"
     if judgement.scheme.status.keeps_history or judgement.scheme.aggregation.keeps_history:
         return "the scheme is a function of the whole history"

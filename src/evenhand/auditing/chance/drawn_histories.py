@@ -16,7 +16,7 @@ from evenhand._util.moments import as_numbers
 from evenhand.auditing.chance.history_figures import Figures, Viewpoint, figures_of
 from evenhand.auditing.judging.case import Case
 from evenhand.auditing.judging.newcomers import STARTS
-from evenhand.auditing.judging.questions import Question, Timeline
+from evenhand.auditing.judging.questions import Timeline
 from evenhand.fairness.circumstances import Circumstances
 from evenhand.fairness.scheme import FairnessScheme
 from evenhand.fairness.standing import Standing
@@ -42,7 +42,7 @@ class DrawnHistories:
 
     Args:
         case: What is judged.
-        question: When to look.
+        timeline: When to look.
         scheme: By what.
         newcomers: Where those begin who join later.
         groups: The group of each who is judged, as numbers, if they have groups.
@@ -51,20 +51,20 @@ class DrawnHistories:
     def __init__(
         self,
         case: Case,
-        question: Question,
+        timeline: Timeline,
         scheme: FairnessScheme,
         newcomers: str | None = None,
         groups: Int[np.ndarray, " status"] | None = None,
     ) -> None:
         self.case, self.groups = case, groups
-        self.timeline = case.timeline(question)
+        self.timeline = timeline
         self._credited = isinstance(case.status, WithCredit)
         self.status: Status = case.status.of if self._credited else case.status  # type: ignore[attr-defined]
         self._start = STARTS[newcomers or "mean"]
         slots = as_numbers(case.history.slots)
         self.interval, self._step_of_interval = self._intervals(slots)
-        self.rows, known, weights = self._looks(question, self.timeline)
-        self._known = None if known is None else known[1:][self.rows]
+        self.rows, known, weights = self._looks(timeline)
+        self._known = None if known is None else known[self.rows]
         present = case.present(self.timeline.moments[self.rows])
         self.view = Viewpoint(
             scheme=scheme,
@@ -117,13 +117,13 @@ class DrawnHistories:
         return np.cumsum(cut) - 1, step[cut]
 
     def _looks(
-        self, question: Question, timeline: Timeline
+        self, timeline: Timeline
     ) -> tuple[np.ndarray, Circumstances | None, np.ndarray | None]:
         """The steps at which statuses are needed, what is known at each step, and the weights.
 
-        These are the steps that the question looks at, and the last one.
+        These are the steps that are assessed, and the last one.
         """
-        filter_ = question.filter() if timeline.filter is None else timeline.filter
+        filter_ = timeline.filter
         state, fires = filter_.init(), []
         for trace, _ in self.case.steps(timeline):
             state, fired = filter_.scan(state, trace)
@@ -135,7 +135,7 @@ class DrawnHistories:
         weights: Any = None
         if self.status.is_sum:
             size = len(self.case.history.names)
-            nothing = Trace(rewards=np.zeros((timeline.steps, size)), states=known)  # type: ignore[arg-type]
+            nothing = Trace(rewards=np.zeros((timeline.steps, size)), circumstances=known)
             weights = self.status.scan_weights(self.status.init(size), nothing)
         rows = np.union1d(np.flatnonzero(looks), [timeline.steps - 1])
         self._is_look = looks[rows]
@@ -144,17 +144,17 @@ class DrawnHistories:
     def _scanned(self, receipts: np.ndarray) -> tuple[np.ndarray, np.ndarray | None]:
         """The statuses of each history, and as how many each counts, step by step."""
         size = receipts.shape[2]
-        states = self.case.known_at()(self.timeline.moments)
+        known = self.case.known_at()(self.timeline.moments)
         statuses, weights = [], []
         for history in receipts:
             steps = np.zeros((self.timeline.steps, size))
             np.add.at(steps, self._step_of_interval, history)
-            trace = Trace(rewards=steps, states=states)  # type: ignore[arg-type]
+            trace = Trace(rewards=steps, circumstances=known)
             init = self.status.init(size)
             statuses.append(self.status.scan(init, trace)[1][self.rows])
             weights.append(self.status.scan_weights(init, trace))
-        known = [weight[self.rows] for weight in weights if weight is not None]
-        return np.stack(statuses), np.stack(known) if known else None
+        counted = [weight[self.rows] for weight in weights if weight is not None]
+        return np.stack(statuses), np.stack(counted) if counted else None
 
     def _find_joinings(self, slots: np.ndarray) -> Sequence[Joining]:
         stay = self.case.stay()
@@ -169,7 +169,7 @@ class DrawnHistories:
                     interval=int(self.interval[slot]) if slot < len(slots) else self.intervals,
                     there=(first < moment) & (last >= moment),
                     joins=first == moment,
-                    known=None if known is None else known[1:],
+                    known=known,
                 )
             )
         return found
@@ -195,12 +195,5 @@ class DrawnHistories:
 
     def _weights_at(self, known: Circumstances | None) -> np.ndarray | None:
         size = len(self.case.history.names)
-        states = None if known is None else _twice(known)
-        nothing = Trace(rewards=np.zeros((1, size)), states=states)  # type: ignore[arg-type]
+        nothing = Trace(rewards=np.zeros((1, size)), circumstances=known)
         return self.status.scan_weights(self.status.init(size), nothing)
-
-
-def _twice(known: Circumstances) -> Circumstances:
-    """One row of circumstances as the two states around a step."""
-    parts = {name: part for name, part in vars(known).items() if part is not None}
-    return Circumstances(**{name: np.repeat(part, 2, axis=0) for name, part in parts.items()})

@@ -132,7 +132,7 @@ def _scores(
     statuses: np.ndarray, standing: Standing, draw: np.ndarray, draws: int, scheme: FairnessScheme
 ) -> np.ndarray:
     """The score of each history; NaN for all where it is undefined for one."""
-    aggregation, undefined = scheme.aggregation, np.full(draws, np.nan)
+    undefined = np.full(draws, np.nan)
     if scheme.welfare is not None:
         judged = statuses
         if standing.present is not None:
@@ -141,15 +141,10 @@ def _scores(
             require_defined(scheme.welfare, judged, lambda row, who: StatusPlace(who, row))
         except NegativeStatus:
             return undefined
-    added = standing.judge(
-        lambda part, weights: aggregation.contribute(part, None, weights), statuses, absent=0.0
-    )
+    added = scheme.contributions(statuses, standing.weights, standing.present)
     order = np.argsort(draw, kind="stable")
     ends = np.searchsorted(draw[order], np.arange(1, draws))
-    scores = [
-        float(aggregation.value(aggregation.extend(aggregation.init(statuses.shape[1]), part)))
-        for part in np.split(added[order], ends)
-    ]
+    scores = [scheme.aggregation.fold(part) for part in np.split(added[order], ends)]
     return np.array(scores) if np.isfinite(scores).all() else undefined
 
 

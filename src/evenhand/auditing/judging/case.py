@@ -145,9 +145,8 @@ class Case:
         return tuple(self.shown.get(name, name) for name in names) if self.shown else names
 
     def timeline(self, question: Question) -> Timeline:
-        if self.status.is_sum or self.status.per_step:
-            return question.merged(self.history, self.until)
-        return question.timeline(self.history, self.until)
+        merged = self.status.is_sum or self.status.per_step
+        return question.timeline(self.history, self.until, merged)
 
     def present(self, moments: np.ndarray) -> Present:
         here = presence(self.roster, self.history.names, moments)
@@ -169,8 +168,8 @@ class Case:
                 before = totals[-1:]
             trace = Trace(
                 rewards,
-                states=self._circumstances(readings, moments) if readings else None,  # type: ignore[arg-type]
-                actions=None if timeline.marks is None else timeline.marks[start:stop],  # type: ignore[arg-type]
+                marks=None if timeline.marks is None else timeline.marks[start:stop],
+                circumstances=self._circumstances(readings, moments) if readings else None,
             )
             yield trace, self.present(moments)
             start = stop
@@ -192,13 +191,13 @@ class Case:
         return known
 
     def _circumstances(self, readings: Mapping[str, Reading], moments: np.ndarray) -> Circumstances:
-        """What is known at each of some moments; before the first, as at the first."""
+        """What is known at each of some moments."""
         parts = {}
         for part, reading in readings.items():
             known = reading.by(moments)
             if self.groups is not None and part in OF_MEMBERS:
                 known = self.groups.totals(np.nan_to_num(known))  # of members known by then
-            parts[part] = np.concatenate((known[:1], known))
+            parts[part] = np.ascontiguousarray(known)
         return Circumstances(**parts)
 
 

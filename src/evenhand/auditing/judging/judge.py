@@ -79,14 +79,24 @@ class Judged:
         return tuple(map(self.timeline.label, found))
 
 
-def judge(case: Case, question: Question, schemes: Sequence[FairnessScheme]) -> Judged:
-    """Stream a history through schemes that share status and filter, and add up unfairness."""
-    timeline = case.timeline(question)
+def judge(
+    case: Case,
+    question: Question,
+    schemes: Sequence[FairnessScheme],
+    timeline: Timeline | None = None,
+) -> Judged:
+    """Stream a history through schemes that share status and filter, and add up unfairness.
+
+    Args:
+        case: What is judged.
+        question: When to look.
+        schemes: By what; all of them see the same statuses.
+        timeline: That of the question, if it is there already.
+    """
+    timeline = case.timeline(question) if timeline is None else timeline
     # Statuses and times do not depend on the welfare; this one is defined everywhere.
-    looking = question.filter() if timeline.filter is None else timeline.filter
-    stream = Stream(
-        FairnessScheme(case.status, TimepointFirst(Average()), looking), len(case.history.names)
-    )
+    looking = FairnessScheme(case.status, TimepointFirst(Average()), timeline.filter)
+    stream = Stream(looking, len(case.history.names))
     taken = _Assessments(timeline, len(case.names), schemes, case.tolerance)
     seen = _watch(case, timeline, stream, taken)
     standing = seen.at_end
@@ -137,7 +147,7 @@ class _Assessments:
         tolerance: Tolerance,
     ) -> None:
         self.totals = RunningTotals(size, tolerance)
-        self.scorers = tuple(Scorer(scheme, size) for scheme in schemes)
+        self.scorers = tuple(Scorer(scheme) for scheme in schemes)
         self._every = max(1, -(-timeline.steps * size // KEPT_VALUES))
         self.kept: list[np.ndarray] = []
         self.unfairness: list[np.ndarray] = []
@@ -158,7 +168,8 @@ class _Assessments:
         self.means.append(standing.judge(mean_status, block.statuses[rows], np.nan))
         if not len(block.statuses):
             return
-        sides = Sides.of(block)
+        # The stream's welfare is the mean of those there, so that is what each assessment added.
+        sides = Sides.of(block.statuses, block.contributions, block.standing)
         added = [scorer.take(sides) for scorer in self.scorers]
         if added[0] is not None:
             self._added.append(added[0])

@@ -117,7 +117,7 @@ def join(
     there = (first < moment) & (last >= moment)
     if start is None or not there.any():
         return
-    trace = Trace(rewards=before, states=known)  # type: ignore[arg-type]
+    trace = Trace(rewards=before, circumstances=known)
     initial = status.init(before.shape[1])
     statuses = status.scan(initial, trace)[1] + credits
     standing = Standing.of(there[None], status.scan_weights(initial, trace))

@@ -2,68 +2,36 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
 from evenhand.errors import EvenhandError, NegativeStatus, WelfareOverflow
-from evenhand.fairness.filters import Always
 from evenhand.fairness.scheme import FairnessScheme
 from evenhand.fairness.standing import Standing
-from evenhand.fairness.status import Status
-from evenhand.fairness.stream import Block, Stream
-from evenhand.fairness.trace import Step, Trace
+from evenhand.fairness.stream import Assessed, Fold
 from evenhand.fairness.welfare import Average
 
 if TYPE_CHECKING:
-    from jaxtyping import Bool, Float
-
-
-@dataclass(frozen=True)
-class KnownStatus(Status):
-    """Statuses that are known already: those of an assessment stand in the place of rewards."""
-
-    size: int
-
-    def init(self, num_stakeholders: int) -> Any:
-        return np.zeros(self.size)
-
-    def update(self, state: Any, step: Step) -> Any:
-        return step.rewards
-
-    def value(self, state: Any) -> Any:
-        return state
-
-    def scan(self, state: Any, steps: Trace) -> tuple[Any, Float[np.ndarray, "time status"]]:
-        return state, steps.rewards
-
-    @property
-    def weights_change(self) -> bool:
-        return True
-
-    def scan_weights(self, state: Any, steps: Trace) -> Float[np.ndarray, "time status"] | None:
-        return None if steps.states is None else steps.states[1:]  # type: ignore[return-value]
-
-    def describe(self) -> str:
-        return "known"
+    from jaxtyping import Float
 
 
 class Sides(NamedTuple):
     """The statuses of some assessments as they were, and made even: alike for every scheme."""
 
-    actual: Trace
-    even: Trace
-    present: Bool[np.ndarray, "time n"] | None
+    actual: Float[np.ndarray, "time n"]
+    even: Float[np.ndarray, "time n"]
+    standing: Standing
 
     @classmethod
-    def of(cls, block: Block) -> Sides:
-        return cls.at(block.statuses, block.standing)
-
-    @classmethod
-    def at(cls, statuses: Float[np.ndarray, "time n"], standing: Standing) -> Sides:
-        even = standing.judge(_evened, statuses, 0.0)
-        return cls(_as_trace(statuses, standing), _as_trace(even, standing), standing.present)
+    def of(
+        cls,
+        statuses: Float[np.ndarray, "time n"],
+        means: Float[np.ndarray, " time"],
+        standing: Standing,
+    ) -> Sides:
+        """From the statuses, and the mean at each time of those who are there."""
+        return cls(statuses, np.repeat(means[:, None], statuses.shape[1], axis=1), standing)
 
 
 class Added(NamedTuple):
@@ -79,38 +47,39 @@ class Scorer:
     Many schemes look at one history at the same times, and its statuses are worked out once.
     """
 
-    def __init__(self, scheme: FairnessScheme, size: int) -> None:
+    def __init__(self, scheme: FairnessScheme) -> None:
         self.scheme = scheme
-        known = replace(scheme, status=KnownStatus(size), filter=Always())
-        self.stream, self._even = Stream(known, size), Stream(known, size)
-        self.size = size
+        self._actual, self._even = Fold(scheme), Fold(scheme)
         self.undefined: EvenhandError | None = None
 
+    @np.errstate(all="ignore")  # what overflows is refused by name
     def take(self, sides: Sides) -> Added | None:
         """What each assessment of a block adds, where that is defined."""
         if self.undefined is not None:
             return None
+        before, each = self._actual.assessments, np.ones(len(sides.actual), dtype=bool)
         try:
-            actual = _contributions(self.stream, sides.actual, sides.present)
+            actual = self._actual.take(Assessed(before, each, sides.actual, sides.standing))
             if self.scheme.aggregation.keeps_history:
                 return Added(actual, None)
-            return Added(actual, _contributions(self._even, sides.even, sides.present))
+            even = self._even.take(Assessed(before, each, sides.even, sides.standing))
         except (NegativeStatus, WelfareOverflow) as error:
             self.undefined = error
             return None
+        return Added(actual, even)
 
     @property
     def score(self) -> float:
         if self.undefined is not None:
             raise self.undefined
-        return self.stream.score
+        return self._actual.score(self._actual.assessments)
 
     @property
     def even_score(self) -> float | None:
         """The score had everyone who was there had the mean of those who were there."""
         if self.undefined is not None or not self._even.assessments:
             return None
-        return self._even.score
+        return self._even.score(self._even.assessments)
 
 
 def mean_status(
@@ -118,25 +87,6 @@ def mean_status(
 ) -> Float[np.ndarray, " time"]:
     """The mean at each time point, in which a stakeholder of weight w counts as w equal ones."""
     return Average()(statuses) if weights is None else Average().weighted(statuses, weights)
-
-
-def _evened(
-    statuses: Float[np.ndarray, "time n"], weights: Float[np.ndarray, "time n"] | None
-) -> Float[np.ndarray, "time n"]:
-    return np.repeat(mean_status(statuses, weights)[:, None], statuses.shape[1], axis=1)
-
-
-def _as_trace(statuses: Float[np.ndarray, "time n"], standing: Standing) -> Trace:
-    """Statuses as a trace for `KnownStatus`; the weights stand in the place of the states."""
-    weights = standing.weights
-    states = None if weights is None else np.concatenate((weights[:1], weights))
-    return Trace(rewards=statuses, states=states)  # type: ignore[arg-type]
-
-
-def _contributions(
-    stream: Stream, trace: Trace, present: Bool[np.ndarray, "time n"] | None
-) -> Float[np.ndarray, "assessment ..."]:
-    return np.concatenate([block.contributions for block in stream.blocks(trace, present)])
 
 
 class WelfareNow(NamedTuple):
@@ -152,8 +102,9 @@ def welfare_now(
     """What an assessment would find now, where that is defined."""
     if scheme.welfare is None or not standing.anybody:
         return None
+    means = standing.judge(mean_status, status[None])
     try:
-        added = Scorer(scheme, len(status)).take(Sides.at(status[None], standing))
+        added = Scorer(scheme).take(Sides.of(status[None], means, standing))
     except EvenhandError:
         return None
     if added is None:

@@ -16,10 +16,18 @@ import numpy as np
 
 from evenhand._util.moments import moment_label
 from evenhand._util.wording import join_names
-from evenhand.auditing.judging.calendar import MOST_PERIODS, PERIODS
+from evenhand.auditing.judging.calendar import MOST_PERIODS, PERIODS, how_many
 from evenhand.auditing.judging.case import Case
 from evenhand.auditing.judging.judge import Judged, judge
-from evenhand.auditing.judging.questions import AtEnd, EachEvent, EveryN, EveryPeriod, Question
+from evenhand.auditing.judging.questions import (
+    AT_END,
+    EACH_EVENT,
+    Question,
+    Timeline,
+    every_n,
+    every_period,
+    last_day,
+)
 from evenhand.auditing.judging.ranking import EQUAL, Ranking
 from evenhand.auditing.judging.scorer import Scorer
 from evenhand.auditing.notes import Notes
@@ -123,8 +131,9 @@ class Judgement:
 def judge_case(case: Case, question: Question, options: SchemeOptions, notes: Notes) -> Judgement:
     """Judge by the scheme asked for; by Rawls where log-Nash, the default, is undefined."""
     temporal = options.temporal_part()
-    scheme, *fallback = options.schemes(case.status, question.filter())
-    asked = judge_welfares(case, question, scheme, temporal)
+    scheme, *fallback = options.schemes(case.status, question.filter)
+    timeline = case.timeline(question)
+    asked = judge_welfares(case, question, scheme, temporal, timeline)
     _require_assessments(case, asked, scheme)
     undefined = asked.scorers[0].undefined
     if undefined is not None:
@@ -132,7 +141,7 @@ def judge_case(case: Case, question: Question, options: SchemeOptions, notes: No
             raise _named(undefined, case, asked)
         notes.add(FALLBACK_NOTE)
         scheme = fallback[0]
-        asked = judge_welfares(case, question, scheme, temporal)
+        asked = judge_welfares(case, question, scheme, temporal, timeline)
     return Judgement(asked, scheme, question_table(case, asked, scheme, temporal))
 
 
@@ -161,27 +170,30 @@ def _named(error: EvenhandError, case: Case, asked: Judged) -> EvenhandError:
     return error.about(f"the status of {who!r} at {moment}")
 
 
-def other_questions(case: Case) -> Iterator[Question]:
+def other_questions(case: Case) -> Iterator[tuple[Question, Timeline]]:
     """At the end, by each calendar period that was finished twice, and at every time point."""
     history = case.history
-    yield AtEnd()
+    yield AT_END, case.timeline(AT_END)
     if not history.plain_numbers:
         for period in reversed(PERIODS.values()):
             if history.by_month and period.days < LEAST_MONTH:
                 continue
-            question = EveryPeriod(period)
-            periods = question.periods(history, case.until)
+            periods = how_many(period, history.days()[0], last_day(history, case.until))
             if periods > min(MOST_PERIODS, STEP_VALUES // len(case.names)):
                 continue
-            marks = case.timeline(question).marks
-            if marks is not None and int(np.sum(marks)) >= 2:
-                yield question
+            question = every_period(period)
+            timeline = case.timeline(question)
+            if timeline.marks is not None and int(np.sum(timeline.marks)) >= 2:
+                yield question, timeline
     elif history.exact:
         points = len(history.slots)
         least = points * len(case.names) / STEP_VALUES
-        yield from (EveryN(n) for n in (1000, 100, 10, 5, 2) if n >= least and points // n >= 3)
+        for number in (1000, 100, 10, 5, 2):
+            if number >= least and points // number >= 3:
+                question = every_n(number)
+                yield question, case.timeline(question)
     if history.exact and len(history.slots) * len(case.names) <= STEP_VALUES:
-        yield EachEvent()
+        yield EACH_EVENT, case.timeline(EACH_EVENT)
 
 
 def question_table(
@@ -189,28 +201,35 @@ def question_table(
 ) -> tuple[QuestionRow, ...]:
     """The rows of the table, the question that was asked first."""
     rows = [_row(case, asked, asked=True)]
-    for question in other_questions(case):
+    for question, timeline in other_questions(case):
         if question == asked.question:
             continue
-        found = judge_welfares(case, question, scheme, temporal)
+        found = judge_welfares(case, question, scheme, temporal, timeline)
         if found.totals.assessments:
             rows.append(_row(case, found))
     return tuple(row.against(rows[0]) for row in rows)
 
 
 def judge_welfares(
-    case: Case, question: Question, scheme: FairnessScheme, temporal: Temporal
+    case: Case,
+    question: Question,
+    scheme: FairnessScheme,
+    temporal: Temporal,
+    timeline: Timeline | None = None,
 ) -> Judged:
-    """The case under a question, by the scheme and by every other welfare function in its place."""
-    steps = case.timeline(question).steps
-    others = OTHERS if steps * len(case.names) <= STEP_VALUES else QUICK
+    """The case under a question, by the scheme and by every other welfare function in its place.
+
+    All of them are taken of the same statuses, which are worked out once.
+    """
+    timeline = case.timeline(question) if timeline is None else timeline
+    others = OTHERS if timeline.steps * len(case.names) <= STEP_VALUES else QUICK
     welfares = [welfare for welfare in others if welfare != scheme.welfare]
-    first = FairnessScheme(case.status, scheme.aggregation, question.filter(), scheme.empty)
+    first = FairnessScheme(case.status, scheme.aggregation, question.filter, scheme.empty)
     others_of_it = [
-        FairnessScheme(case.status, TimepointFirst(welfare, temporal), question.filter())
+        FairnessScheme(case.status, TimepointFirst(welfare, temporal), question.filter)
         for welfare in welfares
     ]
-    return judge(case, question, [first, *others_of_it])
+    return judge(case, question, [first, *others_of_it], timeline)
 
 
 def name_of(scheme: FairnessScheme) -> str:

@@ -99,7 +99,7 @@ def look_back(
 def _judged(case: Case, options: AuditOptions) -> tuple[Judged, FairnessScheme]:
     """By the scheme asked for, or by the one to fall back on where that is undefined."""
     question = question_of(options)
-    schemes = options.schemes(case.status, question.filter())
+    schemes = options.schemes(case.status, question.filter)
     for scheme in schemes:
         judged = judge(case, question, [scheme])
         if judged.scorers[0].undefined is None:

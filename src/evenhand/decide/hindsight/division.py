@@ -14,7 +14,6 @@ import numpy as np
 
 from evenhand.errors import BadLog, BadParameter, argument
 from evenhand.fairness.aggregation import Aggregation
-from evenhand.fairness.standing import Standing
 
 if TYPE_CHECKING:
     from jaxtyping import Bool, Float, Int
@@ -119,19 +118,14 @@ class Division:
         self, statuses: Float[np.ndarray, "assessment stakeholder"], aggregation: Aggregation
     ) -> float:
         """The score of statuses."""
-        added = self.welfares(statuses, aggregation)
-        state = aggregation.init(len(self.names))
-        return float(aggregation.value(aggregation.extend(state, added)))
+        return aggregation.fold(self.welfares(statuses, aggregation))
 
     def welfares(
         self, statuses: Float[np.ndarray, "assessment stakeholder"], aggregation: Aggregation
     ) -> Float[np.ndarray, " assessment"]:
         """What each assessment adds."""
-        standing = Standing.of(None, self.weight)
         with np.errstate(divide="ignore"):
-            return standing.judge(
-                lambda part, weights: aggregation.contribute(part, None, weights), statuses, 0.0
-            )
+            return aggregation.contributions(statuses, self.weight)
 
     def at(self, chosen: Bool[np.ndarray, " assessment"]) -> Division:
         """With some of the assessments alone."""

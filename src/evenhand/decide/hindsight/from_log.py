@@ -209,8 +209,8 @@ def _at(case: Case, known: Any) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Slope, start and weight of each at one moment."""
     status, one = case.status, _one_each(case)[None]
     state = status.init(len(case.history.names))
-    nothing = Trace(rewards=np.zeros_like(one), states=known)
+    nothing = Trace(rewards=np.zeros_like(one), circumstances=known)
     zero = status.scan(state, nothing)[1][0]
-    unit = status.scan(state, Trace(rewards=one, states=known))[1][0]
+    unit = status.scan(state, Trace(rewards=one, circumstances=known))[1][0]
     weights = status.scan_weights(state, nothing)
     return unit - zero, zero, np.ones(len(zero)) if weights is None else np.asarray(weights[0])

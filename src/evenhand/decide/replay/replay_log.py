@@ -236,7 +236,7 @@ def judged_as_logged(log: Log, options: AuditOptions, question: Question) -> AsL
         question: When it is assessed.
     """
     case = Case.of(log, options)
-    scheme, *fallback = options.schemes(case.status, question.filter())
+    scheme, *fallback = options.schemes(case.status, question.filter)
     judged = judge(case, question, [scheme])
     fell_back = judged.scorers[0].undefined is not None and bool(fallback)
     if fell_back:
@@ -276,7 +276,7 @@ class _Replay:
         )
         case = Case.of(replace(self.log, history=history, lots=None), self.options)
         own = self.scheme
-        scheme = FairnessScheme(case.status, own.aggregation, self.question.filter(), own.empty)
+        scheme = FairnessScheme(case.status, own.aggregation, self.question.filter, own.empty)
         # A half-life of 7 is one of 7 days where times are dates, which its words say then.
         fitted = rule.fitted(self.log.history.plain_numbers)
         found = self._outcome(name, fitted, judge(case, self.question, [scheme]), given)

@@ -93,7 +93,7 @@ def world_of_log(
     for sentence in blocks.sentences():
         notes.add(sentence)
     assessed = _assessed(question, log)
-    if not assessed[blocks.kept].any() and not question.filter().assesses_end:
+    if not assessed[blocks.kept].any() and not question.filter.assesses_end:
         raise BadLog(
             f"before {argument('until')} nothing is assessed ({question.name}): use more of the "
             f"log, or assess it more often ({argument('every')})."
@@ -104,7 +104,7 @@ def world_of_log(
     world = LogWorld(
         **rows,
         horizon=default_horizon(rows) if horizon is None else horizon,
-        scheme=to_toml(_learned(replace(scheme, status=status), question.filter(), always)),
+        scheme=to_toml(_learned(replace(scheme, status=status), question.filter, always)),
     )
     return WorldOfLog(world, scheme, log.label, tuple(notes.sentences))
 
@@ -156,7 +156,7 @@ def _learned_status(status: Status, notes: Notes) -> Status:
 
 def _assessed(question: Question, log: Log) -> Bool[np.ndarray, " time"]:
     """At which time points the log is assessed; a filter that looks at who got what is refused."""
-    filter_, history = question.filter(), log.history
+    filter_, history = question.filter, log.history
     if not filter_.ignores_who:
         raise BadParameter(
             f"fairness is assessed {filter_.describe()}, which depends on who received what: a "
@@ -166,7 +166,6 @@ def _assessed(question: Question, log: Log) -> Bool[np.ndarray, " time"]:
     step = timeline.step_of_slot
     given = np.zeros(timeline.steps)
     np.add.at(given, step[history.slot], history.amount)
-    marks: Any = timeline.marks
-    _, fires = filter_.scan(filter_.init(), Trace(given[:, None], actions=marks))
+    _, fires = filter_.scan(filter_.init(), Trace(given[:, None], marks=timeline.marks))
     last = np.append(np.diff(step) > 0, True)
     return last & fires[step]

@@ -1,6 +1,6 @@
 """Statuses that set what was received beside something else that is known, such as a size.
 
-They look at the states of the trace, which must be `Circumstances`.
+They look at the `Circumstances` of the trace.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ import numpy as np
 
 from evenhand._util.arrays import Array
 from evenhand.errors import MissingCircumstances
+from evenhand.fairness.circumstances import Circumstances
 from evenhand.fairness.labels import Labels
 from evenhand.fairness.status.derived import mean_per_entitlement
 from evenhand.fairness.status.received import Returns
@@ -56,7 +57,7 @@ class Beside(Status[_Seen]):
         return _Seen(received, np.zeros(len(self.of.value(received))))
 
     def update(self, state: _Seen, step: Step) -> _Seen:
-        return _Seen(self.of.update(state.received, step), self._known(step.next_state))
+        return _Seen(self.of.update(state.received, step), self._known(step.circumstances))
 
     def value(self, state: _Seen) -> Float[Array, " status"]:
         return self.transform(self.of.value(state.received), state.beside)
@@ -65,7 +66,7 @@ class Beside(Status[_Seen]):
         received, values = self.of.scan(state.received, steps)
         if not len(steps):
             return state, values
-        beside = self._known(steps.states)[1:]
+        beside = self._known(steps.circumstances)
         return _Seen(received, beside[-1]), self.transform(values, beside)
 
     @property
@@ -84,7 +85,7 @@ class Beside(Status[_Seen]):
         return self.weigh(state.beside)
 
     def scan_weights(self, state: _Seen, steps: Trace) -> Float[np.ndarray, "time status"] | None:
-        return self.weigh(self._known(steps.states)[1:])
+        return self.weigh(self._known(steps.circumstances))
 
     @property
     def negated(self) -> bool:
@@ -115,12 +116,12 @@ class Beside(Status[_Seen]):
     def per_step(self) -> bool:
         return self.of.per_step
 
-    def _known(self, state: Any) -> Float[Array, "*time status"]:
-        known = getattr(state, self.part, None)
+    def _known(self, circumstances: Circumstances | None) -> Float[Array, "*time status"]:
+        known = getattr(circumstances, self.part, None)
         if known is None:
             raise MissingCircumstances(
                 f"{type(self).__name__} needs to know at each step {self.needs}: give the trace "
-                f"states that are Circumstances({self.part}=…)."
+                f"circumstances=Circumstances({self.part}=…)."
             )
         return known
 

@@ -1,7 +1,7 @@
 """Statuses of those who ask: what was received set against what was asked for.
 
-Whoever wants nothing more is not behind. They look at the states of the trace, which must be
-`Circumstances` with what each has asked for so far.
+Whoever wants nothing more is not behind. They look at the `Circumstances` of the trace, which must
+have what each has asked for so far.
 """
 
 from __future__ import annotations
@@ -114,7 +114,7 @@ class WhileWaiting(OfRequests):
     def update(self, state: Any, step: Step) -> Any:
         return _Waiting(
             self.of.update(state.received, step),
-            self._known(step.next_state),
+            self._known(step.circumstances),
             self.counted.value(state.counted),
             self.counted.update(state.counted, step),
         )
@@ -124,7 +124,8 @@ class WhileWaiting(OfRequests):
         if not len(steps):
             return state, values
         counted, before = self._before(state, steps)
-        return _Waiting(received, self._known(steps.states)[-1], before[-1], counted), values
+        asked = self._known(steps.circumstances)[-1]
+        return _Waiting(received, asked, before[-1], counted), values
 
     @property
     def weighs(self) -> bool:
@@ -150,7 +151,7 @@ class WhileWaiting(OfRequests):
 
     def scan_weights(self, state: Any, steps: Trace) -> Float[np.ndarray, "time status"] | None:
         _, before = self._before(state, steps)
-        waits = self._known(steps.states)[1:] > before
+        waits = self._known(steps.circumstances) > before
         return self._weighed(waits, self.of.scan_weights(state.received, steps))
 
     def _before(self, state: Any, steps: Trace) -> tuple[Any, Float[np.ndarray, "time status"]]:

@@ -1,6 +1,6 @@
 """Rates: what was received out of the chances, so far or within a period, and the mean wait.
 
-They look at the states of the trace, which must be `Circumstances` with the chances so far.
+They look at the `Circumstances` of the trace, which must have the chances so far.
 """
 
 from __future__ import annotations
@@ -71,7 +71,7 @@ class RateWithinPeriod(Rate):
 
     def update(self, state: Any, step: Step) -> Any:
         received = self.of.update(state.received, step)
-        return _InPeriod(received, self._known(step.next_state), state.beside)
+        return _InPeriod(received, self._known(step.circumstances), state.beside)
 
     def value(self, state: Any) -> Float[Array, " status"]:
         return self.transform(self.of.value(state.received), state.beside - state.before)
@@ -86,7 +86,7 @@ class RateWithinPeriod(Rate):
 
     def _so_far(self, state: Any, steps: Trace) -> Float[np.ndarray, "time status"]:
         """The chances before the first step and after each."""
-        return np.concatenate((state.beside[None], self._known(steps.states)[1:]))
+        return np.concatenate((state.beside[None], self._known(steps.circumstances)))
 
     def weights(self, state: Any) -> Float[Array, " status"] | None:
         return state.beside - state.before

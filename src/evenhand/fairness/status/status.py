@@ -136,7 +136,7 @@ class Status(Exchanging, ABC, Generic[State]):
 
         Args:
             totals: What each received in all, in each of many cases.
-            known: The state at that moment, if it looks at states.
+            known: The circumstances at that moment, if it looks at them.
         """
         if not self.is_sum:
             raise BadParameter(
@@ -145,7 +145,8 @@ class Status(Exchanging, ABC, Generic[State]):
             )
         rows = totals.reshape(-1, totals.shape[-1])
         init = self.init(totals.shape[-1])
-        values = [self.value(self.update(init, Step(None, row, known))) for row in rows]
+        steps = [Step(None, row, circumstances=known) for row in rows]
+        values = [self.value(self.update(init, step)) for step in steps]
         return np.stack(values).reshape(*totals.shape[:-1], -1)
 
     @property
