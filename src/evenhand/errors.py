@@ -206,6 +206,14 @@ class BadParameter(EvenhandError):
     """A constructor argument outside what the definition allows."""
 
 
+class BestUnknown(BadParameter):
+    """The best there was cannot be found, and `why`; the sentence adds what to do about it."""
+
+    def __init__(self, why: str, advice: str) -> None:
+        super().__init__(f"{why}: {advice}")
+        self.why = why
+
+
 class UnknownArgument(BadParameter, TypeError):
     """A keyword that a function does not have; the message offers the `nearest` of those it has.
 

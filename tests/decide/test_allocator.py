@@ -15,7 +15,7 @@ from evenhand.decide.allocator import Allocator
 from evenhand.decide.allocator_file import AllocatorCopy
 from evenhand.decide.rules.rule import RULES
 from evenhand.decide.rules.ties import ByDraw
-from evenhand.errors import BadFile, EvenhandError
+from evenhand.errors import BadFile, BadParameter, EvenhandError
 
 WRITTEN = {"half_life": "half_life:5", "deadline": "deadline:4"}
 NAMES = ("A", "B", "C", "D")
@@ -307,3 +307,18 @@ def test_where_somebody_stands_depends_on_how_much_is_given_whole():
     assert allocator.next(5.0).name == "Bob"
     with pytest.raises(EvenhandError, match="`amount` is 0: it must be a number above 0"):
         allocator.ranking(amount=0)
+
+
+def test_mistyped_arguments_are_sentences():
+    with pytest.raises(BadParameter, match="`ties` is 'draw': it must be a TieBreak, such as ByD"):
+        Allocator("least_served", ties="draw")
+    with pytest.raises(BadParameter, match="`ties` is the class ByDraw: make an object of it"):
+        Allocator("least_served", ties=ByDraw)
+    desk = Allocator("least_served")
+    desk.join("Ann")
+    desk.join("Ben")
+    for most in ("x", 1.5, -1, True):
+        with pytest.raises(BadParameter, match=f"`most` is {most!r}: it must be a whole number"):
+            desk.ranking(most=most)
+    assert [one.name for one in desk.ranking(most=np.int64(1))] == ["Ann"]
+    assert desk.ranking(most=0) == []

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from evenhand._util.argument_checks import require_whole
+from evenhand._util.argument_checks import require_kind, require_whole
 from evenhand._util.moments import as_numbers, parse_moment
 from evenhand._util.wording import format_number, nearest, short_repr
 from evenhand.decide.allocation_events import (
@@ -103,6 +103,8 @@ class Allocator:
             raise BadParameter(
                 f"{self.rule.describe()} needs requests: leave {argument('by_request')} out."
             )
+        if ties is not None:
+            require_kind(ties, TieBreak, argument("ties"), "ByDraw(seed=1)")
         self.dates = dates
         wanted = self.rule.needs_requests if by_request is None else by_request
         self.state = self.rule.fitted(not dates).new_state(ties, wanted)
@@ -309,6 +311,8 @@ class Allocator:
                 usually gives.
         """
         state = self.state
+        if most is not None:
+            most = require_whole(most, argument("most"), least=0)
         with self._asked_about(at, amount):
             order = state.order(self._takers(among, amount))
             ranked: list[tuple[int | None, int]] = list(enumerate(order[:most], 1))

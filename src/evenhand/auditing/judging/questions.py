@@ -10,11 +10,12 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass
+from numbers import Real
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from evenhand._util.argument_checks import MOST_STEPS
+from evenhand._util.argument_checks import MOST_STEPS, is_finite_number
 from evenhand._util.moments import moment_label
 from evenhand.auditing.judging.calendar import PERIODS, Period, how_many, refuse_too_many
 from evenhand.auditing.reading.history import History
@@ -190,9 +191,10 @@ class AfterEachAmount(Question):
     amount: float
 
     def __post_init__(self) -> None:
-        if not (self.amount > 0 and np.isfinite(self.amount)):
+        if not (is_finite_number(self.amount) and self.amount > 0):
+            shown = f"{self.amount:g}" if isinstance(self.amount, Real) else repr(self.amount)
             raise BadParameter(
-                f"{argument('after_each')} is {self.amount:g}: it must be a positive number."
+                f"{argument('after_each')} is {shown}: it must be a positive number."
             )
 
     @property

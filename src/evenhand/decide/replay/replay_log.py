@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any, NamedTuple
+from typing import Annotated, Any, NamedTuple
 
 import numpy as np
 
@@ -38,7 +38,7 @@ from evenhand.decide.rules.least_served import BEGIN_AT, LeastServed
 from evenhand.decide.rules.named_rule import rule_to_name
 from evenhand.decide.rules.rule import Rule
 from evenhand.decide.rules.ties import InOrder, TieBreak
-from evenhand.errors import BadParameter, EvenhandError, argument
+from evenhand.errors import BadParameter, BestUnknown, EvenhandError, argument
 from evenhand.fairness.scheme import FairnessScheme
 
 # What is replayed where no rule is named; those that need requests, where there are any.
@@ -88,7 +88,7 @@ class ReplayOptions:
 class RulesToReplay(AuditOptions):
     """What `replay` takes: the rules, and what `audit` takes."""
 
-    rules: str | Rule | Sequence[str | Rule] = ()
+    rules: Annotated[str | Rule | Sequence[str | Rule], "a rule, or a list of rules"] = ()
 
 
 def _replay(log: Any, options: RulesToReplay) -> ReplayAnswer:
@@ -191,6 +191,9 @@ def _best(log: Any, options: AuditOptions, supply: Supply, notes: Notes) -> Best
         return None
     try:
         return best_with(log, options)
+    except BestUnknown as error:
+        notes.add(f"The best there was is not known: {error.why}.")
+        return None
     except EvenhandError as error:
         notes.add(f"The best there was is not known: {error}")
         return None
