@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import inspect
 import itertools
 from dataclasses import fields, replace
@@ -28,6 +29,7 @@ from evenhand.cli.output import as_option
 from evenhand.decide.replay.replay_log import replay
 from evenhand.errors import (
     BadParameter,
+    EvenhandError,
     MissingColumn,
     UnknownArgument,
     UnknownStakeholder,
@@ -307,8 +309,39 @@ def test_how_many_logs_go_without_a_name(function):
         ({"amount": ["a"]}, "`amount` is .*it must be the name of a column"),
         ({"chance": "no"}, "`chance` is 'no': it must be True or False"),
         ({"at_end": 1}, "`at_end` is 1: it must be True or False"),
+        ({"after_each": "1000"}, "`after_each` is '1000': it must be a positive number"),
+        ({"where": 5}, "`where` is 5: it must be a condition, as text, such as"),
+        ({"when": 5}, "`when` is 5: it must be a condition, as text, such as"),
+        ({"group": 5}, "`group` is 5: it must be the name of a column, or a list of names"),
+        ({"group": ["a", 5]}, "`group` is .*: it must be the name of a column, or a list of"),
+        ({"by": 3}, "`by` is 3: it must be 'stakeholder', 'group' or the name of a column"),
+        ({"scheme": 5}, "`scheme` is 5: it must be a FairnessScheme, such as anytime"),
+        ({"scheme": {}}, "`scheme` is {}: it must be a FairnessScheme, such as anytime"),
+        ({"missing": {"*": 1}}, "`missing` is .*: it must say between which two numbers each mark"),
+        ({"missing": {"*": ("a", 2)}}, "`missing` is .*: it must say between which two numbers"),
+        ({"missing": {"*": (4, 1)}}, "`missing` is '\\*': write a mark such as"),
+        ({"time_format": 5}, "`time_format` is 5: it must be text such as '%d/%m/%Y'"),
+        ({"encoding": None}, "`encoding` is None: it must be the name of an encoding, such as"),
+        ({"wide": []}, "`wide` is \\[\\]: it must be time or stakeholder"),
     ],
 )
-def test_columns_are_named_by_text_and_what_is_so_is_true_or_false(given, sentence):
+def test_mistyped_arguments_are_sentences(given, sentence):
     with pytest.raises(BadParameter, match=sentence):
-        audit(FIRST_A_THEN_B, **{**MAPPED, **given})
+        audit(LOG, **{**MAPPED, **given})
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_no_value_of_an_option_ends_in_a_bare_error(name, tmp_path):
+    logs = LOG, write(tmp_path / "log.csv", FIRST_A_THEN_B)
+    values = (5, "x", None, {}, [], [5], 2.5, float("nan"), True, {"a": 1})
+    for log, value in itertools.product(logs, values):
+        with contextlib.suppress(EvenhandError):
+            audit(log, **{**MAPPED, "chance": False, name: value})
+
+
+def test_rules_are_rules_and_a_list_of_logs_has_one():
+    with pytest.raises(BadParameter, match="`rules` is 5: it must be a rule, or a list of rules"):
+        replay(LOG, **MAPPED, rules=5)
+    for empty in ([], ()):
+        with pytest.raises(BadParameter, match="the list of files is empty"):
+            audit(empty, **MAPPED)

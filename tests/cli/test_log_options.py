@@ -79,7 +79,10 @@ def test_columns_that_are_not_named_are_asked_for_with_the_command_to_run(log):
     assert "--stakeholder who" in done.stdout
 
 
-@pytest.mark.parametrize("option", [("--stakeholder", "who"), ("--block", "7d"), ("--cumulative",)])
+@pytest.mark.parametrize(
+    "option",
+    [("--stakeholder", "who"), ("--block", "7d"), ("--cumulative",), ("--after-each", "0")],
+)
 def test_how_a_log_is_read_is_refused_for_an_environment(option):
     done = evenhand("train", "doughnuts", *option)
     assert (done.returncode, done.stdout) == (2, "")

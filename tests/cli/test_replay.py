@@ -134,3 +134,15 @@ def test_a_wide_table_and_files_with_their_dates_in_their_names(log, tmp_path):
     named = ("--stakeholder", "to", "--amount", "doses", "--time-from-name")
     done = evenhand("replay", str(tmp_path / "sent-*.csv"), *named, *options)
     assert json.loads(done.stdout)["rules"][0]["score"] == tidy, done.stderr
+
+
+@pytest.mark.parametrize("form", [(), ("--json",)])
+def test_a_best_that_is_not_known_is_not_advised_away_with_an_option_of_audits(log, form):
+    done = replay(log, "--rule", "least_served", "--welfare", "jain", *form)
+    assert done.returncode == 0, done.stderr
+    shown = " ".join(done.stdout.split())
+    assert (
+        "The best there was is not known: the best there was cannot be found for this score ("
+        in shown
+    )
+    assert "--best" not in shown

@@ -15,7 +15,7 @@ from evenhand.decide.allocator import Allocator, Share
 from evenhand.decide.allocator_file import AllocatorCopy
 from evenhand.decide.rules.rule import RULES
 from evenhand.decide.rules.ties import ByDraw
-from evenhand.errors import BadFile, EvenhandError
+from evenhand.errors import BadFile, BadParameter, EvenhandError
 from evenhand.events import Give, Join, MemberEvent, Undo
 
 WRITTEN = {"half_life": "half_life:5", "deadline": "deadline:4"}
@@ -379,3 +379,16 @@ def test_what_is_undone_is_left_out_and_not_applied():
     allocator = Allocator("least_served")
     with pytest.raises(EvenhandError, match="does not happen to a stakeholder"):
         allocator.apply(Undo(1))
+def test_mistyped_arguments_are_sentences():
+    with pytest.raises(BadParameter, match="`ties` is 'draw': it must be a TieBreak, such as ByD"):
+        Allocator("least_served", ties="draw")
+    with pytest.raises(BadParameter, match="`ties` is the class ByDraw: make an object of it"):
+        Allocator("least_served", ties=ByDraw)
+    desk = Allocator("least_served")
+    desk.join("Ann")
+    desk.join("Ben")
+    for most in ("x", 1.5, -1, True):
+        with pytest.raises(BadParameter, match=f"`most` is {most!r}: it must be a whole number"):
+            desk.ranking(most=most)
+    assert [one.name for one in desk.ranking(most=np.int64(1))] == ["Ann"]
+    assert desk.ranking(most=0) == []

@@ -29,6 +29,7 @@ from evenhand import (
     periodic,
 )
 from evenhand.auditing import audit
+from evenhand.auditing.chance.odds_over_time import OddsOverTime
 from evenhand.auditing.judging.questions import every
 from evenhand.auditing.reading.roster import Roster
 from evenhand.auditing.scheme_options import SchemeOptions
@@ -37,12 +38,14 @@ from evenhand.errors import (
     BadLog,
     BadParameter,
     CannotStream,
+    EvenhandError,
     UnknownStakeholder,
     WelfareOverflow,
 )
 from evenhand.fairness.status import WithCredit
 from evenhand.monitor import Monitor
 from evenhand.monitor.batch import Batch, text_as_number
+from evenhand.monitor.chance_alarms import Alarms
 from evenhand.monitor.factory import make_monitor
 from evenhand.monitor.json_reader import REMEMBERED_IDS, Keys, Reader
 from evenhand.monitor.state_file import load_state, save_state
@@ -451,6 +454,7 @@ def test_times_of_many_kinds_are_pushed(times):
         ({"min_score": "x"}, "`min_score` is 'x': a limit must be a number."),
         ({"min_score": float("nan")}, "`min_score` is nan: a limit must be a number."),
         ({"scheme": Rawls()}, "scheme is Rawls(): it must be a FairnessScheme, such as anytime("),
+        ({"roster": ["A"]}, "roster is ['A']: it must be a Roster, such as Roster(('A', 'B'))."),
     ],
 )
 def test_what_a_monitor_cannot_watch_is_a_sentence(given, sentence):
@@ -490,6 +494,56 @@ def test_an_event_that_is_refused_leaves_nothing_behind():
     with pytest.raises(BadParameter, match="`every='month'` needs dates") as caught:
         dated.push(1, "A")
     assert "--" not in str(caught.value)
+
+
+def days(*events):
+    """A batch of (day of January, who, amount)."""
+    rows = [(text_as_number(f"2021-01-{day:02}"), "AB".index(who), n) for day, who, n in events]
+    return Batch.of(rows, False)
+
+
+@pytest.mark.parametrize("watched", ["alone", "with an alarm", "by a roster"])
+@pytest.mark.parametrize("question", [None, every("day")])
+def test_a_batch_that_is_refused_and_corrected_counts_once(question, watched):
+    """A takes back more than it had: log-Nash is undefined from the 3rd on, after two good days."""
+
+    def monitor():
+        scheme = anytime(LogNash())
+        if question is not None:
+            scheme = replace(scheme, filter=question.filter())
+        names, more = ("A", "B"), {}
+        if watched == "by a roster":
+            more["roster"] = Roster(names, first={"B": np.datetime64("2021-01-02")})
+            scheme = replace(scheme, status=WithCredit(of=scheme.status))
+            more["newcomers"] = "mean"
+        if watched == "with an alarm":
+            more["alarms"] = Alarms(names, 0.05, OddsOverTime(names), None, False)
+        return Monitor(scheme, names, question, max_unfairness=0.1, **more)
+
+    refused, fresh = monitor(), monitor()
+    good, rest = days((1, "A", 1)), [(2, "B", 2), (1, "A", 1), (4, "B", 1), (5, "A", 1)]
+    for one in (refused, fresh):
+        one.take(good)
+    before = refused.snapshot()
+    with pytest.raises(EvenhandError):
+        refused.take(days(*rest[:2], (3, "A", -9), *rest[2:]))
+    np.testing.assert_equal(refused.snapshot(), before)
+    found = [one.take(days(*rest)) + one.finish() for one in (refused, fresh)]
+    assert found[0] == found[1]
+    assert refused.summary() == fresh.summary()
+    np.testing.assert_equal(refused.snapshot(), fresh.snapshot())
+
+
+def test_an_end_that_is_refused_can_be_asked_for_again():
+    monitor = Monitor(anytime(LogNash()), ("A", "B"))
+    monitor.push(1, "A", -3)
+    before = monitor.snapshot()
+    with pytest.raises(EvenhandError):
+        monitor.finish()
+    np.testing.assert_equal(monitor.snapshot(), before)
+    monitor.push(1, "A", 3)
+    (found,) = monitor.finish()
+    assert found.score == 0.0  # ln 1 for each
 
 
 def test_a_state_of_another_version_is_refused_in_a_sentence(tmp_path):

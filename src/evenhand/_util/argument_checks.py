@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import functools
 import math
 import numbers
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import fields
-from typing import Any, TypeVar
+from typing import Annotated, Any, TypeVar, get_args, get_origin, get_type_hints
+
+import numpy as np
 
 from evenhand._util.wording import short_repr
-from evenhand.errors import BadParameter
+from evenhand.errors import BadParameter, argument
 
 Name = TypeVar("Name")
 MOST_STEPS = 2**31 - 1  # steps are counted in 32 bits
@@ -91,6 +94,53 @@ def refuse_class(value: Any, what: str) -> None:
     if isinstance(value, type):
         name = value.__name__
         raise BadParameter(f"{what} is the class {name}: make an object of it, as in {name}(…).")
+
+
+def require_fields(whole: Any) -> None:
+    """Refuse a field of a dataclass that is not what its annotation says in words.
+
+    Looked at are `Annotated[kind, "what it must be"]`, alone or beside None, and bool. All other
+    fields are checked where they are read.
+
+    >>> from dataclasses import dataclass
+    >>> @dataclass
+    ... class Options:
+    ...     column: Annotated[str, "the name of a column"] | None = None
+    >>> require_fields(Options(column=3))
+    Traceback (most recent call last):
+    evenhand.errors.BadParameter: `column` is 3: it must be the name of a column.
+    """
+    for name, (kinds, words) in _worded_fields(whole.__class__).items():
+        value = getattr(whole, name)
+        if not any(_is_of(value, kind) for kind in kinds):
+            raise BadParameter(f"{argument(name)} is {short_repr(value)}: it must be {words}.")
+
+
+@functools.cache
+def _worded_fields(kind: type) -> dict[str, tuple[tuple[Any, ...], str]]:
+    """The alternatives that each field of a dataclass allows, and what it must be in words."""
+    found = {}
+    for name, hint in get_type_hints(kind, include_extras=True).items():
+        alternatives = (hint,) if get_origin(hint) is Annotated else get_args(hint) or (hint,)
+        said = [one.__metadata__[0] for one in alternatives if get_origin(one) is Annotated]
+        if alternatives == (bool,):
+            found[name] = ((bool, np.bool_), "True or False")
+        elif said:
+            found[name] = (alternatives, said[0])
+    return found
+
+
+def _is_of(value: Any, kind: Any) -> bool:
+    """Whether a value is of a kind as annotations write it: a class, a union, a sequence of one."""
+    origin, parts = get_origin(kind), get_args(kind)
+    if origin is Annotated:
+        return _is_of(value, parts[0])
+    if origin is Sequence:
+        several = isinstance(value, Collection) and not isinstance(value, str | bytes)
+        return several and all(_is_of(one, parts[0]) for one in value)
+    if origin is not None:
+        return any(_is_of(value, part) for part in parts)
+    return isinstance(value, kind)
 
 
 def first_repeated(names: Iterable[Name]) -> Name | None:

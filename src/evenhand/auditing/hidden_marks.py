@@ -74,9 +74,18 @@ def read_marks(given: Any) -> tuple[HiddenMark, ...]:
     if isinstance(given, str | HiddenMark):
         given = [given]
     if isinstance(given, Mapping):
-        return tuple(
-            HiddenMark(str(text), float(low), float(high)) for text, (low, high) in given.items()
-        )
+        try:
+            return tuple(
+                HiddenMark(str(text), float(low), float(high))
+                for text, (low, high) in given.items()
+            )
+        except (TypeError, ValueError) as error:
+            if isinstance(error, BadParameter):
+                raise
+            raise BadParameter(
+                f"{argument('missing')} is {given!r}: it must say between which two numbers each "
+                "mark lies, such as {'*': (1, 4)}."
+            ) from None
     if not isinstance(given, Iterable):
         raise BadParameter(f"{argument('missing')} is {given!r}: it must be a mark such as '*'.")
     return tuple(one if isinstance(one, HiddenMark) else _named(str(one)) for one in given)

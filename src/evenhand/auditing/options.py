@@ -5,11 +5,9 @@ from __future__ import annotations
 import itertools
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
-from typing import Any
+from typing import Annotated, Any
 
-import numpy as np
-
-from evenhand._util.argument_checks import require_whole
+from evenhand._util.argument_checks import require_fields, require_whole
 from evenhand._util.wording import as_names
 from evenhand.auditing.combinations import (
     refuse_beside_waits,
@@ -19,7 +17,7 @@ from evenhand.auditing.combinations import (
 from evenhand.auditing.hidden_marks import HiddenMark, read_marks
 from evenhand.auditing.layout import STAKEHOLDER as WHO
 from evenhand.auditing.layout import TIME, FileLayout
-from evenhand.auditing.scheme_options import SchemeOptions, one_of
+from evenhand.auditing.scheme_options import Condition, SchemeOptions, one_of
 from evenhand.auditing.time_units import require_unit
 from evenhand.errors import BadParameter, argument
 from evenhand.fairness.status import (
@@ -38,9 +36,9 @@ REQUEST_STATUSES: dict[str, type[OfRequests]] = {
 NULL_NAMES = ("lottery", "shuffle", "by-group")  # what chance alone may do
 MOST_DRAWS = 1_000_000
 STAKEHOLDER, GROUP = "stakeholder", "group"  # what `by` may be, besides a column of groups
+Column = Annotated[str, "the name of a column, as text"]
 # Roles that one column may have at once: all who are of the same name are a group, and a run may be
 # of one group alone. For every other two it would be a mistake that changes the answer unseen.
-COLUMNS = ("stakeholder", "time", "amount", "out_of", "run")  # named by text, one each
 SHARED_ROLES = ({"stakeholder", "group"}, {"group", "run"})
 # How a log is read; all other options say how it is judged and shown. `when` is among them, as it
 # is a condition on columns, which are no longer there once a log was read.
@@ -62,44 +60,52 @@ class AuditOptions(SchemeOptions):
     'region'
     """
 
-    stakeholder: str = ""  # columns of the log: who received,
-    time: str = ""  # when,
-    amount: str | None = None  # how much (each row counts 1 without it),
-    out_of: str | None = None  # out of how many chances, for a rate,
-    asked: str | None = None  # for how much was asked (of `requests`, if they are a log apart),
-    wait_from: str | None = None  # from when a case waited (in place of `time`),
-    wait_to: str | None = None  # until when, empty while it is open,
-    group: str | Sequence[str] | None = None  # of which group; several columns are taken together,
-    run: str | None = None  # in which run of a policy
+    stakeholder: Column = ""  # columns of the log: who received,
+    time: Column = ""  # when,
+    amount: Column | None = None  # how much (each row counts 1 without it),
+    out_of: Column | None = None  # out of how many chances, for a rate,
+    asked: Column | None = None  # for how much was asked (of `requests`, if they are a log apart),
+    wait_from: Column | None = None  # from when a case waited (in place of `time`),
+    wait_to: Column | None = None  # until when, empty while it is open,
+    group: (  # of which group; several columns are taken together,
+        Annotated[str | Sequence[str], "the name of a column, or a list of names"] | None
+    ) = None
+    run: Column | None = None  # in which run of a policy
     cumulative: bool = False  # the amounts are running totals
     stock: bool = False  # the amounts are levels at a time, such as beds or people housed
-    time_format: str | None = None  # how dates are written, such as %d/%m/%Y
+    time_format: (  # how dates are written
+        Annotated[str, "text such as '%d/%m/%Y' or 'day-first'"] | None
+    ) = None
     time_unit: str | None = None  # what times count that are numbers, such as s, ms or year
     decimal: str | None = None  # the sign before the fraction of a number, . or ,
     missing: Any = ()  # marks in place of suppressed amounts, such as "*" or "*=1-4"
-    encoding: str = "utf-8"  # how text files are written
+    encoding: Annotated[str, "the name of an encoding, such as 'utf-8'"] = "utf-8"
     sheet: str | int | None = None  # of a workbook, by its name or its number from 1
     header_row: int | str | None = None  # the row of the columns' names from 1, or two such as 3-4
-    wide: str | None = None  # each column is a "time" or a "stakeholder"
+    wide: (  # of what the table has a column for each
+        Annotated[str, "time or stakeholder, whichever each column is one of"] | None
+    ) = None
     time_from_name: bool = False  # the time of a file's rows stands in its name
     merge_names: bool = False  # names that differ only in capitals, spaces or accents are one
     table: str | Sequence[str | None] | None = None  # of a database; to compare, one for each log
-    engine: str | None = None  # what reads files: duckdb (the default) or spark
-    by: str = STAKEHOLDER  # judge each stakeholder, each group, or each group of a column
+    engine: Annotated[str, "duckdb or spark"] | None = None  # what reads files
+    by: Annotated[  # judge each stakeholder, each group, or each group of a column
+        str | Sequence[str], "'stakeholder', 'group' or the name of a column"
+    ] = STAKEHOLDER
     entitlement: Any = None  # a column, or a table or mapping of its own
     within_period: bool = False  # a rate is that of each assessed period, and not so far
     within: Any = None  # judge the share of cases that waited no longer than this, such as 30d
     longest_open: bool = False  # judge the longest wait of those that are still open
     requests: Any = None  # who asked, if not in the same rows: a table of its own
-    requests_stakeholder: str | None = None  # columns of the requests, if called otherwise there:
-    requests_time: str | None = None  # who asked, and when
+    requests_stakeholder: Column | None = None  # of the requests, if called otherwise there:
+    requests_time: Column | None = None  # who asked, and when
     requests_table: str | None = None  # the table of requests, if they are in a database
     judge_requests: str | None = None  # one of REQUEST_STATUSES; share_met by default
     roster: Any = None  # all who should be served: a table or a list of names
     reference: str | None = None  # the group that the others are compared with
     only: Sequence[Any] = ()  # stakeholders: these alone
     exclude: Sequence[Any] = ()  # or all but these
-    where: str | None = None  # count only rows of which this condition holds
+    where: Condition | None = None  # count only rows of which this condition holds
     since: Any = None  # the moment from which rows count
     until: Any = None  # the moment up to which the log is whole
     before: Any = None  # judge what was before this moment and what came after it, side by side
@@ -114,7 +120,7 @@ class AuditOptions(SchemeOptions):
     display_names: Any = None  # names to show in place of codes: a table or a mapping
 
     def __post_init__(self) -> None:
-        self._require_kinds()
+        require_fields(self)
         self._take_names()
         if self.waits:
             self._take_waits()
@@ -231,19 +237,6 @@ class AuditOptions(SchemeOptions):
         object.__setattr__(self, "time", self.wait_from)
         if self.within is None:  # a share in time is better when higher
             object.__setattr__(self, "lower_is_better", True)
-
-    def _require_kinds(self) -> None:
-        """Columns are named by text, and what is so or not is True or False."""
-        for name in COLUMNS:
-            value = getattr(self, name)
-            if value is not None and not isinstance(value, str):
-                raise BadParameter(
-                    f"{argument(name)} is {value!r}: it must be the name of a column, as text."
-                )
-        for one in fields(self):
-            value = getattr(self, one.name)
-            if one.type == "bool" and not isinstance(value, bool | np.bool_):
-                raise BadParameter(f"{argument(one.name)} is {value!r}: it must be True or False.")
 
     def require_no_audit(self, what: str) -> None:
         """Refuse what only an audit has a use for.

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Annotated, Any
 
-from evenhand._util.argument_checks import is_finite_number
+from evenhand._util.argument_checks import is_finite_number, require_kind
 from evenhand._util.registry import Registry
 from evenhand.errors import BadParameter, MissingPartParameter, argument
 from evenhand.fairness.aggregation import TimepointFirst
@@ -25,6 +26,7 @@ FALLBACK_NOTE = (
 )
 TIMES = ("each_event", "every", "after_each", "when", "at_end")  # one of them says when to look
 BY_VALUE = ("every", "after_each", "when")  # of them by a value, which may be empty or 0
+Condition = Annotated[str, "a condition, as text, such as \"region = 'North'\""]
 NEWCOMERS = ("mean", "zero", "least", "by-time")  # where those who join later begin
 
 
@@ -35,7 +37,7 @@ class SchemeOptions:
     each_event: bool = False  # at every time point, which is the default
     every: str | int | None = None  # a calendar period by name, or a number of time points
     after_each: float | None = None  # whenever another such amount has been given out
-    when: str | None = None  # at time points with an event of which this condition holds
+    when: Condition | None = None  # at time points with an event of which this condition holds
     at_end: bool = False  # once, at the end
     welfare: str | Welfare | None = None  # log_nash by default, and rawls where it is undefined
     temporal: str | Temporal | None = None  # mean by default
@@ -80,9 +82,10 @@ class SchemeOptions:
                     f"{argument(name)} is already said by the scheme: leave one out."
                 )
         scheme = self.scheme
-        if not isinstance(scheme, FairnessScheme):
+        if isinstance(scheme, str | os.PathLike):
             scheme = read_scheme_file(scheme)
             object.__setattr__(self, "scheme", scheme)
+        require_kind(scheme, FairnessScheme, argument("scheme"), "anytime(Rawls())")
         if self.lower_is_better and scheme.status.negated:
             raise BadParameter(
                 f"{argument('lower_is_better')} is already said by the scheme's status: leave one "

@@ -189,8 +189,9 @@ def refuse_reading(name: str, reading: Mapping[str, Any]) -> None:
         name: The environment that was named.
         reading: The options of `LEARNING`, by name.
     """
-    quiet: tuple[Any, ...] = (None, False, "utf-8", "stakeholder", [], ())
-    for option in (one for one, value in reading.items() if value not in quiet):
+    quiet: tuple[Any, ...] = (None, "utf-8", "stakeholder", [], ())
+    given = (one for one, value in reading.items() if value is not False and value not in quiet)
+    for option in given:  # a 0 that was given is not False
         raise BadParameter(
             f"--{option.replace('_', '-')} says how a log is read, and {name} is an environment: "
             "leave it out, or name the file of a log."

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 import numpy as np
 
-from evenhand._util.argument_checks import MOST_STEPS, require_whole
+from evenhand._util.argument_checks import MOST_STEPS, is_finite_number, require_whole
 from evenhand._util.arrays import Array, namespace
 from evenhand._util.registry import Registry
 from evenhand.errors import BadParameter, CannotStream
@@ -225,8 +225,8 @@ class AfterEach(Filter[tuple[Array, Array]]):
     _ROUNDING = 1e-9
 
     def __post_init__(self) -> None:
-        if not (self.amount > 0 and np.isfinite(self.amount)):
-            raise BadParameter(f"amount is {self.amount}: it must be a positive number.")
+        if not (is_finite_number(self.amount) and self.amount > 0):
+            raise BadParameter(f"amount is {self.amount!r}: it must be a positive number.")
 
     @property
     def ignores_who(self) -> bool:

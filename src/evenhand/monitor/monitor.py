@@ -9,9 +9,10 @@ was seen before does not count; without ids every event counts, as in `audit`.
 
 from __future__ import annotations
 
+import contextlib
 import copy
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -45,7 +46,7 @@ if TYPE_CHECKING:
 
 NEWCOMERS = ("zero", "mean", "least")  # where those who join later may begin
 # Of these a snapshot has the values.
-KEPT = ("last_at", "late", "outside", "ended")
+KEPT = ("last_at", "late", "outside", "ended", "open", "received", "credit")
 
 
 class Monitor:
@@ -92,6 +93,8 @@ class Monitor:
         self.judged_names = scheme.status.names(names)
         if question is not None:
             require_kind(question, Question, "question", 'every("month")')
+        if roster is not None:
+            require_kind(roster, Roster, "roster", f"Roster({names!r})")
         self._name_array = np.array(self.judged_names, dtype=object)
         self._key_array = np.array([key_of(name) for name in self.judged_names], dtype=object)
         if roster is not None and roster.dated and self.judged_names != names:
@@ -157,7 +160,26 @@ class Monitor:
         return [one for findings in self.found_at_end() for one in findings.each()]
 
     def found(self, batch: Batch) -> list[Findings]:
-        """The same as `take`, with the assessments still together."""
+        """What `take` finds, the assessments still together; a refused batch changes nothing."""
+        with self._whole_or_not_at_all():
+            return self._found(batch)
+
+    def found_at_end(self) -> list[Findings]:
+        """What `finish` finds, the assessments still together."""
+        with self._whole_or_not_at_all():
+            return self._found_at_end()
+
+    @contextlib.contextmanager
+    def _whole_or_not_at_all(self) -> Iterator[None]:
+        """Whatever is refused meanwhile leaves the monitor as it was."""
+        before = self._state()
+        try:
+            yield
+        except Exception:
+            self._go_back(before)
+            raise
+
+    def _found(self, batch: Batch) -> list[Findings]:
         if not len(batch.at):
             return []
         self.time_steps.take_kind(batch.plain_numbers, self.begun)
@@ -171,8 +193,6 @@ class Monitor:
         steps = np.unique(keys)
         self.time_steps.refuse_leap(steps)
         self._join(at, batch)
-        if self.alarms is not None:
-            self.alarms.take(at, batch)
         place = np.searchsorted(steps, keys[1:]) * len(self.names) + batch.who
         received = np.bincount(place, batch.amount, minlength=len(steps) * len(self.names))
         received = received.reshape(len(steps), len(self.names))
@@ -185,6 +205,8 @@ class Monitor:
                 steps[0] += 1
         closed = self.time_steps.closed(steps, received)
         found = [one for keys, some in closed for one in self._judged(keys, some)]
+        if self.alarms is not None:  # last, as it refuses nothing and cannot be taken back
+            self.alarms.take(at, batch)
         self.open, self.last_at, self.ended = received[-1], float(at[-1]), False
         return found
 
@@ -194,6 +216,7 @@ class Monitor:
         if self.roster is None or not isinstance(status, WithCredit):
             return
         first, last = self.roster.bounds(self.names, self.time_steps.plain_numbers)
+        self.credit = self.credit.copy()
         joining = first[np.isfinite(first) & (first > self.last_at) & (first <= at[-1])]
         for moment in np.unique(joining):
             before = self.received + self._sums(batch, at < moment)
@@ -203,13 +226,10 @@ class Monitor:
     def _sums(self, batch: Batch, which: np.ndarray | slice) -> Float[np.ndarray, " n"]:
         return np.bincount(batch.who[which], batch.amount[which], minlength=len(self.names))
 
-    def found_at_end(self) -> list[Findings]:
-        """The same as `finish`, with the assessments still together."""
+    def _found_at_end(self) -> list[Findings]:
         if not self.begun or self.ended:
             return []
         self.ended = True
-        if self.alarms is not None:
-            self.alarms.close()
         found: list[Findings] = []
         key = self.time_steps.keys(np.array([self.last_at]))
         if self.time_steps.is_over(key, self.last_at):
@@ -217,7 +237,10 @@ class Monitor:
             self.open = np.zeros(len(self.names))
         present = self._present(key)
         end = self.stream.end(None if present is None else present[0])
-        return found + (self._findings(end, key) if end is not None else [])
+        found += self._findings(end, key) if end is not None else []
+        if self.alarms is not None:
+            self.alarms.close()
+        return found
 
     def new_alarms(self) -> list[RaisedAlarm]:
         """The alarms that were raised since this was last asked."""
@@ -256,16 +279,19 @@ class Monitor:
             "watches": self._watches(),
             "begun": self.begun,
             **({} if self.alarms is None else {"watch": self.alarms.snapshot()}),
+            **self._state(),
+        }
+        return copy.deepcopy(known)
+
+    def _state(self) -> dict[str, Any]:
+        """All but the alarms, as objects that the monitor replaces and does not change."""
+        return {
             "plain_numbers": self.time_steps.plain_numbers,
             **self.thresholds.snapshot(),
             **{name: getattr(self, name) for name in KEPT},
-            "open": self.open,
-            "received": self.received,
-            "credit": self.credit,
             "totals": self.totals.snapshot(),
             "stream": self.stream.snapshot(),
         }
-        return copy.deepcopy(known)
 
     def resume(self, snapshot: Mapping[str, Any]) -> None:
         """Go on from where another monitor of the same scheme and names stopped.
@@ -284,16 +310,17 @@ class Monitor:
                 "scheme, other stakeholders or another alarm): make this one as that was made."
             )
         snapshot = copy.deepcopy(snapshot)
-        for name in KEPT:
-            setattr(self, name, snapshot[name])
-        self.time_steps.plain_numbers = snapshot["plain_numbers"]
-        self.thresholds.resume(snapshot)
         if self.alarms is not None:
             self.alarms.resume(snapshot["watch"])
-        self.open = snapshot["open"]
-        self.received, self.credit = snapshot["received"], snapshot["credit"]
-        self.totals.resume(snapshot["totals"])
-        self.stream.resume(snapshot["stream"])
+        self._go_back(snapshot)
+
+    def _go_back(self, state: Mapping[str, Any]) -> None:
+        for name in KEPT:
+            setattr(self, name, state[name])
+        self.time_steps.plain_numbers = state["plain_numbers"]
+        self.thresholds.resume(state)
+        self.totals.resume(state["totals"])
+        self.stream.resume(state["stream"])
 
     def _watches(self) -> tuple[Any, ...]:
         """What must be the same when another monitor goes on from where this one stops."""

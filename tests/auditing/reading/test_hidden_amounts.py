@@ -7,6 +7,7 @@ import math
 import pandas as pd
 import pytest
 
+from evenhand.errors import BadLog
 from logs import MAPPED, OPTIONS, write
 from read_alone import audit, rows_read
 
@@ -128,3 +129,18 @@ def test_running_totals_that_are_suppressed_stay_as_they_were(tmp_path):
     assert found.stakeholder("B").final == 5
     assert found.suppressed["with_lowest"] is None
     assert "the one before stands" in found.verdict
+
+
+def test_a_rate_of_which_both_numbers_are_suppressed_is_a_sentence(tmp_path):
+    rows = [("2021-01-31", "A", 5, 10), ("2021-01-31", "B", "s", "s"), ("2021-02-28", "B", 4, 10)]
+    log = write(tmp_path / "log.csv", rows, ("date", "country", "doses", "asked"))
+    rate = {**MAPPED, "out_of": "asked"}
+    with pytest.raises(BadLog, match=r"column 'asked' .* must say out of how many, .* at row 2"):
+        audit(log, **rate)
+    # Without that row it is judged, and what the marks of the amounts alone can hide is known.
+    assert audit(log, **rate, where="country = 'A'").stakeholder("A").final == 0.5
+    known = [("2021-01-31", "A", 5, 10), ("2021-01-31", "B", "s", 10), ("2021-02-28", "B", 4, 10)]
+    found = audit(
+        write(tmp_path / "known.csv", known, ("date", "country", "doses", "asked")), **rate
+    )
+    assert found.suppressed["marks"][0]["rows"] == 1

@@ -9,11 +9,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from numbers import Real
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from evenhand._util.argument_checks import MOST_STEPS
+from evenhand._util.argument_checks import MOST_STEPS, is_finite_number
 from evenhand._util.moments import moment_label
 from evenhand.auditing.judging.calendar import PERIODS, Period, refuse_too_many
 from evenhand.auditing.reading.history import History
@@ -121,8 +122,9 @@ def every_period(period: Period) -> Question:
 
 def after_each(amount: float) -> Question:
     """Definition "bounded fairness": whenever another amount has been distributed."""
-    if not (amount > 0 and np.isfinite(amount)):
-        raise BadParameter(f"{argument('after_each')} is {amount:g}: it must be a positive number.")
+    if not (is_finite_number(amount) and amount > 0):
+        shown = f"{amount:g}" if isinstance(amount, Real) else repr(amount)
+        raise BadParameter(f"{argument('after_each')} is {shown}: it must be a positive number.")
     adverb = f"each time another {amount:,g} had been given out"
     return Question(AfterEach(amount), f"after each {amount:,g}", adverb)
 

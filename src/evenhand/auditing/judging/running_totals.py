@@ -59,9 +59,11 @@ class RunningTotals:
         here = np.ones_like(below) if present is None else present
         if self._tolerance != NONE:
             below &= deviation < -(let_pass + _rounding(block.statuses, here))[:, None]
-        self.judged += here.sum(axis=0)
-        self.below += below.sum(axis=0)
-        self.overall += deviation.sum(axis=0) if present is None else np.nansum(deviation, axis=0)
+        # New arrays, never the old ones changed: whoever kept `snapshot` can go back to it.
+        self.judged = self.judged + here.sum(axis=0)
+        self.below = self.below + below.sum(axis=0)
+        total = deviation.sum(axis=0) if present is None else np.nansum(deviation, axis=0)
+        self.overall = self.overall + total
         self._ends(deviation, below, here, let_pass)
         self._spells(below)
         self.unequal += int(below.any(axis=1).sum())

@@ -250,15 +250,16 @@ def _typed(
                 "plain numbers."
             )
         frame, texts["end_text"] = ends.frame, ends.text
-    for given, text in (("amount", "amount_text"), *((given, None) for given in BESIDE)):
-        if given in columns:
-            typed = read_numbers(frame, columns[given], writing)
-            frame = typed.frame
-            notes += typed.notes
-            if text is not None:
-                texts[text], hidden = typed.text, typed.hidden
-            else:
-                frame = frame.drop([name for name in (LEAST, MOST, MARK) if typed.hidden])
+    noted: list[str] = []
+    for given in (given for given in BESIDE if given in columns):
+        typed = read_numbers(frame, columns[given], writing)
+        noted += typed.notes
+        frame = typed.frame.drop([name for name in (LEAST, MOST, MARK) if typed.hidden])
+    if "amount" in columns:  # last, as what its marks can hide stays in columns of these names
+        typed = read_numbers(frame, columns["amount"], writing)
+        frame, hidden, texts["amount_text"] = typed.frame, typed.hidden, typed.text
+        notes += typed.notes
+    notes += noted
     added = (ROW, SAME, LEAST, MOST, MARK, *texts.values())
     for name in frame.collect_schema().names():
         if name not in columns.values() and name not in added:

@@ -85,6 +85,8 @@ def _opened(
         layout.refuse_rows("a table in memory")
         return _open_frame(source)
     patterns = [str(one) for one in source]
+    if not patterns:
+        raise BadParameter("the list of files is empty: name at least one file.")
     if len(patterns) == 1 and is_address(patterns[0]):
         from evenhand.auditing.sources.databases import open_database
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any, NamedTuple
+from typing import Annotated, Any, NamedTuple
 
 import numpy as np
 
@@ -87,7 +87,7 @@ class ReplayOptions:
 class RulesToReplay(AuditOptions):
     """What `replay` takes: the rules, and what `audit` takes."""
 
-    rules: str | Rule | Sequence[str | Rule] = ()
+    rules: Annotated[str | Rule | Sequence[str | Rule], "a rule, or a list of rules"] = ()
 
 
 def _replay(log: Any, options: RulesToReplay) -> ReplayAnswer:
