@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 
 from evenhand.envs import Doughnuts, Lending
-from evenhand.experiments.running.compare_methods import MethodComparison, MethodResult
-from evenhand.experiments.running.reference_scores import Yardstick
-from evenhand.experiments.running.run_spec import RunSpec
+from evenhand.lab.compare_methods import MethodComparison, MethodResult
+from evenhand.lab.reference_scores import ReferenceScores
+from evenhand.lab.run_spec import RunSpec
 
 CHECKPOINTS, SEEDS = 10, 6
 
@@ -31,7 +31,9 @@ def comparison(methods, environment=None, optimum=100.0):
     spec = RunSpec(
         environment, "fairqcm", tuple(range(SEEDS)), 1000 * CHECKPOINTS, every=1000, deep=True
     )
-    return MethodComparison(spec, Yardstick(optimum, 0.0), {one.method: one for one in methods})
+    return MethodComparison(
+        spec, ReferenceScores(optimum, 0.0), {one.method: one for one in methods}
+    )
 
 
 def all_figures():

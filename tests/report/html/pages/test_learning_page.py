@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 from evenhand.envs import Doughnuts
-from evenhand.experiments.running.compare_methods import MethodComparison, MethodResult
-from evenhand.experiments.running.reference_scores import Yardstick
-from evenhand.experiments.running.run_spec import RunSpec
+from evenhand.lab.compare_methods import MethodComparison, MethodResult
+from evenhand.lab.reference_scores import ReferenceScores
+from evenhand.lab.run_spec import RunSpec
 from evenhand.report.html.pages.learning_page import METHODS, learning_page, places_of
 
 
@@ -17,7 +17,7 @@ def comparison(*methods: str) -> MethodComparison:
     flat = {"score": np.full((2, 2), 3.0), "kept": np.full((2, 2), 1.0)}
     steps = np.array([100, 200])
     results = {method: MethodResult(method, flat, steps, 0.1, 0.0) for method in methods}
-    return MethodComparison(spec, Yardstick(4.0, random=2.0), results)
+    return MethodComparison(spec, ReferenceScores(4.0, random=2.0), results)
 
 
 @pytest.mark.parametrize("method", ["untrained", "least_served", "half_life:5"])

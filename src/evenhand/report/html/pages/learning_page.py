@@ -10,13 +10,13 @@ import numpy as np
 
 from evenhand._util.bootstrap import interval_title
 from evenhand._util.wording import format_number
-from evenhand.experiments.paper.claims import title_of
+from evenhand.lab.claims import title_of
 from evenhand.report.html import plots
 from evenhand.report.html.charts import as_spec, drawn_rows, short_axis
 from evenhand.report.html.element import Child, Markup, element, figure_of, joined, percent, table
 
 if TYPE_CHECKING:
-    from evenhand.experiments.running.compare_methods import MethodComparison, MethodResult
+    from evenhand.lab.compare_methods import MethodComparison, MethodResult
 
 # Each method has its own colour and sign, the same on every page.
 METHODS = ("fairqcm", "full", "min", "reset", "rnn", "oracle", "random")
