@@ -278,7 +278,7 @@ def test_other_processes_find_what_is_registered_here(tmp_path):
         executor=LocalProcesses(1),
     )
     assert found.optimum == pytest.approx(plan(Problem(GIFTS, GIFTS.default_scheme())).value)
-    assert found.methods["full"].scores[0] > found.random
+    assert found.methods["full"].final[0] > found.random
 
 
 TALKATIVE = (

@@ -77,7 +77,7 @@ def test_two_processes_come_to_what_one_comes_to(tmp_path):
     one = compare(SHOP, ["full", "min", "reset"], executor=LocalProcesses(1), **options)
     assert list(two.methods) == ["full", "random", "min", "reset"]
     for method in one.methods:
-        np.testing.assert_array_equal(one.methods[method].curve, two.methods[method].curve)
+        np.testing.assert_array_equal(one.methods[method].scores, two.methods[method].scores)
         told = [done for name, done, of, _ in heard if name == method]
         assert told == sorted(told)
         assert told[-1] == 500
@@ -91,7 +91,7 @@ def test_two_processes_come_to_what_one_comes_to(tmp_path):
         executor=Nowhere(),
         **options,
     )
-    np.testing.assert_array_equal(again.methods["min"].curve, one.methods["min"].curve)
+    np.testing.assert_array_equal(again.methods["min"].scores, one.methods["min"].scores)
     assert [(name, done) for name, done, _, _ in heard] == [
         *(("full", 500), ("min", 500), ("reset", 500))
     ]

@@ -178,8 +178,8 @@ def test_deep_methods_compared_with_settings_of_their_own(tmp_path):
         settings={"batch": 16},
         executor=LocalProcesses(1),
     )
-    assert found.methods["full"].curve.shape == (100, 2)
-    assert found.methods["random"].scores[0] == pytest.approx(found.random, abs=0.1)
+    assert found.methods["full"].scores.shape == (100, 2)
+    assert found.methods["random"].final[0] == pytest.approx(found.random, abs=0.1)
     header = (tmp_path / "curves.csv").read_text().splitlines()[0]
     assert header == "method,seed,steps,score,kept,achieved,loss,value"
     agent = replace(SPEC, settings={"batch": 16, "script_mistakes": True}).build()

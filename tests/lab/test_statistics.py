@@ -1,4 +1,4 @@
-"""Statistics of the benchmark, by hand."""
+"""Statistics of runs, by hand."""
 
 from __future__ import annotations
 
@@ -8,9 +8,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from evenhand.lab.statistics import (
+    estimate,
     improvement_chance,
+    median_steps,
     performance_profile,
     pooled_iqm,
+    steps_to,
     stratified_interval,
 )
 
@@ -60,3 +63,25 @@ def test_an_interval_resamples_each_pair_by_itself():
     assert found == (2.0, 2.0, 2.0)
     spread = stratified_interval(([np.arange(10.0)],), pooled_iqm)
     assert spread.low < spread.value < spread.high
+
+
+def test_steps_are_counted_from_where_it_stays():
+    """The first seed is there for good from the last evaluation on, the second at none."""
+    reached = np.array([[False, True], [True, False], [False, True], [True, False]])
+    assert steps_to(reached, np.array([10, 20, 30, 40])) == [40, None]
+    assert steps_to(np.ones((2, 1), dtype=bool), np.array([5, 10])) == [5]
+
+
+@pytest.mark.parametrize(
+    ("reached", "median"),
+    [([10, 30, None], 30), ([10, None, None], None), ([10, 20], 15), ([], None)],
+)
+def test_the_median_seed_has_to_get_there(reached, median):
+    assert median_steps(reached) == median
+
+
+def test_a_single_run_has_no_width():
+    assert estimate(np.array([3.0])) == (3.0, 3.0, 3.0)
+    value, low, high = estimate(np.array([1.0, 2.0, 6.0]), np.mean)
+    assert (value, low) == (3.0, 1.0)
+    assert value < high <= 6.0

@@ -14,10 +14,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from evenhand._util.bootstrap import bootstrap_interval, interquartile_mean
-from evenhand.lab.statistics import LEVEL, Lead, lead
+from evenhand.lab.statistics import LEVEL, Lead, lead, steps_to
 
 if TYPE_CHECKING:
-    from evenhand.lab.compare_methods import MethodComparison, MethodResult
+    from evenhand.lab.compare_methods import MethodComparison
+    from evenhand.lab.runs import Run
 
 REACHED = 0.95  # of the episodes: what counts as having learned to reach the profit margin
 NOT_WASTED = 0.98  # of the doughnuts
@@ -118,7 +119,7 @@ def wastes_less_sooner(
 
         def episodes(name: str) -> np.ndarray:
             one = methods[name]
-            first = one.steps_to(level, one.kept)
+            first = steps_to(one.kept >= level, one.steps)
             after = int(one.steps[-1]) + horizon
             return np.array([after if step is None else step for step in first]) / horizon
 
@@ -164,10 +165,10 @@ def ahead_on_the_way(
 
     def check(parts: Mapping[str, MethodComparison]) -> Finding:
         methods = parts["paper"].methods
-        mine = methods[method].curve
-        areas = {rival: methods[rival].curve.mean(axis=0) for rival in rivals}
+        mine = methods[method].scores
+        areas = {rival: methods[rival].scores.mean(axis=0) for rival in rivals}
         nearest, ahead, held = _above_all({k: (mine.mean(axis=0), v) for k, v in areas.items()})
-        theirs = np.max([methods[rival].curve.mean(axis=1) for rival in rivals], axis=0)
+        theirs = np.max([methods[rival].scores.mean(axis=1) for rival in rivals], axis=0)
         count = int((mine.mean(axis=1) > theirs).sum())
         words = (
             f"over all evaluations {title_of(method)} is ahead of {title_of(nearest)} by "
@@ -178,12 +179,12 @@ def ahead_on_the_way(
     return check
 
 
-def _ends(methods: Mapping[str, MethodResult], ours: str, rivals: Sequence[str]) -> Pairs:
-    return {rival: (methods[ours].scores, methods[rival].scores) for rival in rivals}
+def _ends(methods: Mapping[str, Run], ours: str, rivals: Sequence[str]) -> Pairs:
+    return {rival: (methods[ours].final, methods[rival].final) for rival in rivals}
 
 
-def _scored(methods: Mapping[str, MethodResult], method: str) -> str:
-    return f"{title_of(method)} {float(interquartile_mean(methods[method].scores)):,.1f}"
+def _scored(methods: Mapping[str, Run], method: str) -> str:
+    return f"{title_of(method)} {float(interquartile_mean(methods[method].final)):,.1f}"
 
 
 def _horizon(comparison: MethodComparison) -> int:

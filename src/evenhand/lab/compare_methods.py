@@ -60,61 +60,12 @@ Progress = Callable[[str, int, int, float], None]  # method, steps done, of how 
 
 
 @dataclass(frozen=True, eq=False)
-class MethodResult:
-    """What one method reached: every evaluation of every seed, and what it took."""
-
-    method: str
-    measures: dict[str, np.ndarray]  # of [checkpoint, seed]: score, kept, achieved
-    steps: np.ndarray  # [checkpoint]
-    seconds: float
-    compile_seconds: float
-
-    @property
-    def curve(self) -> np.ndarray:
-        return self.measures["score"]
-
-    @property
-    def kept(self) -> np.ndarray:
-        return self.measures["kept"]
-
-    @property
-    def scores(self) -> np.ndarray:
-        """The last evaluation of each seed."""
-        return self.curve[-1]
-
-    def summary(self, against: ReferenceScores) -> dict[str, Any]:
-        iqm, *interval = estimate(self.scores)
-        answer: dict[str, Any] = {
-            "scores": self.scores.tolist(),
-            "mean": float(self.scores.mean()),
-            "iqm": iqm,
-            "interval": interval,
-            "not_wasted": float(self.kept[-1].mean()),
-        }
-        if against.optimum is not None:
-            answer["regret"], answer["share_of_the_way"] = regret(
-                iqm, against.optimum, against.random
-            )
-            answer["steps_to"] = {
-                f"{share:.0%}": self.steps_to(against.level(share)) for share in LEVELS
-            }
-        if "achieved" in self.measures:
-            answer["achieved"] = float(self.measures["achieved"][-1].mean())
-        times = {"seconds": self.seconds, "compile_seconds": self.compile_seconds}
-        return answer | {name: round(value, 3) for name, value in times.items()}
-
-    def steps_to(self, level: float, measure: np.ndarray | None = None) -> list[int | None]:
-        """For each seed, the steps from which on every evaluation, of the score, is at a level."""
-        return steps_to((self.curve if measure is None else measure) >= level, self.steps)
-
-
-@dataclass(frozen=True, eq=False)
 class MethodComparison:
     """Methods compared on one environment; `spec` is FairQCM's run, which the others share."""
 
     spec: RunSpec
     against: ReferenceScores
-    methods: dict[str, MethodResult]
+    methods: dict[str, Run]
 
     @property
     def optimum(self) -> float | None:
@@ -135,7 +86,7 @@ class MethodComparison:
             "optimum": self.optimum,
             "random": self.random,
             "evaluation": drawn if self.spec.deep else exact,
-            "methods": {name: one.summary(self.against) for name, one in self.methods.items()},
+            "methods": {name: summarise(one, self.against) for name, one in self.methods.items()},
         }
 
     def curves(self) -> str:
@@ -166,6 +117,28 @@ class MethodComparison:
         levels = (f"median_steps_to_{share:.0%}" for share in LEVELS)
         heading = ("method", "iqm", "interval_low", "interval_high", *columns[2:], *levels)
         return _csv(heading, rows)
+
+
+def summarise(run: Run, against: ReferenceScores) -> dict[str, Any]:
+    """What a method reached and what it took, in words and numbers that JSON has."""
+    iqm, *interval = estimate(run.final)
+    answer: dict[str, Any] = {
+        "scores": run.final.tolist(),
+        "mean": float(run.final.mean()),
+        "iqm": iqm,
+        "interval": interval,
+        "not_wasted": float(run.kept[-1].mean()),
+    }
+    if against.optimum is not None:
+        answer["regret"], answer["share_of_the_way"] = regret(iqm, against.optimum, against.random)
+        answer["steps_to"] = {
+            f"{share:.0%}": steps_to(run.scores >= against.level(share), run.steps)
+            for share in LEVELS
+        }
+    if "achieved" in run.measures:
+        answer["achieved"] = float(run.measures["achieved"][-1].mean())
+    times = {"seconds": run.seconds, "compile_seconds": run.compile_seconds}
+    return answer | {name: round(value, 3) for name, value in times.items()}
 
 
 def _cell(measure: Any, evaluation: int, place: int) -> float | None:
@@ -221,7 +194,7 @@ def compare(
     for spec in learned:
         # What is wrong is found here, not in another process.
         check_memory_fits(spec, spec.build(), side_by_side=1)
-    results: dict[str, MethodResult] = {}
+    results: dict[str, Run] = {}
 
     def meanwhile() -> None:
         """What takes little, while others are busy."""
@@ -243,7 +216,7 @@ def compare(
         for spec in learned:
             # A result is its measures; what was learned stays in the files.
             parts = [replace(task.result(), learners={}) for task in tasks[spec.method]]
-            results[spec.method] = result_of(spec.method, merge(spec, parts))
+            results[spec.method] = merge(spec, parts)
     results = {method: results[method] for method in methods}
     comparison = MethodComparison(shared, yardstick(environment, scheme), results)
     if folder is not None:
@@ -310,11 +283,6 @@ def _folder(out: Path | None) -> Path | None:
     return out
 
 
-def result_of(method: str, run: Run) -> MethodResult:
-    """What the run of a method reached."""
-    return MethodResult(method, run.measures, run.steps, run.seconds, run.compile_seconds)
-
-
 def untrained_scores(spec: RunSpec) -> dict[str, np.ndarray]:
     """What the networks of each seed measure before they have learned anything."""
     agent = spec.build()
@@ -323,19 +291,20 @@ def untrained_scores(spec: RunSpec) -> dict[str, np.ndarray]:
     return {name: np.asarray(values, float) for name, values in measured._asdict().items()}
 
 
-def _untrained(spec: RunSpec) -> MethodResult:
-    """A flat curve: what does not learn is the same at every time."""
+def _untrained(spec: RunSpec) -> Run:
     started = time.perf_counter()
+    return _flat(spec.for_method(UNTRAINED), untrained_scores(spec), started)
+
+
+def _flat(spec: RunSpec, measures: Mapping[str, Any], started: float) -> Run:
+    """The run of what does not learn: it is the same at every time."""
     shape = (EVALUATIONS, len(spec.seeds))
-    curves = {
-        name: np.broadcast_to(values, shape) for name, values in untrained_scores(spec).items()
-    }
-    steps = (np.arange(EVALUATIONS) + 1) * spec.every
-    return MethodResult(UNTRAINED, curves, steps, time.perf_counter() - started, 0.0)
+    curves = {name: np.broadcast_to(value, shape) for name, value in measures.items()}
+    return Run(spec, {}, curves, time.perf_counter() - started)
 
 
-def _hard_coded(spec: RunSpec, rule: RulePolicy | None) -> MethodResult:
-    """A policy that does not learn is the same at every time, and for every seed if it is exact."""
+def _hard_coded(spec: RunSpec, rule: RulePolicy | None) -> Run:
+    """A policy that does not learn, the same for every seed if it is exact."""
     started = time.perf_counter()
     environment, method = spec.environment, spec.method
     policy: Act = rule or (TurnTaking() if method == "oracle" else Random(environment.num_actions))
@@ -354,11 +323,7 @@ def _hard_coded(spec: RunSpec, rule: RulePolicy | None) -> MethodResult:
         both = (problem, _counting(environment, memory))
         score, kept = (evaluate(one, policy, memory_limit=room).score for one in both)
         measures = {"score": score, "kept": kept}
-    shape = (EVALUATIONS, len(spec.seeds))
-    steps = (np.arange(EVALUATIONS) + 1) * spec.every
-    took = time.perf_counter() - started
-    curves = {name: np.broadcast_to(value, shape) for name, value in measures.items()}
-    return MethodResult(method, curves, steps, took, 0.0)
+    return _flat(spec, measures, started)
 
 
 def _counting(environment: Environment, memory: Memory) -> Problem:

@@ -297,7 +297,7 @@ def reproduce_figure(
         for method, result in found[part].methods.items():
             if on_progress is not None:
                 # Those that an earlier call had finished are reported only here.
-                on_progress(name, part, method, 1, 1, float(result.scores.mean()))
+                on_progress(name, part, method, 1, 1, float(result.final.mean()))
     answer = {part: one.to_json() for part, one in found.items()}
     write_whole(folder / name / "results.json", json.dumps(answer, indent=2).encode())
     return found

@@ -77,6 +77,11 @@ class Run:
         return self.measures["score"]
 
     @property
+    def final(self) -> Float[np.ndarray, " seed"]:
+        """The last evaluation of each seed."""
+        return self.scores[-1]
+
+    @property
     def kept(self) -> Float[np.ndarray, "checkpoint seed"]:
         return self.measures["kept"]
 
