@@ -16,6 +16,7 @@ import numpy as np
 
 from evenhand import __version__
 from evenhand._util.files import require_folder
+from evenhand._util.saved_record import reading_saved
 from evenhand.errors import BadParameter, CannotPlan
 from evenhand.lab.benchmark_methods import RandomMethod
 from evenhand.lab.benchmark_results import BenchmarkResults, BenchmarkRun, PairFacts
@@ -30,28 +31,6 @@ SEARCH_SEEDS = (1_000_000, 1_000_001)  # apart from those that count
 EVALUATIONS = 20  # of a run, at even distances
 
 Progress = Callable[[str, int, int], None]  # what was done last, trials done, of how many
-
-
-@dataclass(frozen=True)
-class _Budget:
-    """What every run is given."""
-
-    seeds: tuple[int, ...]
-    steps: int
-    every: int
-    episodes: int
-    final_episodes: int
-    folder: Path
-
-    def task(
-        self, pair: BenchmarkPair, method: str, setting: dict[str, Any], seeds: tuple[int, ...]
-    ) -> Task:
-        sizes = self.steps, self.every, self.episodes, self.final_episodes
-        trial = Trial(pair, method, setting, seeds, *sizes)
-        # The file is found by what is run in it, so that other settings have other files.
-        digest = hashlib.sha256(trial.in_words().encode()).hexdigest()
-        readable = re.sub(r"[^A-Za-z0-9_]+", "-", f"{pair.name}-{method}")[:60]
-        return Task(trial, self.folder / "runs" / f"{readable}-{digest[:12]}.run")
 
 
 def run_benchmark(
@@ -98,10 +77,11 @@ def run_benchmark(
     ):
         if value < 1:
             raise BadParameter(f"{name} is {value}: it must be at least 1.")
-    for name in names:  # what is wrong is found here, not in another process
-        BENCHMARK_METHODS.get(name)
+    kinds = [_kind(name) for name in names]  # what is wrong is found here, not in another process
     if executor is None:
-        executor = InThisProcess() if _only_here(names) else LocalProcesses()
+        # A method that is defined in a script or notebook is not known to other processes.
+        only_here = any(kind.__module__ == "__main__" for kind in kinds)
+        executor = InThisProcess() if only_here else LocalProcesses()
     with contextlib.ExitStack() as stack:
         if out is None:
             folder = Path(stack.enter_context(tempfile.TemporaryDirectory()))
@@ -111,61 +91,107 @@ def run_benchmark(
             folder.mkdir(parents=True, exist_ok=True)
         (folder / "runs").mkdir(exist_ok=True)  # before a cluster brings back the first
         every = steps // evaluations
-        budget = _Budget(
-            tuple(range(seed, seed + seeds)),
-            every * evaluations,
-            every,
-            episodes,
-            final_episodes,
-            folder,
+        budget = every * evaluations, every, episodes, final_episodes
+        benchmark = _Benchmark(pairs, names, budget, search, folder, executor)
+        return benchmark.run(tuple(range(seed, seed + seeds)), progress or (lambda *_: None))
+
+
+@dataclass(frozen=True)
+class _Benchmark:
+    """What is run, and where."""
+
+    pairs: Sequence[BenchmarkPair]
+    methods: Sequence[str]
+    budget: tuple[int, int, int, int]  # steps, every, episodes, final_episodes of a trial
+    search: int
+    folder: Path
+    executor: Executor
+
+    def run(self, seeds: tuple[int, ...], progress: Progress) -> BenchmarkResults:
+        """The search, with the references meanwhile; then every method with what was found."""
+        searched = self.searched()
+        number = sum(map(len, searched.values())) + len(self.pairs) * len(self.methods)
+        done: set[Path] = set()
+        references: dict[str, ReferenceScores] = {}
+
+        def do(tasks: Sequence[Task], meanwhile: Callable[[], Any] | None = None) -> None:
+            def on_progress(k: int, at: int, of: int, score: float) -> None:
+                if at >= of:
+                    done.add(tasks[k].path)
+                progress(tasks[k].name, len(done), number)
+
+            run_tasks(tasks, self.executor, on_progress, meanwhile)
+
+        def plan_them() -> None:
+            for pair in self.pairs:
+                references[pair.name] = saved_reference(pair, self.folder / "references")
+
+        do([task for some in searched.values() for task in some], plan_them)
+        chosen = {key: _best(tasks) for key, tasks in searched.items()}
+        tasks = []
+        for pair in self.pairs:
+            for method in self.methods:
+                setting = chosen.get((pair.world.label, method))
+                first = setting or _kind(method).settings_for(pair)[0]
+                tasks.append(self.task(pair, method, first, seeds))
+        do(tasks)
+        return self.collected(tasks, references)
+
+    def task(
+        self, pair: BenchmarkPair, method: str, setting: dict[str, Any], seeds: tuple[int, ...]
+    ) -> Task:
+        trial = Trial(pair, method, setting, seeds, *self.budget)
+        # The file is found by what is run in it, so that other settings have other files.
+        name = _file_name(f"{pair.name}-{method}", trial.in_words(), 12)
+        return Task(trial, self.folder / "runs" / f"{name}.run")
+
+    def searched(self) -> dict[tuple[str, str], list[Task]]:
+        """The trials of the search, by world and method: on the first scheme of each world."""
+        found = {}
+        for label, pair in {pair.world.label: pair for pair in reversed(self.pairs)}.items():
+            for method in self.methods:
+                settings = _kind(method).settings_for(pair)[: self.search]
+                if len(settings) > 1:
+                    tasks = [self.task(pair, method, one, SEARCH_SEEDS) for one in settings]
+                    found[label, method] = tasks
+        return found
+
+    def collected(
+        self, tasks: Sequence[Task], references: dict[str, ReferenceScores]
+    ) -> BenchmarkResults:
+        runs, skipped = [], []
+        for task in tasks:
+            run, trial = task.result(), _trial(task)
+            if "skipped" in run.about:
+                why = run.about["skipped"]
+                skipped.append({"pair": trial.pair.name, "method": trial.method, "why": why})
+            else:
+                with reading_saved(task.path, "run"):
+                    runs += _runs_of(trial, run)
+        facts = {
+            pair.name: PairFacts(
+                json.loads(json.dumps(pair.world.table())),
+                pair.scheme_name,
+                pair.scheme.describe(),
+                *(getattr(references[pair.name], part) for part in ("optimum", "random", "note")),
+            )
+            for pair in self.pairs
+        }
+        how = (
+            f"at most {self.search} settings of each method, {len(SEARCH_SEEDS)} seeds each, on "
+            "the first scheme of each world"
         )
-        return _run(pairs, names, budget, search, executor, progress or (lambda *_: None))
+        lines = {
+            name: {"line": (kind.__doc__ or "").split("\n")[0], "learns": kind.learns}
+            for name, kind in ((name, _kind(name)) for name in self.methods)
+        }
+        search = how if self.search > 1 else "no search"
+        return BenchmarkResults(self.budget[0], facts, lines, runs, skipped, search)
 
 
-def _run(
-    pairs: Sequence[BenchmarkPair],
-    methods: Sequence[str],
-    budget: _Budget,
-    search: int,
-    executor: Executor,
-    progress: Progress,
-) -> BenchmarkResults:
-    searched = _searched(pairs, methods, budget, search)
-    together = _Together(progress, sum(map(len, searched.values())) + len(pairs) * len(methods))
-    references: dict[str, ReferenceScores] = {}
-
-    def meanwhile() -> None:
-        """Planned here, while others are busy."""
-        for pair in pairs:
-            where = budget.folder / "references" / f"{_file_name(pair.name)}.json"
-            references[pair.name] = saved_reference(pair, where)
-
-    together.run([task for some in searched.values() for task in some], executor, meanwhile)
-    chosen = {key: _best(tasks) for key, tasks in searched.items()}
-    tasks = [
-        budget.task(
-            pair,
-            method,
-            chosen.get((pair.world.label, method)) or _first(pair, method),
-            budget.seeds,
-        )
-        for pair in pairs
-        for method in methods
-    ]
-    together.run(tasks, executor, None)
-    return _collected(pairs, methods, budget, tasks, references, search)
-
-
-def _file_name(name: str) -> str:
-    return (
-        re.sub(r"[^A-Za-z0-9_]+", "-", name)[:60]
-        + "-"
-        + hashlib.sha256(name.encode()).hexdigest()[:8]
-    )
-
-
-def _first(pair: BenchmarkPair, method: str) -> dict[str, Any]:
-    return _kind(method).settings_for(pair)[0]
+def _file_name(readable: str, whole: str, digits: int) -> str:
+    digest = hashlib.sha256(whole.encode()).hexdigest()
+    return f"{re.sub(r'[^A-Za-z0-9_]+', '-', readable)[:60]}-{digest[:digits]}"
 
 
 def _trial(task: Task) -> Trial:
@@ -177,46 +203,13 @@ def _kind(method: str) -> type[BenchmarkMethod]:
     return BENCHMARK_METHODS.get(method)
 
 
-def _searched(
-    pairs: Sequence[BenchmarkPair], methods: Sequence[str], budget: _Budget, search: int
-) -> dict[tuple[str, str], list[Task]]:
-    """The trials of the search, by world and method: on the first scheme of each world."""
-    first = {pair.world.label: pair for pair in reversed(pairs)}
-    found = {}
-    for label, pair in first.items():
-        for method in methods:
-            settings = _kind(method).settings_for(pair)[:search]
-            if len(settings) > 1:
-                found[label, method] = [
-                    budget.task(pair, method, setting, SEARCH_SEEDS) for setting in settings
-                ]
-    return found
-
-
 def _best(tasks: Sequence[Task]) -> dict[str, Any]:
     """The setting with the best mean score at the end; of equals, the first."""
-    scores = [float(task.result().scores[-1].mean()) for task in tasks]
+    scores = [float(task.result().final.mean()) for task in tasks]
     return dict(_trial(tasks[int(np.argmax(scores))]).setting)
 
 
-class _Together:
-    """How far all trials are together."""
-
-    def __init__(self, progress: Progress, number: int) -> None:
-        self.progress, self.number, self.done = progress, number, set[str]()
-
-    def run(
-        self, tasks: Sequence[Task], executor: Executor, meanwhile: Callable[[], Any] | None
-    ) -> None:
-        def on_progress(k: int, done: int, of: int, score: float) -> None:
-            if done >= of:
-                self.done.add(str(tasks[k].path))
-            self.progress(tasks[k].name, len(self.done), self.number)
-
-        run_tasks(tasks, executor, on_progress, meanwhile)
-
-
-def saved_reference(pair: BenchmarkPair, path: Path) -> ReferenceScores:
+def saved_reference(pair: BenchmarkPair, folder: Path) -> ReferenceScores:
     """What a pair is measured against, from a file where it was found before."""
 
     def scores(row: Row) -> ReferenceScores:
@@ -227,6 +220,7 @@ def saved_reference(pair: BenchmarkPair, path: Path) -> ReferenceScores:
         return {"optimum": values.optimum, "random": values.random, "note": values.note}
 
     about = json.loads(json.dumps({"version": __version__, "pair": pair.to_json()}))
+    path = folder / f"{_file_name(pair.name, pair.name, 8)}.json"
     return scores(kept_row(path, about, found, scores))
 
 
@@ -246,47 +240,6 @@ def reference_of_pair(pair: BenchmarkPair) -> ReferenceScores:
 def _random_score(pair: BenchmarkPair) -> float:
     trial = Trial(pair, "random", {}, tuple(range(RANDOM_SEEDS)), 1, 1)
     return float(np.mean(RandomMethod.run_trial(trial, lambda *_: None).scores))
-
-
-def _collected(
-    pairs: Sequence[BenchmarkPair],
-    methods: Sequence[str],
-    budget: _Budget,
-    tasks: Sequence[Task],
-    references: dict[str, ReferenceScores],
-    search: int,
-) -> BenchmarkResults:
-    runs, skipped = [], []
-    for task in tasks:
-        run, trial = task.result(), _trial(task)
-        if "skipped" in run.about:
-            why = run.about["skipped"]
-            skipped.append({"pair": trial.pair.name, "method": trial.method, "why": why})
-        else:
-            runs += _runs_of(trial, run)
-    facts = {
-        pair.name: PairFacts(
-            json.loads(json.dumps(pair.world.table())),
-            pair.scheme_name,
-            pair.scheme.describe(),
-            *(getattr(references[pair.name], part) for part in ("optimum", "random", "note")),
-        )
-        for pair in pairs
-    }
-    how = (
-        f"at most {search} settings of each method, {len(SEARCH_SEEDS)} seeds each, on the first "
-        "scheme of each world"
-    )
-    lines = {
-        name: {
-            "line": (_kind(name).__doc__ or "").split("\n")[0],
-            "learns": _kind(name).learns,
-        }
-        for name in methods
-    }
-    return BenchmarkResults(
-        budget.steps, facts, lines, runs, skipped, how if search > 1 else "no search"
-    )
 
 
 def _runs_of(trial: Trial, run: Run) -> list[BenchmarkRun]:
@@ -313,11 +266,6 @@ def _name_of(method: str | type[BenchmarkMethod]) -> str:
         known = getattr(method, "name", method.__name__)
         BENCHMARK_METHODS.register(known, method)
     return known
-
-
-def _only_here(methods: Sequence[str]) -> bool:
-    """Whether a method is defined in a script or notebook, which other processes do not have."""
-    return any(_kind(name).__module__ == "__main__" for name in methods)
 
 
 def _require(
