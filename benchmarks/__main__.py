@@ -10,7 +10,9 @@ import benchmarks
 
 
 def main() -> None:
-    found = [m.name for m in pkgutil.iter_modules(benchmarks.__path__) if m.name[0] != "_"]
+    # Studies take hours and are made by `evenhand reproduce`.
+    modules = pkgutil.iter_modules(benchmarks.__path__)
+    found = [m.name for m in modules if m.name[0] != "_" and not m.ispkg]
     for name in sys.argv[1:] or found:
         if name not in found:
             sys.exit(f"there is no benchmark {name!r}: there are {', '.join(found)}.")

@@ -32,8 +32,8 @@ JOBS = (
 def job(environment: str, horizon: int, method: str) -> tuple[float, float]:
     """Seconds of the whole job, and of its learning alone."""
     from evenhand.envs import ENVIRONMENTS
-    from evenhand.experiments.running.blocks import train_in_blocks
-    from evenhand.experiments.running.run_spec import RunSpec
+    from evenhand.lab.executors import train_in_blocks
+    from evenhand.lab.run_spec import RunSpec
 
     spec = RunSpec(
         ENVIRONMENTS.get(environment)(),
@@ -92,7 +92,7 @@ def limit() -> float:
 def arithmetic(environment: str, method: str) -> float:
     """Multiplications and additions of one update of one seed, forward and backward."""
     from evenhand.envs import ENVIRONMENTS
-    from evenhand.experiments.recipes.deep_recipes import deep_learner
+    from evenhand.lab.recipes import deep_learner
 
     agent = deep_learner(ENVIRONMENTS.get(environment)(), method, "paper")
     sizes = [agent.layout.size, *agent.network.hidden, agent.problem.environment.num_actions]
@@ -102,7 +102,7 @@ def arithmetic(environment: str, method: str) -> float:
 
 
 def main() -> None:
-    from evenhand.experiments.running.cpu_affinity import cores
+    from evenhand.lab.executors import cores
 
     peak, number = limit(), len(cores())
     print(f"{SEEDS} seeds of {EPISODES} episodes on {number} cores, from {MEASURED} episodes;")

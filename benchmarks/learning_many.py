@@ -15,7 +15,7 @@ STEPS, ROUNDS = 200, 5
 def main() -> None:
     import jax
 
-    from evenhand.experiments.scaling.many_stakeholders import shop_for
+    from benchmarks.studies.many import shop_for
     from evenhand.learn.default_recipe import default_learner
     from evenhand.learn.proposals import NoProposal, SomeAbove
     from evenhand.learn.seeds import seed_keys, start_learners

@@ -20,9 +20,8 @@ SEEDS, EPISODES = 10, 400
 def measure(workers: int) -> float:
     """Seconds of the whole run."""
     from evenhand.envs import Lending
-    from evenhand.experiments.running.blocks import block_files, train_in_blocks
-    from evenhand.experiments.running.local_processes import LocalProcesses
-    from evenhand.experiments.running.run_spec import RunSpec
+    from evenhand.lab.executors import LocalProcesses, block_files, train_in_blocks
+    from evenhand.lab.run_spec import RunSpec
 
     seeds, steps = tuple(range(SEEDS)), EPISODES * 40
     spec = RunSpec(Lending(), "rnn", seeds, steps, every=EPISODES, deep=True)
@@ -54,7 +53,7 @@ def _used() -> float:
 def start_up() -> float:
     """Seconds until a process can start to compile."""
     started = time.perf_counter()
-    code = "import evenhand.experiments.running.compare_methods"
+    code = "import evenhand.lab.compare_methods"
     subprocess.run([sys.executable, "-c", code], check=True)
     return time.perf_counter() - started
 

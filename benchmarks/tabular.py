@@ -51,8 +51,8 @@ def plain_loop(steps: int) -> float:
 def measure() -> None:
     os.sched_setaffinity(0, {min(os.sched_getaffinity(0))})
     from evenhand.envs import Doughnuts
-    from evenhand.experiments.running.run_spec import RunSpec
-    from evenhand.experiments.running.runs import train
+    from evenhand.lab.run_spec import RunSpec
+    from evenhand.lab.runs import train
 
     shop = Doughnuts(3, 12, 0.8)
     begun = time.perf_counter()

@@ -7,7 +7,7 @@ import sys
 
 import numpy as np
 
-from evenhand.benchmarking import Leaderboard, Method, pairs_of, run_benchmark
+from evenhand.lab import Leaderboard, Method, pairs_of, run_benchmark
 
 
 class DictionaryQ(Method):

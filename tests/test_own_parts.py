@@ -21,14 +21,13 @@ import pytest
 from evenhand import Clock, Full, Last, Min, Problem, Product, Rawls, Total, Trace, anytime, audit
 from evenhand.envs import ENVIRONMENTS, Environment, Outcomes
 from evenhand.errors import CannotPlan, SchemeFileError
-from evenhand.experiments.recipes.deep_recipes import deep_learner, deep_methods
-from evenhand.experiments.recipes.tabular_recipes import tabular_learner, tabular_methods
-from evenhand.experiments.running.compare_methods import all_methods, compare
-from evenhand.experiments.running.local_processes import LocalProcesses
-from evenhand.experiments.running.reference_scores import yardstick
 from evenhand.fairness.labels import by_value
 from evenhand.fairness.scheme_file import from_toml, to_toml
 from evenhand.fairness.status import STATUSES, Status
+from evenhand.lab.compare_methods import all_methods, compare
+from evenhand.lab.executors import LocalProcesses
+from evenhand.lab.recipes import deep_learner, deep_methods, tabular_learner, tabular_methods
+from evenhand.lab.reference_scores import yardstick
 from evenhand.learn.policies.policy_files import load_policies, save_policies
 from evenhand.learn.proposals import PROPOSALS, Proposal
 from evenhand.learn.seeds import seed_keys, start_learners
@@ -279,7 +278,7 @@ def test_other_processes_find_what_is_registered_here(tmp_path):
         executor=LocalProcesses(1),
     )
     assert found.optimum == pytest.approx(plan(Problem(GIFTS, GIFTS.default_scheme())).value)
-    assert found.methods["full"].scores[0] > found.random
+    assert found.methods["full"].final[0] > found.random
 
 
 TALKATIVE = (

@@ -23,10 +23,10 @@ from safetensors.numpy import save as to_bytes
 from evenhand import Doughnuts, Problem
 from evenhand._util.tensor_files import FORMAT, read_tensors, write_tensors
 from evenhand.errors import BadFile, EvenhandError
-from evenhand.experiments.running.run_spec import RunSpec
-from evenhand.experiments.running.runs import load_run, save_run, train
-from evenhand.experiments.running.score_saved import is_policy
 from evenhand.interop import export_policy, load_policy
+from evenhand.lab.run_spec import RunSpec
+from evenhand.lab.runs import load_run, save_run, train
+from evenhand.lab.training import is_policy
 from evenhand.learn.deep.dqn import DQN
 from evenhand.learn.deep.encoders import Relative
 from evenhand.learn.deep.networks import MLP

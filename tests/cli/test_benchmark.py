@@ -8,7 +8,7 @@ import re
 import pytest
 
 from command_line import evenhand
-from evenhand.benchmarking.benchmark_results import BenchmarkResults, BenchmarkRun, PairFacts
+from evenhand.lab.benchmark_results import BenchmarkResults, BenchmarkRun, PairFacts
 
 SHOP = PairFacts({"name": "shop"}, "long-term", "words of the scheme.", 10.0, 0.0)
 SEA = PairFacts({"name": "sea"}, "anytime", "words", None, 0.0, "no known optimum: too large")

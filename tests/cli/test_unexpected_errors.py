@@ -16,7 +16,7 @@ import pytest
 from evenhand import __version__, cli
 from evenhand.cli import unexpected_errors as unforeseen
 from evenhand.envs.own_environment import load_class
-from evenhand.experiments.running.local_processes import WorkerBroke
+from evenhand.lab.executors import WorkerBroke
 
 
 @pytest.fixture

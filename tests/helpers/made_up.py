@@ -5,11 +5,13 @@ from __future__ import annotations
 import numpy as np
 
 from evenhand.envs import Doughnuts, Lending
-from evenhand.experiments.running.compare_methods import MethodComparison, MethodResult
-from evenhand.experiments.running.reference_scores import Yardstick
-from evenhand.experiments.running.run_spec import RunSpec
+from evenhand.lab.compare_methods import MethodComparison
+from evenhand.lab.reference_scores import ReferenceScores
+from evenhand.lab.run_spec import RunSpec
+from evenhand.lab.runs import Run
 
 CHECKPOINTS, SEEDS = 10, 6
+SHOP = Doughnuts(num_stakeholders=3, horizon=100, presence=0.8)
 
 
 def result(method, ends, kept=100.0, achieved=1.0, starts=0.0):
@@ -22,16 +24,17 @@ def result(method, ends, kept=100.0, achieved=1.0, starts=0.0):
         "kept": np.broadcast_to(np.asarray(kept, dtype=float).reshape(-1, 1), shape).copy(),
         "achieved": np.full(shape, achieved),
     }
-    steps = (np.arange(CHECKPOINTS) + 1) * 1000
-    return MethodResult(method, measures, steps, 1.0, 0.5)
+    return Run(spec_of(SHOP, method), {}, measures, 1.0, 0.5)
+
+
+def spec_of(environment, method="fairqcm"):
+    seeds = tuple(range(SEEDS))
+    return RunSpec(environment, method, seeds, 1000 * CHECKPOINTS, every=1000, deep=True)
 
 
 def comparison(methods, environment=None, optimum=100.0):
-    environment = environment or Doughnuts(num_stakeholders=3, horizon=100, presence=0.8)
-    spec = RunSpec(
-        environment, "fairqcm", tuple(range(SEEDS)), 1000 * CHECKPOINTS, every=1000, deep=True
-    )
-    return MethodComparison(spec, Yardstick(optimum, 0.0), {one.method: one for one in methods})
+    found = {one.spec.method: one for one in methods}
+    return MethodComparison(spec_of(environment or SHOP), ReferenceScores(optimum, 0.0), found)
 
 
 def all_figures():

@@ -15,8 +15,8 @@ from evenhand.auditing import audit
 from evenhand.cli.app import app
 from evenhand.envs import Doughnuts
 from evenhand.errors import BadLog, BadParameter, MissingColumn
-from evenhand.experiments.running.run_spec import RunSpec
 from evenhand.interop import FairnessWrapper, episode_traces, play, read_log, write_log
+from evenhand.lab.run_spec import RunSpec
 from evenhand.learn.deep.dqn import DQN
 from evenhand.learn.deep.encoders import Relative
 from evenhand.learn.deep.networks import EquivariantMLP

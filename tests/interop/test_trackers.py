@@ -12,9 +12,9 @@ from typer.testing import CliRunner
 
 from evenhand.cli.app import app
 from evenhand.errors import BadParameter, CannotWrite, MissingExtra
-from evenhand.experiments.running import runs
 from evenhand.interop import CsvSink, JsonLinesSink, MLflowSink, TensorBoardSink
 from evenhand.interop.trackers import open_sink
+from evenhand.lab import runs
 
 
 def test_a_row_a_step(tmp_path):

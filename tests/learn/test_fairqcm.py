@@ -9,8 +9,8 @@ import pytest
 from evenhand._util.tensor_files import read_tensors
 from evenhand.envs import Doughnuts
 from evenhand.errors import BadParameter, MemoryDoesNotPay
-from evenhand.experiments.running.run_spec import RunSpec
-from evenhand.experiments.running.runs import train
+from evenhand.lab.run_spec import RunSpec
+from evenhand.lab.runs import train
 from evenhand.learn import (
     DQN,
     MLP,

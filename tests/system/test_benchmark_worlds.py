@@ -12,9 +12,9 @@ with warnings.catch_warnings():
     warnings.simplefilter("ignore")
     mo_gymnasium = pytest.importorskip("mo_gymnasium", reason="mo-gymnasium is not installed")
 
-from evenhand.benchmarking import Leaderboard, Method, pairs_of, run_benchmark
-from evenhand.benchmarking.run_benchmark import InThisProcess
 from evenhand.envs import FishWood
+from evenhand.lab import Leaderboard, Method, pairs_of, run_benchmark
+from evenhand.lab.run_benchmark import InThisProcess
 from evenhand.planning import plan
 from evenhand.problem.problem import Problem
 

@@ -29,7 +29,7 @@ KILLS = 20
 
 # Saving more often than anybody needs, so that there is more to go on from.
 OFTEN = """
-from evenhand.experiments.running import runs
+from evenhand.lab import runs
 runs.SAVE_EVERY, runs.SAVING_SHARE = 0.05, 1.0
 """
 WATCHED_OFTEN = """
@@ -38,7 +38,7 @@ monitor.SAVED_EVERY = 0.02
 """
 SMALL_FIGURE = """
 from evenhand import Doughnuts
-from evenhand.experiments.paper.figures import FIGURES, Figure, FigurePart
+from evenhand.lab.reproduction import FIGURES, Figure, FigurePart
 parts = {
     "paper": FigurePart("paper", ("full", "oracle"), 3_000),
     "best": FigurePart("best", ("random",), 3_000),

@@ -5,11 +5,10 @@ from __future__ import annotations
 import pytest
 
 from evenhand.envs import Doughnuts
-from evenhand.experiments.demo import build_demo
-from evenhand.experiments.paper.figure_1 import audits
-from evenhand.experiments.paper.reproduction import Reproduction
-from evenhand.experiments.paper.theorems import THEOREMS
-from evenhand.experiments.running.compare_methods import compare
+from evenhand.lab.compare_methods import compare
+from evenhand.lab.demo import build_demo
+from evenhand.lab.reproduction import Reproduction, audits
+from evenhand.lab.theorems import THEOREMS
 from evenhand.planning import price_of_memory, standard_memories
 from evenhand.report.html.pages.demo_page import demo_page
 from evenhand.report.html.pages.learning_page import learning_page

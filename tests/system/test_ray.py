@@ -14,8 +14,8 @@ from pathlib import Path
 
 import pytest
 
-from evenhand.experiments.running.blocks import block_files
-from evenhand.experiments.running.runs import load_run
+from evenhand.lab.executors import block_files
+from evenhand.lab.runs import load_run
 from waiting import HANG, wait_until
 
 pytestmark = pytest.mark.system
@@ -212,8 +212,8 @@ IMPATIENT = """
 import sys
 from evenhand.envs import Doughnuts
 from evenhand.errors import EvenhandError
-from evenhand.experiments.running import ray_executor as on_ray
-from evenhand.experiments.running.compare_methods import compare
+from evenhand.lab import ray_cluster as on_ray
+from evenhand.lab.compare_methods import compare
 
 def tried(ray):
     try:

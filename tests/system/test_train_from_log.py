@@ -22,7 +22,7 @@ READ = ("--stakeholder", "clinic", "--time", "day", "--amount", "doses")
 JUDGED = ("--every", "week", "--welfare", "parity")
 # Saving more often than anybody needs, so that there is something to go on from.
 OFTEN = """
-from evenhand.experiments.running import runs
+from evenhand.lab import runs
 runs.SAVE_EVERY, runs.SAVING_SHARE = 0.05, 1.0
 """
 

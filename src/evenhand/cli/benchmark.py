@@ -12,7 +12,7 @@ from evenhand.cli.output import JsonOption, print_json, print_table, progress_ba
 from evenhand.errors import BadParameter
 
 if TYPE_CHECKING:
-    from evenhand.benchmarking.leaderboard import Leaderboard, PairRow
+    from evenhand.lab.leaderboard import Leaderboard, PairRow
 
 DEFAULT_WORLDS = "doughnuts,small_taxi,fish_wood"
 
@@ -66,8 +66,8 @@ def benchmark_command(
     Example: evenhand benchmark --leaderboard benchmark/results.json own_method.json
     """
     from evenhand._util.files import require_folder
-    from evenhand.benchmarking.benchmark_results import merge_results, read_results
-    from evenhand.benchmarking.leaderboard import Leaderboard
+    from evenhand.lab.benchmark_results import merge_results, read_results
+    from evenhand.lab.leaderboard import Leaderboard
 
     if out is not None:
         require_folder(out, "out")
@@ -100,9 +100,9 @@ def _run(
     ray: str | None,
     quiet: bool,
 ) -> Any:
-    from evenhand.benchmarking.benchmark_world import pairs_of
-    from evenhand.benchmarking.built_in_methods import every_method
-    from evenhand.benchmarking.run_benchmark import run_benchmark
+    from evenhand.lab.benchmark_methods import every_method
+    from evenhand.lab.benchmark_worlds import pairs_of
+    from evenhand.lab.run_benchmark import run_benchmark
 
     chosen_seeds(options["seed"], options["seeds"])
     asked = [worlds] if worlds.lstrip().startswith("{") else _names(worlds, "worlds")
@@ -142,7 +142,7 @@ def _write(board: Leaderboard, out: Path) -> None:
 def print_board(board: Leaderboard) -> None:
     """Where ours loses first, then all together, then each pair."""
     from evenhand._util.bootstrap import interval_title
-    from evenhand.benchmarking.leaderboard import loss_sentences
+    from evenhand.lab.leaderboard import loss_sentences
 
     for sentence in loss_sentences(board):
         print(sentence)

@@ -32,7 +32,7 @@ from evenhand.cli.learning_options import (
 from evenhand.cli.output import JsonOption, print_json, print_table
 
 if TYPE_CHECKING:
-    from evenhand.experiments.running.compare_methods import MethodComparison
+    from evenhand.lab.compare_methods import MethodComparison
 
 
 def compare_command(
@@ -64,7 +64,7 @@ def compare_command(
     """
     from evenhand._util.files import require_folder
     from evenhand.errors import BadParameter
-    from evenhand.experiments.running.compare_methods import all_methods
+    from evenhand.lab.compare_methods import all_methods
 
     if out is not None:
         require_folder(out, "out")
@@ -103,7 +103,7 @@ def run_comparison(
     environment: Any, methods: list[str], options: dict[str, Any], quiet: bool
 ) -> MethodComparison:
     """Compare the methods, with a bar on standard error that shows how far they are."""
-    from evenhand.experiments.running.compare_methods import HARD_CODED, compare
+    from evenhand.lab.compare_methods import HARD_CODED, compare
 
     steps = dict.fromkeys((name for name in methods if name not in HARD_CODED), 0)
     with learning_bar(quiet, environment.horizon) as show:

@@ -13,7 +13,7 @@ import typer
 from evenhand.cli.output import JsonOption, print_json, print_table
 
 if TYPE_CHECKING:
-    from evenhand.experiments.demo import Story
+    from evenhand.lab.demo import Story
 
 
 def demo(
@@ -29,7 +29,7 @@ def demo(
     from evenhand._util.files import require_place, write_whole
 
     require_place(out, "out")
-    from evenhand.experiments.demo import build_demo
+    from evenhand.lab.demo import build_demo
     from evenhand.report.html.pages.demo_page import demo_page
 
     started = time.perf_counter()

@@ -16,7 +16,7 @@ from evenhand.cli.train_on_host import evaluate_on_host, refuse_unused
 from evenhand.errors import BadFile, BadParameter
 
 if TYPE_CHECKING:
-    from evenhand.experiments.running.score_saved import SavedScore
+    from evenhand.lab.training import SavedScore
 
 LOGGED = 100  # episodes of a log
 
@@ -53,7 +53,7 @@ def evaluate_command(
     """
     from evenhand._util.tensor_files import kind_of
     from evenhand.envs.own_environment import load_named
-    from evenhand.experiments.running.score_saved import saved_environment, score_saved
+    from evenhand.lab.training import saved_environment, score_saved
 
     if kind_of(file) == "learner":
         refuse_unused({"--log": log, "--stakeholders": stakeholders, "--horizon": horizon})
@@ -116,7 +116,7 @@ def _how(answer: Mapping[str, Any]) -> str:
 
 def _write_log(file: Path, log: Path, seed: int) -> None:
     """Greedy episodes of the first policy in a file, as a log to be audited run by run."""
-    from evenhand.experiments.running.score_saved import is_policy
+    from evenhand.lab.training import is_policy
 
     policy = is_policy(file)
     require_apart([log], [file])

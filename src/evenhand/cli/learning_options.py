@@ -20,7 +20,7 @@ from evenhand.errors import BadParameter
 
 if TYPE_CHECKING:
     from evenhand.envs import Environment
-    from evenhand.experiments.running.tasks import Executor
+    from evenhand.lab.executors import Executor
 
 MAX_STATES_IN_TABLES = 20_000  # beyond it networks are the default
 IN_TABLES = 100_000  # steps that tables learn from where nothing is said
@@ -98,7 +98,7 @@ def executor(ray: str | None) -> Executor | None:
     """Where the work is to be done; by default this machine's processes."""
     if ray is None:
         return None
-    from evenhand.experiments.running.ray_executor import OnRay
+    from evenhand.lab.ray_cluster import OnRay
 
     return OnRay(ray)
 

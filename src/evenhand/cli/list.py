@@ -32,7 +32,7 @@ def list_command(as_json: JsonOption = False) -> None:
 def _of_learning() -> Lines:
     """What to plan and learn with."""
     from evenhand.envs import ENVIRONMENTS, METHODS
-    from evenhand.experiments.recipes.deep_recipes import DEEP_METHOD_LINES
+    from evenhand.lab.recipes import DEEP_METHOD_LINES
     from evenhand.learn.proposals import PROPOSALS
 
     methods = DEEP_METHOD_LINES | METHODS.lines()

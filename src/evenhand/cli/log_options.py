@@ -150,7 +150,7 @@ def learned_world(
 def world_summary(made: WorldOfLog) -> dict[str, Any]:
     """What a world was made of, and what the rule scores there that needs no learning."""
     from evenhand.decide.environment_rule import rule_for
-    from evenhand.experiments.running.reference_scores import sampled
+    from evenhand.lab.reference_scores import sampled
     from evenhand.problem.problem import Problem
 
     world = made.world

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import contextlib
+import importlib
 import json
+import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from types import ModuleType
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -17,11 +20,11 @@ from evenhand.cli.output import JsonOption, print_json, print_table, progress_ba
 from evenhand.errors import BadParameter, UnknownName
 
 if TYPE_CHECKING:
-    from evenhand.experiments.paper.reproduction import Remaining, Reproduction
-    from evenhand.experiments.running.tasks import Executor
+    from evenhand.lab.executors import Executor
+    from evenhand.lab.reproduction import Remaining, Reproduction
 
 
-PARTS = "parts"
+STUDIES = ("many", "proposals", "recipe", "parts")  # in benchmarks/studies
 
 
 def reproduce_command(
@@ -29,9 +32,9 @@ def reproduce_command(
         str,
         typer.Argument(
             help="Which figure: tabular, doughnuts, lending, lending-gaussian, doughnuts-ablation "
-            "or lending-ablation; all of the paper; or a table of ours: recipe (the default on "
-            "every world), parts (what each part of it is worth), many (stakeholders) or proposals "
-            "(which imagined memories pay)."
+            "or lending-ablation; all of the paper; or, in a checkout, a table of ours: recipe "
+            "(the default on every world), parts (what each part of it is worth), many "
+            "(stakeholders) or proposals (which imagined memories pay)."
         ),
     ],
     seeds: Annotated[
@@ -58,44 +61,35 @@ def reproduce_command(
 
     Example: evenhand reproduce all --quick --out reproduced
     """
+
     from evenhand._util.files import require_folder
-    from evenhand.experiments.paper.figures import FIGURES
-    from evenhand.experiments.paper.reproduction import (
+    from evenhand.lab.reproduction import (
         ALL,
+        FIGURES,
         QUICK_SEEDS,
         Remaining,
+        reproduce_all,
         reproduce_figure,
     )
-    from evenhand.experiments.scaling.tables import TABLES
 
-    if figure not in (*FIGURES, *TABLES, "all", "recipe", PARTS):
-        known = ", ".join((*FIGURES, *TABLES, "recipe", PARTS))
+    if figure not in (*FIGURES, *STUDIES, "all"):
+        known = ", ".join((*FIGURES, *STUDIES))
         raise UnknownName(f"there is no figure {figure!r}: there are {known} and all.")
     require_folder(out, "out")
-    if ray is not None and figure in (*TABLES, PARTS):
+    if ray is not None and figure in STUDIES and figure != "recipe":
         raise BadParameter(
             f"--ray spreads figures of the paper and recipe over a cluster, and {figure} is made "
             "in one process: leave it out."
         )
-    if figure in TABLES:
-        _table(figure, out / "quick" if quick else out, seeds, quick, as_json)
+    folder = out / "quick" if quick else out
+    if figure in STUDIES:
+        _study(figure, folder / figure, seeds, quick, executor(ray), as_json)
         return
     number = seeds or (QUICK_SEEDS if quick else 10)
-    folder = out / "quick" if quick else out
-    if figure == PARTS:
-        from evenhand.cli.reproduce_parts import reproduce_parts
-
-        reproduce_parts(folder / PARTS, number, quick, as_json)
-        return
     names = ALL if figure == "all" else (figure,)
     spread = executor(ray)
-    if figure == "recipe":
-        _default_recipe(folder, number, quick, spread, as_json)
-        return
     with _bar(Remaining(names, number, quick), as_json) as (on_progress, on_stage):
         if figure == "all":
-            from evenhand.experiments.paper.reproduction import reproduce_all
-
             found = reproduce_all(folder, number, quick, on_progress, on_stage, executor=spread)
         else:
             comparisons = reproduce_figure(
@@ -116,47 +110,42 @@ def reproduce_command(
     print(f"The chart is in {folder / figure / 'chart.html'}.")
 
 
-def _table(name: str, out: Path, seeds: int | None, quick: bool, as_json: bool) -> None:
-    """A table that is no figure of the paper."""
-    from evenhand.experiments.scaling.tables import TABLES
-
-    asked = TABLES[name]
-    number = seeds or asked.seeds
-    with progress_bar(asked.title, hidden=as_json) as progress:
-        rows, columns, words = asked.make(out / name, number, quick, progress)
-    if as_json:
-        print_json({"rows": rows})
-        return
-    print_table(f"{asked.title}, {number} seeds", columns, words)
-    print(f"\nThe numbers are in {out / name}.")
-
-
-def _default_recipe(
-    folder: Path, seeds: int, quick: bool, spread: Executor | None, as_json: bool
+def _study(
+    name: str,
+    folder: Path,
+    seeds: int | None,
+    quick: bool,
+    spread: Executor | None,
+    as_json: bool,
 ) -> None:
-    """How near the default recipe comes to the optimum of every world."""
-    from evenhand.experiments.paper.default_table import default_table
-
-    with progress_bar("learning", hidden=as_json) as progress:
-        found = [one.to_json() for one in default_table(folder, seeds, quick, progress, spread)]
+    """A table of ours, made by a script of the checkout."""
+    study = _script(name)
+    hidden = as_json or study.BAR is None
+    with progress_bar(study.BAR or "", hidden=hidden) as progress:
+        made = study.make(folder, seeds, quick, progress, spread)
     if as_json:
-        print_json(found)
+        print_json(made.numbers)
         return
-    rows = [
-        (
-            one["world"],
-            f"{one['steps']:,}",
-            f"{one['optimum']:,.2f}",
-            f"{one['share_of_the_way']:.1%}",
-            f"{one['least_share']:.1%}",
-            f"{one['near']} of {one['seeds']}",
-            f"{one['untrained_share']:.1%}",
+    for title, (columns, rows) in made.tables.items():
+        print_table(title, columns, rows, numbers=made.aligned)
+        print()
+    print(made.kept)
+
+
+def _script(name: str) -> ModuleType:
+    """The module of a study: it lies beside the package in a checkout, and is not installed."""
+    checkout = Path(__file__).parents[3]
+    if not (checkout / "benchmarks" / "studies" / f"{name}.py").exists():
+        raise BadParameter(
+            f"{name} is a study of ours, which comes with the source of evenhand and not with the "
+            "installed package: run it in a checkout (make demo sets one up), or make a figure of "
+            "the paper."
         )
-        for one in found
-    ]
-    columns = ("", "steps", "optimum", "of the way", "least", "seeds at 99%", "untrained")
-    print_table(f"The default recipe, {seeds} seeds", columns, rows)
-    print(f"\nThe numbers are in {folder / 'recipe' / 'results.json'}.")
+    sys.path.insert(0, str(checkout))
+    try:
+        return importlib.import_module(f"benchmarks.studies.{name}")
+    finally:
+        sys.path.remove(str(checkout))
 
 
 def _show_all(found: Reproduction, folder: Path, as_json: bool) -> None:

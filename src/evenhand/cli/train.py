@@ -46,9 +46,9 @@ from evenhand.errors import BadParameter
 if TYPE_CHECKING:
     from evenhand.decide.world.world_of_log import WorldOfLog
     from evenhand.envs import Environment
-    from evenhand.experiments.running.reference_scores import Yardstick
-    from evenhand.experiments.running.run_spec import RunSpec
-    from evenhand.experiments.running.runs import Run
+    from evenhand.lab.reference_scores import ReferenceScores
+    from evenhand.lab.run_spec import RunSpec
+    from evenhand.lab.runs import Run
 
 
 @borrow_options(audit_command, LEARNING, into="reading")
@@ -108,10 +108,10 @@ def train_command(
     """
     started = time.perf_counter()
     from evenhand._util.files import require_place
-    from evenhand.experiments.running.compare_methods import EVALUATIONS
-    from evenhand.experiments.running.reference_scores import yardstick
-    from evenhand.experiments.running.run_spec import RunSpec
-    from evenhand.experiments.running.train_method import save_trained, summary
+    from evenhand.lab.compare_methods import EVALUATIONS
+    from evenhand.lab.reference_scores import yardstick
+    from evenhand.lab.run_spec import RunSpec
+    from evenhand.lab.training import save_trained, summary
 
     if out is not None:
         require_place(out, "out")
@@ -185,9 +185,9 @@ def train_command(
 
 def _trained(spec: RunSpec, out: Path | None, quiet: bool, track: Sequence[str]) -> Run:
     """Train, with a bar on standard error and the curve in every sink."""
-    from evenhand.experiments.running.reference_scores import yardstick
-    from evenhand.experiments.running.train_method import prepare
     from evenhand.interop.trackers import open_sink
+    from evenhand.lab.reference_scores import yardstick
+    from evenhand.lab.training import prepare
 
     training = prepare(spec, out)  # before a sink is opened, which empties its file
     known: dict[str, float | None] = {}
@@ -209,8 +209,8 @@ def _trained(spec: RunSpec, out: Path | None, quiet: bool, track: Sequence[str])
         return training.train(progress, on_point, meanwhile)
 
 
-def _print(run: Run, against: Yardstick, out: Path | None) -> None:
-    from evenhand.experiments.running.runs import FINAL_EPISODES
+def _print(run: Run, against: ReferenceScores, out: Path | None) -> None:
+    from evenhand.lab.runs import FINAL_EPISODES
     from evenhand.learn.deep.agent import EPISODES
 
     best = against.optimum

@@ -1,6 +1,6 @@
 """Section 6: the numbers with which the methods learn an environment, as the environment says them.
 
-A recipe is plain numbers and names; `experiments.recipes` makes agents of it. What stands here as
+A recipe is plain numbers and names; `lab.recipes` makes agents of it. What stands here as
 default suits an environment of which nothing is known. An environment that knows better overrides
 `Environment.recipe`.
 """

@@ -15,7 +15,7 @@ from evenhand.decide.replay.replay_log import ReplayOptions, replay_with
 from evenhand.envs import Doughnuts, Vaccines
 from evenhand.envs.environment import State
 from evenhand.errors import BadParameter, EvenhandError
-from evenhand.experiments.recipes.deep_recipes import deep_learner
+from evenhand.lab.recipes import deep_learner
 from evenhand.learn.policies.greedy_policy import Greedy
 from evenhand.planning.planner import plan
 from evenhand.problem.problem import Problem

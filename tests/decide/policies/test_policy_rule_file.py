@@ -17,7 +17,7 @@ from evenhand.decide.policies.policy_rule_file import is_policy_file, policy_rul
 from evenhand.decide.rules.least_served import LeastServed
 from evenhand.envs import Doughnuts
 from evenhand.errors import BadFile, EvenhandError, naming_arguments
-from evenhand.experiments.recipes.deep_recipes import deep_learner
+from evenhand.lab.recipes import deep_learner
 from evenhand.learn.policies.policy_files import save_policies
 from evenhand.planning.plan_file import save_plan
 from evenhand.planning.planner import plan

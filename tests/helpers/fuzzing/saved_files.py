@@ -49,8 +49,8 @@ def make_samples(folder: Path) -> None:
     import jax
 
     from evenhand.envs import Doughnuts
-    from evenhand.experiments.running.run_spec import RunSpec
-    from evenhand.experiments.running.runs import Run, save_run
+    from evenhand.lab.run_spec import RunSpec
+    from evenhand.lab.runs import Run, save_run
     from evenhand.learn.policies.policy_files import save_policies
     from evenhand.learn.seeds import seed_keys, start_learners
     from evenhand.memory.memory import Full

@@ -9,7 +9,7 @@ import pytest
 from evenhand._util.tensor_files import read_tensors, write_tensors
 from evenhand.envs import Doughnuts, Lending
 from evenhand.errors import BadFile
-from evenhand.experiments.recipes.deep_recipes import deep_learner
+from evenhand.lab.recipes import deep_learner
 from evenhand.learn.policies.policy_files import load_policies, save_policies
 
 

@@ -82,7 +82,7 @@ def test_a_seed_learns_the_same_alone_and_among_others(alone):
 
 
 def test_the_best_recipe_finds_the_optimum_of_a_small_problem():
-    from evenhand.experiments.recipes.tabular_recipes import tabular_learner
+    from evenhand.lab.recipes import tabular_learner
 
     learner = tabular_learner(SHOP, "fairqcm", "best")
     runs = learner.train_steps(start(learner, 5), 4_000)

@@ -6,18 +6,18 @@ import numpy as np
 import pytest
 
 from evenhand.envs import Doughnuts
-from evenhand.experiments.running.compare_methods import MethodComparison, MethodResult
-from evenhand.experiments.running.reference_scores import Yardstick
-from evenhand.experiments.running.run_spec import RunSpec
+from evenhand.lab.compare_methods import MethodComparison
+from evenhand.lab.reference_scores import ReferenceScores
+from evenhand.lab.run_spec import RunSpec
+from evenhand.lab.runs import Run
 from evenhand.report.html.pages.learning_page import METHODS, learning_page, places_of
 
 
 def comparison(*methods: str) -> MethodComparison:
     spec = RunSpec(Doughnuts(2, 4, 0.8), "fairqcm", (0, 1), steps=200, every=100)
     flat = {"score": np.full((2, 2), 3.0), "kept": np.full((2, 2), 1.0)}
-    steps = np.array([100, 200])
-    results = {method: MethodResult(method, flat, steps, 0.1, 0.0) for method in methods}
-    return MethodComparison(spec, Yardstick(4.0, random=2.0), results)
+    results = {method: Run(spec.for_method(method), {}, flat, 0.1) for method in methods}
+    return MethodComparison(spec, ReferenceScores(4.0, random=2.0), results)
 
 
 @pytest.mark.parametrize("method", ["untrained", "least_served", "half_life:5"])

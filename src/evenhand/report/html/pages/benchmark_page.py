@@ -11,7 +11,7 @@ from evenhand.report.html.charts import as_spec, drawn_rows
 from evenhand.report.html.element import Child, Markup, element, figure_of, joined, percent, table
 
 if TYPE_CHECKING:
-    from evenhand.benchmarking.leaderboard import Estimate, Leaderboard, PairRow
+    from evenhand.lab.leaderboard import Estimate, Leaderboard, PairRow
 
 
 def benchmark_page(board: Leaderboard, title: str = "Benchmark") -> bytes:
@@ -36,7 +36,7 @@ def benchmark_page(board: Leaderboard, title: str = "Benchmark") -> bytes:
 
 def _verdict(board: Leaderboard) -> Markup:
     """What is lost comes first."""
-    from evenhand.benchmarking.leaderboard import loss_sentences
+    from evenhand.lab.leaderboard import loss_sentences
 
     first, *rest = loss_sentences(board) or ["The default FairQCM has no peer here to lose to."]
     lost = element("ul", None, [element("li", None, one.strip()) for one in rest]) if rest else None
@@ -65,7 +65,7 @@ def _standings(board: Leaderboard) -> Markup:
 def _profile(
     board: Leaderboard, drawn: list[str], specs: dict[str, Any], rows: dict[str, Any]
 ) -> Markup:
-    from evenhand.benchmarking.leaderboard import PROFILE
+    from evenhand.lab.leaderboard import PROFILE
 
     name = "profile"
     specs[name] = as_spec(profile_chart(drawn))

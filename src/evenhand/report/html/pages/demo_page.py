@@ -5,7 +5,7 @@ from __future__ import annotations
 from evenhand._util.wording import join_names
 from evenhand.auditing.answer.answer import Answer
 from evenhand.decide.replay.replay_answer import Outcome
-from evenhand.experiments.demo import HUNDREDS, TRUCK, VAN, WEEKS, LearnedRule, Story, best_rule
+from evenhand.lab.demo import HUNDREDS, TRUCK, VAN, WEEKS, LearnedRule, Story, best_rule
 from evenhand.report.html.element import Child, Markup, element, figure_of, joined, table
 from evenhand.report.html.page_data import compact_answer
 from evenhand.report.html.pages.audit_page import audit_charts

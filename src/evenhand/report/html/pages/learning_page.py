@@ -10,13 +10,14 @@ import numpy as np
 
 from evenhand._util.bootstrap import interval_title
 from evenhand._util.wording import format_number
-from evenhand.experiments.paper.claims import title_of
+from evenhand.lab.claims import title_of
 from evenhand.report.html import plots
 from evenhand.report.html.charts import as_spec, drawn_rows, short_axis
 from evenhand.report.html.element import Child, Markup, element, figure_of, joined, percent, table
 
 if TYPE_CHECKING:
-    from evenhand.experiments.running.compare_methods import MethodComparison, MethodResult
+    from evenhand.lab.compare_methods import MethodComparison
+    from evenhand.lab.runs import Run
 
 # Each method has its own colour and sign, the same on every page.
 METHODS = ("fairqcm", "full", "min", "reset", "rnn", "oracle", "random")
@@ -186,7 +187,7 @@ def _curves(parts: Parts, measure: str) -> list[dict[str, Any]]:
 def best_found(parts: Parts) -> float:
     """The best last evaluation of any method and seed."""
     results = (result for one in parts.values() for result in one.methods.values())
-    return max(float(result.scores.max()) for result in results)
+    return max(float(result.final.max()) for result in results)
 
 
 def _level(parts: Parts) -> float:
@@ -207,7 +208,7 @@ def _levels(parts: Parts, measure: str) -> list[dict[str, Any]]:
 
 
 def _words(parts: Parts, measure: str) -> str:
-    def last(result: MethodResult) -> float:
+    def last(result: Run) -> float:
         return float(result.measures[measure][-1].mean())
 
     ends = [

@@ -7,8 +7,8 @@ from collections import Counter
 from typing import TYPE_CHECKING, Any
 
 from evenhand._util.bootstrap import FEWEST_RUNS, interval_title
-from evenhand.experiments.paper.claims import Finding
-from evenhand.experiments.paper.figures import FIGURES, folder_of
+from evenhand.lab.claims import Finding
+from evenhand.lab.reproduction import FIGURES, folder_of
 from evenhand.report.html.element import (
     Child,
     Markup,
@@ -23,7 +23,7 @@ from evenhand.report.html.sections.over_time import unfairness_by_time
 from evenhand.report.html.template import PageSection, page
 
 if TYPE_CHECKING:
-    from evenhand.experiments.paper.reproduction import Reproduction
+    from evenhand.lab.reproduction import Reproduction
 
 TITLE = "Remembering to Be Fair, reproduced"
 SIGNS = {True: ("✓", "green"), False: ("✗", "red"), None: ("?", "amber")}

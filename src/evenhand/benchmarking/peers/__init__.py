@@ -1,1 +1,0 @@
-"""Learners that others have published, written from their papers as `DeepAgent`s."""

@@ -1,1 +1,0 @@
-"""Experiments: recipes, runs that can be stopped and resumed, comparisons and their charts."""

@@ -1,1 +1,0 @@
-"""What each part of the default recipe is worth, and how learning compares with simple rules."""

@@ -1,1 +1,0 @@
-"""How learning grows with the number of stakeholders, and which imagined memories pay."""
