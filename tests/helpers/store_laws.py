@@ -61,7 +61,7 @@ def test_entries_by_their_kind(store):
         for number, kind in ((3, "undo"), (4, "ask"), (5, "undo"))
     ]
     store.append([Append(undone)])
-    assert [one.number for one in store.entries_of("p", ("undo",), 9)] == [3, 5]
+    assert [one.number for one in store.undos("p")] == [3, 5]
     assert [one.number for one in store.latest("p", "join", None, 5)] == [2, 1]
     assert [one.number for one in store.latest("p", "join", 2, 5)] == [1]
     assert [one.number for one in store.entries_of("p", ("join", "ask"), 9)] == [1, 2, 4]

@@ -56,10 +56,12 @@ def load_pool(
 
 def undone_by(store: DecisionStore, name: str, up_to: int) -> dict[int, int]:
     """The decisions that were undone up to an entry, by the entry that undid each."""
-    changes = (
-        (entry.number, read_change(entry)) for entry in store.entries_of(name, (Undo.kind,), up_to)
-    )
-    return {number: undo.number for number, undo in changes if isinstance(undo, Undo)}
+    found = {}
+    for entry in store.undos(name):
+        change = read_change(entry)
+        if isinstance(change, Undo) and entry.number <= up_to:
+            found[entry.number] = change.number
+    return found
 
 
 def _from_snapshot(

@@ -183,6 +183,13 @@ class DecisionStore(ABC):
         found = self.entries(pool, number - 1, 1)
         return found[0] if found and found[0].number == number else None
 
+    def undos(self, pool: str) -> list[LogEntry]:
+        """The entries that undo a decision; an index of their own has them."""
+        rows = self.query(
+            f"SELECT {ENTRY} FROM entries WHERE pool = ? AND kind = 'undo' ORDER BY number", (pool,)
+        )
+        return list(map(_entry, rows))
+
     # Answers that are given again.
 
     def kept_answer(self, pool: str, actor: str, key: str) -> KeptAnswer | None:
