@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import datetime
 import tempfile
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -142,19 +142,13 @@ async def over_time(
 @router.get("/export.csv", responses=CSV, response_class=Response)
 async def export(request: Request, pool: str) -> Response:
     """All decisions as CSV, for `evenhand audit` and everybody else."""
-    require_role(request, Role.READER)
-    service = service_of(request)
-    rows = decision_rows(service.store, pool, service.room(pool).written)
-    return _download(csv_chunks(COLUMNS, rows), f"{pool}.csv")
+    return _table(request, pool, f"{pool}.csv", COLUMNS, decision_rows)
 
 
 @router.get("/roster.csv", responses=CSV, response_class=Response)
 async def roster(request: Request, pool: str) -> Response:
     """Who was there from when until when, as CSV: the `--roster` of an audit."""
-    require_role(request, Role.READER)
-    service = service_of(request)
-    rows = roster_rows(service.store, pool, service.room(pool).written)
-    return _download(csv_chunks(ROSTER, rows), f"{pool}-roster.csv")
+    return _table(request, pool, f"{pool}-roster.csv", ROSTER, roster_rows)
 
 
 @router.get("/requests.csv", responses=CSV, response_class=Response)
@@ -163,10 +157,7 @@ async def requests(request: Request, pool: str) -> Response:
 
     What was given to somebody who had not asked for it counts as asked for at that moment.
     """
-    require_role(request, Role.READER)
-    service = service_of(request)
-    rows = request_rows(service.store, pool, service.room(pool).written)
-    return _download(csv_chunks(REQUESTS, rows), f"{pool}-requests.csv")
+    return _table(request, pool, f"{pool}-requests.csv", REQUESTS, request_rows)
 
 
 @router.get(
@@ -192,7 +183,13 @@ async def export_parquet(request: Request, pool: str) -> Response:
     return Response(content, headers={"content-disposition": name}, media_type=PARQUET)
 
 
-def _download(chunks: Any, name: str) -> Response:
+def _table(
+    request: Request, pool: str, name: str, columns: tuple[str, ...], rows: Callable[..., Any]
+) -> Response:
+    """A table of what is on disk, written while it is sent."""
+    require_role(request, Role.READER)
+    service = service_of(request)
+    chunks = csv_chunks(columns, rows(service.store, pool, service.room(pool).written))
     headers = {"content-disposition": f'attachment; filename="{name}"'}
     return StreamingResponse(chunks, headers=headers, media_type="text/csv")
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import uuid
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from evenhand.errors import BadParameter
@@ -137,9 +137,3 @@ def _plain(attributes: dict[str, Any]) -> dict[str, Any]:
 
 def _short(text: str) -> str:
     return text if len(text) <= LONG_NAME else f"{text[: LONG_NAME - 1]}…"
-
-
-__all__: Sequence[str] = (
-    *("button", "choice", "count_in", "field", "folded", "hidden", "name_at", "number_in"),
-    *("once", "somebody", "somebody_in", "text_area"),
-)

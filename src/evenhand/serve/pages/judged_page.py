@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Awaitable, Callable
+
+from starlette.requests import Request
 from starlette.responses import Response
 
 from evenhand.report.html.element import element
@@ -10,7 +13,7 @@ from evenhand.serve.api.reference import with_code
 from evenhand.serve.pages.alarm_section import alarm_section
 from evenhand.serve.pages.forms import button, choice
 from evenhand.serve.pages.pool_frame import pool_frame
-from evenhand.serve.pages.signed_in import Visit
+from evenhand.serve.pages.signed_in import Handler, Visit
 
 PERIODS = ("day", "week", "month", "quarter", "year")
 FILES = (
@@ -70,20 +73,13 @@ async def audit(visit: Visit, pool: str) -> Response:
     return await log_routes.audit_page(visit.request, pool, asked)
 
 
-async def export_csv(visit: Visit, pool: str) -> Response:
-    return await log_routes.export(visit.request, pool)
+def file(route: Callable[[Request, str], Awaitable[Response]]) -> Handler:
+    """A file that the API has, for those who are signed in."""
 
+    async def handed_out(visit: Visit, pool: str) -> Response:
+        return await route(visit.request, pool)
 
-async def export_parquet(visit: Visit, pool: str) -> Response:
-    return await log_routes.export_parquet(visit.request, pool)
-
-
-async def roster_csv(visit: Visit, pool: str) -> Response:
-    return await log_routes.roster(visit.request, pool)
-
-
-async def requests_csv(visit: Visit, pool: str) -> Response:
-    return await log_routes.requests(visit.request, pool)
+    return handed_out
 
 
 async def stream(visit: Visit, pool: str) -> Response:

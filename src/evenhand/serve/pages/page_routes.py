@@ -12,13 +12,14 @@ from starlette.routing import Route
 from evenhand._util.wording import as_beginning
 from evenhand.errors import EvenhandError, as_sentence
 from evenhand.report.html.element import element
+from evenhand.serve.api import log_routes
 from evenhand.serve.api.context import require_role
 from evenhand.serve.api.error_responses import TITLES
 from evenhand.serve.api.tokens import Role
-from evenhand.serve.pages import judged_page
 from evenhand.serve.pages.decision_page import decision_page, undo
 from evenhand.serve.pages.event_form import happen
 from evenhand.serve.pages.import_page import ImportPages
+from evenhand.serve.pages.judged_page import audit, file, judged_page, stream
 from evenhand.serve.pages.log_page import log_page
 from evenhand.serve.pages.new_pool_page import make_pool, new_pool_page
 from evenhand.serve.pages.page_door import PageDoor, cookie_of
@@ -40,13 +41,13 @@ LOOKS: tuple[tuple[str, Role, Handler], ...] = (
     (f"{POOL}/standing", Role.READER, standing_page),
     (f"{POOL}/log", Role.READER, log_page),
     (f"{POOL}/people/{{place:int}}", Role.READER, person_page),
-    (f"{POOL}/judged", Role.READER, judged_page.judged_page),
-    (f"{POOL}/audit", Role.READER, judged_page.audit),
-    (f"{POOL}/export.csv", Role.READER, judged_page.export_csv),
-    (f"{POOL}/export.parquet", Role.READER, judged_page.export_parquet),
-    (f"{POOL}/roster.csv", Role.READER, judged_page.roster_csv),
-    (f"{POOL}/requests.csv", Role.READER, judged_page.requests_csv),
-    (f"{POOL}/stream", Role.READER, judged_page.stream),
+    (f"{POOL}/judged", Role.READER, judged_page),
+    (f"{POOL}/audit", Role.READER, audit),
+    (f"{POOL}/export.csv", Role.READER, file(log_routes.export)),
+    (f"{POOL}/export.parquet", Role.READER, file(log_routes.export_parquet)),
+    (f"{POOL}/roster.csv", Role.READER, file(log_routes.roster)),
+    (f"{POOL}/requests.csv", Role.READER, file(log_routes.requests)),
+    (f"{POOL}/stream", Role.READER, stream),
     (f"{POOL}/decisions/{{number:int}}", Role.READER, decision_page),
 )
 DOES: tuple[tuple[str, Role, Handler], ...] = (

@@ -8,7 +8,7 @@ from __future__ import annotations
 import csv
 import io
 import os
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -30,12 +30,11 @@ REQUESTS = ("time", "stakeholder", "asked")
 ROWS_AT_ONCE = 2000
 EVERYTHING = (*EVENTS.classes, Decision.kind)
 Row = tuple[Any, ...]
-Said = tuple[LogEntry, Decision | None]  # an entry, and the decision that it is about
+# When what happened, with the entry that says so and the decision that it is about.
+Told = tuple[Any, MemberEvent, tuple[LogEntry, Decision | None]]
 
 
-def told_by(
-    store: DecisionStore, pool: str, up_to: int, *kinds: str
-) -> Iterator[tuple[Any, MemberEvent, Said]]:
+def told_by(store: DecisionStore, pool: str, up_to: int, *kinds: str) -> Iterator[Told]:
     """What happened to whom and when, in order, without what was undone; with its entry.
 
     Args:
@@ -60,10 +59,16 @@ def decision_rows(store: DecisionStore, pool: str, up_to: int) -> Iterator[Row]:
     The entitlement is the one that held then. Where entitlements differ, a row with the amount 0
     says what somebody is entitled to from that moment on, even if it never receives anything.
     """
-    said = [event for _, event, _ in told_by(store, pool, up_to, Join.kind, Entitle.kind)]
-    differ = len({event.entitlement for event in said if isinstance(event, Join | Entitle)}) > 1
+    entitled = told_by(store, pool, up_to, Join.kind, Entitle.kind)
+    return rows_of(told_by(store, pool, up_to), entitled)
+
+
+def rows_of(told: Iterable[Told], entitled: Iterable[Told]) -> Iterator[Row]:
+    """The same of what was read: all of it, and apart from it who is entitled to what."""
+    said = [event for _, event, _ in entitled if isinstance(event, Join | Entitle)]
+    differ = len({event.entitlement for event in said}) > 1
     changed = {event.name for event in said if isinstance(event, Entitle)}
-    for row in given_rows(told_by(store, pool, up_to), differ, changed):
+    for row in given_rows(told, differ, changed):
         entry, taken = row.source
         recorded = (moment_of(entry.recorded), entry.actor)
         about: Row = ("", *recorded, "", "what it is entitled to")

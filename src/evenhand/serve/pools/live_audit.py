@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import hashlib
+from collections.abc import Sequence
 from typing import Any
 
 from evenhand.auditing.answer.answer import Answer
@@ -12,7 +13,7 @@ from evenhand.auditing.reading.checks import exact_copies
 from evenhand.errors import BadLog
 from evenhand.events import Give
 from evenhand.serve.pools.definition import PoolDefinition
-from evenhand.serve.pools.exports import COLUMNS, csv_chunks, decision_rows, told_by
+from evenhand.serve.pools.exports import COLUMNS, Told, csv_chunks, rows_of, told_by
 from evenhand.serve.store.decision_store import DecisionStore
 
 
@@ -46,14 +47,14 @@ def audit_pool(
     return dataclasses.replace(
         found,
         notes=(*([exact_copies(copies)] if copies else ()), *found.notes),
-        origin={**found.origin, "files": [_exported(store, name, up_to)]},
+        origin={**found.origin, "files": [_exported(name, told)]},
     )
 
 
-def _exported(store: DecisionStore, name: str, up_to: int) -> dict[str, Any]:
+def _exported(name: str, told: Sequence[Told]) -> dict[str, Any]:
     """The file that the decisions are exported as, by which others can judge them again."""
     digest, size = hashlib.sha256(), 0
-    for chunk in csv_chunks(COLUMNS, decision_rows(store, name, up_to)):
+    for chunk in csv_chunks(COLUMNS, rows_of(told, told)):
         digest.update(chunk)
         size += len(chunk)
     return {"path": f"{name}.csv", "bytes": size, "sha256": digest.hexdigest()}

@@ -6,6 +6,7 @@ import asyncio
 import contextlib
 import time
 from collections.abc import Awaitable, Callable, Sequence
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from evenhand.errors import BadParameter, EvenhandError, StoreConflict, UnknownDecision
@@ -274,10 +275,7 @@ class DecisionService:
             asked: Who asks for it. A key that was used before gets the same answer.
             people: The names and what each is entitled to.
         """
-
-        async def carry_out() -> Answer:
-            return await self._make_pool(definition, asked, people)
-
+        carry_out = partial(self._make_pool, definition, asked, people)
         answer = await self._once.answer(definition.name, asked, carry_out)
         if definition.name not in self.rooms:  # it was written, and the answer to that was lost
             await self.pools.load_new()
@@ -323,10 +321,7 @@ class DecisionService:
             answer: What is answered, from the state after it and its entry.
             before: What is done with the room first, while nobody else can change the state.
         """
-
-        async def carry_out() -> Answer:
-            return await self._change(name, asked, make, answer, before)
-
+        carry_out = partial(self._change, name, asked, make, answer, before)
         return await self._once.answer(name, asked, carry_out)
 
     async def _change(
@@ -443,10 +438,7 @@ class DecisionService:
             asked: Who asks for it. A key that was used before gets the same answer.
             read: Gives the log; not asked where the answer is known.
         """
-
-        async def carry_out() -> Answer:
-            return await self._import_history(name, asked, read)
-
+        carry_out = partial(self._import_history, name, asked, read)
         return await self._once.answer(name, asked, carry_out)
 
     async def _import_history(

@@ -184,7 +184,7 @@ class DecisionStore(ABC):
         return found[0] if found and found[0].number == number else None
 
     def undos(self, pool: str) -> list[LogEntry]:
-        """The entries that undo a decision."""
+        """The entries that undo a decision; an index of their own has them."""
         rows = self.query(
             f"SELECT {ENTRY} FROM entries WHERE pool = ? AND kind = 'undo' ORDER BY number", (pool,)
         )
