@@ -481,7 +481,12 @@ class Allocator:
         """A moment as a number, by default that of what happened last; refused if it is before."""
         if at is None:
             return self.state.time
-        number = self._number(at)
+        if self.dates:
+            number = _microseconds(at)
+        elif isinstance(at, str):
+            raise BadParameter(f"{argument('at')} is {at!r}: times are plain numbers here.")
+        else:
+            number = at
         if number < self.state.time and self.names:
             last: Any = self.state.time
             if self.dates:
@@ -491,18 +496,6 @@ class Allocator:
                 "order of time."
             )
         return number
-
-    def _number(self, at: float | str) -> float:
-        if not self.dates:
-            if isinstance(at, str):
-                raise BadParameter(f"{argument('at')} is {at!r}: times are plain numbers here.")
-            return at
-        try:
-            return microseconds(parse_moment(str(at)))
-        except ValueError:
-            raise BadParameter(
-                f"{argument('at')} is {at!r}: it must be a date such as 2021-03-31T10:00."
-            ) from None
 
     # Reasons.
 
@@ -530,6 +523,15 @@ class Allocator:
         if self.state.eligible(place):
             return "is not among those who could take it"
         return "has asked for no more than it has received"
+
+
+def _microseconds(at: float | str) -> float:
+    try:
+        return microseconds(parse_moment(str(at)))
+    except ValueError:
+        raise BadParameter(
+            f"{argument('at')} is {at!r}: it must be a date such as 2021-03-31T10:00."
+        ) from None
 
 
 def _ordinal(rank: int) -> str:
