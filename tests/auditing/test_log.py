@@ -165,11 +165,7 @@ def test_of_a_database_that_changes_all_is_of_one_state(verb, tmp_path, monkeypa
         return told
 
     assert without_file(found.stdout) == without_file(still.stdout)
-    again = json.loads(shell(*command).stdout)
-    assert (
-        again["score" if "score" in again else "logged"]
-        != json.loads(still.stdout)["score" if "score" in again else "logged"]
-    )
+    assert without_file(shell(*command).stdout) != without_file(still.stdout)
 
 
 # Judging what was read
@@ -197,7 +193,7 @@ def test_windows_of_a_log_are_those_of_the_table(kind):
 
 
 def test_what_looks_back_or_anew_takes_a_log():
-    table = log_of("stays")
+    table = log_of("stays")[::3]  # small enough for whole lots
     reading = {**NAMED, "roster": STAYS, "entitlement": SIZES}
     log = Log.read(table, **reading)
     assert log.best(every=4) == evenhand.best_there_was(table, **reading, every=4)
