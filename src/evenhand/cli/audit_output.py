@@ -21,6 +21,8 @@ def answers_of(found: Answer | LogComparison) -> tuple[Answer, ...]:
 
 def require_places(csv: Path | None, out: list[Path], read: list[str]) -> None:
     """Refuse to write over what is read, and where nothing can be written."""
+    if csv is None and not out:
+        return
     from evenhand._util.files import require_apart, require_folder, require_place
     from evenhand.report.csv_export import SHEETS
     from evenhand.report.formats import format_of
