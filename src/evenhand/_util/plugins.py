@@ -7,6 +7,7 @@ variable EVENHAND_PLUGINS: modules, or files that end in .py, with commas betwee
 from __future__ import annotations
 
 import importlib
+import importlib.metadata
 import importlib.util
 import os
 import sys
@@ -43,10 +44,8 @@ def own_files() -> set[str]:
 
 def load_plugins() -> bool:
     """Import the plugins that are not imported yet; whether there were any."""
-    from importlib.metadata import entry_points  # loads a parser of mails, which few need
-
     named = [part.strip() for part in os.environ.get(VARIABLE, "").split(",") if part.strip()]
-    named += [entry.value for entry in entry_points(group=GROUP)]
+    named += [entry.value for entry in importlib.metadata.entry_points(group=GROUP)]
     fresh = [name for name in named if name not in _loaded]
     for name in fresh:
         _loaded.add(name)

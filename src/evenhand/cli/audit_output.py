@@ -38,14 +38,14 @@ def require_places(csv: Path | None, out: list[Path], read: list[str]) -> None:
 
 def write_answer(found: Answer | LogComparison, csv: Path | None, out: list[Path]) -> None:
     """Write the tables and the reports that were asked for."""
-    from evenhand._util.files import write_whole
-    from evenhand.report.csv_export import write_sheets
-
     if csv is not None:
+        from evenhand.report.csv_export import write_sheets
+
         write_sheets(found, csv)
     if out:
         import datetime
 
+        from evenhand._util.files import write_whole
         from evenhand.report.formats import format_of
 
         made = datetime.datetime.now(datetime.UTC)
