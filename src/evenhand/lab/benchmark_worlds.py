@@ -32,6 +32,7 @@ from evenhand.problem.problem import Problem
 if TYPE_CHECKING:
     from evenhand.problem.environment_like import EnvironmentLike
 
+PREFIX = "mo/"  # of worlds of MO-Gymnasium
 PERIODS = 4  # assessments of a periodic scheme
 SCHEMES = ("long-term", "periodic", "anytime")
 
@@ -144,22 +145,16 @@ def world_of(asked: str | Mapping[str, Any]) -> BenchmarkWorld:
             asked = json.loads(asked)
         except ValueError as error:
             raise BadParameter(f"the world {short_repr(asked)} is not JSON: {error}.") from None
-    if isinstance(asked, Mapping):
-        return _world_of_table(asked)
-    from evenhand.lab import benchmark_worlds as mo_worlds
-
-    if asked.startswith(mo_worlds.PREFIX):
-        return mo_worlds.mo_world(asked)
-    if asked in SIZES:
-        return replace(_world_of_table(SIZES[asked]), label=asked)
-    return _world_of_table({"name": asked})
+    table = {"name": asked} if isinstance(asked, str) else asked
+    name = table.get("name")
+    if isinstance(name, str) and name.startswith(PREFIX):
+        return mo_world(name)
+    if isinstance(asked, str) and asked in SIZES:
+        return replace(_package_world(SIZES[asked]), label=asked)
+    return _package_world(table)
 
 
-def _world_of_table(table: Mapping[str, Any]) -> PackageWorld:
-    if isinstance(table.get("name"), str) and table["name"].startswith("mo/"):
-        from evenhand.lab import benchmark_worlds as mo_worlds
-
-        return mo_worlds.mo_world(table["name"])  # type: ignore[return-value]
+def _package_world(table: Mapping[str, Any]) -> PackageWorld:
     try:
         made = from_table(_tuples(dict(table)), ENVIRONMENTS, "environment")
     except EvenhandError as error:
@@ -230,9 +225,6 @@ def pairs_of(
         for world in map(world_of, worlds)
         for name in schemes
     ]
-
-
-PREFIX = "mo/"
 
 
 @dataclass(frozen=True)

@@ -38,13 +38,17 @@ class Finding:
         return {True: "held", False: "did not hold", None: "not decided"}[self.held]
 
 
+Parts = Mapping[str, "MethodComparison"]  # of a figure, by name
+Check = Callable[[Parts], Finding]
+
+
 @dataclass(frozen=True)
 class Claim:
     """A sentence of the paper, and how it is checked against the parts of a figure."""
 
     where: str
     says: str
-    check: Callable[[Mapping[str, MethodComparison]], Finding]
+    check: Check
 
 
 def title_of(method: str) -> str:
@@ -71,12 +75,10 @@ def _among_several(pairs: Pairs) -> dict[str, Lead]:
     return {rival: lead(*pair, level) for rival, pair in pairs.items()}
 
 
-def ahead_of(
-    method: str, rivals: Sequence[str]
-) -> Callable[[Mapping[str, MethodComparison]], Finding]:
+def ahead_of(method: str, rivals: Sequence[str]) -> Check:
     """Whether a method ends above every rival; the interval is that of the nearest one."""
 
-    def check(parts: Mapping[str, MethodComparison]) -> Finding:
+    def check(parts: Parts) -> Finding:
         methods = parts["paper"].methods
         nearest, ahead, held = _above_all(_ends(methods, method, rivals))
         words = [_scored(methods, method), *(_scored(methods, rival) for rival in rivals)]
@@ -86,12 +88,10 @@ def ahead_of(
     return check
 
 
-def ahead_of_some(
-    method: str, rivals: Sequence[str]
-) -> Callable[[Mapping[str, MethodComparison]], Finding]:
+def ahead_of_some(method: str, rivals: Sequence[str]) -> Check:
     """Whether a method ends above at least one rival; the interval is that of the farthest one."""
 
-    def check(parts: Mapping[str, MethodComparison]) -> Finding:
+    def check(parts: Parts) -> Finding:
         methods = parts["paper"].methods
         pairs = _ends(methods, method, rivals)
         beaten = [title_of(rival) for rival, one in _among_several(pairs).items() if one.above]
@@ -105,15 +105,13 @@ def ahead_of_some(
     return check
 
 
-def wastes_less_sooner(
-    method: str, rivals: Sequence[str]
-) -> Callable[[Mapping[str, MethodComparison]], Finding]:
+def wastes_less_sooner(method: str, rivals: Sequence[str]) -> Check:
     """Whether a method comes to waste few doughnuts, for good, in fewer episodes than all rivals.
 
     A seed that never does counts as if it did right after the last evaluation.
     """
 
-    def check(parts: Mapping[str, MethodComparison]) -> Finding:
+    def check(parts: Parts) -> Finding:
         methods, horizon = parts["paper"].methods, _horizon(parts["paper"])
         level = NOT_WASTED * max(float(one.kept.max()) for one in methods.values())
 
@@ -138,7 +136,7 @@ def wastes_less_sooner(
     return check
 
 
-def reaches_the_margin(parts: Mapping[str, MethodComparison]) -> Finding:
+def reaches_the_margin(parts: Parts) -> Finding:
     """Whether every method ends with policies that reach the profit margin as a rule.
 
     The interval is that of the share of episodes of the method that does so least often.
@@ -155,15 +153,13 @@ def reaches_the_margin(parts: Mapping[str, MethodComparison]) -> Finding:
     return Finding(held, f"episodes that reach it: {words}", interval)
 
 
-def ahead_on_the_way(
-    method: str, rivals: Sequence[str]
-) -> Callable[[Mapping[str, MethodComparison]], Finding]:
+def ahead_on_the_way(method: str, rivals: Sequence[str]) -> Check:
     """Whether a method is ahead for a given number of steps: on average over all of training.
 
     A seed counts with the mean of all its evaluations, which is the area under its curve.
     """
 
-    def check(parts: Mapping[str, MethodComparison]) -> Finding:
+    def check(parts: Parts) -> Finding:
         methods = parts["paper"].methods
         mine = methods[method].scores
         areas = {rival: methods[rival].scores.mean(axis=0) for rival in rivals}

@@ -35,7 +35,18 @@ from evenhand.lab.run_spec import RunSpec
 if TYPE_CHECKING:
     from evenhand.lab.runs import Progress, Run
 
+MAX_TRIES = 3  # of a task whose process or machine is lost
+GRACE = 30.0  # seconds that a process has to save what it has, when it is asked to stop
 TURNS = 64  # how many processes may share a core before the next ones are left where they are
+
+# Seeds side by side share what it costs to compile a method; apart they can be spread. Networks:
+# compiling is worth it from about five seeds on, and two cores are common. Tables: it is all they
+# cost, and hundreds run side by side in little more time than one.
+NETWORKS_A_BLOCK, LEAST_BLOCKS = 5, 2
+TABLES_A_BLOCK = 100
+
+TaskProgress = Callable[[int, int, int, float], None]  # which task, steps, of how many, score
+Point = Callable[[int, float], None]  # a step of a curve, and the mean score there
 
 _claims: list[socket.socket] = []  # held as long as the process lives, however it ends
 
@@ -71,12 +82,6 @@ def keep_to_one_core() -> None:
             with contextlib.suppress(OSError):
                 os.sched_setaffinity(0, {core})
             return
-
-
-MAX_TRIES = 3  # of a task whose process or machine is lost
-
-# Which task, steps done, of how many, mean score.
-TaskProgress = Callable[[int, int, int, float], None]
 
 
 class BlockFailed(EvenhandError):
@@ -224,15 +229,6 @@ def _patiently(done: threading.Event) -> None:
             done.wait(0.1)
 
 
-# Seeds side by side share what it costs to compile a method; apart they can be spread. Networks:
-# compiling is worth it from about five seeds on, and two cores are common. Tables: it is all they
-# cost, and hundreds run side by side in little more time than one.
-NETWORKS_A_BLOCK, LEAST_BLOCKS = 5, 2
-TABLES_A_BLOCK = 100
-
-Point = Callable[[int, float], None]  # a step of a curve, and the mean score there
-
-
 def split_into_tasks(spec: RunSpec, path: str | os.PathLike[str]) -> list[Task]:
     """The tasks of a run: path.block0, path.block1, …; the file itself where it is whole."""
     path = Path(path)
@@ -353,9 +349,6 @@ def merge(spec: RunSpec, parts: Iterable[Run]) -> Run:
         max(getattr(part, name) for part in parts) for name in ("seconds", "compile_seconds")
     )
     return Run(spec, learners, measures, seconds, compiling, parts[0].versions)
-
-
-GRACE = 30.0  # seconds that a process has to save what it has, when it is asked to stop
 
 
 class WorkerBroke(RuntimeError):

@@ -49,7 +49,10 @@ FINAL_EPISODES = 1000  # that a last evaluation is the mean of, where evaluation
 # What an evaluation may say, in this order: loss and value are of networks.
 MEASURES = ("score", "kept", "achieved", "loss", "value")
 
+KIND, MAX_BYTES = "result", 64 << 20  # of a file that keeps a row
+
 Progress = Callable[[int, int, float], None]  # steps done, of how many, the mean score
+Row = dict[str, Any]
 
 
 class Agent(Protocol):
@@ -170,14 +173,19 @@ def _begin(learner: Agent, spec: RunSpec) -> Run:
     return Run(spec, learners, none)
 
 
-def save_run(run: Run, path: str | os.PathLike[str]) -> None:
-    """Write a run to a file, whole."""
-    header = {
+def header_of_run(run: Run) -> dict[str, Any]:
+    """What stands in the header of a file of a run, or of the policies that it came to."""
+    return {
         "spec": run.spec.to_json(),
         "seconds": run.seconds,
         "compile_seconds": run.compile_seconds,
         "versions": run.versions,
     }
+
+
+def save_run(run: Run, path: str | os.PathLike[str]) -> None:
+    """Write a run to a file, whole."""
+    header = header_of_run(run)
     if run.about:
         header["about"] = run.about
     arrays = named_leaves(run.learners)
@@ -300,11 +308,6 @@ def require_start(agent: DeepAgent, path: str | os.PathLike[str]) -> Saved:
             "cannot begin with them: train the same problem, or leave start out."
         )
     return saved
-
-
-Row = dict[str, Any]
-MAX_BYTES = 64 << 20
-KIND = "result"
 
 
 def kept_row(

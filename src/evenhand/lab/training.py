@@ -22,6 +22,7 @@ from evenhand.lab.runs import (
     Agent,
     Progress,
     Run,
+    header_of_run,
     load_run,
     require_measures,
     require_start,
@@ -39,9 +40,10 @@ from evenhand.planning.state_table import MEMORY_LIMIT
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from evenhand.lab.reference_scores import ReferenceScores
-    from evenhand.lab.run_spec import RunSpec
     from evenhand.learn.seeds import Starts
+
+BYTES_A_STEP = 32  # of an episode that is played to be scored: random keys and rewards
+TURNS = 1000  # episodes that the score of taking turns is the mean of
 
 
 @dataclass(frozen=True, eq=False)
@@ -127,14 +129,8 @@ def save_trained(path: str | os.PathLike[str], run: Run, against: ReferenceScore
     agent = run.spec.build()
     assert isinstance(agent, DeepAgent)
     weights = agent.acting(restore(agent, run).learners)
-    about = {
-        "spec": run.spec.to_json(),
-        "measures": {name: rows.tolist() for name, rows in run.measures.items()},
-        "optimum": against.optimum,
-        "seconds": run.seconds,
-        "compile_seconds": run.compile_seconds,
-        "versions": run.versions,
-    }
+    measures = {name: rows.tolist() for name, rows in run.measures.items()}
+    about = header_of_run(run) | {"measures": measures, "optimum": against.optimum}
     save_policies(path, agent, weights, about)
     for file in block_files(path):
         file.unlink()
@@ -142,8 +138,7 @@ def save_trained(path: str | os.PathLike[str], run: Run, against: ReferenceScore
 
 def summary(run: Run, against: ReferenceScores) -> dict[str, Any]:
     """What a run came to, in words and numbers that JSON has."""
-    scores = run.scores[-1]
-    best = against.optimum
+    scores, best = run.final, against.optimum
     return {
         "final_scores": scores.tolist(),
         "optimum": best,
@@ -162,9 +157,6 @@ def summary(run: Run, against: ReferenceScores) -> dict[str, Any]:
         "spec": run.spec.to_json(),
         "versions": run.versions,
     }
-
-
-BYTES_A_STEP = 32  # of an episode that is played to be scored: random keys and rewards
 
 
 def check_memory_fits(spec: RunSpec, agent: Starts, side_by_side: int) -> None:
@@ -190,18 +182,12 @@ def check_memory_fits(spec: RunSpec, agent: Starts, side_by_side: int) -> None:
 def bytes_of_learner(agent: Starts) -> int:
     """What a learner of an agent takes: its weights or table, and the experiences it stores."""
     shapes = jax.eval_shape(agent.start, jax.random.key(0))
-    return sum(map(_bytes, jax.tree.leaves(shapes)))
-
-
-def _bytes(leaf: Any) -> int:
-    return math.prod(leaf.shape) * int(leaf.dtype.itemsize)
+    leaves = jax.tree.leaves(shapes)
+    return sum(math.prod(leaf.shape) * int(leaf.dtype.itemsize) for leaf in leaves)
 
 
 def _gigabytes(size: float) -> str:
     return f"{size / 2**30:,.1f} GB"
-
-
-TURNS = 1000  # episodes that the score of taking turns is the mean of
 
 
 @dataclass(frozen=True)
