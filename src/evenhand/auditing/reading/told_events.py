@@ -174,7 +174,8 @@ def given_rows(
             if due is not None and due[0] != at:
                 yield from tell(*due)
             due, last = None, (at, source)
-            yield from tell(at, source)
+            if news:
+                yield from tell(at, source)
             if one.name not in said or said[one.name][0] != at:
                 said[one.name] = (at, now.get(one.name, np.nan))
             yield GivenRow(at, one.name, one.amount, said[one.name][1], source)

@@ -67,10 +67,12 @@ class Decision:
 
     @staticmethod
     def from_json(table: Mapping[str, Any]) -> Decision:
-        said = {name: value for name, value in table.items() if name != "event"}
+        """The decision that an entry of the log says."""
+        said = dict(table)
+        del said["event"]
         for name in ("shares", "proposed"):
             if name in said:
-                said[name] = tuple((who, amount) for who, amount in said[name])
+                said[name] = tuple([(who, amount) for who, amount in said[name]])
         for name in ("among", "because", "runner_up"):
             if name in said:
                 said[name] = tuple(said[name])

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import dataclasses
 import hashlib
-from collections.abc import Sequence
+from collections.abc import Iterator
 from typing import Any
 
 from evenhand.auditing.answer.answer import Answer
 from evenhand.auditing.log import Log
 from evenhand.auditing.reading.checks import exact_copies
 from evenhand.errors import BadLog
-from evenhand.events import Give
+from evenhand.events import Entitle, Give, Join, MemberEvent
 from evenhand.serve.pools.definition import PoolDefinition
-from evenhand.serve.pools.exports import COLUMNS, Told, csv_chunks, rows_of, told_by
+from evenhand.serve.pools.exports import COLUMNS, Row, Told, csv_chunks, rows_of, told_by
 from evenhand.serve.store.decision_store import DecisionStore
 
 
@@ -32,29 +32,35 @@ def audit_pool(
         asked: Options of an audit in place of the pool's own.
     """
     name = definition.name
-    told = list(told_by(store, name, up_to))
-    given = [
-        (entry.number, give.name, give.amount)
-        for _, give, (entry, _) in told
-        if isinstance(give, Give)
-    ]
-    if not given:
+    events: list[MemberEvent] = []
+    copies: dict[int, int] = {}  # shares of a decision that are as another of it
+
+    def told() -> Iterator[Told]:
+        for at, event, (entry, taken) in told_by(store, name, up_to):
+            events.append(event)
+            if taken is not None and len(taken.shares) > 1:
+                copies[entry.number] = len(taken.shares) - len(set(taken.shares))
+            yield at, event, (entry, taken)
+
+    entitled = told_by(store, name, up_to, Join.kind, Entitle.kind)
+    exported = _exported(name, rows_of(told(), entitled))
+    if not any(isinstance(event, Give) for event in events):
         raise BadLog(f"no decision was taken in the pool {name!r} yet: there is nothing to judge.")
     by_request = definition.allocator().state.by_request
-    log = Log.from_events((event for _, event, _ in told), f"{name}.csv", by_request)
+    log = Log.from_events(events, f"{name}.csv", by_request)
     found = log.audit(**{**definition.audit, **asked})
-    copies = len(given) - len(set(given))
+    copied = sum(copies.values())
     return dataclasses.replace(
         found,
-        notes=(*([exact_copies(copies)] if copies else ()), *found.notes),
-        origin={**found.origin, "files": [_exported(name, told)]},
+        notes=(*([exact_copies(copied)] if copied else ()), *found.notes),
+        origin={**found.origin, "files": [exported]},
     )
 
 
-def _exported(name: str, told: Sequence[Told]) -> dict[str, Any]:
+def _exported(name: str, rows: Iterator[Row]) -> dict[str, Any]:
     """The file that the decisions are exported as, by which others can judge them again."""
     digest, size = hashlib.sha256(), 0
-    for chunk in csv_chunks(COLUMNS, rows_of(told, told)):
+    for chunk in csv_chunks(COLUMNS, rows):
         digest.update(chunk)
         size += len(chunk)
     return {"path": f"{name}.csv", "bytes": size, "sha256": digest.hexdigest()}
