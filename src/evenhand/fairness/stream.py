@@ -83,7 +83,7 @@ class Fold:
     def take(self, found: Assessed) -> Float[np.ndarray, "time ..."]:
         """What each assessed time point adds; refused whole where one of them is undefined."""
         start = self.begun(found.statuses.shape[1])
-        contributions = _defined_contributions(self.scheme, found)
+        contributions = defined_contributions(self.scheme, found)
         self.state = self.scheme.aggregation.extend(start, contributions)
         self.assessments += len(contributions)
         return contributions
@@ -181,7 +181,11 @@ class Stream:
         weights = scheme.status.scan_weights(self._status, block)
         filtered, fires = scheme.filter.scan(self._filter, block)
         standing = Standing.of(present, weights)
-        due, assessed, override = _assessed_points(fires, block.overrides, standing)
+        # An override is paid even where the filter does not fire.
+        overrides = block.overrides
+        due = fires if overrides is None else fires | overrides.applies
+        assessed = due if standing.present is None else due & standing.present.any(axis=1)
+        override = overrides and Override(*(part[assessed] for part in overrides))
         chosen = statuses if assessed.all() else statuses[assessed]
         standing = Standing.of(*standing.rows(assessed))
         start = self._fold.begun(statuses.shape[1])
@@ -252,9 +256,7 @@ class Stream:
         return asks and self.standing().anybody
 
 
-def _defined_contributions(
-    scheme: FairnessScheme, found: Assessed
-) -> Float[np.ndarray, "time ..."]:
+def defined_contributions(scheme: FairnessScheme, found: Assessed) -> Float[np.ndarray, "time ..."]:
     """What each assessed time point adds, or a named error where it is undefined."""
     statuses, override, standing = found.statuses, found.override, found.standing
     aggregation = scheme.aggregation
@@ -315,21 +317,3 @@ def _at_one_point(
     present: Bool[np.ndarray, " status"] | None, weights: Float[np.ndarray, " status"] | None
 ) -> Standing:
     return Standing.of(*(None if p is None else np.asarray(p)[None] for p in (present, weights)))
-
-
-class _AssessedPoints(NamedTuple):
-    """Which time points are to be assessed, and which of them are: those with somebody there."""
-
-    due: Bool[np.ndarray, " time"]
-    assessed: Bool[np.ndarray, " time"]
-    override: Override | None  # of those assessed
-
-
-def _assessed_points(
-    fires: Bool[np.ndarray, " time"], overrides: Override | None, standing: Standing
-) -> _AssessedPoints:
-    """Which time points count, and their overrides: these are paid even where no filter fires."""
-    due = fires if overrides is None else fires | overrides.applies
-    assessed = due if standing.present is None else due & standing.present.any(axis=1)
-    override = overrides and Override(*(part[assessed] for part in overrides))
-    return _AssessedPoints(due, assessed, override)

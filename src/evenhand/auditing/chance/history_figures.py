@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from evenhand.auditing.judging.scorer import mean_status
-from evenhand.errors import NegativeStatus, StatusPlace
+from evenhand.errors import NegativeStatus, WelfareOverflow
 from evenhand.fairness.scheme import FairnessScheme
 from evenhand.fairness.standing import Standing
+from evenhand.fairness.stream import Assessed, defined_contributions
 from evenhand.fairness.tolerance import NONE, Tolerance
 from evenhand.fairness.unfairness import ROUNDING, unfairness
-from evenhand.fairness.welfare import require_defined
 
 if TYPE_CHECKING:
     from jaxtyping import Bool, Float, Int
@@ -132,16 +132,11 @@ def _scores(
     statuses: np.ndarray, standing: Standing, draw: np.ndarray, draws: int, scheme: FairnessScheme
 ) -> np.ndarray:
     """The score of each history; NaN for all where it is undefined for one."""
-    undefined = np.full(draws, np.nan)
-    if scheme.welfare is not None:
-        judged = statuses
-        if standing.present is not None:
-            judged = np.where(standing.present, statuses, np.inf)
-        try:
-            require_defined(scheme.welfare, judged, lambda row, who: StatusPlace(who, row))
-        except NegativeStatus:
-            return undefined
-    added = scheme.contributions(statuses, standing.weights, standing.present)
+    undefined, each = np.full(draws, np.nan), np.ones(len(statuses), dtype=bool)
+    try:
+        added = defined_contributions(scheme, Assessed(0, each, statuses, standing))
+    except (NegativeStatus, WelfareOverflow):
+        return undefined
     order = np.argsort(draw, kind="stable")
     ends = np.searchsorted(draw[order], np.arange(1, draws))
     scores = [scheme.aggregation.fold(part) for part in np.split(added[order], ends)]
