@@ -5,11 +5,13 @@ from __future__ import annotations
 import csv
 import json
 import re
+import subprocess
+import sys
 
 import pytest
 
 from command_line import evenhand
-from logs import write
+from logs import FIRST_A_THEN_B, OPTIONS, write
 
 SIZES = {"A": 2, "B": 1, "C": 3}
 # In all by week 1: A 2, B 2, C 0, per head 1, 2, 0, the mean 4/6; by week 2: A 3, B 2, C 3, per
@@ -158,3 +160,21 @@ def test_an_end_before_its_start(refuses, tmp_path):
     log = write(tmp_path / "cases.csv", rows, ("office", "opened", "closed"))
     words = "has cases that end ('closed') before they begin ('opened'), at row 2"
     refuses((words,), log, "--stakeholder", "office", "--from", "opened", "--to", "closed")
+
+
+def test_a_text_audit_loads_only_what_it_needs(tmp_path):
+    """Nor does it make the commands that were not asked for."""
+    log = write(tmp_path / "log.csv", FIRST_A_THEN_B)
+    code = (
+        "import sys\n"
+        "from evenhand.cli import app, main\n"
+        "made = []\n"
+        "get_command, app.get_command = app.get_command, lambda one: made.append(one) or "
+        "get_command(one)\n"
+        "try:\n    main()\nexcept SystemExit as stop:\n    assert not stop.code, stop.code\n"
+        "assert [one.name for one in made[0].registered_commands] == ['audit']\n"
+        "heavy = ('jax', 'scipy', 'pandas', 'pyarrow', 'tomllib', 'evenhand.report.html')\n"
+        "for name in heavy:\n    assert name not in sys.modules, name\n"
+    )
+    words = [sys.executable, "-c", code, "audit", log, *OPTIONS]
+    subprocess.run(words, check=True, stdout=subprocess.DEVNULL)

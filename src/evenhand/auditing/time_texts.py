@@ -11,6 +11,7 @@ import datetime
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 from evenhand.errors import BadLog, argument
 
@@ -31,7 +32,7 @@ class TimeWriting:
 
     name: str  # by which `time_format` asks for it
     example: str
-    patterns: tuple[re.Pattern[str], ...]
+    patterns: tuple[str, ...]
     begins: Callable[[re.Match[str]], datetime.datetime]
     months: int = 0  # that a period has, if it is one of months
     days: int = 0  # or of days
@@ -43,7 +44,7 @@ class TimeWriting:
             text: What stands in the log.
             at_end: Whether a period is placed on its last day, or on its first.
         """
-        for pattern in self.patterns:
+        for pattern in self._compiled:
             found = pattern.fullmatch(text.strip())
             if found is None:
                 continue
@@ -54,6 +55,10 @@ class TimeWriting:
                 return None
         return None
 
+    @cached_property
+    def _compiled(self) -> tuple[re.Pattern[str], ...]:
+        return tuple(re.compile(text, re.I) for text in self.patterns)
+
     def _last(self, first: datetime.datetime, found: re.Match[str]) -> datetime.datetime:
         """The last day of a period; what names a day itself is none."""
         if found.groupdict().get("day"):
@@ -61,10 +66,6 @@ class TimeWriting:
         months = first.month - 1 + self.months
         after = first.replace(year=first.year + months // 12, month=months % 12 + 1)
         return after + datetime.timedelta(days=self.days - 1)
-
-
-def _patterns(*texts: str) -> tuple[re.Pattern[str], ...]:
-    return tuple(re.compile(text, re.I) for text in texts)
 
 
 def _year(found: re.Match[str]) -> int:
@@ -116,7 +117,7 @@ WRITINGS = (
     TimeWriting(
         "quarter",
         "2023-Q1",
-        _patterns(
+        (
             rf"{_YEAR}[-/ _]?Q(?P<quarter>[1-4])",
             rf"Q(?P<quarter>[1-4])[-/ _]?{_SHORT_YEAR}",
             rf"(?P<quarter>[1-4])Q[-/ _]?{_SHORT_YEAR}",
@@ -127,7 +128,7 @@ WRITINGS = (
     TimeWriting(
         "week",
         "2023-W05",
-        _patterns(
+        (
             rf"{_YEAR}[-/ _]?(?:W|week|wk)[ -]?(?P<week>\d{{1,2}})(?:-(?P<day>[1-7]))?",
             rf"(?:W|week|wk)[ -]?(?P<week>\d{{1,2}})[-/, _]+{_YEAR}",
         ),
@@ -137,7 +138,7 @@ WRITINGS = (
     TimeWriting(
         "month",
         "Jan 2023",
-        _patterns(
+        (
             rf"(?P<month>{_MONTH})\.?[-/ _,]*{_SHORT_YEAR}",
             rf"{_YEAR}[-/ _]?(?P<month>{_MONTH})\.?",
             rf"{_YEAR}[-/ _.](?P<month>\d{{1,2}})",
@@ -150,25 +151,24 @@ WRITINGS = (
     TimeWriting(
         "years",
         "2023/24",
-        _patterns(rf"(?:FY ?)?{_YEAR}[-/–](?P<following>[12]\d{{3}}|\d{{2}})"),
+        (rf"(?:FY ?)?{_YEAR}[-/–](?P<following>[12]\d{{3}}|\d{{2}})",),
         _first_year,
         months=12,
     ),
     TimeWriting(
         "day-first",
         "31/12/2023",
-        _patterns(
-            rf"{_D}[/-]{_M}[/-]{_SHORT_YEAR}{_CLOCK}", rf"{_D}\.\s?{_M}\.\s?{_SHORT_YEAR}{_CLOCK}"
+        (
+            rf"{_D}[/-]{_M}[/-]{_SHORT_YEAR}{_CLOCK}",
+            rf"{_D}\.\s?{_M}\.\s?{_SHORT_YEAR}{_CLOCK}",
         ),
         _day,
     ),
-    TimeWriting(
-        "month-first", "12/31/2023", _patterns(rf"{_M}[/-]{_D}[/-]{_SHORT_YEAR}{_CLOCK}"), _day
-    ),
+    TimeWriting("month-first", "12/31/2023", (rf"{_M}[/-]{_D}[/-]{_SHORT_YEAR}{_CLOCK}",), _day),
     TimeWriting(
         "day",
         "31 Dec 2023",
-        _patterns(
+        (
             rf"{_D}(?:st|nd|rd|th)?[-/ .]+(?P<month>{_MONTH})[-/ .,]+{_SHORT_YEAR}{_CLOCK}",
             rf"(?P<month>{_MONTH})\.? {_D}(?:st|nd|rd|th)?,? {_YEAR}{_CLOCK}",
         ),

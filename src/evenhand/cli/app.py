@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Sequence
+from copy import copy
 from functools import cache
 from typing import Annotated, Any, cast
 
@@ -125,10 +126,18 @@ def options(
 
 def run() -> None:
     """Run the verb that the arguments of this process name."""
-    _command()()
+    known = {one.name for one in app.registered_commands}
+    _command(next((word for word in sys.argv[1:2] if word in known), None))()
 
 
 @cache
-def _command() -> Any:
-    # Made once: it takes longer to make, from all that the verbs declare, than most verbs run.
-    return get_command(app)
+def _command(verb: str | None) -> Any:
+    """The command line; with one verb alone if that is all that is asked for.
+
+    To make them all, from what they declare, takes longer than most verbs run.
+    """
+    chosen = copy(app)
+    chosen.registered_commands = [
+        one for one in app.registered_commands if verb is None or one.name == verb
+    ]
+    return get_command(chosen)

@@ -21,6 +21,8 @@ def answers_of(found: Answer | LogComparison) -> tuple[Answer, ...]:
 
 def require_places(csv: Path | None, out: list[Path], read: list[str]) -> None:
     """Refuse to write over what is read, and where nothing can be written."""
+    if csv is None and not out:
+        return
     from evenhand._util.files import require_apart, require_folder, require_place
     from evenhand.report.csv_export import SHEETS
     from evenhand.report.formats import format_of
@@ -36,14 +38,14 @@ def require_places(csv: Path | None, out: list[Path], read: list[str]) -> None:
 
 def write_answer(found: Answer | LogComparison, csv: Path | None, out: list[Path]) -> None:
     """Write the tables and the reports that were asked for."""
-    from evenhand._util.files import write_whole
-    from evenhand.report.csv_export import write_sheets
-
     if csv is not None:
+        from evenhand.report.csv_export import write_sheets
+
         write_sheets(found, csv)
     if out:
         import datetime
 
+        from evenhand._util.files import write_whole
         from evenhand.report.formats import format_of
 
         made = datetime.datetime.now(datetime.UTC)

@@ -16,7 +16,6 @@ from __future__ import annotations
 
 import os
 import re
-import tomllib
 from collections.abc import Mapping
 from dataclasses import MISSING, Field, fields, is_dataclass
 from typing import Any
@@ -102,6 +101,8 @@ def from_toml(text: str) -> FairnessScheme:
 
 def _read_toml(text: str) -> dict[str, Any]:
     """What TOML text says, if its nesting and its numbers are such as a scheme may have."""
+    import tomllib  # only for those who have a file
+
     try:
         # A key of thousands of parts, such as a.b.c…, takes the reader minutes.
         if any(key.count(".") > DEEPEST for line in text.splitlines() for key in _keys(line)):

@@ -1,5 +1,12 @@
 """Reports: the results of an audit as one page that opens offline and can be sent."""
 
-from evenhand.report.html.pages.audit_page import report
+from __future__ import annotations
 
-__all__ = ["report"]
+from typing import TYPE_CHECKING
+
+from evenhand._util.lazy_exports import lazy_exports
+
+if TYPE_CHECKING:
+    from evenhand.report.html.pages.audit_page import report as report
+
+__getattr__, __dir__, __all__ = lazy_exports(__name__, {"html.pages.audit_page": ("report",)})

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
+from functools import cache, cached_property
 
 from evenhand.auditing.hidden_marks import HiddenMark, mark_of
 from evenhand.auditing.sources.engines.engine import BLANKS
@@ -20,12 +21,16 @@ _CURRENCY = (
     r"[$€£¥₹₽₩₺₪₴₦฿₫₱]|US\$|A\$|C\$|R\$|EUR|USD|GBP|CHF|JPY|CNY|INR|AUD|CAD|SEK|NOK|DKK|PLN|CZK|HUF|"
     r"BRL|ZAR|Fr\.|kr|zł|Kč|Ft"
 )
-_DRESSED = re.compile(
-    rf"(?P<open>\()?(?P<sign>[+\-−])?\s*(?P<before>{_CURRENCY})?\s*(?P<inner>[+\-−])?\s*"
-    rf"(?P<digits>(?=[^0-9]?[0-9])[0-9.,][0-9.,'’{_SPACES}]*(?:[eE][+-]?[0-9]{{1,3}})?)"
-    rf"\s*(?P<after>{_CURRENCY}|%)?(?P<close>\))?",
-    re.I,
-)
+
+
+@cache  # compiled by the first who needs it: most columns hold plain numbers
+def _dressed() -> re.Pattern[str]:
+    return re.compile(
+        rf"(?P<open>\()?(?P<sign>[+\-−])?\s*(?P<before>{_CURRENCY})?\s*(?P<inner>[+\-−])?\s*"
+        rf"(?P<digits>(?=[^0-9]?[0-9])[0-9.,][0-9.,'’{_SPACES}]*(?:[eE][+-]?[0-9]{{1,3}})?)"
+        rf"\s*(?P<after>{_CURRENCY}|%)?(?P<close>\))?",
+        re.I,
+    )
 
 
 @dataclass(frozen=True)
@@ -38,7 +43,7 @@ class WrittenNumber:
 
     @classmethod
     def of(cls, text: str) -> WrittenNumber | None:
-        found = _DRESSED.fullmatch(text.strip())
+        found = _dressed().fullmatch(text.strip())
         if found is None or bool(found["open"]) != bool(found["close"]):
             return None
         if (found["before"] and found["after"]) or (found["sign"] and found["inner"]):
@@ -53,7 +58,6 @@ class NumberStyle:
     """Which sign stands before the fraction: a point, or a comma."""
 
     decimal: str
-    _pattern: re.Pattern[str] = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         if self.decimal not in (POINT, COMMA):
@@ -61,6 +65,9 @@ class NumberStyle:
                 f"{argument('decimal')} is {self.decimal!r}: it must be '{POINT}' or '{COMMA}', "
                 "which stands before the fraction of a number."
             )
+
+    @cached_property
+    def _pattern(self) -> re.Pattern[str]:
         other = re.escape(COMMA if self.decimal == POINT else POINT)
         groups = (
             rf"[1-9][0-9]{{0,2}}(?P<mark>[{other}'’{_SPACES}])[0-9]{{3}}(?:(?P=mark)[0-9]{{3}})*"
@@ -68,8 +75,7 @@ class NumberStyle:
         lakhs = rf"[1-9][0-9]?(?:{other}[0-9]{{2}})+{other}[0-9]{{3}}"
         fraction = rf"{re.escape(self.decimal)}(?P<fraction>[0-9]*)"
         whole = rf"(?P<whole>{groups}|{lakhs}|[0-9]*)"
-        pattern = re.compile(rf"{whole}(?:{fraction})?(?P<power>[eE][+-]?[0-9]+)?")
-        object.__setattr__(self, "_pattern", pattern)
+        return re.compile(rf"{whole}(?:{fraction})?(?P<power>[eE][+-]?[0-9]+)?")
 
     def parts(self, digits: str) -> tuple[str, str, str] | None:
         """The digits before and after the sign, and the power of ten; None if it is not so."""
