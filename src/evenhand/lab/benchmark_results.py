@@ -48,7 +48,7 @@ class BenchmarkRun:
     setting: Mapping[str, Any] = field(hash=False)
     curve: tuple[float, ...]  # the score of each evaluation, at even distances; the last counts
     welfare_of_means: float | None  # SER: of the mean returns at the end, for long-term schemes
-    seconds: float  # of all seeds of its cell together, compiling included
+    seconds: float  # of all seeds of its trial together, compiling included
 
     @property
     def score(self) -> float:
