@@ -222,6 +222,19 @@ class WrongArguments(BadParameter, TypeError):
     """More or fewer arguments than a function takes; a TypeError too, as Python's own are."""
 
 
+class NoBestKnown(BadParameter):
+    """A log or a score of which the best there was cannot be found.
+
+    Args:
+        why: What stands in the way.
+        instead: What to do where the best was asked for.
+    """
+
+    def __init__(self, why: str, instead: str) -> None:
+        super().__init__(f"{why}: {instead}.")
+        self.why = why
+
+
 class UnknownName(EvenhandError):
     """A name that no registry knows; the message offers the nearest."""
 

@@ -149,6 +149,15 @@ def test_reasons():
         (lambda a: MemberEvent.from_json({"event": "give"}), "'name'"),
         (lambda a: MemberEvent.from_json({"event": "give", "x": 1}), "has no 'x'"),
         (lambda a: Allocator("first_come", by_request=False), "needs requests"),
+        (lambda a: Allocator("lottery", ties="draw"), "^`ties` is 'draw': .* such as ByDraw"),
+        (
+            lambda a: Allocator("lottery", ties=ByDraw),
+            "^`ties` is the class ByDraw: make",
+        ),
+        *(
+            (lambda a, most=most: a.ranking(most=most), f"^`most` is {most!r}: .* number from 0")
+            for most in ("x", -1, 1.5, True)
+        ),
         (lambda a: Allocator("least_served", dates=True).join("A", "soon"), "must be a date"),
     ],
 )

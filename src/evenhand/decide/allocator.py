@@ -12,7 +12,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from evenhand._util.argument_checks import require_whole
+from evenhand._util.argument_checks import require_kind, require_whole
 from evenhand._util.moments import microseconds, parse_moment
 from evenhand._util.wording import format_number, nearest, short_repr
 from evenhand.decide.rules.named_rule import rule_of
@@ -108,6 +108,8 @@ class Allocator:
             raise BadParameter(
                 f"{self.rule.describe()} needs requests: leave {argument('by_request')} out."
             )
+        if ties is not None:
+            require_kind(ties, TieBreak, argument("ties"), "ByDraw(seed=1)")
         self.dates = dates
         wanted = self.rule.needs_requests if by_request is None else by_request
         self.state = self.rule.fitted(not dates).new_state(ties, wanted)
@@ -295,18 +297,7 @@ class Allocator:
         among: Sequence[str] | None = None,
         distinct: bool = False,
     ) -> list[Share]:
-        """Propose, and give at once.
-
-        Args:
-            amount: How much each lot is; a rule that divides shares it.
-            count: How many lots there are: a whole number from 1.
-            at: When.
-            among: Who could take it, if not all who are eligible.
-            distinct: Whether nobody is to get two of these lots.
-
-        Returns:
-            What was given to whom, as `propose` says.
-        """
+        """Propose, and give at once: the arguments and the answer are those of `propose`."""
         found = self.propose(amount, count=count, at=at, among=among, distinct=distinct)
         for share in found:
             self.give(share.name, share.amount, at, among)
@@ -330,6 +321,8 @@ class Allocator:
                 usually gives.
         """
         state = self.state
+        if most is not None:
+            most = require_whole(most, argument("most"), least=0)
         with self._asked_about(at, amount):
             order = state.order(self._takers(among, amount))
             ranked: list[tuple[int | None, int]] = list(enumerate(order[:most], 1))
@@ -373,14 +366,7 @@ class Allocator:
         among: Sequence[str] | None = None,
         amount: float | None = None,
     ) -> str:
-        """Why somebody is next, or why not, in a sentence or two.
-
-        Args:
-            name: Who has joined, whether it has left or not.
-            at: When.
-            among: Who could take it, if not all who are eligible.
-            amount: How much is to be given whole, as in `ranking`.
-        """
+        """Why somebody is next, or why not, in a sentence or two; asked for as `standing` is."""
         found, first, eligible = self.standing(name, at, among, amount)
         own = found.name
         if not self.state.there[self.place_of(own)]:
@@ -495,7 +481,12 @@ class Allocator:
         """A moment as a number, by default that of what happened last; refused if it is before."""
         if at is None:
             return self.state.time
-        number = self._number(at)
+        if self.dates:
+            number = _microseconds(at)
+        elif isinstance(at, str):
+            raise BadParameter(f"{argument('at')} is {at!r}: times are plain numbers here.")
+        else:
+            number = at
         if number < self.state.time and self.names:
             last: Any = self.state.time
             if self.dates:
@@ -505,18 +496,6 @@ class Allocator:
                 "order of time."
             )
         return number
-
-    def _number(self, at: float | str) -> float:
-        if not self.dates:
-            if isinstance(at, str):
-                raise BadParameter(f"{argument('at')} is {at!r}: times are plain numbers here.")
-            return at
-        try:
-            return microseconds(parse_moment(str(at)))
-        except ValueError:
-            raise BadParameter(
-                f"{argument('at')} is {at!r}: it must be a date such as 2021-03-31T10:00."
-            ) from None
 
     # Reasons.
 
@@ -544,6 +523,15 @@ class Allocator:
         if self.state.eligible(place):
             return "is not among those who could take it"
         return "has asked for no more than it has received"
+
+
+def _microseconds(at: float | str) -> float:
+    try:
+        return microseconds(parse_moment(str(at)))
+    except ValueError:
+        raise BadParameter(
+            f"{argument('at')} is {at!r}: it must be a date such as 2021-03-31T10:00."
+        ) from None
 
 
 def _ordinal(rank: int) -> str:

@@ -37,10 +37,7 @@ class _Alone:
     def least_index(self) -> float | None:
         return None
 
-    def mean_level(self) -> float:
-        return 0.0
-
-    def least_level(self) -> float:
+    def starting_level(self, newcomers: str) -> float:
         return 0.0
 
 

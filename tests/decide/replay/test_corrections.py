@@ -26,7 +26,13 @@ def test_the_largest_lots_of_the_same_time_pay():
     found = set_off(supply((0, 9, 1), (1, 5, 2), (1, 3, 1), (1, -6, 1)), notes)
     assert amounts(found.lots) == [(0, 9.0), (1, 4.0), (1, 3.0)]
     assert found.amounts().tolist() == [9.0, 7.0, 0.0]
-    assert "1 correction (6 in all)" in notes.sentences[0]
+    assert "1 correction (6 in all) was set off against" in notes.sentences[0]
+
+
+def test_several_corrections_are_counted():
+    notes = Notes()
+    set_off(supply((0, 9, 1), (0, -2, 1), (1, -3, 1)), notes)
+    assert "2 corrections (5 in all) were set off against" in notes.sentences[0]
 
 
 def test_then_those_of_the_time_before():

@@ -165,6 +165,18 @@ def test_nothing_to_give_out_changes_nothing():
         assert all(gain.sooner == 0.0 for gain in one.gains)
 
 
+def test_where_the_best_is_not_known_no_option_is_advised_that_a_replay_does_not_have():
+    rows = pd.DataFrame({"who": ["A", "B", "A"], "when": [1, 2, 3], "much": [1, 2, 3]})
+    options = {"stakeholder": "who", "time": "when", "amount": "much", "welfare": "jain"}
+    (note,) = (one for one in replay(rows, **options).notes if "not known" in one)
+    assert note == (
+        "The best there was is not known: the best there was cannot be found for this score "
+        "(Jain's index is a ratio, whose sum over time has many peaks)."
+    )
+    with pytest.raises(BadParameter, match="rawls or gini, or leave `best` out"):
+        best_there_was(rows, **options)
+
+
 def test_a_rule_that_needs_requests_is_refused_without():
     with pytest.raises(BadParameter, match="whoever asked first needs requests"):
         replayed(log_of([(1, "A", 5)]), "first_come")

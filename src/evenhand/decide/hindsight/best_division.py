@@ -12,7 +12,7 @@ from evenhand.decide.hindsight.division import Division
 from evenhand.decide.hindsight.lot_search import improved, rounded
 from evenhand.decide.hindsight.priced import Optimum, is_priced, solve_priced
 from evenhand.decide.hindsight.whole_lots import WholeLots
-from evenhand.errors import BadParameter, argument
+from evenhand.errors import NoBestKnown, argument
 from evenhand.fairness.aggregation import Aggregation, TimepointFirst
 from evenhand.fairness.temporal import Worst
 from evenhand.fairness.welfare import (
@@ -134,9 +134,9 @@ def require_concave(
     return over_time
 
 
-def refused(why: str) -> BadParameter:
+def refused(why: str) -> NoBestKnown:
     """The error for a score whose best cannot be found, with the reason."""
-    return BadParameter(
-        f"the best there was cannot be found for this score ({why}): choose another welfare, such "
-        f"as log_nash, rawls or gini, or leave {argument('best')} out."
+    return NoBestKnown(
+        f"the best there was cannot be found for this score ({why})",
+        f"choose another welfare, such as log_nash, rawls or gini, or leave {argument('best')} out",
     )

@@ -16,7 +16,7 @@ from evenhand.auditing.log import Log
 from evenhand.auditing.options import AuditOptions
 from evenhand.decide.hindsight.division import Division, Newcomers
 from evenhand.decide.hindsight.whole_lots import WholeLots
-from evenhand.errors import BadParameter, argument
+from evenhand.errors import NoBestKnown, argument
 from evenhand.fairness.trace import Trace
 
 if TYPE_CHECKING:
@@ -85,21 +85,23 @@ def _require_linear(case: Case) -> None:
     """Refuse a status of which receipts are not all there is to it."""
     given_out = case.amounts is None and not case.levels
     if not given_out or {"chances", "level"} & set(case.beside):
-        raise BadParameter(
+        raise NoBestKnown(
             f"the best there was is known of amounts that are given out, and here the status is "
-            f"{case.status.describe()}, in which nothing is shared out: leave {argument('best')} "
-            "out."
+            f"{case.status.describe()}, in which nothing is shared out",
+            f"leave {argument('best')} out",
         )
     if not case.status.is_linear:
-        raise BadParameter(
+        raise NoBestKnown(
             "the best there was needs a status that is a sum of what was received, and here it is "
-            f"{case.status.describe()}: leave {argument('best')} out, or choose another status."
+            f"{case.status.describe()}",
+            f"leave {argument('best')} out, or choose another status",
         )
     dated = case.roster is not None and case.roster.dated
     if dated and case.groups is not None and "asked" in case.beside:
-        raise BadParameter(
+        raise NoBestKnown(
             "the best there was is not known of groups whose members come and go and have requests "
-            f"of their own: judge stakeholders, or leave {argument('best')} out."
+            "of their own",
+            f"judge stakeholders, or leave {argument('best')} out",
         )
 
 

@@ -49,6 +49,10 @@ class StatusPairs:
     def __len__(self) -> int:
         return len(self.assessment)
 
+    def at(self, where: Columns) -> StatusPairs:
+        """Some of them, in an order."""
+        return StatusPairs(*(column[where] for column in vars(self).values()))
+
     def rows(self, coefficient: Numbers | float = 1.0) -> list[Entry]:
         """Entries (row, column, value) of each pair's status, one row per pair, without `start`."""
         rows = np.arange(len(self))
@@ -77,9 +81,8 @@ class LinearModel:
         self._low: list[np.ndarray] = []
         self._high: list[np.ndarray] = []
         self.width = self.height = 0
-        self.objective: dict[
-            int, float
-        ] = {}  # what each column adds, to be made as large as can be
+        # What each column adds to what is to be made as large as can be.
+        self.objective: dict[int, float] = {}
         self._share()
         self._credits()
         self.pairs = self._pairs()

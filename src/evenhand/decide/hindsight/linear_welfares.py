@@ -115,12 +115,8 @@ class _OfGini(LinearWelfare):
         rows = np.arange(len(one))
         difference = pairs.start[one] - pairs.start[other]
         for sign in (1.0, -1.0):
-            entries = [(rows, apart, 1.0)]
-            for place, factor in ((one, -sign), (other, sign)):
-                entries.append((rows, pairs.total[place], factor * pairs.slope[place]))
-                credited = pairs.credit[place] >= 0
-                entries.append((rows[credited], pairs.credit[place][credited], factor))
-            model.rows(entries, sign * difference, np.inf, len(one))
+            both = (*pairs.at(one).rows(-sign), *pairs.at(other).rows(sign))
+            model.rows([(rows, apart, 1.0), *both], sign * difference, np.inf, len(one))
 
 
 def _both(assessment: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -225,18 +221,11 @@ class _ByTangents(LinearWelfare):
     def _add(self, at: np.ndarray, chosen: np.ndarray) -> None:
         """term ≤ value(at) + slope(at) · (quantity − at), for chosen pairs."""
         where = np.flatnonzero(chosen)
-        pairs = self.model.pairs
+        pairs = self.model.pairs.at(where)
         at, value, slope = self._touch(at[where], where)
-        rows = np.arange(len(where))
-        credit = pairs.credit[where]
-        entries = [
-            (rows, self.terms[where], 1.0),
-            (rows, pairs.total[where], -slope * pairs.slope[where]),
-            (rows[credit >= 0], credit[credit >= 0], -slope[credit >= 0]),
-            *self._more(where, slope),
-        ]
-        limit = value + slope * (pairs.start[where] - at)
-        self.model.rows(entries, -np.inf, limit, len(where))
+        term = (np.arange(len(where)), self.terms[where], 1.0)
+        entries = [term, *pairs.rows(-slope), *self._more(where, slope)]
+        self.model.rows(entries, -np.inf, value + slope * (pairs.start - at), len(where))
 
     def cut(self, solution: Float[np.ndarray, " column"]) -> bool:
         at = self._quantity(solution)

@@ -183,8 +183,7 @@ class PolicyState(RuleState):
 
     def _able(self, amount: float, among: Iterable[int] | None) -> list[int]:
         """Those who are eligible and can take an amount whole."""
-        everyone = range(len(self.memory)) if among is None else among
-        return [k for k in everyone if self.heap.holds(k) and self.fits(k, amount)]
+        return [place for place in self._held(among) if self.fits(place, amount)]
 
     def _decision(self, places: Iterable[int], amount: float) -> RealDecision:
         """What is to be decided, with those at these places eligible."""

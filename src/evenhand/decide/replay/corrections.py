@@ -38,9 +38,9 @@ def set_off(supply: Supply, notes: Notes) -> Supply:
     settled = Lots(slot[kept], who[kept], amount[kept], np.ones(int(kept.sum()), dtype=np.int64))
     taken = -float((lots.amount * lots.copies)[back].sum())
     notes.add(
-        f"{pluralise(len(back), 'correction')} ({format_number(taken)} in all) were set off "
-        "against the largest lots of the same time, or of the time before: what was taken back was "
-        "not there to be given."
+        f"{pluralise(len(back), 'correction')} ({format_number(taken)} in all) "
+        f"{'was' if len(back) == 1 else 'were'} set off against the largest lots of the same time, "
+        "or of the time before: what was taken back was not there to be given."
     )
     return replace(supply, lots=settled)
 

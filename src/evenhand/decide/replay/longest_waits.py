@@ -28,11 +28,8 @@ def longest_waits(supply: Supply, given: Decisions) -> Float[np.ndarray, " stake
         given: What each got at each time point.
     """
     moments = as_numbers(supply.moments)
-    first, last = moments[0], moments[-1]
-    begins, ends = np.full(len(supply.names), first), np.full(len(supply.names), last)
-    if supply.roster is not None and supply.roster.dated:
-        own = supply.roster.bounds(supply.names, supply.moments.dtype.kind != "M")
-        begins, ends = np.maximum(begins, own[0]), np.minimum(ends, own[1])
+    first, last = supply.bounds()
+    begins, ends = np.maximum(first, moments[0]), np.minimum(last, moments[-1])
     if "asked" in supply.beside:
         return _until_met(supply.beside["asked"], moments[given.slot], given, ends)
     return _without(moments[given.slot], given, begins, ends)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -26,11 +26,9 @@ from evenhand.decide.replay.replay_supply import (
 )
 from evenhand.decide.replay.stakeholder_changes import Members
 from evenhand.decide.rules.rule import Rule
+from evenhand.decide.rules.rule_state import RuleState
 from evenhand.decide.rules.ties import TieBreak
 from evenhand.errors import BadLog, argument
-
-if TYPE_CHECKING:
-    from jaxtyping import Float
 
 EVEN = 1e-9  # of the highest level: a difference that is none
 ANYBODY = "anybody"  # whom a supply to come is for, before it is decided
@@ -175,7 +173,7 @@ def plan_next(
     state = state_for(rule, supply, ties)
     members = Members(supply, state)
     _follow(members, supply, logged)
-    before = _levels(members)
+    before = _gap(state)
     whole = bool((coming.lots.amount == np.rint(coming.lots.amount)).all())
     labels, moments = moment_labels(coming.moments), as_numbers(coming.moments).tolist()
     shares: list[NextShare] = []
@@ -190,18 +188,16 @@ def plan_next(
             NextShare(labels[slot], supply.names[members.who[place]], amount, reason)
             for place, amount, reason in given
         ]
-        gaps.append(_gap(_levels(members)))
-    levels = _levels(members)
+        gaps.append(_gap(state))
+    there, levels, entitled = state.levels()
     low = levels.min(initial=np.inf)
-    there = [k for k in range(len(members.who)) if state.there[k]]
     close = low + EVEN * max(1.0, abs(low))
-    entitled = np.array([state.entitlement[k] for k in there])
     within = EVEN * max(1.0, float(np.abs(levels).max(initial=0.0)))
     return NextPlan(
         rule=state.rule,
         shares=tuple(shares),
         times=tuple(labels),
-        gap_before=_gap(before),
+        gap_before=before,
         gaps=tuple(gaps),
         even_within=float(1.0 / entitled.min(initial=np.inf)) if whole else within,
         lowest=tuple(
@@ -248,13 +244,7 @@ def _given(
     return found, left
 
 
-def _levels(members: Members) -> Float[np.ndarray, " there"]:
-    """What each who is there has received per unit, with what it began with."""
-    state = members.state
-    here = [k for k in range(len(state.memory)) if state.there[k]]
-    level, instant = state.rule.level, state.instant
-    return np.array([level(state.memory[k], state.entitlement[k], instant) for k in here])
-
-
-def _gap(levels: Float[np.ndarray, " there"]) -> float:
+def _gap(state: RuleState) -> float:
+    """How far the lowest level of those there is from the highest."""
+    _, levels, _ = state.levels()
     return float(levels.max() - levels.min()) if len(levels) else 0.0

@@ -37,7 +37,7 @@ from evenhand.decide.rules.least_served import BEGIN_AT, LeastServed
 from evenhand.decide.rules.named_rule import rule_to_name
 from evenhand.decide.rules.rule import Rule
 from evenhand.decide.rules.ties import InOrder, TieBreak
-from evenhand.errors import BadParameter, EvenhandError, argument
+from evenhand.errors import BadParameter, EvenhandError, NoBestKnown, argument
 from evenhand.fairness.scheme import FairnessScheme
 
 # What is replayed where no rule is named; those that need requests, where there are any.
@@ -191,6 +191,9 @@ def _best(log: Log, options: AuditOptions, supply: Supply, notes: Notes) -> Best
         return None
     try:
         return best_with(log, options)
+    except NoBestKnown as error:  # what to do instead is for those who asked for it
+        notes.add(f"The best there was is not known: {error.why}.")
+        return None
     except EvenhandError as error:
         notes.add(f"The best there was is not known: {error}")
         return None

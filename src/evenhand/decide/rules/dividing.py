@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
@@ -14,13 +14,11 @@ if TYPE_CHECKING:
     from jaxtyping import Float
 
 
-@RULES.register("proportional")
 @dataclass(frozen=True)
-class Proportional(ByReceived, DividingRule):
-    """Everyone at once, in proportion to what each is entitled to; the past does not count.
+class Raising(ByReceived, DividingRule):
+    """Rules that raise the lowest levels together: those of all receipts, or all from zero."""
 
-    Where somebody wants less than its part, the rest is shared among the others in the same way.
-    """
+    counts_past: ClassVar[bool] = True
 
     def shares(
         self,
@@ -29,7 +27,19 @@ class Proportional(ByReceived, DividingRule):
         entitlements: Float[np.ndarray, " eligible"],
         room: Float[np.ndarray, " eligible"],
     ) -> Float[np.ndarray, " eligible"]:
-        return raised(amount, np.zeros(len(levels)), entitlements, room)
+        begin = levels if self.counts_past else np.zeros(len(levels))
+        return raised(amount, begin, entitlements, room)
+
+
+@RULES.register("proportional")
+@dataclass(frozen=True)
+class Proportional(Raising):
+    """Everyone at once, in proportion to what each is entitled to; the past does not count.
+
+    Where somebody wants less than its part, the rest is shared among the others in the same way.
+    """
+
+    counts_past = False
 
     def describe(self) -> str:
         return "everyone at once, in proportion to what each is entitled to"
@@ -37,7 +47,7 @@ class Proportional(ByReceived, DividingRule):
 
 @RULES.register("even_out")
 @dataclass(frozen=True)
-class EvenOut(ByReceived, DividingRule):
+class EvenOut(Raising):
     """Those furthest behind first, until they are level with the next; then these together.
 
     So the amount makes the levels (received per unit of entitlement) as even as it can.
@@ -45,15 +55,6 @@ class EvenOut(ByReceived, DividingRule):
     Args:
         newcomers: Where those begin who join later: "mean", "zero" or "least".
     """
-
-    def shares(
-        self,
-        amount: float,
-        levels: Float[np.ndarray, " eligible"],
-        entitlements: Float[np.ndarray, " eligible"],
-        room: Float[np.ndarray, " eligible"],
-    ) -> Float[np.ndarray, " eligible"]:
-        return raised(amount, levels, entitlements, room)
 
     def describe(self) -> str:
         return "those furthest behind first, until all are level"

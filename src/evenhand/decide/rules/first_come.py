@@ -3,30 +3,22 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 from evenhand.auditing.reading.open_requests import open_amount
-from evenhand.decide.rules.rule import RULES, Entrant, Instant, Remembered, Rule
-from evenhand.decide.rules.spans import span_in_words
+from evenhand.decide.rules.rule import RULES, Entrant, Instant, Remembered, TimedRule
 
 
 @RULES.register("first_come")
 @dataclass(frozen=True)
-class FirstCome(Rule):
+class FirstCome(TimedRule):
     """Whoever has the oldest request that is not met. What is given meets the oldest request first.
 
     The memory is the requests that are not met (in order of time), and how much of the first is.
     """
 
     needs_requests = True
-
-    plain_numbers: bool = field(default=True, init=False, repr=False)
-
-    def fitted(self, plain_numbers: bool) -> Rule:
-        fitted = type(self)()
-        object.__setattr__(fitted, "plain_numbers", plain_numbers)
-        return fitted
 
     def begin(self, entrant: Entrant) -> Remembered:
         return ((), 0.0)
@@ -55,7 +47,7 @@ class FirstCome(Rule):
         since = self.index(memory, entitlement)
         if since == math.inf:
             return "has no open request"
-        return f"asked {span_in_words(instant.time - since, self.plain_numbers)} ago"
+        return f"asked {self.since(since, instant)} ago"
 
     def describe(self) -> str:
         return "whoever asked first"

@@ -13,7 +13,7 @@ from typing import Any
 from evenhand._util.arrays import namespace
 from evenhand._util.wording import format_number
 from evenhand.auditing.reading.waits import limit_in_words, read_limit
-from evenhand.decide.rules.least_served import BEGIN_AT, require_start
+from evenhand.decide.rules.least_served import require_start
 from evenhand.decide.rules.rule import RULES, Entrant, Instant, Remembered, Rule
 
 
@@ -61,7 +61,7 @@ class HalfLife(Rule):
         return replace(self, newcomers=newcomers)
 
     def begin(self, entrant: Entrant) -> Remembered:
-        start = BEGIN_AT[self.newcomers](entrant.others) * entrant.entitlement
+        start = entrant.others.starting_level(self.newcomers) * entrant.entitlement
         return (_log2(start) + entrant.instant.time / self._unit if start > 0 else -math.inf,)
 
     def served(

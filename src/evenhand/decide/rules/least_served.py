@@ -6,23 +6,24 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
+import numpy as np
+
 from evenhand._util.wording import format_number
 from evenhand.decide.rules.rule import (
     RULES,
     Entrant,
     Instant,
-    Others,
     Remembered,
     Rule,
     without_last_digits,
 )
 from evenhand.errors import BadParameter, argument
 
-# The level at which a newcomer begins, of those who are there.
-BEGIN_AT: Mapping[str, Callable[[Others], float]] = {
-    "mean": lambda others: others.mean_level(),
-    "zero": lambda others: 0.0,
-    "least": lambda others: others.least_level(),
+# Where newcomers begin, by the levels of those who are there and what they are entitled to.
+BEGIN_AT: Mapping[str, Callable[[np.ndarray, np.ndarray], Any] | None] = {
+    "mean": lambda levels, entitled: (levels * entitled).sum() / entitled.sum(),
+    "zero": None,
+    "least": lambda levels, entitled: levels.min(),
 }
 
 
@@ -50,7 +51,7 @@ class ByReceived(Rule):
         return replace(self, newcomers=newcomers)
 
     def begin(self, entrant: Entrant) -> Remembered:
-        return (0.0, BEGIN_AT[self.newcomers](entrant.others))
+        return (0.0, entrant.others.starting_level(self.newcomers))
 
     def served(
         self, memory: Remembered, amount: Any, entitlement: Any, instant: Instant

@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
-from evenhand.decide.rules.rule import RULES, Entrant, Instant, Remembered, Rule
-from evenhand.decide.rules.spans import span_in_words
+from evenhand.decide.rules.rule import RULES, Entrant, Instant, Remembered, TimedRule
 
 LATER = 2.0**-20  # of a turn, for each moment between two turns
 
 
 @RULES.register("longest_wait")
 @dataclass(frozen=True)
-class LongestWait(Rule):
+class LongestWait(TimedRule):
     """Whoever has waited longest since it was last served, joined, or asked again.
 
     However much is given at a time counts alike: this rule shares turns, not amounts. Of those who
@@ -21,13 +20,6 @@ class LongestWait(Rule):
     """
 
     in_environments = True
-
-    plain_numbers: bool = field(default=True, init=False, repr=False)
-
-    def fitted(self, plain_numbers: bool) -> Rule:
-        fitted = type(self)()
-        object.__setattr__(fitted, "plain_numbers", plain_numbers)
-        return fitted
 
     def begin(self, entrant: Entrant) -> Remembered:
         # After whoever was served last and whoever came before, and before whoever is served next.
@@ -49,7 +41,7 @@ class LongestWait(Rule):
         return memory[0] - instant.time
 
     def says(self, memory: Remembered, entitlement: float, instant: Instant) -> str:
-        return f"has waited {span_in_words(instant.time - memory[0], self.plain_numbers)}"
+        return f"has waited {self.since(memory[0], instant)}"
 
     def describe(self) -> str:
         return "whoever has waited longest"

@@ -10,9 +10,11 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Protocol, TypeAlias
 
 from evenhand._util.registry import Registry
+from evenhand.decide.rules.spans import span_in_words
 
 if TYPE_CHECKING:
     import numpy as np
@@ -43,11 +45,8 @@ class Others(Protocol):
     def least_index(self) -> float | None:
         """The least index of those who could be chosen; None if there is nobody."""
 
-    def mean_level(self) -> float:
-        """The mean level of those there, weighed by what they are entitled to; 0 of nobody."""
-
-    def least_level(self) -> float:
-        """The least level of those there; 0 of nobody."""
+    def starting_level(self, newcomers: str) -> float:
+        """Where newcomers begin: "zero", or the "mean" or "least" level of those there, if any."""
 
 
 class Entrant(NamedTuple):
@@ -176,6 +175,22 @@ class Rule(ABC):
     @abstractmethod
     def describe(self) -> str:
         """A phrase that completes "next is …"."""
+
+
+@dataclass(frozen=True)
+class TimedRule(Rule):
+    """A rule whose reasons say how long ago something was."""
+
+    plain_numbers: bool = field(default=True, init=False, repr=False)
+
+    def fitted(self, plain_numbers: bool) -> Rule:
+        fitted = replace(self)
+        object.__setattr__(fitted, "plain_numbers", plain_numbers)
+        return fitted
+
+    def since(self, time: float, instant: Instant) -> str:
+        """How long ago a moment was, in words."""
+        return span_in_words(instant.time - time, self.plain_numbers)
 
 
 class DividingRule(Rule):

@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 import numpy as np
 
 from evenhand.auditing.reading.open_requests import most_with, open_amount
+from evenhand.decide.rules.least_served import BEGIN_AT
 from evenhand.decide.rules.priority_heap import Entry, PriorityHeap, Standings
 from evenhand.decide.rules.rule import DividingRule, Entrant, Instant, Remembered, Rule
 from evenhand.decide.rules.ties import InOrder, TieBreak
@@ -41,11 +42,8 @@ class RuleState:
         self.there = bytearray()  # on the roster
         self.paused = bytearray()
         self.heap = PriorityHeap()
-        self.moments = (
-            0,
-            0.0,
-            0,
-        )  # a turn, the last moment of it at which somebody came, its number
+        # A turn, the last moment of it at which somebody came, and its number.
+        self.moments = (0, 0.0, 0)
         self._starts: dict[str, float] = {}  # levels of those there, until something changes
         self._starting = (0.0, 0)  # when these were taken
         # While something is tried: what was remembered, received and asked for, and the entry of
@@ -85,14 +83,14 @@ class RuleState:
 
     def pause(self, place: int) -> None:
         """Somebody is not eligible until it resumes."""
-        self._changed(place, lambda: self.paused.__setitem__(place, 1))
+        self._mark(self.paused, place, 1)
 
     def resume(self, place: int) -> None:
-        self._changed(place, lambda: self.paused.__setitem__(place, 0))
+        self._mark(self.paused, place, 0)
 
     def leave(self, place: int) -> None:
         """Somebody is no longer on the roster."""
-        self._changed(place, lambda: self.there.__setitem__(place, 0))
+        self._mark(self.there, place, 0)
 
     def entitle(self, place: int, entitlement: float) -> None:
         """Somebody is entitled to another amount from now on."""
@@ -144,23 +142,19 @@ class RuleState:
 
     def order(self, among: Iterable[int] | None = None) -> list[int]:
         """All who are eligible, whoever is next first."""
-        everyone = range(len(self.memory)) if among is None else among
-        return sorted(self._caught_up(everyone), key=self.heap.entry)  # type: ignore[arg-type]
+        return sorted(self._caught_up(among), key=self.heap.entry)  # type: ignore[arg-type]
 
     def ranked(self, among: Iterable[int] | None = None) -> Standings:
         """The same without sorting, for those who ask about one of very many."""
-        outdates = type(self.rule).caught_up is not Rule.caught_up
-        if among is not None or outdates:
-            everyone = range(len(self.memory)) if among is None else among
-            return Standings(self.heap, self._caught_up(everyone))
-        return Standings(self.heap)
+        if among is None and not self._outdates:
+            return Standings(self.heap)
+        return Standings(self.heap, self._caught_up(among))
 
     def shares(self, amount: float, among: Iterable[int] | None = None) -> list[tuple[int, float]]:
         """What each is given of an amount, by a rule that divides."""
         rule = self.rule
         assert isinstance(rule, DividingRule)
-        everyone = range(len(self.memory)) if among is None else among
-        places = [place for place in everyone if self.heap.holds(place)]
+        places = self._held(among)
         levels = np.array([rule.index(self.memory[k], self.entitlement[k]) for k in places])
         entitled = np.array([self.entitlement[k] for k in places])
         room = np.array([self.room(k) for k in places])
@@ -195,8 +189,13 @@ class RuleState:
         self._put(place)
         return False
 
-    def _caught_up(self, places: Iterable[int]) -> list[int]:
-        able = [place for place in places if self.heap.holds(place)]
+    def _held(self, among: Iterable[int] | None) -> list[int]:
+        """Those who are eligible, of all or of some."""
+        everyone = range(len(self.memory)) if among is None else among
+        return [place for place in everyone if self.heap.holds(place)]
+
+    def _caught_up(self, among: Iterable[int] | None) -> list[int]:
+        able = self._held(among)
         for place in able:
             self._is_caught_up(place)
         return able
@@ -299,12 +298,6 @@ class RuleState:
             None if first is None else self.rule.index(self.memory[first], self.entitlement[first])
         )
 
-    def mean_level(self) -> float:
-        return self._start("mean", _mean)
-
-    def least_level(self) -> float:
-        return self._start("least", lambda levels, entitled: float(levels.min()))
-
     @property
     def starts(self) -> dict[str, float]:
         """Where those who join at this very moment begin, as far as somebody asked already.
@@ -318,25 +311,30 @@ class RuleState:
     def starts(self, starts: Mapping[str, float]) -> None:
         self._starts, self._starting = dict(starts), (self.time, self.turn)
 
-    def _start(self, name: str, of: Callable[[np.ndarray, np.ndarray], float]) -> float:
-        """What those there come to, without those who joined at this very moment."""
+    def starting_level(self, newcomers: str) -> float:
+        """Where newcomers begin, whoever else joined at this very moment."""
+        begin = BEGIN_AT[newcomers]
+        if begin is None:
+            return 0.0
         if self._starting != (self.time, self.turn):
             self._starts.clear()
             self._starting = (self.time, self.turn)
-        if name not in self._starts:
-            here = [k for k in range(len(self.memory)) if self.there[k]]
-            level = self.rule.level
-            levels = np.array(
-                [level(self.memory[k], self.entitlement[k], self.instant) for k in here]
-            )
-            entitled = np.array([self.entitlement[k] for k in here])
-            self._starts[name] = of(levels, entitled) if here else 0.0
-        return self._starts[name]
+        if newcomers not in self._starts:
+            here, levels, entitled = self.levels()
+            self._starts[newcomers] = float(begin(levels, entitled)) if here else 0.0
+        return self._starts[newcomers]
 
-    def _changed(self, place: int, change: Callable[[], None]) -> None:
-        """Do something that may make somebody eligible, or no longer so."""
+    def levels(self) -> tuple[list[int], np.ndarray, np.ndarray]:
+        """Those who are there, the level of each, and what each is entitled to."""
+        level, memory, entitled, now = self.rule.level, self.memory, self.entitlement, self.instant
+        here = [k for k in range(len(memory)) if self.there[k]]
+        levels = np.array([level(memory[k], entitled[k], now) for k in here])
+        return here, levels, np.array([entitled[k] for k in here])
+
+    def _mark(self, column: bytearray, place: int, mark: int) -> None:
+        """Change what may make somebody eligible, or no longer so."""
         was = self.heap.holds(place)
-        change()
+        column[place] = mark
         if was and not self.eligible(place):
             self.heap.drop(place)
             self.memory[place] = self.rule.away(self.memory[place], self.instant)
@@ -351,7 +349,3 @@ class RuleState:
 
     def _put(self, place: int) -> None:
         self.heap.put(place, self.compared_index(place), self.ties.number(place, self.turn))
-
-
-def _mean(levels: np.ndarray, entitled: np.ndarray) -> float:
-    return float((levels * entitled).sum() / entitled.sum())
