@@ -29,3 +29,15 @@ def test_fairness_process_and_memory_do_not_load_jax():
         "assert 'jax' not in sys.modules"
     )
     subprocess.run([sys.executable, "-c", code], check=True)
+
+
+def test_a_log_is_public_and_does_without_jax():
+    code = (
+        "import sys, evenhand\n"
+        "from evenhand.events import Give\n"
+        "log = evenhand.Log.from_events([Give('A', at=1), Give('B', at=2)])\n"
+        "assert log.audit(chance=False).label == 'the events'\n"
+        "log.best()\n"
+        "assert 'jax' not in sys.modules"
+    )
+    subprocess.run([sys.executable, "-c", code], check=True)

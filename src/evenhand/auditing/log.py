@@ -150,7 +150,8 @@ class Log(ReadLog):
                 `until` and so on. How it is judged is said later. `when`, a condition on columns,
                 is said here; a log is then assessed at the times it marks, unless another time to
                 look is asked for. Times that are numbers stay numbers unless `time_unit` says
-                what they count, or `since` or `until` is a date.
+                what they count, or `since` or `until` is a date. Every time point and row is kept,
+                where `audit` of a very long log keeps days, or no rows, if these will do.
         """
         require_known(options, "Log.read", (*READING, *WINDOW))
         said = {**options, **default_columns([source], options)}
