@@ -89,3 +89,16 @@ def test_a_pool_is_used_again_once_it_can_be_read(store, monkeypatch):
         follow(client)
         assert client.get("/v1/pools/a/next").json()["shares"][0]["name"] == "Ben"
         assert client.get("/v1/pools").json()["unreadable"] == []
+
+
+def test_a_pool_that_cannot_be_read_again_keeps_nobody_from_the_list(store, monkeypatch):
+    with client_of(store) as client:
+        for name in ("a", "b"):
+            client.post("/v1/pools", json={"name": name, "stakeholders": THREE})
+        service = client.app.inner.state.service
+        service.room("a").failed = True  # as after a write that failed
+        monkeypatch.setattr(service.pools, "load", lambda *_: 1 / 0)
+        found = client.get("/v1/pools").json()
+        assert [one["name"] for one in found["pools"]] == ["b"]
+        assert [one["name"] for one in found["unreadable"]] == ["a"]
+        assert client.get("/v1/pools/a/next").status_code == 503

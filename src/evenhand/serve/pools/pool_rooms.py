@@ -55,8 +55,9 @@ class PoolRooms:
         if room.failed:
             async with room.lock:
                 if room.failed:
-                    await self.read_anew(room)
-        return room.pool
+                    with self._reading(name):
+                        await self.read_anew(room)
+        return self.room(name).pool
 
     def load(
         self, name: str, up_to: int = LATEST, without: frozenset[int] = frozenset()

@@ -9,7 +9,13 @@ from collections.abc import Awaitable, Callable, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from evenhand.errors import BadParameter, EvenhandError, StoreConflict, UnknownDecision
+from evenhand.errors import (
+    BadParameter,
+    EvenhandError,
+    StoreConflict,
+    UnknownDecision,
+    UnreadablePool,
+)
 from evenhand.events import MemberEvent, Moment, Undo
 from evenhand.serve.pools.asked_changes import Answer, AnswersOnce, AskedChange
 from evenhand.serve.pools.changes import Change, Decision, read_decision
@@ -131,15 +137,13 @@ class DecisionService:
 
     async def all_pools(self) -> Answer:
         """All pools; `unreadable` are those that this process cannot read, and why."""
-        found = self.pools
-        readable = sorted(found.by_name.keys() - found.unreadable.keys())
-        return {
-            "pools": [pool_view(await self.live(name)) for name in readable],
-            "unreadable": [
-                {"name": name, "reason": reason}
-                for name, reason in sorted(found.unreadable.items())
-            ],
-        }
+        shown = []
+        for name in sorted(self.rooms):
+            with contextlib.suppress(UnreadablePool):
+                shown.append(pool_view(await self.live(name)))
+        reasons = sorted(self.pools.unreadable.items())
+        unreadable = [{"name": name, "reason": reason} for name, reason in reasons]
+        return {"pools": shown, "unreadable": unreadable}
 
     async def who_is_next(self, name: str, wish: Wish) -> Answer:
         """Whom the rule proposes, and why."""
