@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
 from evenhand.errors import EvenhandError, NegativeStatus, WelfareOverflow
+from evenhand.fairness.filters import Always
 from evenhand.fairness.scheme import FairnessScheme
 from evenhand.fairness.standing import Standing
 from evenhand.fairness.stream import Assessed, Fold
@@ -49,7 +51,8 @@ class Scorer:
 
     def __init__(self, scheme: FairnessScheme) -> None:
         self.scheme = scheme
-        self._actual, self._even = Fold(scheme), Fold(scheme)
+        taken = replace(scheme, filter=Always())  # only what is assessed comes here
+        self._actual, self._even = Fold(taken), Fold(taken)
         self.undefined: EvenhandError | None = None
 
     @np.errstate(all="ignore")  # what overflows is refused by name
