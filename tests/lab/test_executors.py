@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 import signal
+import subprocess
+import sys
 import threading
 import time
 from dataclasses import dataclass, field, replace
@@ -304,3 +306,12 @@ def test_points_are_told_when_all_have_come_to_them(tmp_path):
     assert not told
     points(1, int(run.steps[0]), 30, 0.0)
     assert told == [(run.steps[0], pytest.approx(run.scores[0].sum() / 3))]
+
+
+def test_a_process_loads_jax_only_once_it_keeps_to_one_core():
+    code = (
+        "import sys\n"
+        "import evenhand.lab.worker, evenhand.lab.ray_cluster\n"
+        "assert 'jax' not in sys.modules\n"
+    )
+    subprocess.run([sys.executable, "-c", code], check=True)
