@@ -322,7 +322,7 @@ class DecisionService:
             asked: Who asks. A key that was used before gets the same answer, and nothing happens.
             make: What is to happen, from the state as it is then; asked again if another process
                 was quicker. Whatever cannot happen is refused here, before anything has changed.
-            answer: What is answered, from the state after it and its entry.
+            answer: What is answered, from the state after it, its entry and what happened.
             before: What is done with the room first, while nobody else can change the state.
         """
         carry_out = partial(self._change, name, asked, make, answer, before)
