@@ -74,7 +74,7 @@ def score(model: Any, settings: dict[str, Any], relative: bool = False) -> float
 
 def counterfactuals() -> None:
     """The wrapped doughnuts: the score at equal steps, and the time per step."""
-    from evenhand._util.bootstrap import bootstrap_interval, interval_title
+    from evenhand._util.numbers import bootstrap_interval, interval_title
 
     variants = [(relative, imagines) for relative in (False, True) for imagines in (False, True)]
     found: dict[tuple[bool, bool], list[tuple[float, float]]] = {one: [] for one in variants}
@@ -137,7 +137,7 @@ def same_curves() -> None:
     import gymnasium
     import jax
 
-    from evenhand._util.bootstrap import bootstrap_interval
+    from evenhand._util.numbers import bootstrap_interval
     from evenhand.envs import Doughnuts
     from evenhand.interop import score_episodes
     from evenhand.problem.problem import Problem

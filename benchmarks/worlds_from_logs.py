@@ -20,7 +20,7 @@ import jax
 import numpy as np
 import pandas as pd
 
-from evenhand._util.bootstrap import bootstrap_interval, interval_title
+from evenhand._util.numbers import bootstrap_interval, interval_title
 from evenhand.auditing.options import AuditOptions
 from evenhand.decide.policies.policy_choices import LearnedChoices
 from evenhand.decide.policies.policy_rule import PolicyRule

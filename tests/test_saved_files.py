@@ -21,7 +21,7 @@ from hypothesis import strategies as st
 from safetensors.numpy import save as to_bytes
 
 from evenhand import Doughnuts, Problem
-from evenhand._util.tensor_files import FORMAT, read_tensors, write_tensors
+from evenhand._util.saved import FORMAT, read_tensors, write_tensors
 from evenhand.errors import BadFile, EvenhandError
 from evenhand.interop import export_policy, load_policy
 from evenhand.lab.run_spec import RunSpec

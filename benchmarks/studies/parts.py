@@ -21,9 +21,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from benchmarks.studies import QUICK, QUICK_SEEDS, Made
-from evenhand._util.bootstrap import interval_title
 from evenhand._util.files import write_whole
-from evenhand._util.saved_record import reading_saved
+from evenhand._util.numbers import interval_title
+from evenhand._util.saved import reading_saved
 from evenhand.decide.environment_rule import rule_for
 from evenhand.envs import (
     Act,

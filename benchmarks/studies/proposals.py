@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from benchmarks.studies import QUICK, Made
-from evenhand._util.bootstrap import interval_title
+from evenhand._util.numbers import interval_title
 from evenhand.envs import Crates, Doughnuts, Environment
 from evenhand.lab.reference_scores import yardstick
 from evenhand.lab.runs import Row, kept_row

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from evenhand._util.lazy_exports import lazy_exports
+from evenhand._util.registry import lazy_exports
 
 __version__ = "0.2.0"
 
@@ -104,20 +104,53 @@ if TYPE_CHECKING:
 
 # Where each public name lives. A test holds this table and the imports above together.
 _HOME = {
-    "auditing": ("Answer", "Log", "audit"),
+    "auditing": (
+        "Answer",
+        "Log",
+        "audit",
+    ),
     "decide.allocator": ("Allocator",),
     "decide.hindsight.best_of_log": ("best_there_was",),
     "decide.hindsight.smallest_change": ("smallest_change",),
     "decide.replay.replay_log": ("replay",),
-    "envs": ("Doughnuts", "Environment", "GaussianLending", "Lending", "Vaccines", "WaitingList"),
+    "envs": (
+        "Doughnuts",
+        "Environment",
+        "GaussianLending",
+        "Lending",
+        "Vaccines",
+        "WaitingList",
+    ),
     "errors": ("EvenhandError",),
-    "fairness.aggregation": ("Aggregation", "BalancedUnfairness", "TimepointFirst"),
+    "fairness.aggregation": (
+        "Aggregation",
+        "BalancedUnfairness",
+        "TimepointFirst",
+    ),
     "fairness.assessment": ("Assessment",),
-    "fairness.filters": ("AfterEach", "Always", "Every", "Filter", "Final", "When"),
+    "fairness.filters": (
+        "AfterEach",
+        "Always",
+        "Every",
+        "Filter",
+        "Final",
+        "When",
+    ),
     "fairness.groups": ("Groups",),
-    "fairness.periodic_and_anytime": ("anytime", "bounded", "long_term", "periodic"),
-    "fairness.scheme": ("FairnessScheme", "FeedbackScheme"),
-    "fairness.scheme_file": ("from_toml", "to_toml"),
+    "fairness.periodic_and_anytime": (
+        "anytime",
+        "bounded",
+        "long_term",
+        "periodic",
+    ),
+    "fairness.scheme": (
+        "FairnessScheme",
+        "FeedbackScheme",
+    ),
+    "fairness.scheme_file": (
+        "from_toml",
+        "to_toml",
+    ),
     "fairness.status": (
         "Capped",
         "Decayed",
@@ -143,8 +176,15 @@ _HOME = {
         "Worst",
         "over_time",
     ),
-    "fairness.trace": ("Step", "Trace"),
-    "fairness.unfairness": ("overall_unfairness", "unfair_in_favour_of", "unfair_to"),
+    "fairness.trace": (
+        "Step",
+        "Trace",
+    ),
+    "fairness.unfairness": (
+        "overall_unfairness",
+        "unfair_in_favour_of",
+        "unfair_to",
+    ),
     "fairness.welfare": (
         "AlphaFair",
         "Average",
@@ -163,7 +203,12 @@ _HOME = {
         "WelfareFunction",
     ),
     "learn.fairqcm": ("FairQCM",),
-    "learn.proposals": ("Above", "Around", "Everything", "Proposal"),
+    "learn.proposals": (
+        "Above",
+        "Around",
+        "Everything",
+        "Proposal",
+    ),
     "memory.memory": (
         "Clock",
         "Full",
@@ -178,12 +223,26 @@ _HOME = {
     ),
     "monitor": ("Monitor",),
     "planning.evaluation": ("evaluate",),
-    "planning.planner": ("Plan", "plan"),
+    "planning.planner": (
+        "Plan",
+        "plan",
+    ),
     "problem.problem": ("Problem",),
     "process.mdp": ("FiniteMDP",),
-    "process.policy": ("HistoryPolicy", "MarkovPolicy", "MemoryPolicy", "Stochastic"),
-    "process.process": ("Transition", "rollout"),
-    "process.scoring": ("PolicyScore", "policy_score"),
+    "process.policy": (
+        "HistoryPolicy",
+        "MarkovPolicy",
+        "MemoryPolicy",
+        "Stochastic",
+    ),
+    "process.process": (
+        "Transition",
+        "rollout",
+    ),
+    "process.scoring": (
+        "PolicyScore",
+        "policy_score",
+    ),
 }
 __getattr__, __dir__, _names = lazy_exports(__name__, _HOME)
 

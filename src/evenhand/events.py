@@ -15,7 +15,7 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 
-from evenhand._util.argument_checks import is_finite_number, require_whole
+from evenhand._util.checks import is_finite_number, require_whole
 from evenhand._util.registry import Registry
 from evenhand._util.wording import short_repr
 from evenhand.errors import BadParameter, argument

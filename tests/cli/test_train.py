@@ -8,7 +8,7 @@ import sys
 import pytest
 
 from evenhand import cli
-from evenhand._util import plugins
+from evenhand._util import registry
 from evenhand.envs import ENVIRONMENTS
 
 WORLD = """
@@ -67,7 +67,7 @@ def here(tmp_path, monkeypatch):
 
 def _forget():
     sys.modules.pop("kiosks", None)
-    plugins._registering.pop("kiosks", None)  # or processes of later tests would look for it
+    registry._registering.pop("kiosks", None)  # or processes of later tests would look for it
     for name in [name for name in ENVIRONMENTS.classes if name.startswith("kiosks")]:
         ENVIRONMENTS._classes.pop(name)
 

@@ -379,6 +379,8 @@ def test_what_is_undone_is_left_out_and_not_applied():
     allocator = Allocator("least_served")
     with pytest.raises(EvenhandError, match="does not happen to a stakeholder"):
         allocator.apply(Undo(1))
+
+
 def test_mistyped_arguments_are_sentences():
     with pytest.raises(BadParameter, match="`ties` is 'draw': it must be a TieBreak, such as ByD"):
         Allocator("least_served", ties="draw")

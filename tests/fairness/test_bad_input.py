@@ -44,7 +44,7 @@ from evenhand import (
     periodic,
 )
 from evenhand import errors as e
-from evenhand._util.tensor_files import read_tensors
+from evenhand._util.saved import read_tensors
 from evenhand.envs import Doughnuts
 from evenhand.fairness import MatrixFunction, Override, WhenPrefix
 

@@ -39,13 +39,7 @@ from evenhand import (
     to_toml,
 )
 from evenhand.errors import EvenhandError, NothingAssessed, SchemeFileError, UnknownName
-from evenhand.fairness import (
-    LowerIsBetter,
-    MatrixFunction,
-    PerCurrentEntitlement,
-    Rate,
-    WhenPrefix,
-)
+from evenhand.fairness import LowerIsBetter, MatrixFunction, PerCurrentEntitlement, Rate, WhenPrefix
 
 TRACE = Trace(rewards=[[1, 0], [0, 1], [1, 1], [0, 3]], actions=[0, 1, 0, 1])
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from evenhand._util.bootstrap import FEWEST_RUNS
+from evenhand._util.numbers import FEWEST_RUNS
 from evenhand.lab import claims
 from evenhand.lab.claims import CLAIMS, lead
 from evenhand.lab.reproduction import ALL, FIGURES

@@ -14,7 +14,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from evenhand._util.bootstrap import interquartile_mean
+from evenhand._util.numbers import interquartile_mean
 from evenhand.envs import Doughnuts, Lending
 from evenhand.errors import BadFile, BadParameter, CannotWrite
 from evenhand.lab import runs

@@ -8,7 +8,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from evenhand._util.tensor_files import write_tensors
+from evenhand._util.saved import write_tensors
 from evenhand.envs import Doughnuts, GaussianLending, Lending
 from evenhand.errors import BadFile, BadParameter
 from evenhand.lab.run_spec import RunSpec

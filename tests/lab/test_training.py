@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from typer.testing import CliRunner
 
-from evenhand._util.tensor_files import write_tensors
+from evenhand._util.saved import write_tensors
 from evenhand.cli.app import app
 from evenhand.envs import Doughnuts
 from evenhand.errors import BadFile, BadParameter, TooLarge

@@ -6,7 +6,7 @@ import jax
 import numpy as np
 import pytest
 
-from evenhand._util.tensor_files import read_tensors
+from evenhand._util.saved import read_tensors
 from evenhand.envs import Doughnuts
 from evenhand.errors import BadParameter, MemoryDoesNotPay
 from evenhand.lab.run_spec import RunSpec

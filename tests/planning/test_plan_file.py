@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from evenhand import Discounted, LogNash, Total, Window, anytime
-from evenhand._util.tensor_files import read_tensors, write_tensors
+from evenhand._util.saved import read_tensors, write_tensors
 from evenhand.envs import Doughnuts
 from evenhand.errors import BadFile
 from evenhand.planning import load_plan, save_plan

@@ -52,13 +52,7 @@ from evenhand.envs import (
     Vaccines,
     WaitingList,
 )
-from evenhand.errors import (
-    BadParameter,
-    CannotPlan,
-    MemoryDoesNotPay,
-    NegativeStatus,
-    TooLarge,
-)
+from evenhand.errors import BadParameter, CannotPlan, MemoryDoesNotPay, NegativeStatus, TooLarge
 from evenhand.fairness.status import StateStatus
 from evenhand.fairness.trace import Override
 from evenhand.memory.memory import GroupDifference, Min

@@ -21,7 +21,7 @@ from evenhand import (
     Window,
     anytime,
 )
-from evenhand._util import tensor_files
+from evenhand._util import saved
 from evenhand.envs import WaitingList
 from evenhand.errors import BadFile, SchemeFileError, TooLarge
 from evenhand.interop.numpy_policy.deployed_policy import load_policy
@@ -82,7 +82,7 @@ def test_what_has_no_name_cannot_be_written():
 def write_as_version_0_1(path, kind, header, arrays):
     """A file as evenhand 0.1 wrote it: the header does not say its format."""
     header = {**header, "kind": kind}
-    header["digest"] = tensor_files._digest(header, arrays)
+    header["digest"] = saved._digest(header, arrays)
     path.write_bytes(save(arrays, metadata={"evenhand": json.dumps(header)}))
 
 
@@ -100,7 +100,7 @@ def test_a_file_of_an_earlier_version_is_refused_in_a_sentence(kind, load, tmp_p
 
 
 def test_a_file_of_a_later_format_is_refused(tmp_path, monkeypatch):
-    monkeypatch.setattr(tensor_files, "FORMAT", tensor_files.FORMAT + 1)
+    monkeypatch.setattr(saved, "FORMAT", saved.FORMAT + 1)
     save_plan(plan(PROBLEMS[0]), tmp_path / "later")
     monkeypatch.undo()
     with pytest.raises(BadFile, match="of another version of evenhand"):

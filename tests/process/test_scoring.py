@@ -29,7 +29,7 @@ from evenhand import (
     long_term,
     policy_score,
 )
-from evenhand._util.bootstrap import FEWEST_RUNS, bootstrap_interval, interval_title
+from evenhand._util.numbers import FEWEST_RUNS, bootstrap_interval, interval_title
 from evenhand.errors import BadParameter, NoLimit
 from evenhand.process.scoring import steps_for_limit
 

@@ -5,6 +5,6 @@ Nothing is loaded, only looked for: what such a package exports may still be loa
 
 from __future__ import annotations
 
-from evenhand._util.extras import require_packages
+from evenhand._util.registry import require_packages
 
 require_packages("jax")

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from evenhand._util.lazy_exports import lazy_exports
+from evenhand._util.registry import lazy_exports
 
 if TYPE_CHECKING:
     from evenhand.auditing.answer.answer import Answer
@@ -24,7 +24,11 @@ __getattr__, __dir__, __all__ = lazy_exports(
     {
         "answer.answer": ("Answer",),
         "audit_log": ("audit",),
-        "compare_logs": ("LogComparison", "compare", "compare_periods"),
+        "compare_logs": (
+            "LogComparison",
+            "compare",
+            "compare_periods",
+        ),
         "log": ("Log",),
         "options": ("AuditOptions",),
     },

@@ -37,12 +37,7 @@ from evenhand.auditing.reading.hidden_amounts import (
 from evenhand.auditing.reading.history import History
 from evenhand.auditing.reading.lots import Lots, lots_of_cells, read_lots
 from evenhand.auditing.reading.name_spellings import plain_name
-from evenhand.auditing.reading.requests import (
-    asked_over_time,
-    of_those,
-    open_from,
-    read_requests,
-)
+from evenhand.auditing.reading.requests import asked_over_time, of_those, open_from, read_requests
 from evenhand.auditing.reading.roster import Roster
 from evenhand.auditing.reading.roster_table import apply_roster, as_groups, read_groups, roster_of
 from evenhand.auditing.reading.suspicious_rows import (

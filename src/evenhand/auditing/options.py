@@ -7,7 +7,7 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from typing import Annotated, Any
 
-from evenhand._util.argument_checks import require_fields, require_whole
+from evenhand._util.checks import require_fields, require_whole
 from evenhand._util.wording import as_names
 from evenhand.auditing.combinations import (
     refuse_beside_waits,
@@ -20,12 +20,7 @@ from evenhand.auditing.layout import TIME, FileLayout
 from evenhand.auditing.scheme_options import Condition, SchemeOptions, one_of
 from evenhand.auditing.time_units import require_unit
 from evenhand.errors import BadParameter, argument
-from evenhand.fairness.status import (
-    OfRequests,
-    ShareMet,
-    Shortfall,
-    WhileWaiting,
-)
+from evenhand.fairness.status import OfRequests, ShareMet, Shortfall, WhileWaiting
 
 # How requests are judged, by the name that the option takes.
 REQUEST_STATUSES: dict[str, type[OfRequests]] = {

@@ -7,7 +7,7 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Annotated, Any
 
-from evenhand._util.argument_checks import is_finite_number, require_kind
+from evenhand._util.checks import is_finite_number, require_kind
 from evenhand._util.registry import Registry
 from evenhand.errors import BadParameter, MissingPartParameter, argument
 from evenhand.fairness.aggregation import TimepointFirst

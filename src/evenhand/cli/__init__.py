@@ -7,7 +7,7 @@ import signal
 import sys
 from types import FrameType
 
-from evenhand._util.extras import naming_the_extra
+from evenhand._util.registry import naming_the_extra
 from evenhand.cli.streams import require_unicode, say, standard_streams
 from evenhand.errors import EvenhandError
 

@@ -14,8 +14,7 @@ from typer.main import get_command
 
 from evenhand import __version__
 from evenhand._util.compile_cache import enable_compile_cache
-from evenhand._util.expected_form import expected_form
-from evenhand._util.wording import short_repr
+from evenhand._util.wording import expected_form, short_repr
 from evenhand.cli import (
     audit,
     benchmark,

@@ -141,7 +141,7 @@ def _write(board: Leaderboard, out: Path) -> None:
 
 def print_board(board: Leaderboard) -> None:
     """Where ours loses first, then all together, then each pair."""
-    from evenhand._util.bootstrap import interval_title
+    from evenhand._util.numbers import interval_title
     from evenhand.lab.leaderboard import loss_sentences
 
     for sentence in loss_sentences(board):

@@ -132,7 +132,7 @@ def write_chart(
 
 def print_comparison(comparison: MethodComparison, title: str) -> None:
     """A table of what each method reached, and what that is measured against."""
-    from evenhand._util.bootstrap import interval_title
+    from evenhand._util.numbers import interval_title
 
     summaries = comparison.to_json()["methods"]
     exact = comparison.optimum is not None

@@ -51,7 +51,7 @@ def evaluate_command(
 
     Example: evenhand evaluate fair.policy --stakeholders 50 --horizon 1000
     """
-    from evenhand._util.tensor_files import kind_of
+    from evenhand._util.saved import kind_of
     from evenhand.envs.own_environment import load_named
     from evenhand.lab.training import saved_environment, score_saved
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from evenhand._util.extras import require_packages
+from evenhand._util.registry import require_packages
 from evenhand.cli.output import JsonOption, print_json
 from evenhand.errors import BadParameter
 

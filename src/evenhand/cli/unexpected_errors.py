@@ -14,7 +14,7 @@ import warnings
 from typing import Any
 
 from evenhand import __version__
-from evenhand._util.plugins import own_files
+from evenhand._util.registry import own_files
 from evenhand.errors import shortened, visible
 
 EXIT_CODE = 70  # "internal software error" in sysexits.h

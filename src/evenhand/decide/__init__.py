@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from evenhand._util.lazy_exports import lazy_exports
+from evenhand._util.registry import lazy_exports
 
 if TYPE_CHECKING:
     from evenhand.decide.allocator import Allocator, Share
@@ -22,7 +22,10 @@ if TYPE_CHECKING:
 __getattr__, __dir__, __all__ = lazy_exports(
     __name__,
     {
-        "allocator": ("Allocator", "Share"),
+        "allocator": (
+            "Allocator",
+            "Share",
+        ),
         "environment_rule": ("rule_for",),
         "hindsight.best_of_log": ("best_there_was",),
         "hindsight.smallest_change": ("smallest_change",),

@@ -12,7 +12,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from evenhand._util.argument_checks import require_kind, require_whole
+from evenhand._util.checks import require_kind, require_whole
 from evenhand._util.moments import microseconds, parse_moment
 from evenhand._util.wording import format_number, nearest, short_repr
 from evenhand.decide.rules.named_rule import rule_of

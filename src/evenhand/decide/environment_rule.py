@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import jax.numpy as jnp
 import numpy as np
 
-from evenhand._util.arrays import namespace
+from evenhand._util.numbers import namespace
 from evenhand.decide.rules.named_rule import RULES, rule_of, rule_to_name
 from evenhand.decide.rules.rule import Entrant, Instant, Remembered, Rule
 from evenhand.envs.environment import Environment, State

@@ -8,14 +8,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import jax
 import jax.numpy as jnp
 
-from evenhand._util.arrays import as_float64
-from evenhand.envs.environment import (
-    Environment,
-    Outcomes,
-    State,
-    one_each,
-    require_count,
-)
+from evenhand._util.numbers import as_float64
+from evenhand.envs.environment import Environment, Outcomes, State, one_each, require_count
 from evenhand.errors import BadParameter, UnequalLengths
 from evenhand.fairness.labels import Labels, by_value
 from evenhand.fairness.periodic_and_anytime import anytime

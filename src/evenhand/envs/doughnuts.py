@@ -10,7 +10,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from evenhand._util.arrays import as_float64
+from evenhand._util.numbers import as_float64
 from evenhand.envs.environment import (
     MOST_STAKEHOLDERS,
     Environment,

@@ -21,8 +21,8 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from evenhand._util.argument_checks import require_whole
-from evenhand._util.arrays import as_float64
+from evenhand._util.checks import require_whole
+from evenhand._util.numbers import as_float64
 from evenhand.envs.other_sizes import resized
 from evenhand.envs.recipe import Recipe, memories_by_method
 from evenhand.errors import BadParameter, EvenhandError, TooLarge, UnequalLengths

@@ -11,7 +11,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from evenhand._util.arrays import as_float64
+from evenhand._util.numbers import as_float64
 from evenhand.envs.environment import (
     Environment,
     Outcomes,

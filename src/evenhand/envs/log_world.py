@@ -20,7 +20,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from evenhand._util.arrays import Array
+from evenhand._util.numbers import Array
 from evenhand.envs.environment import Environment, Outcomes, State, require_count
 from evenhand.envs.log_rows import LogRows
 from evenhand.errors import BadParameter

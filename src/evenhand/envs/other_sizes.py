@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import fields, is_dataclass
 from typing import TYPE_CHECKING, Any
 
-from evenhand._util.argument_checks import require_whole
+from evenhand._util.checks import require_whole
 from evenhand.errors import BadParameter, EvenhandError, argument
 
 if TYPE_CHECKING:

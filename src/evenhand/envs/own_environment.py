@@ -14,8 +14,8 @@ from typing import Any
 
 import jax
 
-from evenhand._util.argument_checks import require_whole
-from evenhand._util.plugins import VARIABLE, load_plugins, note_own
+from evenhand._util.checks import require_whole
+from evenhand._util.registry import VARIABLE, load_plugins, note_own
 from evenhand.envs.environment import Environment, OutcomesNotFinite
 from evenhand.errors import BadParameter, EvenhandError
 from evenhand.problem.environment_like import ENVIRONMENTS

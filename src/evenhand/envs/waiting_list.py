@@ -9,15 +9,8 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from evenhand._util.arrays import Array, as_float64, namespace
-from evenhand.envs.environment import (
-    Environment,
-    Outcomes,
-    State,
-    one_each,
-    require_count,
-    subsets,
-)
+from evenhand._util.numbers import Array, as_float64, namespace
+from evenhand.envs.environment import Environment, Outcomes, State, one_each, require_count, subsets
 from evenhand.errors import BadParameter, UnequalLengths
 from evenhand.fairness.labels import Labels, by_value
 from evenhand.fairness.periodic_and_anytime import anytime

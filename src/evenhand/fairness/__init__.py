@@ -4,7 +4,7 @@ The base classes to subclass are Status, Welfare, Temporal, Filter and Aggregati
 needs jax.
 """
 
-from evenhand._util.arrays import namespace
+from evenhand._util.numbers import namespace
 from evenhand.fairness.aggregation import (
     AGGREGATIONS,
     Aggregation,

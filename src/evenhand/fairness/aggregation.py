@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 import numpy as np
 
-from evenhand._util.argument_checks import require_kind
-from evenhand._util.arrays import Array, namespace
+from evenhand._util.checks import require_kind
+from evenhand._util.numbers import Array, namespace
 from evenhand._util.registry import Registry
 from evenhand._util.wording import short_repr
 from evenhand.errors import BadParameter, OverridesRefused, WeightsRefused, argument

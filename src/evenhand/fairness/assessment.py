@@ -11,11 +11,7 @@ from evenhand.errors import BadParameter
 from evenhand.fairness.standing import Standing
 from evenhand.fairness.stream import Stream
 from evenhand.fairness.trace import Trace
-from evenhand.fairness.unfairness import (
-    unfair_in_favour_of,
-    unfair_to,
-    unfairness,
-)
+from evenhand.fairness.unfairness import unfair_in_favour_of, unfair_to, unfairness
 
 if TYPE_CHECKING:
     from jaxtyping import Bool, Float, Int

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from evenhand._util.argument_checks import first_repeated
-from evenhand._util.arrays import Array, namespace
+from evenhand._util.checks import first_repeated
+from evenhand._util.numbers import Array, namespace
 from evenhand.errors import GroupsDoNotFit
 from evenhand.fairness.labels import Labels
 

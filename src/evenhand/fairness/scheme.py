@@ -8,8 +8,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from evenhand._util.argument_checks import require_kind
-from evenhand._util.arrays import Array, as_float64, namespace
+from evenhand._util.checks import require_kind
+from evenhand._util.numbers import Array, as_float64, namespace
 from evenhand.errors import BadParameter, CannotStream, CounterfactualsRefused, NothingAssessed
 from evenhand.fairness.aggregation import Aggregation, TimepointFirst
 from evenhand.fairness.assessment import Assessment, assess

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from evenhand._util.arrays import Array, namespace
+from evenhand._util.numbers import Array, namespace
 
 if TYPE_CHECKING:
     from jaxtyping import Bool, Float

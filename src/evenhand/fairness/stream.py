@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from evenhand._util.arrays import as_float64
+from evenhand._util.numbers import as_float64
 from evenhand.errors import (
     NothingAssessed,
     OverridesRefused,

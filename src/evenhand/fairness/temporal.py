@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 import numpy as np
 
-from evenhand._util.arrays import Array, namespace
+from evenhand._util.numbers import Array, namespace
 from evenhand._util.registry import Registry
 from evenhand.errors import BadParameter
 from evenhand.fairness.welfare import Average, Rawls, Utilitarian, Welfare, require_defined

@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from evenhand._util.argument_checks import first_repeated
-from evenhand._util.arrays import Array, as_float64
+from evenhand._util.checks import first_repeated
+from evenhand._util.numbers import Array, as_float64
 from evenhand.errors import BadParameter, UnequalLengths
 from evenhand.fairness.circumstances import Circumstances
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from evenhand._util.arrays import Array, as_array, namespace
+from evenhand._util.numbers import Array, as_array, namespace
 
 if TYPE_CHECKING:
     from jaxtyping import Bool, Float

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from evenhand._util.arrays import Array, as_float64, namespace
+from evenhand._util.numbers import Array, as_float64, namespace
 from evenhand._util.registry import Registry
 from evenhand.errors import (
     BadParameter,

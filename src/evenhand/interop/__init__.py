@@ -12,7 +12,7 @@ from __future__ import annotations
 import contextlib
 from typing import TYPE_CHECKING
 
-from evenhand._util.lazy_exports import lazy_exports
+from evenhand._util.registry import lazy_exports
 from evenhand.interop.gymnasium.registration import register_environments
 
 if TYPE_CHECKING:
@@ -40,14 +40,39 @@ __getattr__, __dir__, _names = lazy_exports(
             "score_side_by_side",
             "train",
         ),
-        "gymnasium.learner_files": ("load_learner", "save_learner"),
-        "gymnasium.observations": ("DictObservation", "FlatObservation"),
-        "gymnasium.stakeholder_rewards": ("FromInfo", "FromReward"),
-        "gymnasium.wrapper": ("FairnessWrapper", "fairness_of"),
-        "logs": ("episode_traces", "play", "read_log", "write_log"),
-        "numpy_policy.deployed_policy": ("NumpyPolicy", "load_policy"),
+        "gymnasium.learner_files": (
+            "load_learner",
+            "save_learner",
+        ),
+        "gymnasium.observations": (
+            "DictObservation",
+            "FlatObservation",
+        ),
+        "gymnasium.stakeholder_rewards": (
+            "FromInfo",
+            "FromReward",
+        ),
+        "gymnasium.wrapper": (
+            "FairnessWrapper",
+            "fairness_of",
+        ),
+        "logs": (
+            "episode_traces",
+            "play",
+            "read_log",
+            "write_log",
+        ),
+        "numpy_policy.deployed_policy": (
+            "NumpyPolicy",
+            "load_policy",
+        ),
         "numpy_policy.export": ("export_policy",),
-        "trackers": ("CsvSink", "JsonLinesSink", "MLflowSink", "TensorBoardSink"),
+        "trackers": (
+            "CsvSink",
+            "JsonLinesSink",
+            "MLflowSink",
+            "TensorBoardSink",
+        ),
     },
 )
 __all__ = ["register_environments", *_names]

@@ -17,8 +17,8 @@ import jax.numpy as jnp
 import numpy as np
 from gymnasium import spaces
 
-from evenhand._util.argument_checks import require_whole
-from evenhand._util.extras import not_installed
+from evenhand._util.checks import require_whole
+from evenhand._util.registry import not_installed
 from evenhand.errors import BadParameter, CannotCarry
 from evenhand.interop.gymnasium.external_problem import Fairness, StepContext
 from evenhand.learn.proposals import Proposal

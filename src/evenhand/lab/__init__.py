@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from evenhand._util.lazy_exports import lazy_exports
+from evenhand._util.registry import lazy_exports
 
 if TYPE_CHECKING:
     from evenhand.lab.benchmark_results import BenchmarkResults, merge_results, read_results
@@ -22,10 +22,22 @@ if TYPE_CHECKING:
 __getattr__, __dir__, __all__ = lazy_exports(
     __name__,
     {
-        "trials": ("BENCHMARK_METHODS", "Method", "Seen", "WorldFacts"),
-        "benchmark_results": ("BenchmarkResults", "merge_results", "read_results"),
-        "benchmark_worlds": ("BenchmarkPair", "pairs_of"),
+        "benchmark_results": (
+            "BenchmarkResults",
+            "merge_results",
+            "read_results",
+        ),
+        "benchmark_worlds": (
+            "BenchmarkPair",
+            "pairs_of",
+        ),
         "leaderboard": ("Leaderboard",),
         "run_benchmark": ("run_benchmark",),
+        "trials": (
+            "BENCHMARK_METHODS",
+            "Method",
+            "Seen",
+            "WorldFacts",
+        ),
     },
 )

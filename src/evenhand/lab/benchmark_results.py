@@ -12,7 +12,7 @@ import numpy as np
 
 from evenhand import __version__
 from evenhand._util.files import read_file, write_whole
-from evenhand._util.saved_record import SavedRecord, parse_json, reading_saved
+from evenhand._util.saved import SavedRecord, parse_json, reading_saved
 from evenhand.errors import BadFile, BadParameter
 
 KIND = "evenhand benchmark results"

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from evenhand._util.bootstrap import bootstrap_interval, interquartile_mean
+from evenhand._util.numbers import bootstrap_interval, interquartile_mean
 from evenhand.lab.statistics import LEVEL, Lead, lead, steps_to
 
 if TYPE_CHECKING:

@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from evenhand._util.extras import naming_the_extra
+from evenhand._util.registry import naming_the_extra
 from evenhand.auditing import audit
 from evenhand.auditing.answer.answer import Answer
 from evenhand.auditing.options import AuditOptions

@@ -28,7 +28,7 @@ from typing import TYPE_CHECKING, Any, Protocol, Self
 
 import numpy as np
 
-from evenhand._util.plugins import child_environment
+from evenhand._util.registry import child_environment
 from evenhand.errors import EvenhandError
 from evenhand.lab.run_spec import RunSpec
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from evenhand._util.bootstrap import FEWEST_RUNS, interquartile_mean
+from evenhand._util.numbers import FEWEST_RUNS, interquartile_mean
 from evenhand.lab.benchmark_results import BenchmarkResults, BenchmarkRun, PairFacts
 from evenhand.lab.statistics import (
     Estimate,

@@ -23,7 +23,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from evenhand._util.arrays import Array, namespace
+from evenhand._util.numbers import Array, namespace
 from evenhand.fairness.periodic_and_anytime import anytime
 from evenhand.fairness.scheme import FairnessScheme
 from evenhand.fairness.status import Window

@@ -27,8 +27,8 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from evenhand._util.extras import require_packages
 from evenhand._util.files import write_whole
+from evenhand._util.registry import require_packages
 from evenhand.errors import BadParameter, CannotConnect, CannotWrite
 from evenhand.lab.executors import MAX_TRIES, BlockFailed, ChildProcess, Task, TaskProgress, cores
 

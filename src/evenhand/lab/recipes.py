@@ -28,7 +28,7 @@ from evenhand.memory.memory import Clock, Full, LastWinner, Memory, Product
 from evenhand.problem.problem import Problem
 
 if TYPE_CHECKING:
-    from evenhand._util.arrays import Array
+    from evenhand._util.numbers import Array
     from evenhand.fairness.trace import Step
     from evenhand.problem.reward import SchemeState
 

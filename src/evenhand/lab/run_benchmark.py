@@ -16,7 +16,7 @@ import numpy as np
 
 from evenhand import __version__
 from evenhand._util.files import require_folder
-from evenhand._util.saved_record import reading_saved
+from evenhand._util.saved import reading_saved
 from evenhand.errors import BadParameter, CannotPlan
 from evenhand.lab.benchmark_methods import RandomMethod
 from evenhand.lab.benchmark_results import BenchmarkResults, BenchmarkRun, PairFacts

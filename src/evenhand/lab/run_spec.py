@@ -14,8 +14,8 @@ from dataclasses import dataclass, field, fields, replace
 from typing import TYPE_CHECKING, Any
 
 from evenhand import __version__
-from evenhand._util.argument_checks import require_whole
-from evenhand._util.saved_record import reading_saved
+from evenhand._util.checks import require_whole
+from evenhand._util.saved import reading_saved
 from evenhand._util.wording import short_repr
 from evenhand.errors import BadFile, BadParameter
 

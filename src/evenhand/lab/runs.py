@@ -23,10 +23,12 @@ import numpy as np
 
 from evenhand import __version__
 from evenhand._util.files import read_file, write_whole
-from evenhand._util.saved_record import SavedRecord, parse_json, reading_saved
-from evenhand._util.tensor_files import (
+from evenhand._util.saved import (
+    SavedRecord,
     named_leaves,
+    parse_json,
     read_tensors,
+    reading_saved,
     require_finite,
     with_leaves,
     write_tensors,

@@ -1,6 +1,6 @@
 """What runs come to and how sure that is: intervals, leads, steps to a level, several worlds.
 
-Intervals of a few runs are too narrow: `evenhand._util.bootstrap` says how much, and from how many
+Intervals of a few runs are too narrow: `evenhand._util.numbers` says how much, and from how many
 runs on something is decided. What runs on several worlds come to together is that of Agarwal et al.
 (2021), on shares of the way; their intervals resample the seeds of each pair of world and scheme by
 itself (stratified), so that no pair is left out of a resample.
@@ -13,12 +13,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from evenhand._util.bootstrap import (
-    FEWEST_RUNS,
-    RESAMPLES,
-    bootstrap_interval,
-    interquartile_mean,
-)
+from evenhand._util.numbers import FEWEST_RUNS, RESAMPLES, bootstrap_interval, interquartile_mean
 
 if TYPE_CHECKING:
     from jaxtyping import Bool, Float, Int

@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING, Any
 import jax
 import numpy as np
 
-from evenhand._util.saved_record import SavedRecord, reading_saved
-from evenhand._util.tensor_files import header_of, kind_of
+from evenhand._util.saved import SavedRecord, header_of, kind_of, reading_saved
 from evenhand.envs import TurnTaking
 from evenhand.errors import BadFile, TooLarge, argument
 from evenhand.lab.executors import Point, block_files, train_in_blocks

@@ -10,7 +10,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from evenhand._util import require_jax
-from evenhand._util.lazy_exports import lazy_exports
+from evenhand._util.registry import lazy_exports
 
 if TYPE_CHECKING:
     from evenhand.learn.deep.dqn import DQN
@@ -50,22 +50,60 @@ __getattr__, __dir__, __all__ = lazy_exports(
     __name__,
     {
         "deep.dqn": ("DQN",),
-        "deep.encoders": ("Binary", "Encoder", "Raw", "Relative"),
-        "deep.networks": ("MLP", "EquivariantMLP", "Network", "Recurrent"),
+        "deep.encoders": (
+            "Binary",
+            "Encoder",
+            "Raw",
+            "Relative",
+        ),
+        "deep.networks": (
+            "EquivariantMLP",
+            "MLP",
+            "Network",
+            "Recurrent",
+        ),
         "deep.recurrent": ("RecurrentDQN",),
         "deep.targets": (
-            *("HardUpdate", "Huber", "Loss", "PolyakUpdate", "Squared", "TargetUpdate"),
+            "HardUpdate",
+            "Huber",
+            "Loss",
+            "PolyakUpdate",
+            "Squared",
+            "TargetUpdate",
         ),
-        "default_recipe": ("default_learner", "default_tables"),
-        "fairqcm": ("FairQCM", "Learned"),
+        "default_recipe": (
+            "default_learner",
+            "default_tables",
+        ),
+        "fairqcm": (
+            "FairQCM",
+            "Learned",
+        ),
         "policies.greedy_policy": ("Greedy",),
-        "policies.policy_files": ("load_policies", "save_policies"),
+        "policies.policy_files": (
+            "load_policies",
+            "save_policies",
+        ),
         "proposals": (
-            *("Above", "Around", "Everything", "NoProposal", "Past", "Proposal"),
-            *("ProposalContext", "ReachableNow", "Replayed", "SomeAbove", "SomeAround"),
+            "Above",
+            "Around",
+            "Everything",
+            "NoProposal",
+            "Past",
+            "Proposal",
+            "ProposalContext",
+            "ReachableNow",
+            "Replayed",
+            "SomeAbove",
+            "SomeAround",
             "Visited",
         ),
-        "schedules": ("Constant", "Exploration", "LearningRate", "Watkins"),
+        "schedules": (
+            "Constant",
+            "Exploration",
+            "LearningRate",
+            "Watkins",
+        ),
         "tabular.q_learning": ("Tabular",),
     },
 )

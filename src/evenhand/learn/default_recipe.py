@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 import jax
 import numpy as np
 
-from evenhand._util.argument_checks import is_whole
+from evenhand._util.checks import is_whole
 from evenhand.errors import BadParameter
 from evenhand.fairness.labels import refine
 from evenhand.learn.deep.at_once import AtOnce

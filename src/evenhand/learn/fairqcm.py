@@ -13,7 +13,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from evenhand._util.argument_checks import require_kind, require_whole
+from evenhand._util.checks import require_kind, require_whole
 from evenhand.errors import BadParameter
 from evenhand.learn.deep.agent import DeepAgent
 from evenhand.learn.deep.dqn import DQN

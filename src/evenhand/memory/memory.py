@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 import numpy as np
 
-from evenhand._util.argument_checks import MOST_STEPS, require_whole
-from evenhand._util.arrays import Array, namespace
+from evenhand._util.checks import MOST_STEPS, require_whole
+from evenhand._util.numbers import Array, namespace
 from evenhand._util.registry import Registry
 from evenhand.fairness.groups import Groups
 from evenhand.fairness.labels import Exchanging, Labels, refine

@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from evenhand._util.argument_checks import require_whole
-from evenhand._util.arrays import as_float64
+from evenhand._util.checks import require_whole
+from evenhand._util.numbers import as_float64
 from evenhand.errors import UnequalLengths
 from evenhand.memory.automata.alphabet import Events
 from evenhand.memory.automata.automaton_memory import TableMemory, require_table

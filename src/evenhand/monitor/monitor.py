@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from evenhand._util.argument_checks import is_finite_number, require_kind
+from evenhand._util.checks import is_finite_number, require_kind
 from evenhand._util.wording import as_names, nearest, short_repr
 from evenhand.auditing.answer.direction import Direction
 from evenhand.auditing.chance.raised_alarm import RaisedAlarm

@@ -12,7 +12,7 @@ import numpy as np
 import orjson
 
 from evenhand._util.files import read_file, write_whole
-from evenhand._util.saved_record import SavedRecord, parse_json, reading_saved
+from evenhand._util.saved import SavedRecord, parse_json, reading_saved
 from evenhand._util.wording import short_repr
 from evenhand.errors import BadFile, CannotWrite
 from evenhand.monitor.json_reader import REMEMBERED_IDS, Counts, Reader

@@ -10,7 +10,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from evenhand._util import require_jax
-from evenhand._util.lazy_exports import lazy_exports
+from evenhand._util.registry import lazy_exports
 
 if TYPE_CHECKING:
     from evenhand.planning.evaluation import Evaluation, evaluate, regret
@@ -28,11 +28,33 @@ if TYPE_CHECKING:
 __getattr__, __dir__, __all__ = lazy_exports(
     __name__,
     {
-        "evaluation": ("Evaluation", "evaluate", "regret"),
-        "exogenous_noise": ("MDPEnvironment", "noise_distribution"),
-        "plan_file": ("load_plan", "save_plan"),
-        "planner": ("Plan", "PlanReasons", "plan"),
-        "memory_price": ("PriceRow", "PriceTable", "price_of_memory", "standard_memories"),
-        "turn_taking": ("TurnTakingCheck", "check_turn_taking"),
+        "evaluation": (
+            "Evaluation",
+            "evaluate",
+            "regret",
+        ),
+        "exogenous_noise": (
+            "MDPEnvironment",
+            "noise_distribution",
+        ),
+        "memory_price": (
+            "PriceRow",
+            "PriceTable",
+            "price_of_memory",
+            "standard_memories",
+        ),
+        "plan_file": (
+            "load_plan",
+            "save_plan",
+        ),
+        "planner": (
+            "Plan",
+            "PlanReasons",
+            "plan",
+        ),
+        "turn_taking": (
+            "TurnTakingCheck",
+            "check_turn_taking",
+        ),
     },
 )

@@ -10,7 +10,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from evenhand._util.bootstrap import bootstrap_interval
+from evenhand._util.numbers import bootstrap_interval
 from evenhand._util.wording import short_repr
 from evenhand.envs.environment import State
 from evenhand.envs.hard_coded import Act, Random

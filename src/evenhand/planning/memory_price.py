@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from evenhand._util.argument_checks import require_whole
+from evenhand._util.checks import require_whole
 from evenhand.errors import BadParameter, argument
 from evenhand.fairness.scheme import FairnessScheme
 from evenhand.memory.memory import Full, LastWinner, Memory, Min, Nothing, Reset, recent

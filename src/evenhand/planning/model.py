@@ -15,7 +15,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from evenhand._util.argument_checks import require_hashable
+from evenhand._util.checks import require_hashable
 from evenhand.envs import Environment, OutcomesNotFinite, State
 from evenhand.errors import BadParameter, CannotPlan
 from evenhand.fairness.trace import Step

@@ -7,8 +7,7 @@ import os
 import numpy as np
 
 from evenhand import __version__
-from evenhand._util.saved_record import SavedRecord, reading_saved
-from evenhand._util.tensor_files import read_tensors, write_tensors
+from evenhand._util.saved import SavedRecord, read_tensors, reading_saved, write_tensors
 from evenhand._util.wording import short_repr
 from evenhand.envs.own_environment import know_imported
 from evenhand.errors import BadFile

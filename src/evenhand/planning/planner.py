@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import jax
 import numpy as np
 
-from evenhand._util.argument_checks import is_whole
+from evenhand._util.checks import is_whole
 from evenhand.errors import BadParameter, CannotPlan, TooLarge
 from evenhand.planning.backward_induction import backward, effect_values, uniform, value_iteration
 from evenhand.planning.carried_state import MemoryForStatus, SchemeAlone

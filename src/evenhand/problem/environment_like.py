@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Protocol
 
-from evenhand._util.argument_checks import refuse_class
-from evenhand._util.arrays import Array
+from evenhand._util.checks import refuse_class
+from evenhand._util.numbers import Array
 from evenhand._util.registry import Registry
 from evenhand._util.wording import short_repr
 from evenhand.errors import BadParameter

@@ -10,20 +10,15 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from evenhand._util.argument_checks import require_kind
-from evenhand._util.arrays import Array
+from evenhand._util.checks import require_kind
+from evenhand._util.numbers import Array
 from evenhand.errors import BadParameter, OverridesRefused
 from evenhand.fairness.scheme import FairnessScheme
 from evenhand.fairness.trace import Step
 from evenhand.memory.memory import Full, Memory
 from evenhand.problem import memory_check
 from evenhand.problem.environment_like import EnvironmentLike, require_environment_like
-from evenhand.problem.reward import (
-    FairnessReward,
-    SchemeState,
-    is_sum_of_rewards,
-    share_of_sum,
-)
+from evenhand.problem.reward import FairnessReward, SchemeState, is_sum_of_rewards, share_of_sum
 
 if TYPE_CHECKING:
     from jaxtyping import Bool, Float, PRNGKeyArray

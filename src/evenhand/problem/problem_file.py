@@ -14,7 +14,7 @@ import jax
 import numpy as np
 
 from evenhand._util.files import in_bytes
-from evenhand._util.saved_record import SavedRecord
+from evenhand._util.saved import SavedRecord
 from evenhand.errors import SchemeFileError, TooLarge
 from evenhand.fairness.scheme import FairnessScheme
 from evenhand.fairness.scheme_file import from_table, from_toml, to_table, to_toml

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import jax
 import numpy as np
 
-from evenhand._util.arrays import Array, namespace
+from evenhand._util.numbers import Array, namespace
 from evenhand.errors import CannotStream, NotRewardLike
 from evenhand.fairness.scheme import FairnessScheme
 from evenhand.fairness.trace import Step

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from evenhand._util.bootstrap import bootstrap_interval
+from evenhand._util.numbers import bootstrap_interval
 from evenhand.errors import BadParameter, NoLimit
 from evenhand.fairness.scheme import FairnessScheme, FeedbackScheme
 from evenhand.process.policy import Policy

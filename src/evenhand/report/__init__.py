@@ -4,9 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from evenhand._util.lazy_exports import lazy_exports
+from evenhand._util.registry import lazy_exports
 
 if TYPE_CHECKING:
     from evenhand.report.html.pages.audit_page import report as report
 
-__getattr__, __dir__, __all__ = lazy_exports(__name__, {"html.pages.audit_page": ("report",)})
+__getattr__, __dir__, __all__ = lazy_exports(
+    __name__,
+    {
+        "html.pages.audit_page": ("report",),
+    },
+)

@@ -8,7 +8,7 @@ import threading
 from collections.abc import Iterator
 from pathlib import Path
 
-from evenhand._util.extras import require_packages
+from evenhand._util.registry import require_packages
 from evenhand.errors import CannotConnect
 from evenhand.serve.client import DecisionClient
 

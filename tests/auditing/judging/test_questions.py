@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from evenhand import AfterEach, Always, Every, FairnessScheme, Final, Rawls, TimepointFirst
-from evenhand._util.argument_checks import MOST_STEPS
+from evenhand._util.checks import MOST_STEPS
 from evenhand.auditing.judging import sensitivity
 from evenhand.auditing.judging.calendar import PERIODS
 from evenhand.auditing.judging.case import Case

@@ -10,7 +10,7 @@ import jax
 import numpy as np
 import pytest
 
-from evenhand._util.tensor_files import write_tensors
+from evenhand._util.saved import write_tensors
 from evenhand.cli.output import as_option
 from evenhand.decide.policies.decision_setting import RealDecision
 from evenhand.decide.policies.policy_rule_file import is_policy_file, policy_rule, rule_or_policy

@@ -12,7 +12,7 @@ import numpy as np
 from hypothesis import strategies as st
 from safetensors.numpy import load, save
 
-from evenhand._util import tensor_files
+from evenhand._util import saved
 from fuzzing.damage import (
     DEEP,
     Damage,
@@ -101,7 +101,7 @@ class Saved:
             header["spec"] = nested(self.deep, 1)
         if isinstance(header, dict) and self.honest:
             try:
-                header["digest"] = tensor_files._digest(header, arrays)
+                header["digest"] = saved._digest(header, arrays)
             except (RecursionError, ValueError):
                 header["digest"] = "x"
         text = _dumped(header, self.deep)

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import own_environments as own
-from evenhand._util.tensor_files import write_tensors
+from evenhand._util.saved import write_tensors
 from evenhand.errors import BadFile, BadParameter
 from evenhand.fairness.periodic_and_anytime import anytime
 from evenhand.fairness.temporal import Total

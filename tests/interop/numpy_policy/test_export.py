@@ -10,7 +10,7 @@ import jax
 import numpy as np
 import pytest
 
-from evenhand._util.tensor_files import write_tensors
+from evenhand._util.saved import write_tensors
 from evenhand.envs import Doughnuts, Lending, WaitingList
 from evenhand.errors import BadFile, BadParameter, UnequalLengths
 from evenhand.interop import export_policy, load_policy

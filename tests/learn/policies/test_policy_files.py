@@ -6,7 +6,7 @@ import jax
 import numpy as np
 import pytest
 
-from evenhand._util.tensor_files import read_tensors, write_tensors
+from evenhand._util.saved import read_tensors, write_tensors
 from evenhand.envs import Doughnuts, Lending
 from evenhand.errors import BadFile
 from evenhand.lab.recipes import deep_learner

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from evenhand._util.bootstrap import FEWEST_RUNS, bootstrap_interval
+from evenhand._util.numbers import FEWEST_RUNS, bootstrap_interval
 from evenhand._util.wording import format_number, pluralise
 from evenhand.auditing.answer.answer import (
     SHOWN_CORRECTIONS,

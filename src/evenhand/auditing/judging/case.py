@@ -10,12 +10,7 @@ import numpy as np
 
 from evenhand._util.moments import as_numbers
 from evenhand.auditing.judging.judged_status import judged_status
-from evenhand.auditing.judging.newcomers import (
-    Stay,
-    TimePresent,
-    newcomers_note,
-    starting_credits,
-)
+from evenhand.auditing.judging.newcomers import Stay, TimePresent, newcomers_note, starting_credits
 from evenhand.auditing.judging.questions import Question, Timeline
 from evenhand.auditing.log import Log
 from evenhand.auditing.options import AuditOptions
@@ -25,12 +20,7 @@ from evenhand.auditing.reading.timed_amounts import Known, Reading, TimedAmounts
 from evenhand.errors import BadParameter, argument
 from evenhand.fairness.circumstances import Circumstances
 from evenhand.fairness.groups import Groups
-from evenhand.fairness.status import (
-    PerTimePresent,
-    Returns,
-    Status,
-    WithCredit,
-)
+from evenhand.fairness.status import PerTimePresent, Returns, Status, WithCredit
 from evenhand.fairness.tolerance import NONE, Tolerance
 from evenhand.fairness.trace import Trace
 

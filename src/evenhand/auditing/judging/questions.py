@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from evenhand._util.argument_checks import MOST_STEPS, is_finite_number
+from evenhand._util.checks import MOST_STEPS, is_finite_number
 from evenhand._util.moments import moment_label
 from evenhand.auditing.judging.calendar import PERIODS, Period, refuse_too_many
 from evenhand.auditing.reading.history import History

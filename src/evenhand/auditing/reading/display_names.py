@@ -8,7 +8,7 @@ from typing import Any
 
 import narwhals as nw
 
-from evenhand._util.argument_checks import first_repeated
+from evenhand._util.checks import first_repeated
 from evenhand._util.wording import join_names, pluralise
 from evenhand.auditing.notes import Notes
 from evenhand.auditing.sources.engines import fetch

@@ -8,7 +8,7 @@ from typing import Any
 import narwhals as nw
 import numpy as np
 
-from evenhand._util.argument_checks import first_repeated
+from evenhand._util.checks import first_repeated
 from evenhand._util.moments import as_numbers, moment_label
 from evenhand._util.wording import join_names, short_repr
 from evenhand.auditing.reading.events import LogEvents

@@ -13,12 +13,7 @@ from evenhand._util.wording import format_number, pluralise
 from evenhand.auditing.notes import Notes
 from evenhand.auditing.options import AuditOptions
 from evenhand.auditing.reading.counting import count_beside
-from evenhand.auditing.reading.events import (
-    LogEvents,
-    read_events,
-    require_column,
-    writing_beside,
-)
+from evenhand.auditing.reading.events import LogEvents, read_events, require_column, writing_beside
 from evenhand.auditing.reading.history import History
 from evenhand.auditing.reading.open_requests import most_with, open_amount
 from evenhand.auditing.reading.timed_amounts import TimedAmounts

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import narwhals as nw
 import numpy as np
 
-from evenhand._util.argument_checks import first_repeated
+from evenhand._util.checks import first_repeated
 from evenhand._util.moments import CALENDAR, as_numbers
 from evenhand._util.wording import as_names, join_names, pluralise
 from evenhand.auditing.notes import Notes

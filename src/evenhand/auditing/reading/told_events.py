@@ -8,7 +8,7 @@ from typing import Any, Generic, NamedTuple, TypeVar
 
 import numpy as np
 
-from evenhand._util.argument_checks import first_repeated
+from evenhand._util.checks import first_repeated
 from evenhand._util.moments import as_numbers, as_timestamps, parse_moment
 from evenhand.auditing.reading.history import History
 from evenhand.auditing.reading.lots import Lots

@@ -18,14 +18,7 @@ from evenhand.auditing.sources import database_files
 from evenhand.auditing.sources.addresses import Address, read_address
 from evenhand.auditing.sources.engines.duckdb import quoted, reason_of
 from evenhand.auditing.sources.log_table import LogTable
-from evenhand.errors import (
-    BadFile,
-    BadLog,
-    BadParameter,
-    CannotConnect,
-    MissingExtra,
-    argument,
-)
+from evenhand.errors import BadFile, BadLog, BadParameter, CannotConnect, MissingExtra, argument
 
 # Tables, views, materialized views, foreign and partitioned tables of Postgres.
 TABLES = """

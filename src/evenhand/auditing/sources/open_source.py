@@ -17,7 +17,7 @@ from typing import Any
 import narwhals as nw
 from narwhals.exceptions import DuplicateError
 
-from evenhand._util.argument_checks import first_repeated
+from evenhand._util.checks import first_repeated
 from evenhand.auditing.layout import TIDY, FileLayout
 from evenhand.auditing.options import AuditOptions
 from evenhand.auditing.sources.addresses import is_address, shown

@@ -16,7 +16,7 @@ from typing import Any
 
 import narwhals as nw
 
-from evenhand._util.extras import naming_the_extra
+from evenhand._util.registry import naming_the_extra
 from evenhand.auditing.sources.addresses import shown
 from evenhand.auditing.sources.csv_files import separator
 from evenhand.auditing.sources.engines.spark import plainly

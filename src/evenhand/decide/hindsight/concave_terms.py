@@ -12,14 +12,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from evenhand.fairness.temporal import Last, Mean, Temporal
-from evenhand.fairness.welfare import (
-    AlphaFair,
-    Average,
-    LogNash,
-    Nash,
-    Utilitarian,
-    Welfare,
-)
+from evenhand.fairness.welfare import AlphaFair, Average, LogNash, Nash, Utilitarian, Welfare
 
 if TYPE_CHECKING:
     from jaxtyping import Float

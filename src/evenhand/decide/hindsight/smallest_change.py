@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from evenhand._util.argument_checks import is_finite_number
+from evenhand._util.checks import is_finite_number
 from evenhand._util.wording import format_number
 from evenhand.auditing.answer.answer import Answer
 from evenhand.auditing.answer.needed_change import NeededChange

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from evenhand._util.tensor_files import kind_of
+from evenhand._util.saved import kind_of
 from evenhand.decide.rules.named_rule import RULES, rule_of
 from evenhand.decide.rules.rule import Rule
 from evenhand.errors import BadFile, argument

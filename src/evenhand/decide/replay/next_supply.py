@@ -17,13 +17,7 @@ from evenhand.auditing.reading.events import read_events, require_column, writin
 from evenhand.auditing.reading.lots import read_lots
 from evenhand.auditing.sources.open_source import opened
 from evenhand.decide.replay.eligible_takers import require_takers
-from evenhand.decide.replay.replay_supply import (
-    Decisions,
-    Taken,
-    divide,
-    give_lots,
-    state_for,
-)
+from evenhand.decide.replay.replay_supply import Decisions, Taken, divide, give_lots, state_for
 from evenhand.decide.replay.stakeholder_changes import Members
 from evenhand.decide.rules.rule import Rule
 from evenhand.decide.rules.rule_state import RuleState

@@ -25,12 +25,7 @@ from evenhand.decide.policies.policy_rule_file import rule_or_policy
 from evenhand.decide.replay.corrections import set_off
 from evenhand.decide.replay.longest_waits import longest_waits
 from evenhand.decide.replay.next_supply import plan_next, read_next
-from evenhand.decide.replay.replay_answer import (
-    AS_LOGGED,
-    LEAST_SERVED,
-    Outcome,
-    ReplayAnswer,
-)
+from evenhand.decide.replay.replay_answer import AS_LOGGED, LEAST_SERVED, Outcome, ReplayAnswer
 from evenhand.decide.replay.replay_supply import Decisions, decide_supply
 from evenhand.decide.replay.time_gained import gains
 from evenhand.decide.rules.least_served import BEGIN_AT, LeastServed

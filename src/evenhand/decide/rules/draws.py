@@ -8,7 +8,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from evenhand._util.argument_checks import require_whole
+from evenhand._util.checks import require_whole
 from evenhand.errors import argument
 
 _MASK = (1 << 64) - 1

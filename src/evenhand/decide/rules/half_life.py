@@ -10,7 +10,7 @@ import math
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from evenhand._util.arrays import namespace
+from evenhand._util.numbers import namespace
 from evenhand._util.wording import format_number
 from evenhand.auditing.reading.waits import limit_in_words, read_limit
 from evenhand.decide.rules.least_served import require_start

@@ -5,17 +5,6 @@ from __future__ import annotations
 from typing import Any
 
 # Each registers its rules.
-from evenhand.decide.rules import (  # noqa: F401
-    deadline,
-    dividing,
-    first_come,
-    half_life,
-    least_served,
-    longest_wait,
-    lottery,
-    round_robin,
-    virtual_time,
-)
 from evenhand.decide.rules.rule import RULES, Rule
 from evenhand.errors import BadParameter, MissingPartParameter
 from evenhand.fairness.scheme_file import from_table, to_table

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 import numpy as np
 
-from evenhand._util.arrays import Array
+from evenhand._util.numbers import Array
 from evenhand.errors import MissingCircumstances
 from evenhand.fairness.circumstances import Circumstances
 from evenhand.fairness.labels import Labels

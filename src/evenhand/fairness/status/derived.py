@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
-from evenhand._util.arrays import Array, as_float64, namespace
+from evenhand._util.numbers import Array, as_float64, namespace
 from evenhand.errors import WeightsDoNotFit, ZeroEntitlement
 from evenhand.fairness.groups import Groups
 from evenhand.fairness.labels import Labels, by_value, refine

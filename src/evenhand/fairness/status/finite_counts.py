@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from evenhand._util.argument_checks import MOST_STEPS, require_whole
-from evenhand._util.arrays import Array, namespace
+from evenhand._util.checks import MOST_STEPS, require_whole
+from evenhand._util.numbers import Array, namespace
 from evenhand.errors import BadParameter
 from evenhand.fairness.status.derived import Derived
 from evenhand.fairness.status.received import Returns

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from evenhand._util.arrays import Array
+from evenhand._util.numbers import Array
 from evenhand.fairness.status.beside import Beside, out_of
 from evenhand.fairness.status.received import Window
 from evenhand.fairness.status.status import STATUSES, Status

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from evenhand._util.arrays import Array
+from evenhand._util.numbers import Array
 from evenhand.fairness.status.status import DeclaredRegularity, Status
 from evenhand.fairness.trace import Step
 

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Generic, NamedTuple, TypeVar
 
 import numpy as np
 
-from evenhand._util.arrays import Array
+from evenhand._util.numbers import Array
 from evenhand._util.registry import Registry
 from evenhand.errors import BadParameter
 from evenhand.fairness.labels import Exchanging

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from evenhand._util.arrays import as_float64
+from evenhand._util.numbers import as_float64
 from evenhand.errors import CannotStream, UnequalLengths
 from evenhand.fairness.status.status import Status
 from evenhand.fairness.trace import Step, Trace

@@ -14,8 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import gymnasium
 
-from evenhand._util.saved_record import SavedRecord, reading_saved
-from evenhand._util.tensor_files import read_tensors
+from evenhand._util.saved import SavedRecord, read_tensors, reading_saved
 from evenhand.envs.own_environment import load_class
 from evenhand.errors import BadFile, BadParameter
 from evenhand.fairness.periodic_and_anytime import anytime

@@ -27,12 +27,7 @@ from evenhand.learn.deep.masked_network import MaskedNetwork
 from evenhand.learn.deep.networks import MLP
 from evenhand.learn.deep.targets import PolyakUpdate
 from evenhand.learn.host import HostLoop
-from evenhand.learn.host_defaults import (
-    LEARN_EVERY,
-    default_memory,
-    default_settings,
-    survey_steps,
-)
+from evenhand.learn.host_defaults import LEARN_EVERY, default_memory, default_settings, survey_steps
 from evenhand.learn.host_survey import Measurements, Serves, survey
 from evenhand.learn.proposals import NoProposal, Proposal
 from evenhand.learn.schedules import Exploration

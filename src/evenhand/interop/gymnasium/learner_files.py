@@ -14,8 +14,14 @@ from typing import Any
 
 import gymnasium
 
-from evenhand._util.saved_record import SavedRecord, reading_saved
-from evenhand._util.tensor_files import named_leaves, read_tensors, with_leaves, write_tensors
+from evenhand._util.saved import (
+    SavedRecord,
+    named_leaves,
+    read_tensors,
+    reading_saved,
+    with_leaves,
+    write_tensors,
+)
 from evenhand.errors import BadFile, BadParameter
 from evenhand.fairness.scheme import FairnessScheme
 from evenhand.interop.gymnasium.learner import gymnasium_learner

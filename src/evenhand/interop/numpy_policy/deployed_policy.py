@@ -15,8 +15,13 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from evenhand._util.saved_record import SavedRecord, reading_saved
-from evenhand._util.tensor_files import read_tensors, require_finite, write_tensors
+from evenhand._util.saved import (
+    SavedRecord,
+    read_tensors,
+    reading_saved,
+    require_finite,
+    write_tensors,
+)
 from evenhand.errors import BadFile, BadParameter, UnequalLengths
 from evenhand.fairness.trace import Step
 from evenhand.interop.numpy_policy.numpy_program import OPERATIONS, NumpyProgram

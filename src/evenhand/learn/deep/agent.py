@@ -16,7 +16,7 @@ import jax
 import jax.numpy as jnp
 import optax  # type: ignore[import-untyped]
 
-from evenhand._util.argument_checks import require_hashable
+from evenhand._util.checks import require_hashable
 from evenhand.errors import BadParameter
 from evenhand.fairness.trace import Step
 from evenhand.learn.deep.encoders import Encoder, Layout

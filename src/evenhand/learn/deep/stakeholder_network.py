@@ -17,14 +17,7 @@ import numpy as np
 
 from evenhand.errors import BadParameter
 from evenhand.learn.deep.encoders import Layout
-from evenhand.learn.deep.networks import (
-    NETWORKS,
-    Carry,
-    Dense,
-    Network,
-    Weights,
-    require_widths,
-)
+from evenhand.learn.deep.networks import NETWORKS, Carry, Dense, Network, Weights, require_widths
 
 if TYPE_CHECKING:
     from jaxtyping import Array, Float, PRNGKeyArray

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, TypeVar
 import jax
 import jax.numpy as jnp
 
-from evenhand._util.argument_checks import is_finite_number, require_whole
+from evenhand._util.checks import is_finite_number, require_whole
 from evenhand.errors import BadParameter
 
 if TYPE_CHECKING:

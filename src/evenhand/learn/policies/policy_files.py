@@ -16,10 +16,11 @@ import jax.numpy as jnp
 
 import evenhand.learn.deep.at_once
 import evenhand.learn.deep.standardised  # noqa: F401  # these register their encoders
-from evenhand._util.saved_record import SavedRecord, reading_saved
-from evenhand._util.tensor_files import (
+from evenhand._util.saved import (
+    SavedRecord,
     named_leaves,
     read_tensors,
+    reading_saved,
     require_finite,
     with_leaves,
     write_tensors,

@@ -3,13 +3,7 @@
 from evenhand.learn.proposals.drawn import Replayed, SomeAbove, SomeAround, Visited
 from evenhand.learn.proposals.listed import Everything, ReachableNow
 from evenhand.learn.proposals.nearby import Above, Around
-from evenhand.learn.proposals.proposal import (
-    PROPOSALS,
-    NoProposal,
-    Past,
-    Proposal,
-    ProposalContext,
-)
+from evenhand.learn.proposals.proposal import PROPOSALS, NoProposal, Past, Proposal, ProposalContext
 
 __all__ = [
     "PROPOSALS",

@@ -13,7 +13,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from evenhand._util.argument_checks import require_whole
+from evenhand._util.checks import require_whole
 from evenhand.errors import BadParameter
 from evenhand.learn.proposals.nearby import Around
 from evenhand.learn.proposals.proposal import (

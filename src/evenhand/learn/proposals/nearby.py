@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import jax.numpy as jnp
 
-from evenhand._util.argument_checks import require_whole
+from evenhand._util.checks import require_whole
 from evenhand.errors import BadParameter
 from evenhand.learn.proposals.proposal import PROPOSALS, Proposal, require_vector
 

@@ -10,7 +10,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from evenhand._util.argument_checks import require_hashable
+from evenhand._util.checks import require_hashable
 from evenhand.errors import BadParameter
 from evenhand.learn.finite_values import require_finite_values
 from evenhand.learn.proposals import NoProposal, Proposal

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any
 import array_api_compat
 import numpy as np
 
-from evenhand._util.argument_checks import first_repeated
-from evenhand._util.arrays import Array, as_float64, namespace
+from evenhand._util.checks import first_repeated
+from evenhand._util.numbers import Array, as_float64, namespace
 from evenhand.errors import BadParameter, UnequalLengths, UnknownEvent
 from evenhand.fairness.trace import Step
 

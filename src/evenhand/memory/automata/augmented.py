@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from automata.fa.dfa import DFA
 
-from evenhand._util.arrays import as_float64
+from evenhand._util.numbers import as_float64
 from evenhand.errors import BadParameter, NotMarkovian, UnequalLengths
 from evenhand.fairness.status import Status, TraceFunction
 from evenhand.fairness.trace import Step, Trace

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from evenhand._util.arrays import Array, as_float64, namespace
+from evenhand._util.numbers import Array, as_float64, namespace
 from evenhand.errors import BadParameter, UnequalLengths
 from evenhand.fairness.status import DeclaredRegularity, Status
 from evenhand.fairness.trace import Step

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from evenhand._util.argument_checks import require_whole
+from evenhand._util.checks import require_whole
 from evenhand.errors import BadParameter
 from evenhand.fairness.status import Status
 from evenhand.memory.automata.alphabet import Events

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from automata.fa.dfa import DFA
 
-from evenhand._util.arrays import as_float64
+from evenhand._util.numbers import as_float64
 from evenhand.errors import BadParameter, NotAPartition, UnequalLengths
 from evenhand.memory.automata.alphabet import Events
 from evenhand.memory.automata.automaton_memory import TableMemory

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from evenhand._util.arrays import as_float64
+from evenhand._util.numbers import as_float64
 from evenhand.errors import BadParameter
 from evenhand.fairness.trace import Step
 from evenhand.memory.automata.alphabet import Events

@@ -14,13 +14,7 @@ from starlette.responses import HTMLResponse, PlainTextResponse, Response
 
 from evenhand import __version__
 from evenhand.errors import EvenhandError
-from evenhand.serve.api import (
-    decision_routes,
-    import_routes,
-    log_routes,
-    pool_routes,
-    token_routes,
-)
+from evenhand.serve.api import decision_routes, import_routes, log_routes, pool_routes, token_routes
 from evenhand.serve.api.context import NotAllowed, as_json, require_role
 from evenhand.serve.api.error_responses import (
     evenhand_error,

@@ -9,7 +9,7 @@ import orjson
 from starlette.requests import Request
 from starlette.responses import Response
 
-from evenhand._util.expected_form import expected_form
+from evenhand._util.wording import expected_form
 from evenhand.errors import (
     EvenhandError,
     StaleTurn,

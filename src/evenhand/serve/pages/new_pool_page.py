@@ -9,7 +9,7 @@ from typing import Any
 import pydantic
 from starlette.responses import Response
 
-from evenhand._util.argument_checks import first_repeated
+from evenhand._util.checks import first_repeated
 from evenhand._util.wording import as_beginning
 from evenhand.decide.rules.named_rule import rule_of
 from evenhand.errors import BadParameter, EvenhandError

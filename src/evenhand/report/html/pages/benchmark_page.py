@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from evenhand._util.bootstrap import FEWEST_RUNS, interval_title
+from evenhand._util.numbers import FEWEST_RUNS, interval_title
 from evenhand._util.wording import format_number
 from evenhand.report.html import plots
 from evenhand.report.html.charts import as_spec, drawn_rows

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from evenhand._util.bootstrap import interval_title
+from evenhand._util.numbers import interval_title
 from evenhand._util.wording import format_number
 from evenhand.lab.claims import title_of
 from evenhand.report.html import plots

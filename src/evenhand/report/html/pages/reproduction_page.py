@@ -6,7 +6,7 @@ import re
 from collections import Counter
 from typing import TYPE_CHECKING, Any
 
-from evenhand._util.bootstrap import FEWEST_RUNS, interval_title
+from evenhand._util.numbers import FEWEST_RUNS, interval_title
 from evenhand.lab.claims import Finding
 from evenhand.lab.reproduction import FIGURES, folder_of
 from evenhand.report.html.element import (

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from evenhand._util.saved_record import SavedRecord, parse_json, reading_saved
+from evenhand._util.saved import SavedRecord, parse_json, reading_saved
 from evenhand._util.wording import short_repr
 from evenhand.errors import BadFile, BadParameter
 

@@ -26,7 +26,7 @@ from evenhand import (
     periodic,
     plan,
 )
-from evenhand._util.argument_checks import (
+from evenhand._util.checks import (
     first_repeated,
     is_finite_number,
     is_whole,
