@@ -21,7 +21,7 @@ import pytest
 from evenhand import Clock, Full, Last, Min, Problem, Product, Rawls, Total, Trace, anytime, audit
 from evenhand.envs import ENVIRONMENTS, Environment, Outcomes
 from evenhand.errors import CannotPlan, SchemeFileError
-from evenhand.fairness.labels import by_value
+from evenhand.fairness.groups import by_value
 from evenhand.fairness.scheme_file import from_toml, to_toml
 from evenhand.fairness.status import STATUSES, Status
 from evenhand.lab.compare_methods import all_methods, compare

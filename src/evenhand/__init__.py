@@ -29,11 +29,16 @@ if TYPE_CHECKING:
     )
     from evenhand.errors import EvenhandError
     from evenhand.fairness.aggregation import Aggregation, BalancedUnfairness, TimepointFirst
-    from evenhand.fairness.assessment import Assessment
     from evenhand.fairness.filters import AfterEach, Always, Every, Filter, Final, When
     from evenhand.fairness.groups import Groups
-    from evenhand.fairness.periodic_and_anytime import anytime, bounded, long_term, periodic
-    from evenhand.fairness.scheme import FairnessScheme, FeedbackScheme
+    from evenhand.fairness.scheme import (
+        FairnessScheme,
+        FeedbackScheme,
+        anytime,
+        bounded,
+        long_term,
+        periodic,
+    )
     from evenhand.fairness.scheme_file import from_toml, to_toml
     from evenhand.fairness.status import (
         Capped,
@@ -61,7 +66,12 @@ if TYPE_CHECKING:
         over_time,
     )
     from evenhand.fairness.trace import Step, Trace
-    from evenhand.fairness.unfairness import overall_unfairness, unfair_in_favour_of, unfair_to
+    from evenhand.fairness.unfairness import (
+        Assessment,
+        overall_unfairness,
+        unfair_in_favour_of,
+        unfair_to,
+    )
     from evenhand.fairness.welfare import (
         AlphaFair,
         Average,
@@ -127,7 +137,6 @@ _HOME = {
         "BalancedUnfairness",
         "TimepointFirst",
     ),
-    "fairness.assessment": ("Assessment",),
     "fairness.filters": (
         "AfterEach",
         "Always",
@@ -137,15 +146,13 @@ _HOME = {
         "When",
     ),
     "fairness.groups": ("Groups",),
-    "fairness.periodic_and_anytime": (
+    "fairness.scheme": (
+        "FairnessScheme",
+        "FeedbackScheme",
         "anytime",
         "bounded",
         "long_term",
         "periodic",
-    ),
-    "fairness.scheme": (
-        "FairnessScheme",
-        "FeedbackScheme",
     ),
     "fairness.scheme_file": (
         "from_toml",
@@ -181,6 +188,7 @@ _HOME = {
         "Trace",
     ),
     "fairness.unfairness": (
+        "Assessment",
         "overall_unfairness",
         "unfair_in_favour_of",
         "unfair_to",

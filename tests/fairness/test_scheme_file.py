@@ -10,7 +10,7 @@ import pytest
 from evenhand import Every
 from evenhand.errors import BadFile, BadParameter, EvenhandError, SchemeFileError
 from evenhand.fairness.scheme_file import DEEPEST, from_toml, read_scheme_file
-from evenhand.fairness.status.received import Window
+from evenhand.fairness.status.status import Window
 
 HUGE = "1" + "0" * 400
 WHOLE = "must be a whole number from 1 to 2,147,483,647"

@@ -17,7 +17,7 @@ import pytest
 from gymnasium import spaces
 
 from evenhand.errors import BadParameter, MemoryDoesNotPay
-from evenhand.fairness.periodic_and_anytime import periodic
+from evenhand.fairness.scheme import periodic
 from evenhand.fairness.temporal import Total
 from evenhand.fairness.welfare import LogNash
 from evenhand.interop import FairnessWrapper, FromInfo, fairness_of

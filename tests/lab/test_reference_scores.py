@@ -6,7 +6,7 @@ import pytest
 
 from evenhand.envs import Doughnuts
 from evenhand.errors import TooLarge
-from evenhand.fairness.periodic_and_anytime import anytime
+from evenhand.fairness.scheme import anytime
 from evenhand.fairness.temporal import Total
 from evenhand.fairness.welfare import Utilitarian
 from evenhand.lab import reference_scores

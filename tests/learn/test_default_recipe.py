@@ -9,7 +9,7 @@ import pytest
 from evenhand.envs import Doughnuts, Lending, Vaccines, WaitingList
 from evenhand.errors import BadParameter, NegativeStatus
 from evenhand.fairness.filters import AfterEach
-from evenhand.fairness.periodic_and_anytime import anytime, bounded, periodic
+from evenhand.fairness.scheme import anytime, bounded, periodic
 from evenhand.fairness.temporal import Discounted, Total
 from evenhand.fairness.welfare import LogNash, NegativeVariance, Rawls
 from evenhand.learn.deep.networks import MLP, EquivariantMLP

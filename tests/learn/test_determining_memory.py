@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 from evenhand.envs import Doughnuts, Lending, WaitingList
-from evenhand.fairness.periodic_and_anytime import anytime, periodic
+from evenhand.fairness.scheme import anytime, periodic
 from evenhand.fairness.status import Decayed
 from evenhand.fairness.temporal import Total
 from evenhand.fairness.welfare import Equality, LogNash, Rawls

@@ -21,7 +21,7 @@ from evenhand.errors import (
     NotRewardLike,
     UnequalLengths,
 )
-from evenhand.fairness.periodic_and_anytime import anytime
+from evenhand.fairness.scheme import anytime
 from evenhand.fairness.status import Capped
 from evenhand.fairness.temporal import Discounted, Mean, Total
 from evenhand.fairness.trace import Override

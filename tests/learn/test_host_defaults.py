@@ -7,7 +7,7 @@ from types import SimpleNamespace
 import pytest
 
 from evenhand.envs import Doughnuts
-from evenhand.fairness.periodic_and_anytime import anytime
+from evenhand.fairness.scheme import anytime
 from evenhand.fairness.temporal import Total, Worst
 from evenhand.fairness.welfare import LogNash
 from evenhand.learn.deep.gains import Gains

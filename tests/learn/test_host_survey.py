@@ -8,7 +8,7 @@ import pytest
 
 import own_environments as own
 from evenhand.errors import NegativeStatus
-from evenhand.fairness.periodic_and_anytime import anytime
+from evenhand.fairness.scheme import anytime
 from evenhand.fairness.status import WaitingTime
 from evenhand.fairness.temporal import Total
 from evenhand.fairness.welfare import Rawls

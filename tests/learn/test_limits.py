@@ -7,7 +7,7 @@ import pytest
 from evenhand.envs import Doughnuts
 from evenhand.errors import BadParameter
 from evenhand.fairness.filters import AfterEach
-from evenhand.fairness.periodic_and_anytime import anytime, bounded
+from evenhand.fairness.scheme import anytime, bounded
 from evenhand.fairness.temporal import Total, Worst
 from evenhand.fairness.welfare import LogNash
 from evenhand.learn import fairqcm, host, random_play

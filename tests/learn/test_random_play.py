@@ -10,7 +10,7 @@ import pytest
 
 from evenhand.envs import Doughnuts
 from evenhand.errors import NotFinite
-from evenhand.fairness.periodic_and_anytime import anytime
+from evenhand.fairness.scheme import anytime
 from evenhand.fairness.status import Window
 from evenhand.fairness.temporal import Total
 from evenhand.fairness.welfare import LogNash

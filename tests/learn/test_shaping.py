@@ -12,7 +12,7 @@ from evenhand.envs import Doughnuts
 from evenhand.envs.log_world import LogWorld, TimePointEnds
 from evenhand.errors import BadParameter
 from evenhand.fairness.filters import AfterEach, Every, Final
-from evenhand.fairness.periodic_and_anytime import anytime, bounded, long_term, periodic
+from evenhand.fairness.scheme import anytime, bounded, long_term, periodic
 from evenhand.fairness.scheme_file import to_toml
 from evenhand.fairness.temporal import Discounted, Total
 from evenhand.fairness.welfare import LogNash, Rawls

@@ -12,7 +12,7 @@ from evenhand.auditing.chance.odds_over_time import OddsOverTime
 from evenhand.auditing.reading.roster import Roster
 from evenhand.auditing.scheme_options import SchemeOptions
 from evenhand.errors import BadFile, BadParameter
-from evenhand.fairness.periodic_and_anytime import anytime
+from evenhand.fairness.scheme import anytime
 from evenhand.fairness.welfare import Rawls
 from evenhand.monitor.batch import Batch
 from evenhand.monitor.chance_alarms import Alarms

@@ -68,7 +68,7 @@ def test_a_mutant_that_outlives_its_budget_has_survived(project):
 
 
 def test_the_sample_can_be_listed():
-    command = [sys.executable, "-m", "mutation", "--only", "fairness/labels.py", "--list"]
+    command = [sys.executable, "-m", "mutation", "--only", "fairness/groups.py", "--list"]
     done = subprocess.run(command, capture_output=True, text=True, check=True)
-    assert "fairness/labels.py:" in done.stdout
+    assert "fairness/groups.py:" in done.stdout
     assert " → " in done.stdout

@@ -22,7 +22,7 @@ from evenhand.errors import (
     UnequalLengths,
     UnknownEvent,
 )
-from evenhand.fairness.periodic_and_anytime import anytime
+from evenhand.fairness.scheme import anytime
 from evenhand.fairness.status import Window
 from evenhand.fairness.trace import Step, Trace
 from evenhand.fairness.welfare import Utilitarian

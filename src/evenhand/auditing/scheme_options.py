@@ -16,7 +16,7 @@ from evenhand.fairness.scheme import FairnessScheme
 from evenhand.fairness.scheme_file import from_table, read_scheme_file
 from evenhand.fairness.status import LowerIsBetter, Returns, Status
 from evenhand.fairness.temporal import TEMPORALS, Mean, Temporal
-from evenhand.fairness.tolerance import NONE, Tolerance
+from evenhand.fairness.trace import NONE, Tolerance
 from evenhand.fairness.welfare import WELFARES, LogNash, Rawls, Welfare
 
 FALLBACK = Rawls()  # where log-Nash is undefined, and no welfare was asked for

@@ -18,7 +18,7 @@ from evenhand.decide.rules.named_rule import RULES, rule_of, rule_to_name
 from evenhand.decide.rules.rule import Entrant, Instant, Remembered, Rule
 from evenhand.envs.environment import Environment, State
 from evenhand.errors import BadParameter
-from evenhand.fairness.labels import Labels, all_alike, by_value
+from evenhand.fairness.groups import Labels, all_alike, by_value
 from evenhand.fairness.trace import Step
 from evenhand.memory.memory import Memory, Nothing
 

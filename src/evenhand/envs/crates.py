@@ -11,9 +11,8 @@ import jax.numpy as jnp
 from evenhand._util.numbers import as_float64
 from evenhand.envs.environment import Environment, Outcomes, State, one_each, require_count
 from evenhand.errors import BadParameter, UnequalLengths
-from evenhand.fairness.labels import Labels, by_value
-from evenhand.fairness.periodic_and_anytime import anytime
-from evenhand.fairness.scheme import FairnessScheme
+from evenhand.fairness.groups import Labels, by_value
+from evenhand.fairness.scheme import FairnessScheme, anytime
 from evenhand.fairness.status import PerEntitlement
 from evenhand.fairness.temporal import Total
 from evenhand.fairness.welfare import Rawls

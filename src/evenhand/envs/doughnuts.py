@@ -22,9 +22,8 @@ from evenhand.envs.environment import (
     subsets,
 )
 from evenhand.envs.recipe import BestRecipe, LearningNumbers, Recipe
-from evenhand.fairness.labels import Labels, by_value
-from evenhand.fairness.periodic_and_anytime import anytime
-from evenhand.fairness.scheme import FairnessScheme
+from evenhand.fairness.groups import Labels, by_value
+from evenhand.fairness.scheme import FairnessScheme, anytime
 from evenhand.fairness.temporal import Total
 from evenhand.fairness.trace import Override
 from evenhand.fairness.welfare import LogNash

@@ -26,9 +26,8 @@ from evenhand._util.numbers import as_float64
 from evenhand.envs.other_sizes import resized
 from evenhand.envs.recipe import Recipe, memories_by_method
 from evenhand.errors import BadParameter, EvenhandError, TooLarge, UnequalLengths
-from evenhand.fairness.labels import Labels, all_different
-from evenhand.fairness.periodic_and_anytime import anytime
-from evenhand.fairness.scheme import FairnessScheme
+from evenhand.fairness.groups import Labels, all_different
+from evenhand.fairness.scheme import FairnessScheme, anytime
 from evenhand.fairness.temporal import Total
 from evenhand.fairness.trace import Override, Step
 from evenhand.fairness.welfare import LogNash

@@ -13,8 +13,7 @@ import jax
 import jax.numpy as jnp
 
 from evenhand.envs.environment import Environment, Outcomes, State, one_each, require_count
-from evenhand.fairness.periodic_and_anytime import anytime
-from evenhand.fairness.scheme import FairnessScheme
+from evenhand.fairness.scheme import FairnessScheme, anytime
 from evenhand.fairness.temporal import Total
 from evenhand.fairness.welfare import Rawls
 from evenhand.memory.attribute import Attribute

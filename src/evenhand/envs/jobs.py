@@ -12,7 +12,7 @@ import numpy as np
 from evenhand._util.numbers import as_float64
 from evenhand.envs.environment import Environment, Outcomes, State, one_each, require_count
 from evenhand.errors import BadParameter, UnequalLengths
-from evenhand.fairness.labels import Labels, by_value
+from evenhand.fairness.groups import Labels, by_value
 from evenhand.memory.feature_layout import FeatureLayout
 from evenhand.problem.environment_like import ENVIRONMENTS
 

@@ -24,10 +24,8 @@ from evenhand.envs.environment import (
 )
 from evenhand.envs.recipe import BestRecipe, LearningNumbers, PaperRecipe, Recipe
 from evenhand.errors import BadParameter
-from evenhand.fairness.groups import Groups
-from evenhand.fairness.labels import Labels, by_value, refine
-from evenhand.fairness.periodic_and_anytime import anytime
-from evenhand.fairness.scheme import FairnessScheme
+from evenhand.fairness.groups import Groups, Labels, by_value, refine
+from evenhand.fairness.scheme import FairnessScheme, anytime
 from evenhand.fairness.status import GroupTotals
 from evenhand.fairness.temporal import Total
 from evenhand.fairness.trace import Override

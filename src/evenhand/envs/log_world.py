@@ -25,7 +25,7 @@ from evenhand.envs.environment import Environment, Outcomes, State, require_coun
 from evenhand.envs.log_rows import LogRows
 from evenhand.errors import BadParameter
 from evenhand.fairness.filters import FILTERS, Filter
-from evenhand.fairness.labels import Labels, by_value
+from evenhand.fairness.groups import Labels, by_value
 from evenhand.fairness.scheme import FairnessScheme
 from evenhand.fairness.scheme_file import from_toml
 from evenhand.fairness.status import STATUSES, PerEntitlement, Returns, Status

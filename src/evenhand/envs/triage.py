@@ -10,9 +10,8 @@ import jax.numpy as jnp
 
 from evenhand.envs.environment import Environment, Outcomes, State, one_each, require_count, subsets
 from evenhand.errors import UnequalLengths
-from evenhand.fairness.labels import Labels, by_value
-from evenhand.fairness.periodic_and_anytime import anytime
-from evenhand.fairness.scheme import FairnessScheme
+from evenhand.fairness.groups import Labels, by_value
+from evenhand.fairness.scheme import FairnessScheme, anytime
 from evenhand.fairness.temporal import Total
 from evenhand.fairness.welfare import Rawls
 from evenhand.memory.feature_layout import FeatureLayout

@@ -12,9 +12,8 @@ import numpy as np
 from evenhand._util.numbers import Array, as_float64, namespace
 from evenhand.envs.environment import Environment, Outcomes, State, one_each, require_count, subsets
 from evenhand.errors import BadParameter, UnequalLengths
-from evenhand.fairness.labels import Labels, by_value
-from evenhand.fairness.periodic_and_anytime import anytime
-from evenhand.fairness.scheme import FairnessScheme
+from evenhand.fairness.groups import Labels, by_value
+from evenhand.fairness.scheme import FairnessScheme, anytime
 from evenhand.fairness.status import StateStatus
 from evenhand.fairness.temporal import Total
 from evenhand.fairness.welfare import Rawls, Welfare

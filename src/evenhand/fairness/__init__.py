@@ -12,8 +12,6 @@ from evenhand.fairness.aggregation import (
     MatrixFunction,
     TimepointFirst,
 )
-from evenhand.fairness.assessment import Assessment, assess
-from evenhand.fairness.circumstances import Circumstances
 from evenhand.fairness.filters import (
     FILTERS,
     AfterEach,
@@ -25,8 +23,14 @@ from evenhand.fairness.filters import (
     WhenPrefix,
 )
 from evenhand.fairness.groups import Groups
-from evenhand.fairness.periodic_and_anytime import anytime, bounded, long_term, periodic
-from evenhand.fairness.scheme import FairnessScheme, FeedbackScheme
+from evenhand.fairness.scheme import (
+    FairnessScheme,
+    FeedbackScheme,
+    anytime,
+    bounded,
+    long_term,
+    periodic,
+)
 from evenhand.fairness.scheme_file import from_toml, read_scheme_file, to_toml
 from evenhand.fairness.status import (
     STATUSES,
@@ -63,8 +67,14 @@ from evenhand.fairness.temporal import (
     Worst,
     over_time,
 )
-from evenhand.fairness.trace import Override, Step, Trace
-from evenhand.fairness.unfairness import overall_unfairness, unfair_in_favour_of, unfair_to
+from evenhand.fairness.trace import Circumstances, Override, Step, Trace
+from evenhand.fairness.unfairness import (
+    Assessment,
+    assess,
+    overall_unfairness,
+    unfair_in_favour_of,
+    unfair_to,
+)
 from evenhand.fairness.welfare import (
     WELFARES,
     AlphaFair,

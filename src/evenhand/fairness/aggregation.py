@@ -18,10 +18,9 @@ from evenhand._util.numbers import Array, namespace
 from evenhand._util.registry import Registry
 from evenhand._util.wording import short_repr
 from evenhand.errors import BadParameter, OverridesRefused, WeightsRefused, argument
-from evenhand.fairness.labels import Exchanging, Labels
-from evenhand.fairness.standing import Standing
+from evenhand.fairness.groups import Exchanging, Labels
 from evenhand.fairness.temporal import Mean, Temporal
-from evenhand.fairness.trace import Override
+from evenhand.fairness.trace import Override, Standing
 from evenhand.fairness.unfairness import unfairness
 from evenhand.fairness.welfare import LogNash, Welfare
 

@@ -16,7 +16,7 @@ from evenhand._util.checks import MOST_STEPS, is_finite_number, require_whole
 from evenhand._util.numbers import Array, namespace
 from evenhand._util.registry import Registry
 from evenhand.errors import BadParameter, CannotStream
-from evenhand.fairness.labels import Exchanging
+from evenhand.fairness.groups import Exchanging
 from evenhand.fairness.trace import Step, Trace
 
 if TYPE_CHECKING:

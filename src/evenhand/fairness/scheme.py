@@ -1,7 +1,4 @@
-"""Section 4.1: a fairness scheme ⟨U, W_ex, B⟩, one object with four uses.
-
-It scores a history, watches a stream, rewards a learner, and is the objective of an exact planner.
-"""
+"""Section 3: the fairness scheme ⟨U, W_ex, B⟩; periodic, long-term and anytime fairness."""
 
 from __future__ import annotations
 
@@ -12,19 +9,24 @@ from evenhand._util.checks import require_kind
 from evenhand._util.numbers import Array, as_float64, namespace
 from evenhand.errors import BadParameter, CannotStream, CounterfactualsRefused, NothingAssessed
 from evenhand.fairness.aggregation import Aggregation, TimepointFirst
-from evenhand.fairness.assessment import Assessment, assess
-from evenhand.fairness.filters import Always, Filter
-from evenhand.fairness.labels import Labels, refine
-from evenhand.fairness.standing import scaled
+from evenhand.fairness.filters import Always, Every, Filter, Final
+from evenhand.fairness.groups import Labels, refine
 from evenhand.fairness.status import Returns, Status
 from evenhand.fairness.stream import Stream
-from evenhand.fairness.temporal import Temporal, Total
-from evenhand.fairness.trace import Override, Trace
-from evenhand.fairness.welfare import Welfare
+from evenhand.fairness.temporal import Last, Mean, Temporal, Total
+from evenhand.fairness.trace import Override, Trace, scaled
+from evenhand.fairness.unfairness import Assessment, assess
+from evenhand.fairness.welfare import LogNash, Welfare
 
 if TYPE_CHECKING:
     import numpy as np
     from jaxtyping import Bool, Float
+
+
+# Section 4.1: a fairness scheme ⟨U, W_ex, B⟩, one object with four uses.
+#
+# It scores a history, watches a stream, rewards a learner, and is the objective of an exact
+# planner.
 
 
 @dataclass(frozen=True)
@@ -190,3 +192,65 @@ class FeedbackScheme:
 
 def _require_trace(trace: Any) -> None:
     require_kind(trace, Trace, "trace", "Trace(rewards=[[1, 0], [0, 1]])")
+
+
+# Definitions 4.1 to 4.4: long-term, periodic, anytime and bounded fairness.
+#
+# Four schemes by their names in the paper. They differ in when fairness is assessed.
+
+
+def long_term(welfare: Welfare = LogNash(), status: Status = Returns()) -> FairnessScheme:
+    """Definition "long-term fairness": W(U(τ_T)), the end alone.
+
+    Args:
+        welfare: One number for the statuses of all stakeholders.
+        status: How well each stakeholder is doing.
+    """
+    return FairnessScheme(status, TimepointFirst(welfare, Last()), Final())
+
+
+def periodic(
+    period: int,
+    welfare: Welfare = LogNash(),
+    temporal: Temporal = Mean(),
+    status: Status = Returns(),
+) -> FairnessScheme:
+    """Definition "periodic fairness": assessed at p, 2p, …, ⌊T/p⌋·p.
+
+    Args:
+        period: The number p of decisions from one assessment to the next.
+        welfare: One number for the statuses of all stakeholders.
+        temporal: One number for the welfare at all assessments.
+        status: How well each stakeholder is doing.
+    """
+    return FairnessScheme(status, TimepointFirst(welfare, temporal), Every(period))
+
+
+def anytime(
+    welfare: Welfare = LogNash(), temporal: Temporal = Mean(), status: Status = Returns()
+) -> FairnessScheme:
+    """Definition "anytime fairness": assessed at every time point, period 1.
+
+    Args:
+        welfare: One number for the statuses of all stakeholders.
+        temporal: One number for the welfare at all time points.
+        status: How well each stakeholder is doing.
+    """
+    return FairnessScheme(status, TimepointFirst(welfare, temporal), Always())
+
+
+def bounded(
+    filter: Filter,
+    welfare: Welfare = LogNash(),
+    temporal: Temporal = Mean(),
+    status: Status = Returns(),
+) -> FairnessScheme:
+    """Definition "bounded fairness": assessed wherever the filter says so.
+
+    Args:
+        filter: The time points that are assessed, such as `AfterEach(100)` or `When(predicate)`.
+        welfare: One number for the statuses of all stakeholders.
+        temporal: One number for the welfare at all assessments.
+        status: How well each stakeholder is doing.
+    """
+    return FairnessScheme(status, TimepointFirst(welfare, temporal), filter)

@@ -17,8 +17,7 @@ from evenhand.errors import (
     UnequalLengths,
     WelfareOverflow,
 )
-from evenhand.fairness.standing import Standing
-from evenhand.fairness.trace import Override, Step, Trace
+from evenhand.fairness.trace import Override, Standing, Step, Trace
 from evenhand.fairness.welfare import require_defined
 
 if TYPE_CHECKING:

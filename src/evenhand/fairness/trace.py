@@ -1,26 +1,218 @@
-"""Section 3: what happened, step by step.
-
-Time points are counted from 1, as in the paper: τ_t is the trace after t actions, and the initial
-state (t = 0) is not assessed. Arrays are counted from 0: row t − 1 of `rewards` belongs to the
-t-th action. This is the one place where the two meet.
-"""
+"""Section 3, τ: what happened step by step, who was there, and what else is known of them."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+import math
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, fields
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from evenhand._util.checks import first_repeated
-from evenhand._util.numbers import Array, as_float64
-from evenhand.errors import BadParameter, UnequalLengths
-from evenhand.fairness.circumstances import Circumstances
+from evenhand._util.numbers import Array, as_float64, namespace
+from evenhand.errors import BadParameter, UnequalLengths, argument
 
 if TYPE_CHECKING:
     from jaxtyping import Bool, Float
+
+
+# Who is there to be judged, and as how many each counts.
+#
+# Stakeholders who come and go are judged while they are there, and only then. A stakeholder of
+# weight w counts as w equal ones; of those who are there the weights are scaled to a mean of 1, so
+# that with equal weights nothing changes. A weight of 0 is as not being there.
+
+if TYPE_CHECKING:
+    from jaxtyping import Bool, Float
+
+    Judgment = Callable[[Float[Array, "*batch time n"], Float[Array, "time n"] | None], Array]
+
+
+def scaled(weights: Float[Array, "*batch n"]) -> Float[Array, "*batch n"]:
+    """Weights of mean 1: n·e_i / Σe.
+
+    >>> scaled(np.array([1.0, 3.0]))
+    array([0.5, 1.5])
+    """
+    xp = namespace(weights)
+    return weights * (weights.shape[-1] / xp.sum(weights, axis=-1, keepdims=True))
+
+
+class Standing(NamedTuple):
+    """At each of some time points: who is there, and the weight of each. None: all, and alike.
+
+    >>> statuses = np.array([[6.0, 8.0, 1.0], [6.0, 8.0, 10.0]])
+    >>> present = np.array([[True, True, False], [True, True, True]])
+    >>> from evenhand.fairness.unfairness import unfairness
+    >>> Standing(present).judge(unfairness, statuses, absent=0.0)
+    array([[-1.,  1.,  0.],
+           [-2.,  0.,  2.]])
+    """
+
+    present: Bool[np.ndarray, "time status"] | None = None
+    weights: Float[np.ndarray, "time status"] | None = None
+
+    @classmethod
+    def of(
+        cls,
+        present: Bool[np.ndarray, "time status"] | None,
+        weights: Float[np.ndarray, "time status"] | None,
+    ) -> Standing:
+        """Whoever has no weight is not there."""
+        if weights is not None:
+            weighs = weights > 0
+            present = weighs if present is None else present & weighs
+        if present is not None and present.all():
+            present = None
+        return cls(present, weights)
+
+    @property
+    def anybody(self) -> bool:
+        """Whether anybody counts; where nobody is there, or has a weight, nothing is assessed."""
+        if self.weights is None:
+            return self.present is None or bool(self.present.any())
+        weighs = self.weights > 0
+        return bool((weighs if self.present is None else weighs & self.present).any())
+
+    def rows(self, chosen: slice | np.ndarray) -> Standing:
+        """Some of the time points."""
+        return Standing(*(None if part is None else part[chosen] for part in self))
+
+    def judge(
+        self, judgment: Judgment, statuses: Float[Array, "*batch time status"], absent: float = 0.0
+    ) -> Float[Array, "*batch time ..."]:
+        """A function of statuses and weights (a welfare, unfairness), taken over those there.
+
+        Where it gives a number for each stakeholder, those who are not there get `absent`.
+        """
+        xp, axes = namespace(statuses), statuses.ndim
+        if self.present is None:
+            return xp.asarray(judgment(statuses, self._scaled(slice(None))))
+        parts = []
+        for rows, mask in self.stretches():
+            there = statuses[..., rows, :][..., mask]
+            values = xp.asarray(judgment(there, self._scaled(rows, mask)))
+            parts.append(_spread(values, mask, absent) if values.ndim == axes else values)
+        return xp.concat(parts, axis=axes - 2) if parts else xp.asarray(judgment(statuses, None))
+
+    def stretches(self) -> Iterator[tuple[slice, Bool[np.ndarray, " status"]]]:
+        """The longest runs of time points over which the same stakeholders are there."""
+        present = self.present
+        if present is None:
+            return
+        changes = np.flatnonzero((present[1:] != present[:-1]).any(axis=1)) + 1
+        ends = [*changes.tolist(), len(present)] if len(present) else []
+        for start, stop in zip([0, *ends], ends, strict=False):
+            yield slice(start, stop), present[start]
+
+    def _scaled(
+        self, rows: slice, mask: Bool[np.ndarray, " status"] | None = None
+    ) -> Float[np.ndarray, "time n"] | None:
+        """The weights of those there, or None where they count alike, as in the paper."""
+        if self.weights is None:
+            return None
+        weights = self.weights[rows] if mask is None else self.weights[rows][:, mask]
+        if (weights == weights[:, :1]).all():
+            return None
+        return scaled(weights)
+
+
+def _spread(
+    values: Float[Array, "*batch time n"], mask: Bool[np.ndarray, " status"], absent: float
+) -> Float[Array, "*batch time status"]:
+    """The values of those there in their places, and `absent` in all others."""
+    xp = namespace(values)
+    if xp is not np:  # arrays that cannot be written to
+        return xp.where(mask, xp.take(values, np.cumsum(mask) - 1, axis=-1), absent)
+    spread = np.full((*values.shape[:-1], len(mask)), absent, dtype=values.dtype)
+    spread[..., mask] = values
+    return spread
+
+
+# What is known of each stakeholder at a moment, beside what it received.
+#
+# A trace that carries circumstances can be judged by rates, requests and entitlements that change
+# (see `status.beside`). Those of many moments are arrays [time, stakeholder], a row for each step.
+
+
+@dataclass(frozen=True, eq=False)
+class Circumstances:
+    """At one moment or at many: what each may claim by then. None where it is not known."""
+
+    entitled: Float[np.ndarray, "*time stakeholder"] | None = None  # to how much, at that moment
+    chances: Float[np.ndarray, "*time stakeholder"] | None = None  # that it had so far
+    asked: Float[np.ndarray, "*time stakeholder"] | None = None  # for how much, so far
+    credit: Float[np.ndarray, "*time stakeholder"] | None = None  # with which it began
+    level: Float[np.ndarray, "*time stakeholder"] | None = None  # at which it stands
+    time_points: Float[np.ndarray, "*time stakeholder"] | None = None  # it was there at, so far
+
+    @classmethod
+    def stacked(cls, moments: Sequence[Circumstances]) -> Circumstances:
+        """Those of many moments, from those of each."""
+        parts = moments[0]._known()
+        return cls(**{part: np.stack([getattr(one, part) for one in moments]) for part in parts})
+
+    def __len__(self) -> int:
+        return max(len(part) for part in self._known().values())
+
+    def __getitem__(self, rows: int | slice | np.ndarray) -> Circumstances:
+        return Circumstances(**{name: part[rows] for name, part in self._known().items()})
+
+    def _known(self) -> dict[str, np.ndarray]:
+        parts: dict[str, Any] = {part.name: getattr(self, part.name) for part in fields(self)}
+        return {name: part for name, part in parts.items() if part is not None}
+
+
+# A distance from the mean that is let pass: an amount, or a share of the mean.
+
+
+@dataclass(frozen=True)
+class Tolerance:
+    """How far from the mean is let pass.
+
+    >>> Tolerance.read("5%", "tolerance").around(np.array([200.0]))
+    array([10.])
+    >>> Tolerance.read(3, "tolerance").around(np.array([200.0]))
+    array([3.])
+    """
+
+    amount: float = 0.0
+    share: float = 0.0  # of the mean
+
+    @classmethod
+    def read(cls, value: Any, name: str) -> Tolerance:
+        """From a number, or from text such as 5%; `name` is the argument that holds it."""
+        text = str(value).strip()
+        is_share = text.endswith("%")
+        try:
+            number = float(text.removesuffix("%"))
+        except ValueError:
+            number = math.nan
+        if not (math.isfinite(number) and number >= 0):
+            raise BadParameter(
+                f"{argument(name)} is {value!r}: it must be an amount of at least 0, or a share of "
+                "the mean such as 5%."
+            )
+        return cls(share=number / 100) if is_share else cls(amount=number)
+
+    def around(self, mean: Float[np.ndarray, " time"]) -> Float[np.ndarray, " time"]:
+        """The distance that is let pass at each time, by the mean there."""
+        return self.amount + self.share * np.abs(mean)
+
+    def __str__(self) -> str:
+        return f"{100 * self.share:g}%" if self.share else f"{self.amount:g}"
+
+
+NONE = Tolerance()
+
+
+# Section 3: what happened, step by step.
+#
+# Time points are counted from 1, as in the paper: τ_t is the trace after t actions, and the initial
+# state (t = 0) is not assessed. Arrays are counted from 0: row t − 1 of `rewards` belongs to the
+# t-th action. This is the one place where the two meet.
 
 
 class Override(NamedTuple):

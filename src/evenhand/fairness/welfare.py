@@ -24,8 +24,7 @@ from evenhand.errors import (
     WeightsRefused,
     argument,
 )
-from evenhand.fairness.groups import Groups
-from evenhand.fairness.labels import Exchanging, Labels, all_alike
+from evenhand.fairness.groups import Exchanging, Groups, Labels, all_alike
 
 if TYPE_CHECKING:
     from jaxtyping import Float

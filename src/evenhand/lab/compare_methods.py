@@ -21,8 +21,7 @@ from evenhand._util.files import write_whole
 from evenhand.decide.environment_rule import RulePolicy, rule_for
 from evenhand.envs import Act, Environment, Random, TurnTaking
 from evenhand.errors import BadParameter, CannotWrite
-from evenhand.fairness.periodic_and_anytime import anytime
-from evenhand.fairness.scheme import FairnessScheme
+from evenhand.fairness.scheme import FairnessScheme, anytime
 from evenhand.fairness.temporal import Total
 from evenhand.fairness.welfare import WelfareFunction
 from evenhand.lab.executors import (

@@ -24,8 +24,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from evenhand._util.numbers import Array, namespace
-from evenhand.fairness.periodic_and_anytime import anytime
-from evenhand.fairness.scheme import FairnessScheme
+from evenhand.fairness.scheme import FairnessScheme, anytime
 from evenhand.fairness.status import Window
 from evenhand.fairness.temporal import Total
 from evenhand.fairness.trace import Step

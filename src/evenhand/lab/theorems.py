@@ -92,7 +92,7 @@ def augmented_optimum_is_the_best_score(problems: int) -> Finding:
     trying every action after every history, each whole trace scored by the scheme itself.
     """
     from evenhand.envs import MDPEnvironment
-    from evenhand.fairness.periodic_and_anytime import anytime
+    from evenhand.fairness.scheme import anytime
     from evenhand.fairness.temporal import Total
     from evenhand.fairness.trace import Trace
     from evenhand.fairness.welfare import LogNash
@@ -244,7 +244,7 @@ def _machine(rng: np.random.Generator, events: Any) -> tuple[np.ndarray, np.ndar
 def _endless(seed: int) -> Any:
     """A random process without an end, whose memory comes back again and again."""
     from evenhand.envs import MDPEnvironment
-    from evenhand.fairness.periodic_and_anytime import anytime
+    from evenhand.fairness.scheme import anytime
     from evenhand.fairness.status import Window
     from evenhand.fairness.temporal import Discounted
     from evenhand.fairness.welfare import LogNash, Rawls

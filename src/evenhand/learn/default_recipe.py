@@ -20,7 +20,7 @@ import numpy as np
 
 from evenhand._util.checks import is_whole
 from evenhand.errors import BadParameter
-from evenhand.fairness.labels import refine
+from evenhand.fairness.groups import refine
 from evenhand.learn.deep.at_once import AtOnce
 from evenhand.learn.deep.dqn import DQN
 from evenhand.learn.deep.encoders import Encoder, observed

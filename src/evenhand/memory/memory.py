@@ -16,8 +16,7 @@ import numpy as np
 from evenhand._util.checks import MOST_STEPS, require_whole
 from evenhand._util.numbers import Array, namespace
 from evenhand._util.registry import Registry
-from evenhand.fairness.groups import Groups
-from evenhand.fairness.labels import Exchanging, Labels, refine
+from evenhand.fairness.groups import Exchanging, Groups, Labels, refine
 from evenhand.fairness.status import Decayed, Status, Window
 from evenhand.fairness.trace import Step
 from evenhand.memory.attribute import Attribute

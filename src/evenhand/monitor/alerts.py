@@ -14,7 +14,7 @@ from evenhand.auditing.answer.direction import Direction
 from evenhand.auditing.judging.ranking import Ranking
 from evenhand.auditing.scheme_options import require_limit
 from evenhand.fairness.stream import Block
-from evenhand.fairness.tolerance import Tolerance
+from evenhand.fairness.trace import Tolerance
 from evenhand.fairness.unfairness import ROUNDING
 
 if TYPE_CHECKING:

@@ -28,14 +28,12 @@ from evenhand.auditing.judging.running_totals import RunningTotals
 from evenhand.auditing.reading.roster import Roster, presence
 from evenhand.auditing.scheme_options import one_of
 from evenhand.errors import BadParameter, UnknownStakeholder, argument
-from evenhand.fairness.circumstances import Circumstances
 from evenhand.fairness.filters import FILTERS, Always
 from evenhand.fairness.scheme import FairnessScheme
 from evenhand.fairness.scheme_file import to_toml
 from evenhand.fairness.status import WithCredit
 from evenhand.fairness.stream import Block
-from evenhand.fairness.tolerance import NONE, Tolerance
-from evenhand.fairness.trace import Trace
+from evenhand.fairness.trace import NONE, Circumstances, Tolerance, Trace
 from evenhand.monitor.alerts import Findings, Line, MonitoredAssessment, Thresholds, key_of
 from evenhand.monitor.batch import Batch, time_as_number
 from evenhand.monitor.chance_alarms import Alarms

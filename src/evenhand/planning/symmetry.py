@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, cast
 import numpy as np
 
 from evenhand.envs import Environment
-from evenhand.fairness.labels import refine
+from evenhand.fairness.groups import refine
 from evenhand.problem.problem import Problem
 
 if TYPE_CHECKING:

@@ -11,8 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from evenhand.auditing.judging.running_totals import RunningTotals
-from evenhand.fairness.standing import Standing
 from evenhand.fairness.stream import Block
+from evenhand.fairness.trace import Standing
 
 SIZE = 3
 tables = st.integers(1, 10).flatmap(

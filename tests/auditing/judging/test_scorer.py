@@ -9,7 +9,7 @@ import pytest
 from evenhand import LogNash, Rawls, anytime
 from evenhand.auditing.judging.scorer import Scorer, Sides, welfare_now
 from evenhand.errors import NegativeStatus
-from evenhand.fairness.standing import Standing
+from evenhand.fairness.trace import Standing
 from logs import audit_alone as audit
 
 MAPPED = {"stakeholder": "who", "time": "date", "amount": "doses"}

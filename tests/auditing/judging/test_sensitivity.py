@@ -33,8 +33,8 @@ from evenhand.auditing.judging.sensitivity import (
 from evenhand.auditing.reading.history import History
 from evenhand.errors import NegativeStatus, NothingAssessed
 from evenhand.fairness.filters import Always
-from evenhand.fairness.standing import Standing
 from evenhand.fairness.stream import Stream
+from evenhand.fairness.trace import Standing
 from logs import audit_alone as audit
 
 BILLION = 1e9

@@ -24,7 +24,7 @@ from evenhand.decide.world.time_blocks import blocks_of
 from evenhand.decide.world.world_of_log import world_of_log
 from evenhand.envs import LogWorld, State
 from evenhand.errors import EvenhandError
-from evenhand.fairness.periodic_and_anytime import anytime
+from evenhand.fairness.scheme import anytime
 from evenhand.fairness.scheme_file import to_toml
 from evenhand.fairness.temporal import Total
 from evenhand.problem.problem import Problem

@@ -8,7 +8,7 @@ import pytest
 import own_environments as own
 from evenhand._util.saved import write_tensors
 from evenhand.errors import BadFile, BadParameter
-from evenhand.fairness.periodic_and_anytime import anytime
+from evenhand.fairness.scheme import anytime
 from evenhand.fairness.temporal import Total
 from evenhand.fairness.welfare import Rawls
 from evenhand.interop import gymnasium_learner, save_learner

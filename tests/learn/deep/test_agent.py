@@ -14,8 +14,7 @@ import pytest
 from evenhand.envs import Doughnuts
 from evenhand.errors import BadParameter, MemoryDoesNotPay
 from evenhand.fairness.filters import AfterEach
-from evenhand.fairness.periodic_and_anytime import anytime, periodic
-from evenhand.fairness.scheme import FairnessScheme
+from evenhand.fairness.scheme import FairnessScheme, anytime, periodic
 from evenhand.fairness.temporal import Total, Worst
 from evenhand.fairness.welfare import LogNash
 from evenhand.learn.deep.agent import _one_of

@@ -12,7 +12,7 @@ import pytest
 from evenhand.envs import Doughnuts
 from evenhand.errors import BadParameter
 from evenhand.fairness.groups import Groups
-from evenhand.fairness.periodic_and_anytime import anytime, periodic
+from evenhand.fairness.scheme import anytime, periodic
 from evenhand.fairness.status import WaitingTime
 from evenhand.fairness.temporal import Total, Worst
 from evenhand.fairness.welfare import LogNash, Parity, Rawls

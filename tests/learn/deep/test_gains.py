@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from evenhand.envs import Doughnuts
-from evenhand.fairness.periodic_and_anytime import anytime
+from evenhand.fairness.scheme import anytime
 from evenhand.fairness.temporal import Total
 from evenhand.fairness.welfare import Rawls
 from evenhand.learn.deep.gains import LEAST_AMOUNT, Gains, relative

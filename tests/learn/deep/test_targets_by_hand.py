@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 from evenhand.errors import BadParameter
-from evenhand.fairness.periodic_and_anytime import anytime
+from evenhand.fairness.scheme import anytime
 from evenhand.fairness.temporal import Total
 from evenhand.fairness.welfare import LogNash
 from evenhand.learn.deep.agent import AgentState, of_action

@@ -11,7 +11,7 @@ import pytest
 
 import three_rooms as rooms
 from evenhand.errors import BadFile, BadParameter, TooLarge
-from evenhand.fairness.periodic_and_anytime import anytime
+from evenhand.fairness.scheme import anytime
 from evenhand.fairness.temporal import Discounted
 from evenhand.fairness.welfare import LogNash
 from evenhand.learn.deep import agent as deep

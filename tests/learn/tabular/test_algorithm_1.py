@@ -13,7 +13,7 @@ import pytest
 
 import brute_force as bf
 import three_rooms as rooms
-from evenhand.fairness.periodic_and_anytime import anytime
+from evenhand.fairness.scheme import anytime
 from evenhand.fairness.temporal import Total
 from evenhand.fairness.trace import Override
 from evenhand.fairness.welfare import LogNash

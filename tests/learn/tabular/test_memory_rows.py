@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from evenhand.envs import Doughnuts
-from evenhand.fairness.periodic_and_anytime import anytime
+from evenhand.fairness.scheme import anytime
 from evenhand.fairness.temporal import Total
 from evenhand.fairness.welfare import Parity
 from evenhand.learn.proposals import Around

@@ -10,7 +10,7 @@ import pytest
 from evenhand.envs import Doughnuts
 from evenhand.envs.mdp_environment import MDPEnvironment
 from evenhand.errors import BadParameter, NegativeStatus
-from evenhand.fairness.periodic_and_anytime import anytime
+from evenhand.fairness.scheme import anytime
 from evenhand.fairness.temporal import Total
 from evenhand.learn.proposals import Above
 from evenhand.learn.schedules import Constant, Exploration, Watkins

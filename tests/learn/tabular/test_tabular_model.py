@@ -7,7 +7,7 @@ import pytest
 
 import three_rooms as rooms
 from evenhand.envs import Doughnuts
-from evenhand.fairness.periodic_and_anytime import anytime
+from evenhand.fairness.scheme import anytime
 from evenhand.fairness.status import Capped
 from evenhand.fairness.temporal import Total
 from evenhand.fairness.welfare import LogNash

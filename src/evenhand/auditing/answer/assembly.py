@@ -37,7 +37,7 @@ from evenhand.auditing.period_border import how_to_finish
 from evenhand.auditing.reading.suspicious_rows import note_sizes, note_small
 from evenhand.auditing.reading.timed_amounts import TimedAmounts
 from evenhand.errors import argument
-from evenhand.fairness.tolerance import Tolerance
+from evenhand.fairness.trace import Tolerance
 from evenhand.fairness.welfare import LogNash
 
 if TYPE_CHECKING:

@@ -17,11 +17,9 @@ from evenhand.auditing.chance.history_figures import Figures, Viewpoint, figures
 from evenhand.auditing.judging.case import Case
 from evenhand.auditing.judging.newcomers import STARTS
 from evenhand.auditing.judging.questions import Timeline
-from evenhand.fairness.circumstances import Circumstances
 from evenhand.fairness.scheme import FairnessScheme
-from evenhand.fairness.standing import Standing
 from evenhand.fairness.status import Status, WithCredit
-from evenhand.fairness.trace import Trace
+from evenhand.fairness.trace import Circumstances, Standing, Trace
 
 if TYPE_CHECKING:
     from jaxtyping import Float, Int

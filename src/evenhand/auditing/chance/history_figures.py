@@ -10,9 +10,8 @@ import numpy as np
 from evenhand.auditing.judging.scorer import mean_status
 from evenhand.errors import NegativeStatus, WelfareOverflow
 from evenhand.fairness.scheme import FairnessScheme
-from evenhand.fairness.standing import Standing
 from evenhand.fairness.stream import Assessed, defined_contributions
-from evenhand.fairness.tolerance import NONE, Tolerance
+from evenhand.fairness.trace import NONE, Standing, Tolerance
 from evenhand.fairness.unfairness import ROUNDING, unfairness
 
 if TYPE_CHECKING:

@@ -18,11 +18,9 @@ from evenhand.auditing.reading.history import History
 from evenhand.auditing.reading.roster import Roster, presence
 from evenhand.auditing.reading.timed_amounts import Known, Reading, TimedAmounts, Unchanging
 from evenhand.errors import BadParameter, argument
-from evenhand.fairness.circumstances import Circumstances
 from evenhand.fairness.groups import Groups
 from evenhand.fairness.status import PerTimePresent, Returns, Status, WithCredit
-from evenhand.fairness.tolerance import NONE, Tolerance
-from evenhand.fairness.trace import Trace
+from evenhand.fairness.trace import NONE, Circumstances, Tolerance, Trace
 
 if TYPE_CHECKING:
     from jaxtyping import Bool

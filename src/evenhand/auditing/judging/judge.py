@@ -16,9 +16,8 @@ from evenhand.auditing.judging.scorer import Added, Scorer, Sides, mean_status, 
 from evenhand.errors import BadLog, argument
 from evenhand.fairness.aggregation import TimepointFirst
 from evenhand.fairness.scheme import FairnessScheme
-from evenhand.fairness.standing import Standing
 from evenhand.fairness.stream import Block, Stream
-from evenhand.fairness.tolerance import NONE, Tolerance
+from evenhand.fairness.trace import NONE, Standing, Tolerance
 from evenhand.fairness.unfairness import ROUNDING, unfair_to, unfairness
 from evenhand.fairness.welfare import Average
 

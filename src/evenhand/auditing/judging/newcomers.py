@@ -16,10 +16,8 @@ from evenhand._util.moments import as_numbers, as_timestamps, moment_labels
 from evenhand._util.wording import join_names
 from evenhand.auditing.judging.scorer import mean_status
 from evenhand.auditing.reading.timed_amounts import Reading, TimedAmounts
-from evenhand.fairness.circumstances import Circumstances
-from evenhand.fairness.standing import Standing
 from evenhand.fairness.status import Status
-from evenhand.fairness.trace import Trace
+from evenhand.fairness.trace import Circumstances, Standing, Trace
 
 if TYPE_CHECKING:
     from jaxtyping import Float

@@ -9,7 +9,7 @@ import numpy as np
 
 from evenhand.auditing.judging.ranking import Ranking, rounding
 from evenhand.fairness.stream import Block
-from evenhand.fairness.tolerance import NONE, Tolerance
+from evenhand.fairness.trace import NONE, Tolerance
 from evenhand.fairness.unfairness import ROUNDING, unfair_to, unfairness
 
 if TYPE_CHECKING:

@@ -10,8 +10,8 @@ import numpy as np
 from evenhand.errors import EvenhandError, NegativeStatus, WelfareOverflow
 from evenhand.fairness.filters import Always
 from evenhand.fairness.scheme import FairnessScheme
-from evenhand.fairness.standing import Standing
 from evenhand.fairness.stream import Assessed, Fold
+from evenhand.fairness.trace import Standing
 from evenhand.fairness.welfare import Average
 
 if TYPE_CHECKING:

@@ -16,12 +16,27 @@ from evenhand.fairness.status.derived import (
     PerEntitlement,
 )
 from evenhand.fairness.status.finite_counts import Capped, Modulo
-from evenhand.fairness.status.of_requests import OfRequests, ShareMet, Shortfall, WhileWaiting
-from evenhand.fairness.status.rates import MeanWait, Rate, RateWithinPeriod, ShareInTime
-from evenhand.fairness.status.received import Decayed, Returns, WaitingTime, Window
-from evenhand.fairness.status.state_status import StateStatus
-from evenhand.fairness.status.status import STATUSES, DeclaredRegularity, Status
-from evenhand.fairness.status.trace_function import TraceFunction
+from evenhand.fairness.status.rates_and_requests import (
+    MeanWait,
+    OfRequests,
+    Rate,
+    RateWithinPeriod,
+    ShareInTime,
+    ShareMet,
+    Shortfall,
+    WhileWaiting,
+)
+from evenhand.fairness.status.status import (
+    STATUSES,
+    Decayed,
+    DeclaredRegularity,
+    Returns,
+    StateStatus,
+    Status,
+    TraceFunction,
+    WaitingTime,
+    Window,
+)
 
 __all__ = [
     "STATUSES",

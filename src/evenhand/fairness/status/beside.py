@@ -14,12 +14,10 @@ import numpy as np
 
 from evenhand._util.numbers import Array
 from evenhand.errors import MissingCircumstances
-from evenhand.fairness.circumstances import Circumstances
-from evenhand.fairness.labels import Labels
+from evenhand.fairness.groups import Labels
 from evenhand.fairness.status.derived import mean_per_entitlement
-from evenhand.fairness.status.received import Returns
-from evenhand.fairness.status.status import STATUSES, Status
-from evenhand.fairness.trace import Step, Trace
+from evenhand.fairness.status.status import STATUSES, Returns, Status
+from evenhand.fairness.trace import Circumstances, Step, Trace
 
 if TYPE_CHECKING:
     from jaxtyping import Float

@@ -12,10 +12,8 @@ import numpy as np
 
 from evenhand._util.numbers import Array, as_float64, namespace
 from evenhand.errors import WeightsDoNotFit, ZeroEntitlement
-from evenhand.fairness.groups import Groups
-from evenhand.fairness.labels import Labels, by_value, refine
-from evenhand.fairness.status.received import Returns
-from evenhand.fairness.status.status import STATUSES, DeclaredRegularity, Status
+from evenhand.fairness.groups import Groups, Labels, by_value, refine
+from evenhand.fairness.status.status import STATUSES, DeclaredRegularity, Returns, Status
 from evenhand.fairness.trace import Step, Trace
 
 if TYPE_CHECKING:

@@ -13,8 +13,7 @@ from evenhand._util.checks import MOST_STEPS, require_whole
 from evenhand._util.numbers import Array, namespace
 from evenhand.errors import BadParameter
 from evenhand.fairness.status.derived import Derived
-from evenhand.fairness.status.received import Returns
-from evenhand.fairness.status.status import STATUSES, DeclaredRegularity
+from evenhand.fairness.status.status import STATUSES, DeclaredRegularity, Returns
 from evenhand.fairness.trace import Step, Trace
 
 if TYPE_CHECKING:

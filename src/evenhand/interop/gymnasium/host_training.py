@@ -17,8 +17,7 @@ import gymnasium
 from evenhand._util.saved import SavedRecord, read_tensors, reading_saved
 from evenhand.envs.own_environment import load_class
 from evenhand.errors import BadFile, BadParameter
-from evenhand.fairness.periodic_and_anytime import anytime
-from evenhand.fairness.scheme import FairnessScheme
+from evenhand.fairness.scheme import FairnessScheme, anytime
 from evenhand.fairness.scheme_file import from_toml, to_toml
 from evenhand.fairness.temporal import Total
 from evenhand.interop.gymnasium.learner import gymnasium_learner, score_side_by_side, train

@@ -1,8 +1,4 @@
-"""Statuses of those who ask: what was received set against what was asked for.
-
-Whoever wants nothing more is not behind. They look at the `Circumstances` of the trace, which must
-have what each has asked for so far.
-"""
+"""Statuses with a denominator: rates out of chances, and what was received of what was asked."""
 
 from __future__ import annotations
 
@@ -13,12 +9,152 @@ import numpy as np
 
 from evenhand._util.numbers import Array
 from evenhand.fairness.status.beside import Beside, out_of
-from evenhand.fairness.status.received import Returns
-from evenhand.fairness.status.status import STATUSES, Status
+from evenhand.fairness.status.status import STATUSES, Returns, Status, Window
 from evenhand.fairness.trace import Step, Trace
 
 if TYPE_CHECKING:
     from jaxtyping import Float
+
+
+# Rates: what was received out of the chances, so far or within a period, and the mean wait.
+#
+# They look at the `Circumstances` of the trace, which must have the chances so far.
+
+
+@STATUSES.register("rate")
+@dataclass(frozen=True)
+class Rate(Beside):
+    """What was received out of the chances so far: granted of asked, breaches of attendances.
+
+    Whoever had c chances counts as c equal ones, so that the mean is all that was received out of
+    all chances; whoever had none yet is not judged.
+    """
+
+    symmetric = True
+    part = "chances"
+    needs = "how many chances each has had so far"
+
+    def transform(
+        self, values: Float[Array, "*batch status"], beside: Float[Array, "*batch status"]
+    ) -> Float[Array, "*batch status"]:
+        return out_of(values, beside)
+
+    @property
+    def weighed_by(self) -> str | None:
+        return "its chances"
+
+    def describe(self) -> str:
+        return f"{self.of.describe()}, out of the chances it has had"
+
+    def describe_mean(self) -> str:
+        return "the mean rate (all amounts over all chances)"
+
+
+class _InPeriod(NamedTuple):
+    received: Any
+    beside: Float[Array, " status"]  # the chances that each has had so far
+    before: Float[Array, " status"]  # and had had before the present step
+
+
+@STATUSES.register("rate_within_period")
+@dataclass(frozen=True)
+class RateWithinPeriod(Rate):
+    """What was received in the present step out of the chances in it, where a step is a period.
+
+    Whoever had no chance in the period is not judged at it.
+    """
+
+    of: Status = field(default=Window(1), kw_only=True)
+
+    def init(self, num_stakeholders: int) -> Any:
+        received, nothing = super().init(num_stakeholders)
+        return _InPeriod(received, nothing, nothing)
+
+    def update(self, state: Any, step: Step) -> Any:
+        received = self.of.update(state.received, step)
+        return _InPeriod(received, self._known(step.circumstances), state.beside)
+
+    def value(self, state: Any) -> Float[Array, " status"]:
+        return self.transform(self.of.value(state.received), state.beside - state.before)
+
+    def scan(self, state: Any, steps: Trace) -> tuple[Any, Float[np.ndarray, "time status"]]:
+        received, values = self.of.scan(state.received, steps)
+        if not len(steps):
+            return state, values
+        so_far = self._so_far(state, steps)
+        after = _InPeriod(received, so_far[-1], so_far[-2])
+        return after, self.transform(values, np.diff(so_far, axis=0))
+
+    def _so_far(self, state: Any, steps: Trace) -> Float[np.ndarray, "time status"]:
+        """The chances before the first step and after each."""
+        return np.concatenate((state.beside[None], self._known(steps.circumstances)))
+
+    def weights(self, state: Any) -> Float[Array, " status"] | None:
+        return state.beside - state.before
+
+    def scan_weights(self, state: Any, steps: Trace) -> Float[np.ndarray, "time status"] | None:
+        return np.diff(self._so_far(state, steps), axis=0)
+
+    @property
+    def per_step(self) -> bool:
+        return True
+
+    @property
+    def in_amounts(self) -> bool:
+        return True
+
+    def describe(self) -> str:
+        return "what it has received in the period, out of the chances it had in it"
+
+    def describe_mean(self) -> str:
+        return "the mean rate of the period (all amounts over all chances in it)"
+
+
+@dataclass(frozen=True)
+class _OfCases(Rate):
+    """A mean over the cases of each, which all count alike."""
+
+    needs = "how many cases each has had so far"
+
+    @property
+    def in_amounts(self) -> bool:
+        return False  # days of all its cases together are no share that anybody lacks
+
+    @property
+    def weighed_by(self) -> str | None:
+        return "the number of its cases"
+
+
+@STATUSES.register("mean_wait")
+@dataclass(frozen=True)
+class MeanWait(_OfCases):
+    """How long the cases of each have waited so far, on average; each case counts alike."""
+
+    unit: str = "days"
+
+    def describe(self) -> str:
+        return f"how many {self.unit} its cases have waited so far, on average"
+
+    def describe_mean(self) -> str:
+        return f"the mean wait (of all cases, in {self.unit})"
+
+
+@STATUSES.register("share_in_time")
+@dataclass(frozen=True)
+class ShareInTime(_OfCases):
+    """The share of the cases of each that ended within a limit, of those known to or not to."""
+
+    def describe(self) -> str:
+        return "the share of its cases that ended in time"
+
+    def describe_mean(self) -> str:
+        return "the mean share in time (of all cases)"
+
+
+# Statuses of those who ask: what was received set against what was asked for.
+#
+# Whoever wants nothing more is not behind. They look at the `Circumstances` of the trace, which
+# must have what each has asked for so far.
 
 
 class OfRequests(Beside):
