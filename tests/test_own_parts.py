@@ -34,7 +34,7 @@ from evenhand.learn.seeds import seed_keys, start_learners
 from evenhand.memory.memory import MEMORIES, Memory
 from evenhand.planning import load_plan, save_plan
 from evenhand.planning.planner import plan
-from evenhand.problem.problem_file import build_problem, describe_problem
+from evenhand.problem.problem import build_problem, describe_problem
 
 
 class Shelf(NamedTuple):

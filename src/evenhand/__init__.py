@@ -107,10 +107,17 @@ if TYPE_CHECKING:
     from evenhand.planning.evaluation import evaluate
     from evenhand.planning.planner import Plan, plan
     from evenhand.problem.problem import Problem
-    from evenhand.process.mdp import FiniteMDP
-    from evenhand.process.policy import HistoryPolicy, MarkovPolicy, MemoryPolicy, Stochastic
-    from evenhand.process.process import Transition, rollout
-    from evenhand.process.scoring import PolicyScore, policy_score
+    from evenhand.process import (
+        FiniteMDP,
+        HistoryPolicy,
+        MarkovPolicy,
+        MemoryPolicy,
+        PolicyScore,
+        Stochastic,
+        Transition,
+        policy_score,
+        rollout,
+    )
 
 # Where each public name lives. A test holds this table and the imports above together.
 _HOME = {
@@ -236,20 +243,16 @@ _HOME = {
         "plan",
     ),
     "problem.problem": ("Problem",),
-    "process.mdp": ("FiniteMDP",),
-    "process.policy": (
+    "process": (
+        "FiniteMDP",
         "HistoryPolicy",
         "MarkovPolicy",
         "MemoryPolicy",
-        "Stochastic",
-    ),
-    "process.process": (
-        "Transition",
-        "rollout",
-    ),
-    "process.scoring": (
         "PolicyScore",
+        "Stochastic",
+        "Transition",
         "policy_score",
+        "rollout",
     ),
 }
 __getattr__, __dir__, _names = lazy_exports(__name__, _HOME)

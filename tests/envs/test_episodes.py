@@ -32,8 +32,8 @@ from evenhand.envs.episodes import rollout
 from evenhand.errors import BadParameter
 from evenhand.fairness.trace import Override
 from evenhand.memory.memory import Clock, Full, GroupFull, Product
-from evenhand.process.process import rollout as host_rollout
-from evenhand.process.scoring import policy_score
+from evenhand.process import policy_score
+from evenhand.process import rollout as host_rollout
 
 MANY = 10_000
 FINITE = [

@@ -18,8 +18,7 @@ from evenhand.errors import BadParameter, EvenhandError, TooLarge
 from evenhand.fairness.scheme_file import from_table, to_table, to_toml
 from evenhand.memory.memory import Full
 from evenhand.planning.planner import plan
-from evenhand.problem.environment_like import ENVIRONMENTS
-from evenhand.problem.problem import Problem
+from evenhand.problem.problem import ENVIRONMENTS, Problem
 
 EVERY_STEP = to_toml(anytime(LogNash(), Total()))
 AT_ENDS = to_toml(bounded(TimePointEnds(), Parity(), Total()))

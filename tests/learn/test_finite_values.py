@@ -13,7 +13,7 @@ from evenhand.learn.deep.networks import MLP
 from evenhand.learn.fairqcm import FairQCM
 from evenhand.learn.finite_values import require_finite_values
 from evenhand.learn.proposals import NoProposal
-from evenhand.process.mdp import FiniteMDP
+from evenhand.process import FiniteMDP
 
 REWARDS = np.array([[[[-2.0, 0.0]], [[0.0, -2.0]]]])
 COSTLY = MDPEnvironment(FiniteMDP(0, np.ones((1, 2, 1)), REWARDS), horizon=4)

@@ -37,7 +37,7 @@ from evenhand.learn.schedules import Exploration
 from evenhand.memory.memory import Full, Min, OfStatus
 from evenhand.planning.planner import plan
 from evenhand.problem.problem import Problem
-from evenhand.process.process import Transition
+from evenhand.process import Transition
 
 JAX_SHOP = Doughnuts(2, 6, 0.7)
 

@@ -9,7 +9,7 @@ from evenhand.errors import BadParameter, UnequalLengths
 from evenhand.fairness.trace import Override
 from evenhand.learn.host_world import HostWorld, Walk
 from evenhand.memory.feature_layout import FeatureLayout
-from evenhand.process.process import Transition
+from evenhand.process import Transition
 
 
 class Counting:

@@ -33,7 +33,7 @@ from evenhand.learn.schedules import Constant, Exploration, ExplorationBySteps, 
 from evenhand.learn.shaping import require_shaping
 from evenhand.learn.tabular.q_learning import Tabular
 from evenhand.memory.memory import Full
-from evenhand.problem import random_episodes
+from evenhand.problem import checks
 from evenhand.problem.problem import Problem
 
 SHOP = Doughnuts(2, 2, 0.8)
@@ -84,7 +84,7 @@ def test_what_is_left_out_is_as_in_the_appendix():
     assert (Constant(), Watkins()) == (Constant(0.1), Watkins(0.7))
     assert ExplorationBySteps(7) == ExplorationBySteps(7, 1.0, 0.05)
     assert (EPISODES, fairqcm.EPISODES, host.CHECKED) == (100, 1000, 500)
-    assert (random_play.EPISODES, random_episodes.LONGEST_LOOK, dqn_agent.RECALLED) == (
+    assert (random_play.EPISODES, checks.LONGEST_LOOK, dqn_agent.RECALLED) == (
         32,
         256,
         1000,

@@ -23,8 +23,8 @@ from evenhand.learn.random_play import (
     typical,
 )
 from evenhand.memory.memory import Clock, Full, Min, Nothing, OfStatus, Product
+from evenhand.problem.checks import LONGEST_LOOK
 from evenhand.problem.problem import Problem
-from evenhand.problem.random_episodes import LONGEST_LOOK
 
 SHOP = Doughnuts(2, 5, 0.8, wasted=None)
 

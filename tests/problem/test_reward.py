@@ -29,7 +29,7 @@ from evenhand import (
 )
 from evenhand.errors import EvenhandError
 from evenhand.fairness.trace import Override
-from evenhand.problem.memory_check import agree
+from evenhand.problem.checks import agree
 from evenhand.problem.problem import Episode
 from evenhand.problem.reward import FairnessReward, is_sum_of_rewards
 

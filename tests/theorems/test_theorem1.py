@@ -26,10 +26,9 @@ from evenhand.fairness.scheme import anytime
 from evenhand.fairness.status import Window
 from evenhand.fairness.trace import Step, Trace
 from evenhand.fairness.welfare import Utilitarian
-from evenhand.memory.automata import Events, TableMemory, TableStatus, ValueRegular, automaton_of
-from evenhand.process.mdp import FiniteMDP
-from evenhand.process.policy import MarkovPolicy
-from evenhand.process.process import rollout
+from evenhand.memory.automata import Events, TableMemory, TableStatus
+from evenhand.memory.languages import ValueRegular, automaton_of
+from evenhand.process import FiniteMDP, MarkovPolicy, rollout
 
 GOT = Events(labels=("gotA", "gotB", "none"), label=lambda step: step.action)
 AB = Events(labels=("a", "b"), label=lambda step: step.action)

@@ -12,17 +12,15 @@ from hypothesis import strategies as st
 from evenhand.errors import BadParameter, DoesNotClose, NotMarkovian, UnequalLengths
 from evenhand.fairness.status import Capped, Modulo, Returns, Status, TraceFunction, Window
 from evenhand.fairness.trace import Step
-from evenhand.memory.automata import (
+from evenhand.memory.augmented import (
     AugmentedStatus,
-    Events,
-    TableMemory,
-    TableStatus,
     augmented_memory,
     automata_of,
     require_markovian,
 )
+from evenhand.memory.automata import Events, TableMemory, TableStatus
 from evenhand.memory.memory import Full, LastWinner, Memory, Nothing, OfStatus, Product
-from evenhand.process.mdp import FiniteMDP
+from evenhand.process import FiniteMDP
 
 seeds = st.integers(0, 2**32 - 1)
 

@@ -155,7 +155,7 @@ def variants(
     """Another memory and proposal, by name, with their default parameters, and another scheme."""
     from evenhand.fairness.scheme_file import from_table, read_scheme_file
     from evenhand.learn.proposals import PROPOSALS
-    from evenhand.memory.memory_file import memory_from_table
+    from evenhand.memory.memory import memory_from_table
 
     return {
         "memory": None if memory is None else memory_from_table(memory),

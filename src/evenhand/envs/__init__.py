@@ -29,7 +29,7 @@ from evenhand.envs.shifts import Shifts
 from evenhand.envs.triage import Triage
 from evenhand.envs.vaccines import Vaccines
 from evenhand.envs.waiting_list import WaitingList
-from evenhand.problem.environment_like import ENVIRONMENTS
+from evenhand.problem.problem import ENVIRONMENTS
 
 __all__ = [
     "ENVIRONMENTS",

@@ -11,7 +11,7 @@ import jax.numpy as jnp
 from evenhand.envs.environment import Environment, Outcomes, State, one_each, require_count, subsets
 from evenhand.errors import BadParameter, UnequalLengths
 from evenhand.fairness.groups import Labels, by_value
-from evenhand.problem.environment_like import ENVIRONMENTS
+from evenhand.problem.problem import ENVIRONMENTS
 
 if TYPE_CHECKING:
     from jaxtyping import Array, Float, Int, PRNGKeyArray

@@ -16,7 +16,7 @@ from evenhand.fairness.scheme import FairnessScheme, anytime
 from evenhand.fairness.status import PerEntitlement
 from evenhand.fairness.temporal import Total
 from evenhand.fairness.welfare import Rawls
-from evenhand.problem.environment_like import ENVIRONMENTS
+from evenhand.problem.problem import ENVIRONMENTS
 
 if TYPE_CHECKING:
     from jaxtyping import Array, Float, Int, PRNGKeyArray

@@ -27,8 +27,8 @@ from evenhand.fairness.scheme import FairnessScheme, anytime
 from evenhand.fairness.temporal import Total
 from evenhand.fairness.trace import Override
 from evenhand.fairness.welfare import LogNash
-from evenhand.memory.attribute import Attribute
-from evenhand.problem.environment_like import ENVIRONMENTS
+from evenhand.memory.memory import Attribute
+from evenhand.problem.problem import ENVIRONMENTS
 
 if TYPE_CHECKING:
     from jaxtyping import Array, Bool, Float, Int, PRNGKeyArray

@@ -31,9 +31,8 @@ from evenhand.fairness.scheme import FairnessScheme, anytime
 from evenhand.fairness.temporal import Total
 from evenhand.fairness.trace import Override, Step
 from evenhand.fairness.welfare import LogNash
-from evenhand.memory.attribute import Attribute
 from evenhand.memory.feature_layout import FeatureLayout
-from evenhand.memory.memory import Memory
+from evenhand.memory.memory import Attribute, Memory
 
 if TYPE_CHECKING:
     from jaxtyping import Array, Bool, Float, Int, PRNGKeyArray

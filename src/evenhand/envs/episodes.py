@@ -15,7 +15,7 @@ from evenhand.envs.hard_coded import Act
 from evenhand.errors import BadParameter
 from evenhand.fairness.trace import Step, Trace
 from evenhand.memory.memory import Memory
-from evenhand.process.process import Transition
+from evenhand.process import Transition
 
 if TYPE_CHECKING:
     from jaxtyping import PRNGKeyArray

@@ -18,8 +18,8 @@ from evenhand.fairness.scheme import FairnessScheme
 from evenhand.fairness.status import Returns
 from evenhand.fairness.temporal import Total
 from evenhand.fairness.welfare import GeometricMean
-from evenhand.memory.attribute import Attribute
-from evenhand.problem.environment_like import ENVIRONMENTS
+from evenhand.memory.memory import Attribute
+from evenhand.problem.problem import ENVIRONMENTS
 
 if TYPE_CHECKING:
     from jaxtyping import Array, Float, Int, PRNGKeyArray

@@ -16,8 +16,8 @@ from evenhand.envs.environment import Environment, Outcomes, State, one_each, re
 from evenhand.fairness.scheme import FairnessScheme, anytime
 from evenhand.fairness.temporal import Total
 from evenhand.fairness.welfare import Rawls
-from evenhand.memory.attribute import Attribute
-from evenhand.problem.environment_like import ENVIRONMENTS
+from evenhand.memory.memory import Attribute
+from evenhand.problem.problem import ENVIRONMENTS
 
 if TYPE_CHECKING:
     from jaxtyping import Array, Bool, Float, Int, PRNGKeyArray

@@ -14,7 +14,7 @@ from evenhand.envs.environment import Environment, Outcomes, State, one_each, re
 from evenhand.errors import BadParameter, UnequalLengths
 from evenhand.fairness.groups import Labels, by_value
 from evenhand.memory.feature_layout import FeatureLayout
-from evenhand.problem.environment_like import ENVIRONMENTS
+from evenhand.problem.problem import ENVIRONMENTS
 
 if TYPE_CHECKING:
     from jaxtyping import Array, Bool, Float, Int, PRNGKeyArray

@@ -30,9 +30,8 @@ from evenhand.fairness.status import GroupTotals
 from evenhand.fairness.temporal import Total
 from evenhand.fairness.trace import Override
 from evenhand.fairness.welfare import Parity
-from evenhand.memory.attribute import Attribute
-from evenhand.memory.memory import GroupDifference, GroupFull, Memory, Nothing
-from evenhand.problem.environment_like import ENVIRONMENTS
+from evenhand.memory.memory import Attribute, GroupDifference, GroupFull, Memory, Nothing
+from evenhand.problem.problem import ENVIRONMENTS
 
 if TYPE_CHECKING:
     from jaxtyping import Array, Bool, Float, Int, PRNGKeyArray

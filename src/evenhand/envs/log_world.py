@@ -30,10 +30,9 @@ from evenhand.fairness.scheme import FairnessScheme
 from evenhand.fairness.scheme_file import from_toml
 from evenhand.fairness.status import STATUSES, PerEntitlement, Returns, Status
 from evenhand.fairness.trace import Step
-from evenhand.memory.attribute import Attribute
 from evenhand.memory.feature_layout import FeatureLayout
-from evenhand.memory.memory import Full, Memory, OfStatus
-from evenhand.problem.environment_like import ENVIRONMENTS
+from evenhand.memory.memory import Attribute, Full, Memory, OfStatus
+from evenhand.problem.problem import ENVIRONMENTS
 
 if TYPE_CHECKING:
     from jaxtyping import Bool, Float, Int, PRNGKeyArray

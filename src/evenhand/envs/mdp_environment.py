@@ -9,7 +9,7 @@ import jax
 import jax.numpy as jnp
 
 from evenhand.envs.environment import Environment, Outcomes, State, require_count
-from evenhand.process.mdp import FiniteMDP
+from evenhand.process import FiniteMDP
 
 if TYPE_CHECKING:
     from jaxtyping import Array, Float, Int, PRNGKeyArray

@@ -18,7 +18,7 @@ from evenhand._util.checks import require_whole
 from evenhand._util.registry import VARIABLE, load_plugins, note_own
 from evenhand.envs.environment import Environment, OutcomesNotFinite
 from evenhand.errors import BadParameter, EvenhandError
-from evenhand.problem.environment_like import ENVIRONMENTS
+from evenhand.problem.problem import ENVIRONMENTS
 
 
 def load_class(name: str) -> type:

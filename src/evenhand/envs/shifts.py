@@ -15,7 +15,7 @@ from evenhand.fairness.scheme import FairnessScheme, anytime
 from evenhand.fairness.temporal import Total
 from evenhand.fairness.welfare import Rawls
 from evenhand.memory.feature_layout import FeatureLayout
-from evenhand.problem.environment_like import ENVIRONMENTS
+from evenhand.problem.problem import ENVIRONMENTS
 
 if TYPE_CHECKING:
     from jaxtyping import Array, Bool, Float, Int, PRNGKeyArray

@@ -21,7 +21,7 @@ from evenhand.fairness.status import PerEntitlement
 from evenhand.fairness.temporal import Total
 from evenhand.fairness.welfare import NegativeVariance, Welfare
 from evenhand.memory.feature_layout import FeatureLayout
-from evenhand.problem.environment_like import ENVIRONMENTS
+from evenhand.problem.problem import ENVIRONMENTS
 
 if TYPE_CHECKING:
     from jaxtyping import Array, Float, Int, PRNGKeyArray

@@ -18,7 +18,7 @@ from evenhand.fairness.status import StateStatus
 from evenhand.fairness.temporal import Total
 from evenhand.fairness.welfare import Rawls, Welfare
 from evenhand.memory.feature_layout import FeatureLayout
-from evenhand.problem.environment_like import ENVIRONMENTS
+from evenhand.problem.problem import ENVIRONMENTS
 
 if TYPE_CHECKING:
     from jaxtyping import Bool, Float, Int, PRNGKeyArray

@@ -23,7 +23,7 @@ from evenhand.errors import BadParameter, CannotCarry
 from evenhand.interop.gymnasium.external_problem import Fairness, StepContext
 from evenhand.learn.proposals import Proposal
 from evenhand.learn.proposals.imagined_memories import PastStep, imagine_memories
-from evenhand.problem.memory_check import require_same_reward
+from evenhand.problem.checks import require_same_reward
 from evenhand.problem.problem import AgentView
 
 try:

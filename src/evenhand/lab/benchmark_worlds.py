@@ -29,7 +29,7 @@ from evenhand.memory.memory import Nothing
 from evenhand.problem.problem import Problem
 
 if TYPE_CHECKING:
-    from evenhand.problem.environment_like import EnvironmentLike
+    from evenhand.problem.problem import EnvironmentLike
 
 PREFIX = "mo/"  # of worlds of MO-Gymnasium
 PERIODS = 4  # assessments of a periodic scheme

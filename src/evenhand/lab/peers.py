@@ -34,8 +34,7 @@ from evenhand.learn.deep.agent import AgentState, DecisionRecord, DeepAgent
 from evenhand.learn.deep.encoders import Encoder, Features, Layout
 from evenhand.learn.deep.networks import MLP, Network
 from evenhand.learn.deep.replay_buffer import Replay
-from evenhand.memory.attribute import Attribute
-from evenhand.memory.memory import Memory
+from evenhand.memory.memory import Attribute, Memory
 from evenhand.problem.problem import AgentView, Problem
 
 if TYPE_CHECKING:

@@ -174,7 +174,7 @@ class RunSpec:
         from evenhand.envs import ENVIRONMENTS
         from evenhand.fairness.scheme_file import to_table, to_toml
         from evenhand.learn.proposals import PROPOSALS
-        from evenhand.memory.memory_file import memory_to_table
+        from evenhand.memory.memory import memory_to_table
 
         plain = {spec.name: getattr(self, spec.name) for spec in fields(self)}
         return plain | {
@@ -192,7 +192,7 @@ class RunSpec:
         from evenhand.envs import ENVIRONMENTS
         from evenhand.fairness.scheme_file import from_table, from_toml
         from evenhand.learn.proposals import PROPOSALS
-        from evenhand.memory.memory_file import memory_from_table
+        from evenhand.memory.memory import memory_from_table
 
         names = {spec.name for spec in fields(cls)}
         if not isinstance(table, Mapping):

@@ -34,7 +34,8 @@ def _finding(right: int, of: int, what: str) -> Finding:
 
 def value_regular_statuses_get_a_memory(problems: int) -> Finding:
     """Theorem 1: automata for each value of a status, made into one memory that knows the value."""
-    from evenhand.memory.automata import Events, automata_of
+    from evenhand.memory.augmented import automata_of
+    from evenhand.memory.automata import Events
 
     rng = np.random.default_rng(1)
     right = of = 0
@@ -55,7 +56,7 @@ def value_regular_statuses_get_a_memory(problems: int) -> Finding:
 
 def what_a_memory_makes_markovian_is_regular(problems: int) -> Finding:
     """Theorem 2: a status that ⟨s, m⟩ determines has a regular language for each of its values."""
-    from evenhand.memory.automata import AugmentedStatus, automata_of
+    from evenhand.memory.augmented import AugmentedStatus, automata_of
 
     rng = np.random.default_rng(2)
     right = of = 0
@@ -98,7 +99,7 @@ def augmented_optimum_is_the_best_score(problems: int) -> Finding:
     from evenhand.fairness.welfare import LogNash
     from evenhand.planning.planner import plan
     from evenhand.problem.problem import Problem
-    from evenhand.process.mdp import FiniteMDP
+    from evenhand.process import FiniteMDP
 
     rng, scheme, horizon = np.random.default_rng(3), anytime(LogNash(), Total()), 4
 
@@ -250,7 +251,7 @@ def _endless(seed: int) -> Any:
     from evenhand.fairness.welfare import LogNash, Rawls
     from evenhand.memory.memory import OfStatus
     from evenhand.problem.problem import Problem
-    from evenhand.process.mdp import FiniteMDP
+    from evenhand.process import FiniteMDP
 
     rng = np.random.default_rng(seed)
     transitions = rng.dirichlet(np.ones(3), (3, 2))

@@ -35,7 +35,7 @@ from evenhand.learn.host import HostLoop, HostWorld
 from evenhand.learn.policies.greedy_policy import Greedy
 from evenhand.learn.seeds import seed_keys, start_learners
 from evenhand.problem.problem import AugmentedState, Problem
-from evenhand.process.process import Transition
+from evenhand.process import Transition
 
 if TYPE_CHECKING:
     from jaxtyping import Array, Bool, Float, Int

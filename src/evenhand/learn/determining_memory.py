@@ -24,7 +24,7 @@ from evenhand.memory.memory import (
     OfStatus,
     Product,
 )
-from evenhand.problem.memory_check import require_claim
+from evenhand.problem.checks import require_claim
 from evenhand.problem.problem import Problem
 
 

@@ -21,11 +21,10 @@ from evenhand.learn.deep.agent import AgentState, DecisionRecord, DeepAgent
 from evenhand.learn.deep.dqn import DQN
 from evenhand.learn.finite_values import require_finite_values
 from evenhand.learn.host_world import HostWorld, Walk
-from evenhand.problem.memory_check import require_same_reward
+from evenhand.problem.checks import require_as_many_assessments, require_reward, require_same_reward
 from evenhand.problem.problem import AugmentedState, Problem
 from evenhand.problem.reward import SchemeState
-from evenhand.problem.reward_check import require_as_many_assessments, require_reward
-from evenhand.process.process import Process
+from evenhand.process import Process
 
 if TYPE_CHECKING:
     from jaxtyping import Float

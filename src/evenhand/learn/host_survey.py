@@ -16,8 +16,8 @@ from evenhand.fairness.trace import Step
 from evenhand.learn.deep.gains import Gains
 from evenhand.learn.deep.measured_features import Moments
 from evenhand.learn.host_world import HostWorld, Walk
+from evenhand.problem.checks import require_reward
 from evenhand.problem.problem import AugmentedState, Problem
-from evenhand.problem.reward_check import require_reward
 
 if TYPE_CHECKING:
     from jaxtyping import Float, Int

@@ -11,9 +11,9 @@ import numpy as np
 
 from evenhand.errors import BadParameter, UnequalLengths
 from evenhand.fairness.trace import Override, Step
-from evenhand.memory.attribute import Attribute
 from evenhand.memory.feature_layout import FeatureLayout
-from evenhand.process.process import Process, Transition
+from evenhand.memory.memory import Attribute
+from evenhand.process import Process, Transition
 
 if TYPE_CHECKING:
     from jaxtyping import Array, Bool, Float, PRNGKeyArray

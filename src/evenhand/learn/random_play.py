@@ -18,10 +18,8 @@ import numpy as np
 from evenhand.errors import NotFinite
 from evenhand.learn.deep.encoders import observed
 from evenhand.memory.memory import Memory, Product
-from evenhand.problem.memory_check import agree
+from evenhand.problem.checks import RandomDecision, agree, along_random_episodes, require_reward
 from evenhand.problem.problem import Problem
-from evenhand.problem.random_episodes import RandomDecision, along_random_episodes
-from evenhand.problem.reward_check import require_reward
 
 if TYPE_CHECKING:
     from jaxtyping import Array, Bool, Float

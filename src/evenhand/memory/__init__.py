@@ -3,10 +3,10 @@
 The base class to subclass is Memory. Nothing here needs jax.
 """
 
-from evenhand.memory.attribute import Attribute
 from evenhand.memory.feature_layout import FeatureLayout
 from evenhand.memory.memory import (
     MEMORIES,
+    Attribute,
     Clock,
     Full,
     GroupDifference,
@@ -19,9 +19,10 @@ from evenhand.memory.memory import (
     Product,
     Reset,
     fading,
+    memory_from_table,
+    memory_to_table,
     recent,
 )
-from evenhand.memory.memory_file import memory_from_table, memory_to_table
 
 __all__ = [
     "MEMORIES",

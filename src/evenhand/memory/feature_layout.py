@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from evenhand.errors import UnequalLengths
-from evenhand.memory.attribute import Attribute
+from evenhand.memory.memory import Attribute
 
 if TYPE_CHECKING:
     from jaxtyping import Array, Float

@@ -1,28 +1,51 @@
-"""Section 5.1: ⟨M, m_init, μ⟩, what a policy remembers of the past.
-
-A memory is an init/update pair of pure functions, for NumPy and for JAX under jit and vmap. Unlike
-the paper's μ(m, a, s'), `update` sees the whole step: whether a doughnut was wasted is decided by
-who stood at the counter, which is in s.
-"""
+"""⟨M, m_init, μ⟩ (section 5.1): memories that an agent can see, each an `init` and an `update`."""
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Generic, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, NamedTuple, TypeVar
 
 import numpy as np
 
 from evenhand._util.checks import MOST_STEPS, require_whole
 from evenhand._util.numbers import Array, namespace
 from evenhand._util.registry import Registry
+from evenhand.errors import SchemeFileError
 from evenhand.fairness.groups import Exchanging, Groups, Labels, refine
+from evenhand.fairness.scheme_file import from_table, to_table
 from evenhand.fairness.status import Decayed, Status, Window
 from evenhand.fairness.trace import Step
-from evenhand.memory.attribute import Attribute
 
 if TYPE_CHECKING:
     from jaxtyping import Float
+
+
+# What an agent can observe, in parts that say what they are, so that they can be coded.
+
+
+class Attribute(NamedTuple):
+    """Something observed: a number for each stakeholder, for each group, or of the whole.
+
+    Numbers that are `whole` lie in least … most, both included, so that they can be coded in bits.
+    `counts` are amounts received, of which the differences matter most. As many numbers as there
+    are stakeholders are one each, unless they are `shared`.
+    """
+
+    values: Any
+    least: float = 0.0
+    most: float = 1.0
+    whole: bool = False
+    counts: bool = False
+    groups: Groups | None = None
+    shared: bool = False
+
+
+# Section 5.1: ⟨M, m_init, μ⟩, what a policy remembers of the past.
+#
+# A memory is an init/update pair of pure functions, for NumPy and for JAX under jit and vmap.
+# Unlike the paper's μ(m, a, s'), `update` sees the whole step: whether a doughnut was wasted is
+# decided by who stood at the counter, which is in s.
 
 Value = TypeVar("Value")  # a memory state m: an array, or a tuple of memory states
 
@@ -376,3 +399,22 @@ def _leaves(value: Any) -> list[Any]:
 
 def _minus_least(received: Float[Array, "*batch n"]) -> Float[Array, "*batch n"]:
     return received - namespace(received).min(received, axis=-1, keepdims=True)
+
+
+# A memory in words and numbers that JSON has, and built from them: the one place for both.
+
+
+def memory_to_table(memory: Memory) -> Any:
+    """A memory as its name and parameters; several side by side (`Product`) as a list."""
+    if isinstance(memory, Product):
+        return [memory_to_table(part) for part in memory.parts]
+    return to_table(memory, MEMORIES)
+
+
+def memory_from_table(table: Any) -> Memory:
+    """The memory of a name, of a table of its name and parameters, or of a list of these."""
+    if isinstance(table, list) and not table:
+        raise SchemeFileError("memory is an empty list: name at least one memory.")
+    if isinstance(table, list):
+        return Product(tuple(memory_from_table(part) for part in table))
+    return from_table(table, MEMORIES, "memory")

@@ -15,8 +15,7 @@ import numpy as np
 from evenhand._util.checks import require_whole
 from evenhand._util.numbers import as_float64
 from evenhand.errors import UnequalLengths
-from evenhand.memory.automata.alphabet import Events
-from evenhand.memory.automata.automaton_memory import TableMemory, require_table
+from evenhand.memory.automata import Events, TableMemory, require_table
 
 if TYPE_CHECKING:
     from jaxtyping import Float, Int

@@ -8,7 +8,7 @@ import numpy as np
 
 from evenhand.envs.mdp_environment import MDPEnvironment
 from evenhand.errors import BadParameter, CannotPlan
-from evenhand.process.mdp import FiniteMDP
+from evenhand.process import FiniteMDP
 
 if TYPE_CHECKING:
     from jaxtyping import Float

@@ -23,8 +23,7 @@ from evenhand.memory.memory import Full, LastWinner, Memory, Min, Nothing, Reset
 from evenhand.planning.occupancy import prove
 from evenhand.planning.planner import plan
 from evenhand.planning.restricted import Decisions, Restricted, ascend, restrict, starts
-from evenhand.problem.environment_like import EnvironmentLike
-from evenhand.problem.problem import Problem
+from evenhand.problem.problem import EnvironmentLike, Problem
 
 TOLERANCE = 1e-6  # the solver's own: bounds this close are one number
 REACHED = 1e-9  # a policy this close to the optimum over all policies needs no other proof

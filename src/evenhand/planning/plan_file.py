@@ -16,7 +16,7 @@ from evenhand.planning.model import Model
 from evenhand.planning.planner import Plan
 from evenhand.planning.row_index import RowIndex
 from evenhand.planning.state_table import StateTable
-from evenhand.problem.problem_file import build_problem, describe_problem
+from evenhand.problem.problem import build_problem, describe_problem
 
 ARRAYS = ("rows", "within", "following", "probability", "pay", "last_pay", "values", "ends")
 

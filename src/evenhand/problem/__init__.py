@@ -1,9 +1,15 @@
 """Section 5.2: a memory-augmented problem, and the reward of each of its steps."""
 
 from evenhand._util import require_jax  # noqa: F401
-from evenhand.problem.environment_like import ENVIRONMENTS, EnvironmentLike
-from evenhand.problem.problem import AgentView, AugmentedState, Problem
-from evenhand.problem.problem_file import build_problem, describe_problem
+from evenhand.problem.problem import (
+    ENVIRONMENTS,
+    AgentView,
+    AugmentedState,
+    EnvironmentLike,
+    Problem,
+    build_problem,
+    describe_problem,
+)
 from evenhand.problem.reward import (
     FairnessReward,
     RewardLikeness,

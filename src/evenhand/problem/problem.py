@@ -1,27 +1,87 @@
-"""Definition "NMFDP", memory-augmented: an environment, a scheme, and what is remembered."""
+"""Section 5.2, the NMFDP: an environment, a scheme, and the memory that the agent sees."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import os
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 
-from evenhand._util.checks import require_kind
+from evenhand._util.checks import refuse_class, require_kind
+from evenhand._util.files import in_bytes
 from evenhand._util.numbers import Array
-from evenhand.errors import BadParameter, OverridesRefused
+from evenhand._util.registry import Registry
+from evenhand._util.saved import SavedRecord
+from evenhand._util.wording import short_repr
+from evenhand.errors import BadParameter, OverridesRefused, SchemeFileError, TooLarge
 from evenhand.fairness.scheme import FairnessScheme
+from evenhand.fairness.scheme_file import from_table, from_toml, to_table, to_toml
 from evenhand.fairness.trace import Step
-from evenhand.memory.memory import Full, Memory
-from evenhand.problem import memory_check
-from evenhand.problem.environment_like import EnvironmentLike, require_environment_like
+from evenhand.memory.memory import (
+    Attribute,
+    Full,
+    Memory,
+    OfStatus,
+    Product,
+    memory_from_table,
+    memory_to_table,
+)
+from evenhand.problem import checks
 from evenhand.problem.reward import FairnessReward, SchemeState, is_sum_of_rewards, share_of_sum
 
 if TYPE_CHECKING:
     from jaxtyping import Bool, Float, PRNGKeyArray
+
+
+# What a problem asks of an environment, and the environments that are known by name.
+#
+# The environments themselves lie above problems: those of `evenhand.envs` register here when they
+# are imported, and so does a user's own.
+
+ENVIRONMENTS = Registry("environment")
+
+
+class EnvironmentLike(Protocol):
+    """What a problem asks of an environment; `envs.Environment` answers it in pure JAX."""
+
+    @property
+    def num_stakeholders(self) -> int: ...
+    @property
+    def num_actions(self) -> int: ...
+    @property
+    def horizon(self) -> int: ...
+    @property
+    def may_override(self) -> bool: ...
+    @property
+    def compiled(self) -> bool:
+        """Whether `initial`, `step` and `is_over` are JAX, or the environment runs on the host."""
+        ...
+
+    def initial(self, key: PRNGKeyArray) -> Any: ...
+    def step(self, key: PRNGKeyArray, state: Any, action: Any) -> tuple[Any, Step]: ...
+    def is_over(self, state: Any) -> Bool[Array, ""]: ...
+    def attributes(self, state: Any) -> tuple[Attribute, ...]: ...
+    def achieved(self, world: Any) -> Bool[Array, ""]: ...
+
+
+def require_environment_like(environment: Any) -> None:
+    """Refuse what lacks a part of an environment that every problem asks for."""
+    refuse_class(environment, "environment")
+    asked = ("num_stakeholders", "horizon", "may_override", "initial")
+    missing = [name for name in asked if not hasattr(environment, name)]
+    if missing:
+        raise BadParameter(
+            f"environment is {short_repr(environment)}, which has no "
+            f"{' and no '.join(missing[:2])}: give one of evenhand.envs, such as "
+            "Doughnuts(), or a subclass of Environment."
+        )
+
+
+# Definition "NMFDP", memory-augmented: an environment, a scheme, and what is remembered.
 
 
 class AgentView(NamedTuple):
@@ -186,9 +246,9 @@ class Problem:
         reward of the true status; the error shows the first step where the two differ.
         """
         self.scheme.require_counterfactuals()
-        memory_check.require_claim(self)
+        checks.require_claim(self)
         if self.environment.compiled:  # on the host, the loop that runs it compares as it goes
-            memory_check.require_determined(self, seed, episodes)
+            checks.require_determined(self, seed, episodes)
 
 
 def _as_jax(leaf: Any) -> Array:
@@ -200,3 +260,86 @@ def _as_jax(leaf: Any) -> Array:
 def require_problem(problem: Any) -> None:
     """Refuse what is not a problem, such as an environment without a scheme."""
     require_kind(problem, Problem, "problem", "Problem(environment, scheme)")
+
+
+# A problem in words and numbers that JSON has: the header of plans and policies.
+#
+# Its environment and memory are known by the names they are registered under; import the module
+# that registers your own before loading a file that names it.
+
+OWN = "default"  # the scheme of the environment itself
+OF_SCHEME = "scheme_status"  # the memory of what the scheme's status carries
+MOST_CARRIED = 1 << 26  # bytes from step to step; learners keep many copies
+
+
+def describe_problem(problem: Problem) -> dict[str, Any]:
+    """Environment, scheme, memory, and whether the score so far is seen."""
+    return {
+        "environment": to_table(problem.environment, ENVIRONMENTS),
+        "scheme": _scheme_text(problem),
+        "memory": _memory_table(problem.memory, problem.scheme),
+        "augment_with_score": problem.augment_with_score,
+    }
+
+
+def build_problem(header: Mapping[str, Any], path: str | os.PathLike[str] = "the file") -> Problem:
+    """The problem that was described so. Other entries of the header are left alone.
+
+    Args:
+        header: What `describe_problem` made of it.
+        path: The file whose header it is, as an error names it.
+    """
+    record = SavedRecord(header, path)
+    environment = from_table(record.value("environment"), ENVIRONMENTS, "environment")
+    own = record.text("scheme") == OWN
+    scheme = environment.default_scheme() if own else from_toml(record.text("scheme"))
+    memory = _memory(record.value("memory"), scheme)
+    problem = Problem(environment, scheme, memory, record.flag("augment_with_score"))
+    _require_room(problem)
+    return problem
+
+
+def _scheme_text(problem: Problem) -> str:
+    """The scheme as TOML; one that is Python code by what it is: the environment's own."""
+    try:
+        return to_toml(problem.scheme)
+    except SchemeFileError:
+        own = getattr(problem.environment, "default_scheme", None)
+        if own is None or own() != problem.scheme:
+            raise
+    return OWN
+
+
+def _memory_table(memory: Memory, scheme: FairnessScheme) -> Any:
+    """As `memory_to_table`; what the scheme's own status carries is called by that name."""
+    if isinstance(memory, Product):
+        return [_memory_table(part, scheme) for part in memory.parts]
+    try:
+        return memory_to_table(memory)
+    except SchemeFileError:
+        if memory != OfStatus(scheme.status):
+            raise
+    return OF_SCHEME
+
+
+def _memory(table: Any, scheme: FairnessScheme) -> Memory:
+    if table == OF_SCHEME:
+        return OfStatus(scheme.status)
+    if isinstance(table, list) and table:
+        return Product(tuple(_memory(part, scheme) for part in table))
+    return memory_from_table(table)
+
+
+def _require_room(problem: Problem) -> None:
+    """Refuse what carries more from step to step than there is room for.
+
+    An array of zeros takes no room before it is written to, so that its size can be looked at.
+    """
+    size = problem.environment.num_stakeholders
+    start = problem.memory.init(size), problem.pay.init(size)
+    carried = sum(np.asarray(leaf).nbytes for leaf in jax.tree.leaves(start))
+    if carried > MOST_CARRIED:
+        raise TooLarge(
+            f"memory and scheme carry {in_bytes(carried)} from step to step, and may carry "
+            f"{in_bytes(MOST_CARRIED)}: use a shorter window, or fewer stakeholders."
+        )

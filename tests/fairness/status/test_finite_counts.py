@@ -33,8 +33,8 @@ from evenhand.fairness.status import (
 )
 from evenhand.fairness.status.derived import Derived
 from evenhand.fairness.trace import Step, Trace
-from evenhand.memory.automata import Events, TableStatus, table_memory, value_regular
-from evenhand.memory.automata.nerode import examine
+from evenhand.memory.automata import Events, TableStatus, table_memory
+from evenhand.memory.languages import examine, value_regular
 from evenhand.memory.memory import OfStatus
 
 COIN = Events.of_rewards([[0], [1]], labels=("no", "yes"))

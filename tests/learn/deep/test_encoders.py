@@ -18,8 +18,7 @@ from evenhand.fairness.temporal import Total, Worst
 from evenhand.fairness.welfare import LogNash, Parity, Rawls
 from evenhand.learn.deep.encoders import Binary, Layout, Raw, Relative, observed
 from evenhand.learn.deep.standardised import Standardised
-from evenhand.memory.attribute import Attribute
-from evenhand.memory.memory import Clock, Full, Nothing, OfStatus, Product
+from evenhand.memory.memory import Attribute, Clock, Full, Nothing, OfStatus, Product
 from evenhand.problem.problem import Problem
 
 PROFIT = Attribute(np.array([-3.0, 5.0]), least=-4.0, most=12.0, whole=True)

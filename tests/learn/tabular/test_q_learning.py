@@ -19,7 +19,7 @@ from evenhand.memory.memory import Full, Min, Reset
 from evenhand.planning.evaluation import evaluate
 from evenhand.planning.planner import plan
 from evenhand.problem.problem import Problem
-from evenhand.process.mdp import FiniteMDP
+from evenhand.process import FiniteMDP
 
 SHOP = Doughnuts(num_stakeholders=2, horizon=4, presence=0.7)
 PROBLEM = Problem(SHOP, SHOP.nash_scheme())

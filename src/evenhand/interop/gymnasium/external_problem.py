@@ -17,10 +17,10 @@ import numpy as np
 from evenhand.errors import BadParameter
 from evenhand.fairness.trace import Step
 from evenhand.learn.deep.encoders import Encoder, Raw
-from evenhand.memory.attribute import Attribute
+from evenhand.memory.memory import Attribute
+from evenhand.problem.checks import require_reward
 from evenhand.problem.problem import AgentView, AugmentedState, Problem
 from evenhand.problem.reward import SchemeState
-from evenhand.problem.reward_check import require_reward
 
 if TYPE_CHECKING:
     from jaxtyping import Array, Bool, Float, PRNGKeyArray

@@ -24,7 +24,7 @@ from evenhand.interop.gymnasium.stakeholder_rewards import (
 )
 from evenhand.learn.host_world import HostWorld
 from evenhand.memory.feature_layout import FeatureLayout
-from evenhand.process.process import Transition
+from evenhand.process import Transition
 
 if TYPE_CHECKING:
     from jaxtyping import Float

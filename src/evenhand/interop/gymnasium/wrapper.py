@@ -32,8 +32,8 @@ from evenhand.interop.gymnasium.stakeholder_rewards import (
 )
 from evenhand.learn.deep.encoders import Encoder, Raw
 from evenhand.memory.memory import Full, Memory
+from evenhand.problem.checks import require_as_many_assessments
 from evenhand.problem.problem import AugmentedState, Problem
-from evenhand.problem.reward_check import require_as_many_assessments
 
 UNKNOWN_HORIZON = 2**30  # decisions, where nothing says after how many an episode ends
 

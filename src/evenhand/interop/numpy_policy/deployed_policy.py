@@ -25,8 +25,7 @@ from evenhand._util.saved import (
 from evenhand.errors import BadFile, BadParameter, UnequalLengths
 from evenhand.fairness.trace import Step
 from evenhand.interop.numpy_policy.numpy_program import OPERATIONS, NumpyProgram
-from evenhand.memory.memory import Memory
-from evenhand.memory.memory_file import memory_from_table, memory_to_table
+from evenhand.memory.memory import Memory, memory_from_table, memory_to_table
 
 if TYPE_CHECKING:
     from jaxtyping import Float

@@ -27,9 +27,9 @@ from evenhand.learn.finite_values import require_finite_values
 from evenhand.learn.policies.greedy_policy import Greedy, GreedyScore, score_greedy
 from evenhand.learn.schedules import EpsilonSchedule, Exploration
 from evenhand.learn.shaping import known_from_states, require_shaping, shaping
+from evenhand.problem.checks import require_rewards
 from evenhand.problem.problem import AugmentedState, Problem
 from evenhand.problem.reward import choose
-from evenhand.problem.reward_check import require_rewards
 
 if TYPE_CHECKING:
     from jaxtyping import Array, Bool, Float, Int, PRNGKeyArray

@@ -12,7 +12,7 @@ from evenhand.envs.environment import State
 from evenhand.fairness.trace import Step
 from evenhand.learn.deep.encoders import ENCODERS, Encoder, Features
 from evenhand.learn.deep.gains import relative
-from evenhand.memory.attribute import Attribute
+from evenhand.memory.memory import Attribute
 from evenhand.problem.problem import AgentView, Problem
 
 if TYPE_CHECKING:

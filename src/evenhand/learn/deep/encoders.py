@@ -12,7 +12,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from evenhand._util.registry import Registry
-from evenhand.memory.attribute import Attribute
+from evenhand.memory.memory import Attribute
 from evenhand.problem.problem import AgentView, Problem
 
 if TYPE_CHECKING:

@@ -11,7 +11,7 @@ import numpy as np
 
 from evenhand.fairness.trace import Step
 from evenhand.learn.deep.encoders import ENCODERS, Encoder, Features, Raw
-from evenhand.memory.attribute import Attribute
+from evenhand.memory.memory import Attribute
 from evenhand.problem.problem import AgentView, Problem
 
 if TYPE_CHECKING:

@@ -10,7 +10,7 @@ import numpy as np
 
 from evenhand.learn.deep.encoders import ENCODERS, Encoder, Features
 from evenhand.learn.deep.gains import Gains, relative
-from evenhand.memory.attribute import Attribute
+from evenhand.memory.memory import Attribute
 from evenhand.problem.problem import AgentView, Problem
 
 if TYPE_CHECKING:

@@ -33,8 +33,7 @@ from evenhand.learn.deep.encoders import ENCODERS, Encoder
 from evenhand.learn.deep.networks import NETWORKS, Network
 from evenhand.learn.policies.any_number import problem_for, usable_for, weights_for
 from evenhand.learn.policies.greedy_policy import Greedy, GreedyScore, score_greedy
-from evenhand.problem.problem import Problem
-from evenhand.problem.problem_file import build_problem, describe_problem
+from evenhand.problem.problem import Problem, build_problem, describe_problem
 
 Header = dict[str, Any]
 

@@ -11,8 +11,8 @@ import pytest
 from evenhand import AlphaFair, Doughnuts, LogNash, Problem, Rawls, Total, anytime
 from evenhand.envs.mdp_environment import MDPEnvironment
 from evenhand.errors import NegativeStatus, NotFinite
-from evenhand.problem.reward_check import require_reward, require_rewards
-from evenhand.process.mdp import FiniteMDP
+from evenhand.problem.checks import require_reward, require_rewards
+from evenhand.process import FiniteMDP
 
 SHOP = Doughnuts(2, 4, 0.8, wasted=None)
 

@@ -16,12 +16,10 @@ from evenhand._util.numbers import as_float64
 from evenhand.errors import BadParameter, NotMarkovian, UnequalLengths
 from evenhand.fairness.status import Status, TraceFunction
 from evenhand.fairness.trace import Step, Trace
-from evenhand.memory.automata.alphabet import Events
-from evenhand.memory.automata.automaton_memory import TableMemory
-from evenhand.memory.automata.languages import ValueRegular
-from evenhand.memory.automata.reach import MAX_STATES, Reached, reach, state_key
+from evenhand.memory.automata import MAX_STATES, Events, Reached, TableMemory, reach, state_key
+from evenhand.memory.languages import ValueRegular
 from evenhand.memory.memory import Memory
-from evenhand.process.mdp import FiniteMDP
+from evenhand.process import FiniteMDP
 
 if TYPE_CHECKING:
     from jaxtyping import Float, Int

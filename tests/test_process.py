@@ -31,7 +31,7 @@ from evenhand import (
 )
 from evenhand._util.numbers import FEWEST_RUNS, bootstrap_interval, interval_title
 from evenhand.errors import BadParameter, NoLimit
-from evenhand.process.scoring import steps_for_limit
+from evenhand.process import steps_for_limit
 
 # One state, two actions: action i serves stakeholder i.
 COUNTER = FiniteMDP(0, np.ones((1, 2, 1)), np.eye(2)[None, :, None, :])

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from evenhand.errors import BadParameter, UnequalLengths
-from evenhand.memory.automata.augmented import AugmentedStatus
+from evenhand.memory.augmented import AugmentedStatus
 
 
 def tables(states, memories):
