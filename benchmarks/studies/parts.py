@@ -40,8 +40,8 @@ from evenhand.envs import (
     Triage,
     WaitingList,
 )
+from evenhand.envs.environment import OneStepAhead
 from evenhand.envs.lending import Bank
-from evenhand.envs.one_step_ahead import OneStepAhead
 from evenhand.errors import BadParameter
 from evenhand.lab.recipes import deep_learner
 from evenhand.lab.reference_scores import ReferenceScores, yardstick

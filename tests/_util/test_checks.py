@@ -34,7 +34,7 @@ from evenhand._util.checks import (
     require_whole,
 )
 from evenhand.decide.rules.draws import read_seed
-from evenhand.envs.other_sizes import resized
+from evenhand.envs.environment import resized
 from evenhand.errors import BadParameter
 from evenhand.fairness import Every, FeedbackScheme, MatrixFunction, Modulo, Window
 from evenhand.learn.deep.targets import HardUpdate

@@ -19,8 +19,7 @@ from evenhand.envs.environment import State
 from evenhand.errors import BadParameter
 from evenhand.fairness.trace import Step
 from evenhand.planning.evaluation import evaluate
-from evenhand.planning.planner import plan
-from evenhand.planning.turn_taking import check_turn_taking
+from evenhand.planning.planner import check_turn_taking, plan
 from evenhand.problem.problem import Problem
 
 

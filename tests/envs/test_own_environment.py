@@ -17,8 +17,7 @@ from evenhand.envs.own_environment import (
     require_environment,
 )
 from evenhand.errors import BadFile, BadParameter
-from evenhand.planning.plan_file import load_plan, save_plan
-from evenhand.planning.planner import plan
+from evenhand.planning.planner import load_plan, plan, save_plan
 from evenhand.problem.problem import Problem
 
 SOURCE = """

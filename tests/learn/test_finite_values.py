@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from evenhand import Doughnuts, LogNash, Problem, Total, anytime
-from evenhand.envs.mdp_environment import MDPEnvironment
+from evenhand.envs.environment import MDPEnvironment
 from evenhand.errors import NegativeStatus, NotFinite
 from evenhand.learn.deep.networks import MLP
 from evenhand.learn.fairqcm import FairQCM

@@ -324,7 +324,7 @@ def chains(draw, horizon=3):
 )
 @given(chains(), st.sampled_from(sorted(SCHEMES)))
 def test_random_mdps(chain, name):
-    finite = pytest.importorskip("evenhand.planning.exogenous_noise")
+    finite = pytest.importorskip("evenhand.planning.model")
     literal, scheme, fold = SCHEMES[name]
     if isinstance(scheme.filter, AfterEach):  # rewards may be 0 throughout
         literal = bf.Scheme(literal.welfare, literal.over_time, literal.assessed, empty=0.7)

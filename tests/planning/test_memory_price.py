@@ -34,10 +34,8 @@ from evenhand.planning.memory_price import (
     price_of_memory,
     standard_memories,
 )
-from evenhand.planning.occupancy import prove
 from evenhand.planning.planner import plan
-from evenhand.planning.relaxation import rule_out
-from evenhand.planning.restricted import ascend, restrict, starts
+from evenhand.planning.restricted import ascend, prove, restrict, rule_out, starts
 from evenhand.problem.problem import Problem
 
 # A simulator of doughnuts for two of its own: nothing below is from evenhand.
@@ -281,7 +279,7 @@ def test_a_few_forced_actions_at_a_time_are_ruled_out_alike(monkeypatch, four):
     restricted = restrict(Problem(shop, shop.nash_scheme(), recent(1)))
     reached = four["window 1"].lower
     bound, allowed = rule_out(restricted, reached, math.inf)
-    monkeypatch.setattr("evenhand.planning.relaxation.BATCH", 3)
+    monkeypatch.setattr("evenhand.planning.restricted.BATCH", 3)
     few, still = rule_out(restricted, reached, math.inf)
     assert few == pytest.approx(bound, abs=1e-12)
     for one, other in zip(allowed, still, strict=True):
@@ -320,7 +318,7 @@ def test_what_the_solver_prints_is_not_on_stdout(monkeypatch, capfd):
         os.write(1, b"a stray line of the solver")
         return milp(*arguments, **options)
 
-    monkeypatch.setattr("evenhand.planning.occupancy.milp", noisy)
+    monkeypatch.setattr("evenhand.planning.restricted.milp", noisy)
     assert price(2, 0.5, {"window 1": recent(1), "none": Nothing()})["none"].exact
     print("after")
     captured = capfd.readouterr()
@@ -597,9 +595,9 @@ def test_a_program_too_large_is_left_to_the_relaxation(monkeypatch, four):
         int(may[restricted.info[layer]].sum())
         for may, layer in zip(allowed, restricted.layers, strict=True)
     )
-    monkeypatch.setattr("evenhand.planning.occupancy.MAX_FLOWS", flows)
+    monkeypatch.setattr("evenhand.planning.restricted.MAX_FLOWS", flows)
     assert prove(restricted, best.lower, best.decisions, 60.0)[0] == pytest.approx(best.lower)
-    monkeypatch.setattr("evenhand.planning.occupancy.MAX_FLOWS", flows - 1)
+    monkeypatch.setattr("evenhand.planning.restricted.MAX_FLOWS", flows - 1)
     bound, decisions = prove(restricted, best.lower, best.decisions, 60.0)
     assert bound == pytest.approx(max(relaxed, best.lower), abs=1e-12)
     assert decisions is best.decisions

@@ -1,4 +1,4 @@
-"""A problem as rows: what they are, which effects there are, and what each may become."""
+"""Tests of planning.model."""
 
 from __future__ import annotations
 
@@ -8,16 +8,27 @@ from dataclasses import dataclass
 import jax.numpy as jnp
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 import three_rooms as rooms
-from evenhand import LogNash, Total, anytime
+from evenhand import LogNash, Parity, PerEntitlement, Total, anytime
 from evenhand.envs import Doughnuts
 from evenhand.errors import BadParameter, CannotPlan
+from evenhand.memory.memory import LastWinner, Min
 from evenhand.planning import model as module
-from evenhand.planning.carried_state import SchemeAndMemory
-from evenhand.planning.model import Model, require_listed
+from evenhand.planning.model import (
+    Model,
+    RowLayout,
+    SchemeAndMemory,
+    canonical_order,
+    exchangeable,
+    require_listed,
+)
 from evenhand.problem.problem import Problem
 from three_rooms import Goals, Happened, ThreeRooms
+
+# A problem as rows: what they are, which effects there are, and what each may become.
 
 NASH = anytime(LogNash(), Total())
 ROOMS = Model(Problem(ThreeRooms(), NASH))
@@ -171,3 +182,87 @@ def test_both_the_scheme_and_the_memory_are_carried_where_both_are_needed():
     np.testing.assert_array_equal(scheme_state.status.total, memory)
     np.testing.assert_allclose(pay, ROOMS.expand(ROOMS.start, 0).pay)
     require_listed(model)
+
+
+# States as rows and back: nothing is lost, and each stakeholder's columns are theirs.
+
+EXAMPLE = {
+    "counts": np.zeros(3),
+    "flag": np.zeros((), dtype=bool),
+    "table": np.zeros((2, 3), dtype=np.int32),
+    "time": np.zeros((), dtype=np.int32),
+}
+
+
+def test_rows_there_and_back():
+    rng = np.random.default_rng(0)
+    trees = {
+        "counts": rng.normal(size=(5, 3)),
+        "flag": rng.random(5) < 0.5,
+        "table": rng.integers(0, 9, (5, 2, 3)).astype(np.int32),
+        "time": np.arange(5, dtype=np.int32),
+    }
+    layout = RowLayout.of(EXAMPLE)
+    rows = layout.to_rows(trees)
+    assert rows.shape == (5, 3 + 1 + 6 + 1)
+    back = layout.from_rows(rows)
+    single = layout.from_row(rows[3])
+    for name, leaf in trees.items():
+        np.testing.assert_array_equal(back[name], leaf)
+        assert back[name].dtype == EXAMPLE[name].dtype
+        np.testing.assert_allclose(single[name], leaf[3], rtol=1e-6)
+        assert single[name].shape == EXAMPLE[name].shape
+
+
+def test_the_columns_of_each_stakeholder():
+    """Leaves by name: three counts, a flag, two rows of three, a step number."""
+    layout = RowLayout.of(EXAMPLE)
+    assert layout.columns_of_each(3).tolist() == [[0, 1, 2], [4, 5, 6], [7, 8, 9]]
+    assert layout.columns_of_each(4).shape == (0, 4)
+
+
+# Canonical order: whoever is exchanged with an equal, the ordered state is the same.
+
+CLASSES = [[0, 2], [1, 3, 4]]
+FEATURES = st.lists(
+    st.lists(st.integers(0, 3), min_size=5, max_size=5), min_size=1, max_size=3
+).map(lambda rows: np.array(rows, dtype=float)[None])
+
+
+def ordered(features):
+    order = canonical_order(features, CLASSES)
+    return np.take_along_axis(features, order[:, None, :], axis=2)
+
+
+@given(FEATURES, st.permutations([0, 2]), st.permutations([1, 3, 4]))
+def test_exchanging_equals_changes_nothing(features, first, second):
+    exchanged = features.copy()
+    exchanged[:, :, [0, 2]] = features[:, :, first]
+    exchanged[:, :, [1, 3, 4]] = features[:, :, second]
+    np.testing.assert_array_equal(ordered(exchanged), ordered(features))
+
+
+@given(FEATURES)
+def test_everyone_stays_in_their_class_with_all_that_is_theirs(features):
+    order = canonical_order(features, CLASSES)[0]
+    for members in CLASSES:
+        assert sorted(order[members]) == members
+    if features.shape[1] == 1:
+        keys = features[0, 0, order]
+        for members in CLASSES:
+            assert (np.diff(keys[members]) >= 0).all()
+
+
+def test_those_whom_no_part_tells_apart_are_exchangeable():
+    shop = Doughnuts(4, 3, (0.5, 0.5, 0.9, 0.5))
+    nash = anytime(LogNash(), Total())
+    assert exchangeable(Problem(shop, nash), False) == [[0, 1, 3]]
+    entitled = anytime(LogNash(), Total(), PerEntitlement((1, 2, 1, 1)))
+    assert exchangeable(Problem(shop, entitled), False) == [[0, 3]]
+    grouped = anytime(Parity({"A": [0, 1], "B": [2, 3]}), Total())
+    assert exchangeable(Problem(shop, grouped), False) == [[0, 1]]
+    # A memory counts where it is part of the state.
+    names = Problem(shop, nash, LastWinner())
+    assert exchangeable(names, False) == [[0, 1, 3]]
+    assert exchangeable(names, True) == []
+    assert exchangeable(Problem(shop, nash, Min()), True) == [[0, 1, 3]]

@@ -12,10 +12,9 @@ import pytest
 from evenhand import Discounted, FiniteMDP, LogNash, Total, Window, anytime
 from evenhand.envs import Doughnuts
 from evenhand.errors import BadParameter, CannotPlan, TooLarge
-from evenhand.planning import backward_induction, planner
-from evenhand.planning.backward_induction import backward, value_iteration
-from evenhand.planning.exogenous_noise import noise_distribution
-from evenhand.planning.planner import PlanReasons, plan
+from evenhand.planning import planner
+from evenhand.planning.model import noise_distribution
+from evenhand.planning.planner import PlanReasons, backward, plan, value_iteration
 from evenhand.problem.problem import Problem
 
 SHOP = Doughnuts(2, 3, 0.5)
@@ -71,7 +70,7 @@ def test_value_iteration_is_within_its_error_and_gives_up_in_words():
 
 def test_blocks_of_states_change_nothing(monkeypatch):
     whole, forever = plan(PROBLEM), plan(ENDLESS, horizon=math.inf)
-    monkeypatch.setattr(backward_induction, "BLOCK", 2)
+    monkeypatch.setattr(planner, "BLOCK", 2)
     for one, other in (
         (plan(PROBLEM), whole),
         (plan(ENDLESS, horizon=math.inf), forever),

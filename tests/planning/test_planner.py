@@ -1,4 +1,4 @@
-"""What must hold of plans, whatever the problem; and what is refused, in words."""
+"""Tests of planning.planner."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ import math
 import time
 from dataclasses import dataclass
 from statistics import fmean
+from types import SimpleNamespace
 from typing import Any, NamedTuple
 
 import jax
@@ -15,6 +16,7 @@ import numpy as np
 import pytest
 
 import brute_force as bf
+import three_rooms as rooms
 from evenhand import (
     AfterEach,
     BalancedUnfairness,
@@ -42,6 +44,7 @@ from evenhand import (
     bounded,
     periodic,
 )
+from evenhand._util.saved import read_tensors, write_tensors
 from evenhand.envs import (
     Doughnuts,
     Environment,
@@ -52,15 +55,301 @@ from evenhand.envs import (
     Vaccines,
     WaitingList,
 )
-from evenhand.errors import BadParameter, CannotPlan, MemoryDoesNotPay, NegativeStatus, TooLarge
+from evenhand.errors import (
+    BadFile,
+    BadParameter,
+    CannotPlan,
+    MemoryDoesNotPay,
+    NegativeStatus,
+    TooLarge,
+)
 from evenhand.fairness.status import StateStatus
 from evenhand.fairness.trace import Override
-from evenhand.memory.memory import GroupDifference, Min
-from evenhand.planning.planner import plan
+from evenhand.memory.memory import Full, GroupDifference, Min
+from evenhand.planning import load_plan, planner, save_plan
+from evenhand.planning.evaluation import Evaluation, evaluate
+from evenhand.planning.planner import (
+    ARRAYS,
+    TurnTakingCheck,
+    best,
+    check_turn_taking,
+    effect_values,
+    plan,
+    uniform,
+)
 from evenhand.problem.problem import Problem
+from three_rooms import Rooms, ThreeRooms
+
+# Plans of the three rooms against expectimax over whole histories, and against each other.
 
 NEAR = {"abs": 1e-9, "rel": 0}
 NASH = anytime(LogNash(), Total())
+
+
+@pytest.mark.parametrize("horizon", [1, 2, 3])
+def test_the_best_and_the_blind_value_of_three_rooms(horizon):
+    found = plan(Problem(ThreeRooms(horizon), NASH))
+    assert found.value == pytest.approx(bf.best_value(Rooms(horizon), bf.Scheme()), **NEAR)
+    assert found.random_value() == pytest.approx(
+        bf.random_value(Rooms(horizon), bf.Scheme()), **NEAR
+    )
+
+
+def test_a_discounted_plan_of_three_rooms():
+    problem = Problem(ThreeRooms(), anytime(LogNash(), Discounted(0.7)))
+    literal = bf.Scheme(over_time=bf.discounted(0.7))
+    found = plan(problem)
+    assert found.value == pytest.approx(bf.best_value(Rooms(), literal), **NEAR)
+    assert found.random_value() == pytest.approx(bf.random_value(Rooms(), literal), **NEAR)
+
+
+def test_what_each_action_is_worth_after_every_first_step():
+    problem = Problem(ThreeRooms(), NASH)
+    found, first = plan(problem), problem.initial(jax.random.key(0))
+    literal = bf.Scheme()
+    for coin, action, next_coin in itertools.product(range(2), repeat=3):
+        for outcome, (_, after) in enumerate(rooms.moves(0, action)):
+            world = first.state.world._replace(
+                room=jnp.asarray(after, jnp.int32), time=jnp.asarray(1, jnp.int32)
+            )
+            received = np.asarray(rooms.received(0, coin, action))
+            status = first.scheme_state.status._replace(total=received)
+            at = first._replace(
+                state=first.state._replace(world=world, noise=jnp.asarray(next_coin, jnp.int32)),
+                scheme_state=first.scheme_state._replace(status=status),
+            )
+            what = Rooms().outcomes(1, 0, coin, action)[outcome][1]
+            so_far = literal.score((what,), 3)
+            exact = bf.action_values(Rooms(), literal, (what,), after, next_coin)
+            reasons = found.explain(at)
+            assert reasons.values == pytest.approx([q - so_far for q in exact], **NEAR)
+            assert exact[reasons.action] == pytest.approx(max(exact), **NEAR)
+
+
+POLICIES = {
+    "always 0": (lambda room, coin, counts: 0, lambda state, memory: jnp.asarray(0)),
+    "as the coin says": (lambda room, coin, counts: coin, lambda state, memory: state.noise),
+    "for who has less": (
+        lambda room, coin, counts: int(counts[0] > counts[1]),
+        lambda state, memory: (memory[0] > memory[1]).astype(int),
+    ),
+    "by room": (
+        lambda room, coin, counts: int(room == 1),
+        lambda state, memory: (state.world.room == 1).astype(int),
+    ),
+}
+
+
+def scores_of(rule, horizon=3):
+    """Every score of an episode under a rule, with its probability, by going through all."""
+    found: dict[float, float] = {}
+
+    def go_on(time, room, counts, score, chance):
+        if time == horizon:
+            found[round(score, 9)] = found.get(round(score, 9), 0.0) + chance
+            return
+        for tossed, coin in Rooms().noises():
+            action = rule(room, coin, counts)
+            then = rooms.plus(counts, rooms.received(room, coin, action))
+            for probability, after in rooms.moves(room, action):
+                instead = rooms.override(room, coin, after, time == horizon - 1)
+                pay = rooms.welfare(then) if instead is None else instead
+                go_on(time + 1, after, then, score + pay, chance * tossed * probability)
+
+    go_on(0, 0, (0.0, 0.0), 0.0, 1.0)
+    return found
+
+
+@pytest.mark.parametrize("name", POLICIES)
+def test_a_policy_is_worth_what_going_through_everything_says(name):
+    rule, policy = POLICIES[name]
+    problem = Problem(ThreeRooms(), NASH, Full())
+    expected = scores_of(rule)
+    found = evaluate(
+        problem, lambda key, state, memory: policy(state, memory), with_distribution=True
+    )
+    mean = sum(score * chance for score, chance in expected.items())
+    assert found.exact
+    assert found.score == pytest.approx(mean, **NEAR)
+    assert (found.interval, found.episodes) == ((found.score, found.score), 0)
+    scores, chances = found.distribution
+    assert dict(zip(np.round(scores, 6), chances, strict=True)) == pytest.approx(
+        {round(score, 6): chance for score, chance in expected.items()}
+    )
+    best = plan(problem)
+    assert found.score <= best.value + 1e-9
+    assert evaluate(problem, best) == Evaluation(best.value, (best.value,) * 2, "exact", 0, None)
+
+
+@dataclass(frozen=True)
+class Relabelled(ThreeRooms):
+    """Everyone receives what the other one does in the three rooms."""
+
+    def rewards(self, state, action, world):
+        return super().rewards(state, action, world)[::-1]
+
+
+def test_relabelled_stakeholders_relabel_the_plan():
+    for scheme, other in (
+        (NASH, NASH),
+        (
+            anytime(LogNash(), Total(), PerEntitlement((1, 3))),
+            anytime(LogNash(), Total(), PerEntitlement((3, 1))),
+        ),
+    ):
+        one, two = plan(Problem(ThreeRooms(), scheme)), plan(Problem(Relabelled(), other))
+        assert one.value == pytest.approx(two.value, **NEAR)
+        assert one.random_value() == pytest.approx(two.random_value(), **NEAR)
+        assert one.states == two.states
+
+
+def test_one_backup_by_hand():
+    """Two states, three effects of which noises allow some, two outcomes; γ = 1/2."""
+    model = SimpleNamespace(
+        effects=np.array([[0, 1], [2, 2]]),
+        noise=((), np.array([0.25, 0.75])),
+        discount=0.5,
+    )
+    table = SimpleNamespace(
+        model=model,
+        pay=np.array([[1.0, 2.0], [3.0, 0.0], [0.0, 4.0]]),
+        last_pay=np.array([[5.0, 6.0], [7.0, 8.0], [9.0, 10.0]]),
+        following=np.array([[[0, 1], [1, 1]], [[1, 0], [0, 0]], [[1, 1], [0, 1]]]),
+        probability=np.array(
+            [[[0.5, 1.0], [0.5, 0.0]], [[1.0, 1.0], [0.0, 0.0]], [[0.25, 0.5], [0.75, 0.5]]]
+        ),
+    )
+    after = np.array([8.0, 4.0])
+    q = effect_values(table, after, slice(0, 2), last=False)
+    # In state 0: 1 + ½(½·8 + ½·4), 3 + ½·4, 0 + ½(¼·4 + ¾·8); in state 1: 2 + ½·4, ½·8, 4 + ½·4.
+    assert q.tolist() == [[4.0, 4.0], [5.0, 4.0], [3.5, 6.0]]
+    assert best(table, q, 0, 0).tolist() == [0.25 * 5 + 0.75 * 3.5, 0.25 * 4 + 0.75 * 6]
+    blind = [0.25 * 4.5 + 0.75 * 3.5, 0.25 * 4 + 0.75 * 6]
+    assert uniform(table, q, 0, 0) == pytest.approx(blind)
+    last = effect_values(table, np.zeros(2), slice(1, 2), last=True)
+    assert last.tolist() == [[6.0], [8.0], [10.0]]
+
+
+# Plans as files: what comes back, and arrays that belong to no plan.
+
+ENDLESS = anytime(LogNash(), Discounted(0.5), Window(1))
+
+
+@pytest.fixture(scope="module")
+def found():
+    return plan(Problem(Doughnuts(2, 3, 0.5), NASH))
+
+
+@pytest.fixture
+def path(tmp_path, found):
+    save_plan(found, tmp_path / "plan")
+    return tmp_path / "plan"
+
+
+def rewrite(path, header=None, **changes):
+    """The file with some of its arrays, or of what it says, changed."""
+    said, arrays = read_tensors(path, "plan", ARRAYS)
+    arrays = dict(arrays)
+    for name, change in changes.items():
+        arrays[name] = np.ascontiguousarray(change(arrays[name]))
+    write_tensors(path, "plan", {**said, **(header or {})}, arrays)
+
+
+def with_cell(place, value):
+    def change(array):
+        array = array.copy()
+        array[place] = value(array)
+        return array
+
+    return change
+
+
+@pytest.mark.parametrize(
+    ("problem", "options"),
+    [
+        (Problem(Doughnuts(2, 1, 0.5), NASH), {}),  # one state is expanded
+        (Problem(Doughnuts(2, 3, 0.5), ENDLESS), {}),  # all are
+        (Problem(Doughnuts(2, 3, 0.5), ENDLESS), {"horizon": math.inf}),
+    ],
+)
+def test_a_plan_comes_back_as_it_was(problem, options, tmp_path):
+    found = plan(problem, **options)
+    save_plan(found, tmp_path / "plan")
+    again = load_plan(tmp_path / "plan")
+    assert (again.value, again.error, again.states) == (found.value, found.error, found.states)
+    assert again.table.model == found.table.model
+    assert again.table.within == found.table.within
+    for one, other in zip(again.values, found.values, strict=True):
+        np.testing.assert_array_equal(one, other)
+
+
+def test_a_file_that_says_nothing_of_the_step_number_did_not_keep_it(path, found):
+    said, arrays = read_tensors(path, "plan", ARRAYS)
+    del said["keep_time"]
+    write_tensors(path, "plan", said, dict(arrays))
+    assert load_plan(path).table.model == found.table.model
+
+
+def test_a_plan_for_another_horizon_is_refused(path):
+    rewrite(path, {"horizon": 4})
+    with pytest.raises(BadFile, match="planned for 4 decisions, and its environment has 3"):
+        load_plan(path)
+
+
+FORMS = {
+    "rows of float32": ("rows", lambda rows: rows.astype(np.float32)),
+    "a column fewer": ("rows", lambda rows: rows[:, 1:]),
+    "a step fewer": ("within", lambda within: within[:-1]),
+    "two steps fewer": ("within", lambda within: within[:-2]),
+    "an effect fewer": ("following", lambda following: following[1:]),
+    "wider numbers": ("following", lambda following: following.astype(np.int64)),
+    "an outcome more": ("probability", lambda part: np.concatenate((part, part), axis=1)),
+    "pay of fewer states": ("pay", lambda pay: pay[:, 1:]),
+    "last pay of fewer states": ("last_pay", lambda pay: pay[:, 1:]),
+    "values in a table": ("values", lambda values: values[:, None]),
+    "an end fewer": ("ends", lambda ends: ends[1:]),
+    "two ends fewer": ("ends", lambda ends: ends[2:]),
+}
+
+
+@pytest.mark.parametrize("name", FORMS)
+def test_arrays_of_another_form_are_refused(name, path):
+    part, change = FORMS[name]
+    rewrite(path, **{part: change})
+    with pytest.raises(BadFile, match=f"'{part}'|'following'"):
+        load_plan(path)
+
+
+NUMBERS = {
+    "no number": {"rows": with_cell((1, 0), lambda rows: np.nan)},
+    "nothing at the start": {"within": with_cell(0, lambda within: 0)},
+    "fewer states later": {"within": with_cell(-1, lambda within: within[-2] - 1)},
+    "more states than there are": {"within": with_cell(-1, lambda within: within[-1] + 1)},
+    "before the first state": {"following": with_cell((0, 0, 0), lambda following: -1)},
+    "after the last state": {"following": with_cell((0, 0, 0), lambda part: part.max() + 1)},
+    "an end too late": {"ends": lambda ends: ends + (np.arange(len(ends)) == len(ends) - 1)},
+    "a value too many": {
+        "values": lambda values: np.append(values, 0.0),
+        "ends": lambda ends: ends + (np.arange(len(ends)) == len(ends) - 1),
+    },
+    "values at other steps": {"ends": with_cell(0, lambda ends: ends[0] + 1)},
+    "all values at other steps": {"ends": lambda ends: np.append(ends[1:] - 1, ends[-1])},
+    "no state with anything after it": {
+        part: lambda array: array[..., :0] for part in ("following", "probability", "pay")
+    }
+    | {"last_pay": lambda array: array[..., :0]},
+}
+
+
+@pytest.mark.parametrize("name", NUMBERS)
+def test_states_that_no_plan_numbers_so_are_refused(name, path):
+    rewrite(path, **NUMBERS[name])
+    with pytest.raises(BadFile, match="numbered in a way that no plan"):
+        load_plan(path)
+
+
+# What must hold of plans, whatever the problem; and what is refused, in words.
+
 PAIR = {"A": [0], "B": [1]}
 SUPPLY = {"supplies": (2, 5), "supply_chances": (0.4, 0.6)}
 
@@ -295,7 +584,7 @@ def test_without_a_horizon_as_with_a_long_one():
 
 def test_without_a_horizon_as_by_solving_linear_equations():
     """What is paid is the reward of the step alone, so a policy's value solves V = r + γPV."""
-    finite = pytest.importorskip("evenhand.planning.exogenous_noise")
+    finite = pytest.importorskip("evenhand.planning.model")
     rng = np.random.default_rng(3)
     transitions = rng.dirichlet(np.ones(3), size=(3, 2))
     rewards = rng.integers(0, 4, (3, 2, 3, 2)).astype(float)
@@ -627,3 +916,38 @@ def test_a_welfare_that_is_not_defined_is_refused_as_in_scoring():
         scheme.score(Trace(rewards=[[1, 0], [1, 0]]))
     with pytest.raises((NegativeStatus, CannotPlan)):
         plan(Problem(Doughnuts(2, 3, 0.5, wasted=None), scheme))
+
+
+# Turn taking is compared with a plan where that means something, and said in words.
+
+
+def test_it_is_optimal_among_equals_and_not_among_unequal():
+    found = check_turn_taking(plan(Problem(Doughnuts(2, 4, 0.8), NASH)))
+    assert found == TurnTakingCheck(True)
+    assert found.to_json() == {"optimal": True}
+    assert "of those present, serve the one who has had least" in found.describe()
+    unequal = check_turn_taking(plan(Problem(Doughnuts(2, 3, (0.9, 0.2)), NASH)))
+    assert not unequal.optimal
+    witness = unequal.witness
+    assert unequal.to_json() == {"optimal": False, "witness": witness}
+    values, chosen = witness["values"], witness["chosen"]
+    best = values.index(max(values))
+    assert best != chosen
+    assert (
+        f"at step {witness['time']}, with [0, 1] present, it serves {chosen} (worth "
+        f"{values[chosen]:.4f}) where serving {best} is worth {values[best]:.4f}."
+    ) in unequal.describe()
+
+
+def test_where_it_means_nothing_or_takes_long_nothing_is_said(monkeypatch):
+    bank = Lending(horizon=2)
+    entitled = anytime(LogNash(), Total(), PerEntitlement((1, 2)))
+    for problem in (Problem(bank, NASH), Problem(Doughnuts(2, 2, 0.5), entitled)):
+        assert check_turn_taking(SimpleNamespace(problem=problem, table=None)) is None
+    found = plan(Problem(Doughnuts(2, 3, 0.5), NASH), canonical=False)
+    # 1 + 3 + 6 states before each decision, 4 sets of who is there, 2 actions.
+    looked_at = (1 + 3 + 6) * 4 * 2
+    monkeypatch.setattr(planner, "MAX_CHECKED", looked_at)
+    assert check_turn_taking(found) == TurnTakingCheck(True)
+    monkeypatch.setattr(planner, "MAX_CHECKED", looked_at - 1)
+    assert check_turn_taking(found) is None

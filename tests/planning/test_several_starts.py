@@ -18,8 +18,7 @@ from evenhand.learn.tabular.q_learning import Tabular
 from evenhand.planning import plan
 from evenhand.planning.evaluation import evaluate
 from evenhand.planning.model import Model
-from evenhand.planning.occupancy import prove
-from evenhand.planning.restricted import ascend, restrict, starts
+from evenhand.planning.restricted import ascend, prove, restrict, starts
 from evenhand.problem.problem import Problem
 
 RIDE = FairTaxi(origins=((0, 0),), destinations=((0, 1),), size=(1, 3), horizon=6)

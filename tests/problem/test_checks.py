@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from evenhand import AlphaFair, Doughnuts, LogNash, Problem, Rawls, Total, anytime
-from evenhand.envs.mdp_environment import MDPEnvironment
+from evenhand.envs.environment import MDPEnvironment
 from evenhand.errors import NegativeStatus, NotFinite
 from evenhand.problem.checks import require_reward, require_rewards
 from evenhand.process import FiniteMDP

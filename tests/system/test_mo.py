@@ -19,7 +19,7 @@ from evenhand.interop import FairnessWrapper, gymnasium_learner, score_episodes
 from evenhand.learn.proposals import Above
 from evenhand.learn.schedules import Exploration
 from evenhand.planning.evaluation import evaluate
-from evenhand.planning.exogenous_noise import MDPEnvironment
+from evenhand.planning.model import MDPEnvironment
 from evenhand.planning.planner import plan
 
 pytestmark = [pytest.mark.system, pytest.mark.filterwarnings("default")]

@@ -13,7 +13,7 @@ from evenhand.learn.proposals import Everything, NoProposal, SomeAbove, SomeArou
 from evenhand.learn.schedules import Constant, Exploration, Watkins
 from evenhand.learn.tabular.q_learning import Tabular
 from evenhand.memory.memory import OfStatus
-from evenhand.planning.backward_induction import effect_values, value_iteration
+from evenhand.planning.planner import effect_values, value_iteration
 from evenhand.problem.problem import Problem
 
 DISCOUNT = 0.6

@@ -52,9 +52,7 @@ def plan_command(
     started = time.perf_counter()
     _require_places(save, chart, memories)
     from evenhand.planning.evaluation import regret
-    from evenhand.planning.plan_file import save_plan
-    from evenhand.planning.planner import plan
-    from evenhand.planning.turn_taking import check_turn_taking
+    from evenhand.planning.planner import check_turn_taking, plan, save_plan
 
     problem, use_memory = _problem(environment, stakeholders, horizon, presence, discount, scheme)
     with progress_bar("planning", hidden=as_json) as progress:

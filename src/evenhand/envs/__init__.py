@@ -7,23 +7,33 @@ from evenhand._util import require_jax  # noqa: F401
 from evenhand.envs.boosters import Boosters
 from evenhand.envs.crates import Crates
 from evenhand.envs.doughnuts import Doughnuts
-from evenhand.envs.environment import Environment, Outcomes, OutcomesNotFinite, State
-from evenhand.envs.episodes import Rollout, as_policy, as_process, rollout, rollouts, to_trace
-from evenhand.envs.fair_taxi import FairTaxi
-from evenhand.envs.fish_wood import FishWood
-from evenhand.envs.hard_coded import (
+from evenhand.envs.environment import (
+    Environment,
+    MDPEnvironment,
+    Outcomes,
+    OutcomesNotFinite,
+    State,
+)
+from evenhand.envs.episodes import (
     METHODS,
     Act,
     GreedyForBank,
     LongestWaitFirst,
     Random,
+    Rollout,
     RoundRobin,
     TurnTaking,
+    as_policy,
+    as_process,
+    rollout,
+    rollouts,
+    to_trace,
 )
+from evenhand.envs.fair_taxi import FairTaxi
+from evenhand.envs.fish_wood import FishWood
 from evenhand.envs.jobs import Jobs
 from evenhand.envs.lending import GaussianLending, Lending
 from evenhand.envs.log_world import LogWorld
-from evenhand.envs.mdp_environment import MDPEnvironment
 from evenhand.envs.recipe import BestRecipe, LearningNumbers, PaperRecipe, Recipe
 from evenhand.envs.shifts import Shifts
 from evenhand.envs.triage import Triage

@@ -1,19 +1,11 @@
-"""What every environment here is: a world, fresh noise before each decision, and an answer.
-
-The state of the decision process is (world, noise). The world is what endures: counts, credit,
-the step number. The noise is who is at the counter, who applies, what has arrived: drawn afresh
-and independently before every decision, the first included, and seen by the policy. A
-planner integrates the noise out and lists the answers' outcomes; a learner samples both. The
-dynamics are written once, as `outcomes`.
-
-All methods are pure JAX for one state; the caller maps them.
-"""
+"""What an environment is: a world that endures, noise drawn afresh, and `outcomes` of an action."""
 
 from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, fields, is_dataclass
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, NamedTuple, Protocol, TypeVar
 
@@ -23,19 +15,84 @@ import numpy as np
 
 from evenhand._util.checks import require_whole
 from evenhand._util.numbers import as_float64
-from evenhand.envs.other_sizes import resized
 from evenhand.envs.recipe import Recipe, memories_by_method
-from evenhand.errors import BadParameter, EvenhandError, TooLarge, UnequalLengths
+from evenhand.errors import BadParameter, EvenhandError, TooLarge, UnequalLengths, argument
 from evenhand.fairness.groups import Labels, all_different
 from evenhand.fairness.scheme import FairnessScheme, anytime
 from evenhand.fairness.temporal import Total
 from evenhand.fairness.trace import Override, Step
 from evenhand.fairness.welfare import LogNash
 from evenhand.memory.feature_layout import FeatureLayout
-from evenhand.memory.memory import Attribute, Memory
+from evenhand.memory.memory import Attribute, Memory, OfStatus
+from evenhand.process import FiniteMDP
 
 if TYPE_CHECKING:
     from jaxtyping import Array, Bool, Float, Int, PRNGKeyArray
+
+
+# An environment for another number of stakeholders, all like those that there are.
+
+
+def resized(
+    environment: Environment, num_stakeholders: int | None, horizon: int | None
+) -> Environment:
+    """The environment built anew: what it has one each of, it has one each of the same again.
+
+    Args:
+        environment: One whose stakeholders are all alike.
+        num_stakeholders: How many there are to be; None: as many as there are.
+        horizon: How many decisions there are to be; None: as many as there are.
+    """
+    for name, value in (("num_stakeholders", num_stakeholders), ("horizon", horizon)):
+        if value is not None:
+            require_whole(value, argument(name))
+    size = environment.num_stakeholders
+    number = size if num_stakeholders is None else num_stakeholders
+    kind = type(environment)
+    if number != size and len(set(environment.exchangeable())) > 1:
+        raise BadParameter(
+            f"the stakeholders of this {kind.__name__} are not alike, so that {number} of them are "
+            "not defined by these: build the environment, and give its problem to for_problem."
+        )
+    if not is_dataclass(environment):
+        raise _unknown(kind, number)
+    own = {spec.name: getattr(environment, spec.name) for spec in fields(environment) if spec.init}
+    if horizon is not None:
+        own = {**own, "horizon": horizon}
+    if number != size:
+        own = {name: _repeated(value, size, number) for name, value in own.items()}
+        own = {name: number if name == "num_stakeholders" else own[name] for name in own}
+    try:
+        built = kind(**own)
+    except (EvenhandError, TypeError):
+        raise _unknown(kind, number) from None
+    if (built.num_stakeholders, built.horizon) != (number, own.get("horizon", built.horizon)):
+        raise _unknown(kind, number)
+    return built
+
+
+def _repeated(value: Any, size: int, number: int) -> Any:
+    """One each of the same, for more or fewer; anything else as it is."""
+    one_each = isinstance(value, tuple) and len(value) == size and len(set(value)) == 1
+    return value[:1] * number if one_each else value
+
+
+def _unknown(kind: type, number: int) -> BadParameter:
+    return BadParameter(
+        f"{kind.__name__} does not say how it would be with {number} stakeholders: build it, and "
+        "give its problem to for_problem."
+    )
+
+
+# What every environment here is: a world, fresh noise before each decision, and an answer.
+#
+# The state of the decision process is (world, noise). The world is what endures: counts, credit,
+# the step number. The noise is who is at the counter, who applies, what has arrived: drawn afresh
+# and independently before every decision, the first included, and seen by the policy. A
+# planner integrates the noise out and lists the answers' outcomes; a learner samples both. The
+# dynamics are written once, as `outcomes`.
+#
+# All methods are pure JAX for one state; the caller maps them.
 
 
 class TimedWorld(Protocol):
@@ -326,3 +383,118 @@ def require_count(value: Any, what: str, most: int = MOST_DECISIONS) -> None:
 def served_or_not(present: Bool[Array, "noise n"]) -> Int[np.ndarray, "noise action"]:
     """The effects where action i serves i if present, and otherwise is one and the same waste."""
     return np.where(present, np.arange(present.shape[1]), present.shape[1])
+
+
+# Definition 1 as an environment: a finite MDP given as arrays, to be planned, run and learned.
+
+ENDLESS = 2**30  # more decisions than anyone will make, and safe in an int32
+
+
+class Place(NamedTuple):
+    """The state of the MDP, and the step number."""
+
+    state: Int[Array, ""]
+    time: Int[Array, ""]
+
+
+@dataclass(frozen=True)
+class MDPEnvironment(Environment[Place, jax.Array]):
+    """A `FiniteMDP` run for `horizon` decisions. No noise is seen: chance follows the action.
+
+    The default horizon is as good as none, for planning and learning without an end.
+    """
+
+    mdp: FiniteMDP
+    horizon: int = ENDLESS
+
+    def __post_init__(self) -> None:
+        require_count(self.horizon, "horizon")
+
+    @property
+    def num_stakeholders(self) -> int:
+        return self.mdp.num_stakeholders
+
+    @property
+    def num_actions(self) -> int:
+        return self.mdp.num_actions
+
+    def start(self) -> Place:
+        first = jnp.asarray(self.mdp.initial_state, dtype=jnp.int32)
+        return Place(first, jnp.zeros((), dtype=jnp.int32))
+
+    def draw(self, key: PRNGKeyArray) -> jax.Array:
+        return jnp.zeros(0)
+
+    def noises(self) -> tuple[jax.Array, Float[Array, " noise"]]:
+        return jnp.zeros((1, 0)), jnp.ones(1)
+
+    def outcomes(self, world: Place, noise: jax.Array, action: Any) -> Outcomes[Place]:
+        states = jnp.arange(self.mdp.num_states, dtype=jnp.int32)
+        time = jnp.broadcast_to(world.time + 1, states.shape)
+        probability = jnp.asarray(self.mdp.transitions, dtype=float)[world.state, action]
+        return Outcomes(probability, Place(states, time))
+
+    def rewards(
+        self, state: State[Place, jax.Array], action: Any, world: Place
+    ) -> Float[Array, " stakeholder"]:
+        return jnp.asarray(self.mdp.rewards, dtype=float)[state.world.state, action, world.state]
+
+    def observation(self, state: State[Place, jax.Array]) -> Float[Array, " feature"]:
+        return jax.nn.one_hot(state.world.state, self.mdp.num_states)
+
+    def bounds(self) -> tuple[float, float]:
+        return 0.0, 1.0
+
+    def reward_bounds(self) -> tuple[float, float]:
+        return float(self.mdp.rewards.min()), float(self.mdp.rewards.max())
+
+    def table_size(self) -> int:
+        return self.mdp.num_states * (self.horizon + 1) ** self.num_stakeholders
+
+
+# The strongest rule without foresight: whatever makes this step as fair as can be.
+
+TIE = 1e-5  # expected welfares closer than this are equally good, in float32
+
+
+@dataclass(frozen=True)
+class OneStepAhead:
+    """The action after which welfare is greatest in expectation, with no thought of later steps.
+
+    Of several that are as good, for somebody who may be served; of these, for whoever has least
+    per unit of its entitlement; of these, the first. Its memory is what the status carries.
+    """
+
+    environment: Environment
+    scheme: FairnessScheme
+
+    def __call__(self, key: PRNGKeyArray, state: State, memory: Any) -> Int[Array, ""]:
+        actions = jnp.arange(self.environment.num_actions)
+        welfare = jax.vmap(lambda action: self._expected(state, memory, action))(actions)
+        best = welfare >= jnp.max(welfare) - TIE * jnp.maximum(1.0, jnp.abs(jnp.max(welfare)))
+        if not self.environment.serves_by_number:
+            return jnp.argmax(best).astype(jnp.int32)
+        status = self.scheme.status.value(memory)
+        if not self.scheme.status.per_stakeholder:
+            status = jnp.zeros(self.environment.num_stakeholders)
+        # Whoever may not be served comes after all who may.
+        behind = jnp.where(self.environment.present(state), status, jnp.max(status) + 1.0)
+        return jnp.argmin(jnp.where(best, behind, jnp.inf)).astype(jnp.int32)
+
+    def memory(self) -> Memory:
+        """What it has to see."""
+        return OfStatus(self.scheme.status)
+
+    def _expected(self, state: State, memory: Any, action: Any) -> Float[Array, ""]:
+        """The expected welfare of the step; what stands in for it, where the environment says."""
+        env, status = self.environment, self.scheme.status
+
+        def welfare(world: Any) -> Float[Array, ""]:
+            override = env.override(state, action, world) if env.may_override else None
+            # Who will be there next is not known yet: those of now stand in for them.
+            ending = State(world, state.noise)
+            step = Step(action, env.rewards(state, action, world), ending, override)
+            return self.scheme.contribution(status.value(status.update(memory, step)), override)
+
+        outcomes = env.outcomes(state.world, state.noise, action)
+        return jnp.sum(outcomes.probability * jax.vmap(welfare)(outcomes.world))

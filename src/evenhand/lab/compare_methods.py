@@ -45,7 +45,7 @@ from evenhand.learn.seeds import seed_keys, start_learners
 from evenhand.memory.memory import Full, Memory
 from evenhand.planning import regret
 from evenhand.planning.evaluation import evaluate
-from evenhand.planning.state_table import MEMORY_LIMIT
+from evenhand.planning.table import MEMORY_LIMIT
 from evenhand.problem.problem import Problem
 
 HARD_CODED = ("oracle", "random")

@@ -264,7 +264,7 @@ def _endless(seed: int) -> Any:
 
 def _optimal_q(learner: Any) -> np.ndarray:
     """The planner's Q*, for every row of a learner's table and every action."""
-    from evenhand.planning.backward_induction import effect_values, value_iteration
+    from evenhand.planning.planner import effect_values, value_iteration
 
     table = learner.table
     values, _ = value_iteration(table, 1e-10)

@@ -34,7 +34,7 @@ from evenhand.learn.deep.agent import DeepAgent
 from evenhand.learn.policies.policy_files import Saved, load_policies, save_policies
 from evenhand.memory.memory import Full
 from evenhand.planning import regret
-from evenhand.planning.state_table import MEMORY_LIMIT
+from evenhand.planning.table import MEMORY_LIMIT
 
 if TYPE_CHECKING:
     from collections.abc import Callable

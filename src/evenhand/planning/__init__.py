@@ -14,16 +14,22 @@ from evenhand._util.registry import lazy_exports
 
 if TYPE_CHECKING:
     from evenhand.planning.evaluation import Evaluation, evaluate, regret
-    from evenhand.planning.exogenous_noise import MDPEnvironment, noise_distribution
     from evenhand.planning.memory_price import (
         PriceRow,
         PriceTable,
         price_of_memory,
         standard_memories,
     )
-    from evenhand.planning.plan_file import load_plan, save_plan
-    from evenhand.planning.planner import Plan, PlanReasons, plan
-    from evenhand.planning.turn_taking import TurnTakingCheck, check_turn_taking
+    from evenhand.planning.model import MDPEnvironment, noise_distribution
+    from evenhand.planning.planner import (
+        Plan,
+        PlanReasons,
+        TurnTakingCheck,
+        check_turn_taking,
+        load_plan,
+        plan,
+        save_plan,
+    )
 
 __getattr__, __dir__, __all__ = lazy_exports(
     __name__,
@@ -33,28 +39,24 @@ __getattr__, __dir__, __all__ = lazy_exports(
             "evaluate",
             "regret",
         ),
-        "exogenous_noise": (
-            "MDPEnvironment",
-            "noise_distribution",
-        ),
         "memory_price": (
             "PriceRow",
             "PriceTable",
             "price_of_memory",
             "standard_memories",
         ),
-        "plan_file": (
-            "load_plan",
-            "save_plan",
+        "model": (
+            "MDPEnvironment",
+            "noise_distribution",
         ),
         "planner": (
             "Plan",
             "PlanReasons",
-            "plan",
-        ),
-        "turn_taking": (
             "TurnTakingCheck",
             "check_turn_taking",
+            "load_plan",
+            "plan",
+            "save_plan",
         ),
     },
 )

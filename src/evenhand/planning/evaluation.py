@@ -13,13 +13,11 @@ import numpy as np
 from evenhand._util.numbers import bootstrap_interval
 from evenhand._util.wording import short_repr
 from evenhand.envs.environment import State
-from evenhand.envs.hard_coded import Act, Random
+from evenhand.envs.episodes import Act, Random
 from evenhand.errors import BadParameter, CannotPlan, TooLarge
-from evenhand.planning.backward_induction import backward, uniform
-from evenhand.planning.carried_state import SchemeAndMemory
-from evenhand.planning.model import Model
-from evenhand.planning.planner import Plan
-from evenhand.planning.state_table import MEMORY_LIMIT, StateTable, tabulate
+from evenhand.planning.model import Model, SchemeAndMemory
+from evenhand.planning.planner import Plan, backward, uniform
+from evenhand.planning.table import MEMORY_LIMIT, StateTable, tabulate
 from evenhand.problem.problem import AugmentedState, Problem, require_problem
 
 if TYPE_CHECKING:

@@ -20,9 +20,8 @@ from evenhand._util.checks import require_whole
 from evenhand.errors import BadParameter, argument
 from evenhand.fairness.scheme import FairnessScheme
 from evenhand.memory.memory import Full, LastWinner, Memory, Min, Nothing, Reset, recent
-from evenhand.planning.occupancy import prove
 from evenhand.planning.planner import plan
-from evenhand.planning.restricted import Decisions, Restricted, ascend, restrict, starts
+from evenhand.planning.restricted import Decisions, Restricted, ascend, prove, restrict, starts
 from evenhand.problem.problem import EnvironmentLike, Problem
 
 TOLERANCE = 1e-6  # the solver's own: bounds this close are one number

@@ -1,15 +1,12 @@
-"""A problem as a planner sees it: rows of numbers, and what each may become.
-
-A row holds the world and what is carried of the past. The noise is not in it: it is drawn afresh,
-independently of the world, so that it can be integrated out. Neither is the step number, unless
-rules depend on it in more than "is this the last step" (see `keep_time`).
-"""
+"""A problem as the planner sees it: what a choice leads to, symmetries, noise integrated out."""
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 import jax
 import jax.numpy as jnp
@@ -17,15 +14,217 @@ import numpy as np
 
 from evenhand._util.checks import require_hashable
 from evenhand.envs import Environment, OutcomesNotFinite, State
+from evenhand.envs.environment import MDPEnvironment
 from evenhand.errors import BadParameter, CannotPlan
+from evenhand.fairness.groups import refine
 from evenhand.fairness.trace import Step
-from evenhand.planning.carried_state import Carried, SchemeAlone
-from evenhand.planning.row_layout import RowLayout
-from evenhand.planning.symmetry import canonical_order, exchangeable
 from evenhand.problem.problem import AugmentedState, Problem
+from evenhand.problem.reward import SchemeState
+from evenhand.process import FiniteMDP
 
 if TYPE_CHECKING:
     from jaxtyping import Bool, Float, Int
+
+
+# What a planner's row holds of the past beside the world: the scheme's state, the memory, or both.
+#
+# Each form says how it begins, how a step changes it, and what reward the step has.
+
+
+class Carried(ABC):
+    """A form in which the past is carried from row to row."""
+
+    sees_memory = True  # whether the memory is part of it
+
+    @abstractmethod
+    def of(self, scheme_state: SchemeState, memory: Any) -> Any:
+        """What is carried, from the scheme's state and the memory."""
+
+    @abstractmethod
+    def after(self, problem: Problem, carried: Any, step: Step, is_over: Any) -> tuple[Any, Any]:
+        """What is carried after a step, and the reward of the step."""
+
+    def require(self, problem: Problem) -> None:
+        """Refuse a problem that cannot be planned in this form."""
+
+
+@dataclass(frozen=True)
+class SchemeAlone(Carried):
+    """The scheme's state: all that the reward depends on."""
+
+    sees_memory = False
+
+    def of(self, scheme_state: SchemeState, memory: Any) -> SchemeState:
+        return scheme_state
+
+    def after(
+        self, problem: Problem, carried: SchemeState, step: Step, is_over: Any
+    ) -> tuple[SchemeState, Any]:
+        return problem.pay.update(carried, step, is_over)
+
+
+@dataclass(frozen=True)
+class MemoryForStatus(Carried):
+    """The memory in place of the status: it must determine the reward, and is often smaller."""
+
+    def of(self, scheme_state: SchemeState, memory: Any) -> SchemeState:
+        return scheme_state._replace(status=memory)
+
+    def after(
+        self, problem: Problem, carried: SchemeState, step: Step, is_over: Any
+    ) -> tuple[SchemeState, Any]:
+        memory = problem.memory.update(carried.status, step)
+        status = problem.memory.implied_status(memory)
+        assert status is not None  # it was asked whether it determines the reward
+        return problem.pay.step_reward(carried._replace(status=memory), status, step, is_over)
+
+    def require(self, problem: Problem) -> None:
+        problem.require_memory_pays()
+
+
+class Both(NamedTuple):
+    """The scheme's state, which the reward depends on, and the memory, which the policy sees."""
+
+    scheme_state: SchemeState
+    memory: Any
+
+
+@dataclass(frozen=True)
+class SchemeAndMemory(Carried):
+    """Both, for policies that see the memory and are rewarded by the scheme."""
+
+    def of(self, scheme_state: SchemeState, memory: Any) -> Both:
+        return Both(scheme_state, memory)
+
+    def after(self, problem: Problem, carried: Both, step: Step, is_over: Any) -> tuple[Both, Any]:
+        scheme_state, reward = problem.pay.update(carried.scheme_state, step, is_over)
+        return Both(scheme_state, problem.memory.update(carried.memory, step)), reward
+
+
+# Augmented states as rows of numbers, and back: which columns hold what.
+
+
+@dataclass(frozen=True, eq=False)
+class RowLayout:
+    """The place of every array of a pytree in a row, found from one example of it."""
+
+    structure: Any
+    places: tuple[tuple[slice, tuple[int, ...], np.dtype], ...]
+
+    @classmethod
+    def of(cls, example: Any) -> RowLayout:
+        leaves, structure = jax.tree.flatten(example)
+        places, begin = [], 0
+        for leaf in leaves:
+            places.append((slice(begin, begin + leaf.size), leaf.shape, leaf.dtype))
+            begin += leaf.size
+        return cls(structure, tuple(places))
+
+    def to_rows(self, tree: Any) -> Float[np.ndarray, "row column"]:
+        """Trees with a leading axis as rows."""
+        leaves = jax.tree.leaves(jax.device_get(tree))
+        return np.concatenate(
+            [np.asarray(leaf, dtype=np.float64).reshape(len(leaf), -1) for leaf in leaves], axis=1
+        )
+
+    def from_rows(self, rows: Float[np.ndarray, "row column"]) -> Any:
+        """The trees of many rows, with a leading axis."""
+        leaves = [
+            rows[:, place].reshape(len(rows), *shape).astype(dtype)
+            for place, shape, dtype in self.places
+        ]
+        return jax.tree.unflatten(self.structure, leaves)
+
+    def from_row(self, row: Float[jax.Array, " column"]) -> Any:
+        """The tree of one row."""
+        leaves = [row[place].reshape(shape).astype(dtype) for place, shape, dtype in self.places]
+        return jax.tree.unflatten(self.structure, leaves)
+
+    def columns_of_each(self, size: int) -> Int[np.ndarray, "feature stakeholder"]:
+        """The columns that hold something of each of `size` stakeholders, one row per feature."""
+        found = [
+            np.arange(place.start, place.stop).reshape(-1, size)
+            for place, shape, _ in self.places
+            if shape and shape[-1] == size
+        ]
+        return np.concatenate(found) if found else np.zeros((0, size), dtype=int)
+
+
+# Exchangeable stakeholders in canonical order.
+#
+# Each part of a problem says which stakeholders it treats alike (`exchangeable`). Exchangeable are
+# those that all parts treat alike. Planning puts them in canonical order, which merges states that
+# differ only in which of them is which.
+
+
+def exchangeable(problem: Problem, use_memory: bool) -> list[list[int]]:
+    """The classes of exchangeable stakeholders that have more than one member."""
+    size = problem.environment.num_stakeholders
+    environment = cast(Environment, problem.environment)  # what is not one cannot be planned
+    parts = [environment.exchangeable(), problem.scheme.exchangeable(size)]
+    if use_memory:
+        parts.append(problem.memory.exchangeable(size))
+    labels = refine(parts, size)
+    classes = [[i for i in range(size) if labels[i] == label] for label in sorted(set(labels))]
+    return [members for members in classes if len(members) > 1]
+
+
+def canonical_order(
+    features: Any, classes: Sequence[Sequence[int]]
+) -> Int[np.ndarray, "state stakeholder"]:
+    """For each state, its stakeholders in canonical order: sorted within their classes.
+
+    `features` is [state, feature, stakeholder]. Those with like features may stand in any order.
+    """
+    count, width, size = features.shape
+    order = np.broadcast_to(np.arange(size), (count, size)).copy()
+    # Features are put in order by a mixture of them: any order will do that is the same
+    # for the same features, and distinct features mix alike only by a coincidence, which would
+    # cost a merge and no more.
+    mixture = np.random.default_rng(0).uniform(1.0, 2.0, width)
+    keys = np.einsum("sfn,f->sn", features, mixture)
+    for members in classes:
+        chosen = np.asarray(members)
+        order[:, chosen] = chosen[np.argsort(keys[:, chosen], axis=1, kind="stable")]
+    return order
+
+
+# Planning from arrays: a finite MDP, and noise found inside its states.
+
+__all__ = ["MDPEnvironment", "noise_distribution"]
+
+
+def noise_distribution(mdp: FiniteMDP, num_noises: int) -> Float[np.ndarray, " noise"]:
+    """The distribution of the noise in an MDP whose states are pairs: s = x · num_noises + ξ.
+
+    Integrating ξ out is valid where it is drawn afresh, independently of everything, and only
+    there. So this checks that P(x', ξ' | x, ξ, a) = P(x' | x, ξ, a) · P(ξ') for one and the same
+    P(ξ'), and otherwise says where it fails.
+    """
+    if num_noises < 1 or mdp.num_states % num_noises:
+        raise BadParameter(
+            f"{mdp.num_states} states are not pairs of a world and one of {num_noises} noises."
+        )
+    joint = mdp.transitions.reshape(mdp.num_states, mdp.num_actions, -1, num_noises)
+    noise = joint.sum(axis=2)
+    distribution = noise[0, 0]
+    product = joint.sum(axis=3, keepdims=True) * distribution
+    apart = np.abs(joint - product).max(axis=(2, 3))
+    if apart.max() > 1e-9:
+        state, action = np.unravel_index(apart.argmax(), apart.shape)
+        world, now = divmod(int(state), num_noises)
+        raise CannotPlan(
+            f"the noise is not drawn afresh: after action {action} in world {world} with noise "
+            f"{now} it depends on where the world goes or on where it was. Keep it in the state."
+        )
+    return distribution
+
+
+# A problem as a planner sees it: rows of numbers, and what each may become.
+#
+# A row holds the world and what is carried of the past. The noise is not in it: it is drawn afresh,
+# independently of the world, so that it can be integrated out. Neither is the step number, unless
+# rules depend on it in more than "is this the last step" (see `keep_time`).
 
 CHUNKS = (512, 16_384)  # how many rows are expanded at a time
 CELLS = 33_554_432  # at most so many numbers come of that, a quarter of a gigabyte

@@ -1,24 +1,154 @@
-"""The fairest policy possible: its value, what it does in a state, and why."""
+"""The exact optimum by backward induction, as a plan that can be played, saved and read again."""
 
 from __future__ import annotations
 
 import math
+import os
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import jax
+import jax.numpy as jnp
 import numpy as np
 
+from evenhand import __version__
 from evenhand._util.checks import is_whole
-from evenhand.errors import BadParameter, CannotPlan, TooLarge
-from evenhand.planning.backward_induction import backward, effect_values, uniform, value_iteration
-from evenhand.planning.carried_state import MemoryForStatus, SchemeAlone
-from evenhand.planning.model import Model, require_listed
-from evenhand.planning.state_table import MEMORY_LIMIT, Progress, StateTable, tabulate
-from evenhand.problem.problem import AugmentedState, Problem, require_problem
+from evenhand._util.saved import SavedRecord, read_tensors, reading_saved, write_tensors
+from evenhand._util.wording import short_repr
+from evenhand.envs.own_environment import know_imported
+from evenhand.errors import BadFile, BadParameter, CannotPlan, TooLarge
+from evenhand.fairness.status import Returns
+from evenhand.planning.model import MemoryForStatus, Model, SchemeAlone, require_listed
+from evenhand.planning.table import MEMORY_LIMIT, Progress, RowIndex, StateTable, tabulate
+from evenhand.problem.problem import (
+    AugmentedState,
+    Problem,
+    build_problem,
+    describe_problem,
+    require_problem,
+)
 
 if TYPE_CHECKING:
     from jaxtyping import Float, Int
+
+
+# The value of every state: backward induction, and value iteration where there is no end.
+#
+# The decider sees the noise before acting, so V(x) = E_ξ max_a Q(x, ξ, a): who is at the counter is
+# integrated out, not put in the table.
+
+BLOCK = 8192  # states at a time, so that their action values stay in the cache
+
+Choice = Callable[[StateTable, "Float[np.ndarray, 'effect state']", int, int], np.ndarray]
+
+
+def best(
+    table: StateTable, values: Float[np.ndarray, "effect state"], time: int, start: int
+) -> Float[np.ndarray, " state"]:
+    """E_ξ max_a Q(x, ξ, a)."""
+    effects, chance = table.model.effects, table.model.noise[1]
+    total = np.zeros(values.shape[1])
+    for effects_here, probability in zip(effects, chance, strict=True):
+        if probability > 0:
+            best_here = None
+            for effect in np.unique(effects_here):
+                q = values[effect]
+                best_here = q if best_here is None else np.maximum(best_here, q)
+            total += probability * best_here
+    return total
+
+
+def uniform(
+    table: StateTable, values: Float[np.ndarray, "effect state"], time: int, start: int
+) -> Float[np.ndarray, " state"]:
+    """E_ξ of the mean over actions: the value of acting at random."""
+    effects, chance = table.model.effects, table.model.noise[1]
+    weights = np.zeros(len(values))
+    np.add.at(weights, effects, chance[:, None] / effects.shape[1])
+    return weights @ values
+
+
+def effect_values(
+    table: StateTable, after: Float[np.ndarray, " state"], states: slice | np.ndarray, last: bool
+) -> Float[np.ndarray, "effect state"]:
+    """Q of each effect: its expected reward, and the value of what follows."""
+    pay = (table.last_pay if last else table.pay)[:, states]
+    following = table.following[:, :, states]
+    carried = np.einsum("eks,eks->es", table.probability[:, :, states], after[following])
+    return pay + table.model.discount * carried
+
+
+def backward(
+    table: StateTable, choice: Choice = best, progress: Progress | None = None
+) -> list[Float[np.ndarray, " state"]]:
+    """Backward induction: the value of every state at step numbers 0, …, T, under a choice."""
+    horizon = table.horizon
+    if horizon is None:
+        raise CannotPlan("backward induction needs a finite horizon.")
+    # There is no reward after the last step, wherever it leads.
+    values = [np.zeros(table.num_states)]
+    for time in reversed(range(horizon)):
+        count, after = table.within[time], values[-1]
+        here = np.empty(count)
+        for start in range(0, count, BLOCK):
+            states = slice(start, min(start + BLOCK, count))
+            q = effect_values(table, after, states, last=time == horizon - 1)
+            here[states] = choice(table, q, time, start)
+        values.append(here)
+        if progress:
+            progress(horizon - time, horizon)
+    _require_assessed(table, values, horizon)
+    return values[::-1]
+
+
+def _require_assessed(
+    table: StateTable, values: list[Float[np.ndarray, " state"]], horizon: int
+) -> None:
+    """Refuse a scheme under which an episode can end unassessed, with such an end as witness."""
+    if np.isfinite(table.expected(values[-1])):
+        return
+    here = table.first_layer()
+    for time in range(horizon - 1):
+        here = table.after(here, time)
+    ends = np.flatnonzero(here[: table.pay.shape[1]])
+    state = ends[np.isnan(table.last_pay[:, ends]).any(axis=0).argmax()]
+    raise CannotPlan(
+        "the scheme can end without any assessment, and then has no score: for instance where an "
+        f"episode comes to {np.round(table.rows[state], 6).tolist()} before its last decision. "
+        "Name a score for that case (empty=…), or choose a filter that is sure to fire."
+    )
+
+
+def value_iteration(
+    table: StateTable, tolerance: float = 1e-9, max_sweeps: int = 1_000_000
+) -> tuple[Float[np.ndarray, " state"], float]:
+    """The discounted values without a horizon, and a bound on their error.
+
+    One sweep is a contraction by γ, so values that changed by d in the last sweep are within
+    γ/(1 − γ)·d of the fixed point.
+    """
+    discount = table.model.discount
+    if not discount < 1.0:
+        raise CannotPlan(
+            "without a horizon a plan needs a discount below 1: use Discounted(0.95), or a horizon."
+        )
+    values = np.zeros(table.num_states)
+    for _ in range(max_sweeps):
+        after = np.concatenate(
+            [
+                best(table, effect_values(table, values, slice(s, s + BLOCK), False), 0, s)
+                for s in range(0, table.num_states, BLOCK)
+            ]
+        )
+        error = discount / (1.0 - discount) * float(np.abs(after - values).max())
+        values = after
+        if error <= tolerance:
+            return values, error
+    raise CannotPlan(f"the values are only within {error:g} after {max_sweeps} sweeps.")
+
+
+# The fairest policy possible: its value, what it does in a state, and why.
 
 TIES = 1e-9  # action values closer than this are equally good
 LONGEST_PLAN = 100_000  # decisions, each of which has values of its own
@@ -200,3 +330,168 @@ def plan(
         )
     table = tabulate(model, steps, memory_limit, progress)
     return Plan(table, backward(table, progress=progress))
+
+
+# Plans as files: the problem in words, and the value of every state.
+
+ARRAYS = ("rows", "within", "following", "probability", "pay", "last_pay", "values", "ends")
+
+
+def save_plan(plan: Plan, path: str | os.PathLike[str]) -> None:
+    """Write a plan to a file: its problem in words, and every value."""
+    table = plan.table
+    arrays = {
+        "rows": table.rows,
+        "within": np.array(table.within),
+        "following": table.following,
+        "probability": table.probability,
+        "pay": table.pay,
+        "last_pay": table.last_pay,
+        "values": np.concatenate(plan.values),
+        "ends": np.cumsum([len(values) for values in plan.values]),
+    }
+    header = {
+        "version": __version__,
+        **describe_problem(plan.problem),
+        "use_memory": table.model.carried.sees_memory,
+        "canonical": table.model.canonical,
+        "keep_time": table.model.keep_time,
+        "horizon": table.horizon,
+        "error": plan.error,
+    }
+    write_tensors(path, "plan", header, arrays)
+
+
+def load_plan(path: str | os.PathLike[str]) -> Plan:
+    """Read a plan from a file; one that was changed or cut is refused."""
+    header, arrays = read_tensors(path, "plan", ARRAYS)
+    record = SavedRecord(header, path)
+    with reading_saved(path, "plan"):
+        know_imported(header.get("environment"))
+        problem = build_problem(header, path)
+        horizon = record.value("horizon")
+        if horizon not in (None, problem.environment.horizon):
+            raise BadFile(
+                f"it was planned for {short_repr(horizon)} decisions, and its environment has "
+                f"{problem.environment.horizon}."
+            )
+        carried = MemoryForStatus() if record.flag("use_memory") else SchemeAlone()
+        model = Model(
+            problem,
+            carried,
+            record.flag("canonical"),
+            keep_time=record.flag("keep_time", default=False),
+        )
+        _require_forms(model, horizon, arrays)
+        values = np.split(arrays["values"], arrays["ends"][:-1])
+        return Plan(_table(model, horizon, arrays), values, record.number("error"))
+
+
+def _require_forms(model: Model, horizon: int | None, arrays: dict[str, np.ndarray]) -> None:
+    """Refuse arrays of other types, shapes or numbers than belong to each other and to a model."""
+    states, steps = len(arrays["rows"]), len(arrays["within"])
+    effects, outcomes, expanded = arrays["following"].shape
+    forms: dict[str, tuple[type, tuple[int, ...]]] = {
+        "rows": (np.float64, (states, model.start.shape[1])),
+        "within": (np.int64, (steps if horizon is None else horizon + 1,)),
+        "following": (np.int32, (model.num_effects, outcomes, expanded)),
+        "probability": (np.float64, (effects, outcomes, expanded)),
+        "pay": (np.float64, (effects, expanded)),
+        "last_pay": (np.float64, (effects, expanded)),
+        "values": (np.float64, (len(arrays["values"]),)),
+        "ends": (np.int64, (1 if horizon is None else horizon + 1,)),
+    }
+    for name, (dtype, shape) in forms.items():
+        if arrays[name].dtype != dtype or arrays[name].shape != shape:
+            raise BadFile(
+                f"the array {name!r} is of {arrays[name].dtype} in the shape "
+                f"{arrays[name].shape}, where {np.dtype(dtype)} in the shape {shape} belongs."
+            )
+    within, ends, following = arrays["within"], arrays["ends"], arrays["following"]
+    counts = np.diff(ends, prepend=0)
+    first = within[:-1] if horizon is not None else within[:0]
+    fits = (
+        0 < expanded <= states
+        and not np.isnan(arrays["rows"]).any()
+        and (np.diff(within, prepend=1) >= 0).all()
+        and (within <= states).all()
+        and following.min(initial=0) >= 0
+        and following.max(initial=0) < states
+        and ends[-1] == len(arrays["values"])
+        and counts[-1] == states
+        and (counts[:-1] == first).all()
+    )
+    if not fits:
+        raise BadFile("its states are numbered in a way that no plan numbers them.")
+
+
+def _table(model: Model, horizon: int | None, arrays: dict[str, np.ndarray]) -> StateTable:
+    index = RowIndex(arrays["rows"].shape[1])
+    with np.errstate(invalid="ignore"):  # numbers too large to be told apart
+        index.number_in_order(arrays["rows"])
+    return StateTable(
+        model,
+        horizon,
+        arrays["rows"],
+        arrays["within"].tolist(),
+        arrays["following"],
+        arrays["probability"],
+        arrays["pay"],
+        arrays["last_pay"],
+        index,
+    )
+
+
+# Section 6 (turn taking): whether serving the least served of those present is optimal.
+
+MAX_CHECKED = 50_000_000  # triples of state, noise and action that are looked at
+
+
+@dataclass(frozen=True)
+class TurnTakingCheck:
+    """Whether turn taking is optimal in every reachable state; if not, a state where it is not."""
+
+    optimal: bool
+    witness: dict[str, Any] | None = None
+
+    def to_json(self) -> dict[str, Any]:
+        if self.witness is None:
+            return {"optimal": self.optimal}
+        return {"optimal": self.optimal, "witness": self.witness}
+
+    def describe(self) -> str:
+        if self.witness is None:
+            return (
+                "The optimal policy is turn taking: of those present, serve the one who has had "
+                "least. This holds in every state that can be reached, at every step."
+            )
+        values, chosen = self.witness["values"], self.witness["chosen"]
+        best = max(range(len(values)), key=values.__getitem__)
+        present = [i for i, here in enumerate(self.witness["noise"][0]) if here]
+        return (
+            f"Turn taking is not optimal here: at step {self.witness['time']}, with {present} "
+            f"present, it serves {chosen} (worth {values[chosen]:.4f}) where serving {best} is "
+            f"worth {values[best]:.4f}."
+        )
+
+
+def check_turn_taking(found: Plan) -> TurnTakingCheck | None:
+    """Compare a plan with turn taking in every state; None where that means nothing or takes long.
+
+    Args:
+        found: The plan of a problem in which stakeholders are served in turn, judged by what each
+            has received.
+    """
+    problem, table = found.problem, found.table
+    environment: Any = problem.environment
+    if not environment.takes_turns or problem.scheme.status != Returns():
+        return None
+    noises = len(table.model.noise[1])
+    if sum(table.within[:-1]) * noises * environment.num_actions > MAX_CHECKED:
+        return None
+
+    def least_served(world: Any, scheme_state: Any, noise: Any) -> Any:
+        return jnp.argmin(jnp.where(noise, scheme_state.status.total, jnp.inf))
+
+    optimal, witness = found.is_best_everywhere(least_served, treats_alike=True)
+    return TurnTakingCheck(optimal, witness)

@@ -19,8 +19,7 @@ from evenhand.envs import Doughnuts
 from evenhand.errors import BadFile, EvenhandError, naming_arguments
 from evenhand.lab.recipes import deep_learner
 from evenhand.learn.policies.policy_files import save_policies
-from evenhand.planning.plan_file import save_plan
-from evenhand.planning.planner import plan
+from evenhand.planning.planner import plan, save_plan
 from evenhand.problem.problem import Problem
 
 SHOP = Doughnuts(2, 4, 0.5)

@@ -107,7 +107,7 @@ def _load(path: str) -> int:
     from evenhand.cli.streams import say
     from evenhand.cli.unexpected_errors import EXIT_CODE, sentence_about
     from evenhand.errors import EvenhandError
-    from evenhand.planning.plan_file import load_plan
+    from evenhand.planning.planner import load_plan
 
     try:
         load_plan(path)

@@ -54,8 +54,7 @@ def make_samples(folder: Path) -> None:
     from evenhand.learn.policies.policy_files import save_policies
     from evenhand.learn.seeds import seed_keys, start_learners
     from evenhand.memory.memory import Full
-    from evenhand.planning.plan_file import save_plan
-    from evenhand.planning.planner import plan
+    from evenhand.planning.planner import plan, save_plan
     from evenhand.problem.problem import Problem
 
     small = Doughnuts(2, 3, presence=0.8)

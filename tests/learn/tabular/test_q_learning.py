@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from evenhand.envs import Doughnuts
-from evenhand.envs.mdp_environment import MDPEnvironment
+from evenhand.envs.environment import MDPEnvironment
 from evenhand.errors import BadParameter, NegativeStatus
 from evenhand.fairness.scheme import anytime
 from evenhand.fairness.temporal import Total

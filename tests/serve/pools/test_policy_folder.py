@@ -17,8 +17,7 @@ from evenhand.errors import BadParameter
 from evenhand.learn.deep.encoders import Relative
 from evenhand.learn.deep.networks import MLP
 from evenhand.learn.policies.greedy_policy import Greedy
-from evenhand.planning.plan_file import save_plan
-from evenhand.planning.planner import plan
+from evenhand.planning.planner import plan, save_plan
 from evenhand.problem.problem import Problem
 from evenhand.serve.pools.definition import PoolDefinition
 from evenhand.serve.pools.explanation import explain

@@ -47,7 +47,7 @@ def policy_rule(path: str | os.PathLike[str]) -> Rule:
     from evenhand.decide.policies.policy_rule import PolicyRule
 
     if kind == "plan":
-        from evenhand.planning.plan_file import load_plan
+        from evenhand.planning.planner import load_plan
 
         planned = policy_choices.PlannedChoices(load_plan(path))
         return PolicyRule(planned, Path(path).name)

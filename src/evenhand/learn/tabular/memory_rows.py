@@ -11,7 +11,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from evenhand.learn.proposals import Proposal
-from evenhand.planning.state_table import StateTable
+from evenhand.planning.table import StateTable
 
 if TYPE_CHECKING:
     from jaxtyping import Int

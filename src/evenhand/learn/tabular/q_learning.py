@@ -27,7 +27,7 @@ from evenhand.learn.tabular.algorithm_1 import (
 )
 from evenhand.learn.tabular.greedy_table import GreedyTable
 from evenhand.learn.tabular.tabular_model import TabularModel, build_tabular_model, imagined_rows
-from evenhand.planning.state_table import StateTable
+from evenhand.planning.table import StateTable
 from evenhand.problem.problem import AugmentedState, Problem
 
 if TYPE_CHECKING:

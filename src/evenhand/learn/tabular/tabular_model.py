@@ -15,9 +15,8 @@ import numpy as np
 from evenhand.envs import State
 from evenhand.learn.proposals import Proposal
 from evenhand.learn.tabular.memory_rows import MemoryRows, number_rows
-from evenhand.planning.carried_state import MemoryForStatus, SchemeAndMemory
-from evenhand.planning.model import Model
-from evenhand.planning.state_table import StateTable, tabulate
+from evenhand.planning.model import MemoryForStatus, Model, SchemeAndMemory
+from evenhand.planning.table import StateTable, tabulate
 from evenhand.problem.problem import Problem
 
 if TYPE_CHECKING:

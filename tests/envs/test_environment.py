@@ -8,7 +8,7 @@ import pytest
 
 from evenhand.envs import Boosters, Crates, Doughnuts, State, TurnTaking
 from evenhand.envs.boosters import Protection
-from evenhand.envs.one_step_ahead import OneStepAhead
+from evenhand.envs.environment import OneStepAhead
 from evenhand.planning.evaluation import evaluate
 from evenhand.planning.planner import plan
 from evenhand.problem.problem import Problem
