@@ -34,7 +34,7 @@ def sb3(
 
     from evenhand.interop import fairness_of
     from evenhand.interop.sb3 import CounterfactualReplayBuffer
-    from evenhand.learn.proposals import Above
+    from evenhand.learn.imagined_memories import Above
 
     env, more = wrapped(settings, relative), {}
     if imagines:
@@ -112,7 +112,7 @@ def host_agent(settings: dict[str, Any], seed: int, **more: Any) -> Any:
 
 def host_speed() -> None:
     """Time per step at equal batch and network, in the same environment."""
-    from evenhand.learn.proposals import Above
+    from evenhand.learn.imagined_memories import Above
 
     rows = {}
     for name, more in {"DQN": {}, "FairQCM": {"proposal": Above(2)}}.items():

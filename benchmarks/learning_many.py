@@ -16,9 +16,9 @@ def main() -> None:
     import jax
 
     from benchmarks.studies.many import shop_for
-    from evenhand.learn.default_recipe import default_learner
-    from evenhand.learn.proposals import NoProposal, SomeAbove
-    from evenhand.learn.seeds import seed_keys, start_learners
+    from evenhand.learn.imagined_memories import NoProposal, SomeAbove
+    from evenhand.learn.recipe import default_learner
+    from evenhand.learn.schedules import seed_keys, start_learners
     from evenhand.problem.problem import Problem
 
     for proposal in (NoProposal(), SomeAbove(8)):

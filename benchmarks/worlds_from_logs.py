@@ -26,9 +26,9 @@ from evenhand.decide.policies.policy_choices import LearnedChoices
 from evenhand.decide.policies.policy_rule import PolicyRule
 from evenhand.decide.replay.replay_log import ReplayOptions, replay_with
 from evenhand.decide.world.world_of_log import world_of_log
-from evenhand.learn.default_recipe import default_learner
-from evenhand.learn.policies.greedy_policy import Greedy
-from evenhand.learn.seeds import seed_keys, start_learners
+from evenhand.learn.policies import Greedy
+from evenhand.learn.recipe import default_learner
+from evenhand.learn.schedules import seed_keys, start_learners
 from evenhand.problem.problem import Problem
 
 ROOT = Path(__file__).parents[1]

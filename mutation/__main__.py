@@ -1,7 +1,7 @@
 """Put small mistakes into the code, one at a time, and count how many the tests notice.
 
     python -m mutation --seed 1 --sample 300
-    python -m mutation --only fairness,learn/shaping.py --sample 50
+    python -m mutation --only fairness,learn/schedules.py --sample 50
     python -m mutation --only monitor/batch.py --list
 
 Each mutant is tried in a copy of the source, against the test files of `make test` that cover its

@@ -82,7 +82,7 @@ def mutants_of_file(root: Path, path: Path) -> list[Mutant]:
 
 
 def mutants_below(root: Path, names: Sequence[str]) -> list[Mutant]:
-    """All mutants of the folders and files named, such as `fairness` or `learn/shaping.py`."""
+    """All mutants of the folders and files named, such as `fairness` or `learn/schedules.py`."""
     paths: set[Path] = set()
     for name in names:
         place = root / name

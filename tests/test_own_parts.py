@@ -28,9 +28,9 @@ from evenhand.lab.compare_methods import all_methods, compare
 from evenhand.lab.executors import LocalProcesses
 from evenhand.lab.recipes import deep_learner, deep_methods, tabular_learner, tabular_methods
 from evenhand.lab.reference_scores import yardstick
-from evenhand.learn.policies.policy_files import load_policies, save_policies
-from evenhand.learn.proposals import PROPOSALS, Proposal
-from evenhand.learn.seeds import seed_keys, start_learners
+from evenhand.learn.imagined_memories import PROPOSALS, Proposal
+from evenhand.learn.policy_files import load_policies, save_policies
+from evenhand.learn.schedules import seed_keys, start_learners
 from evenhand.memory.memory import MEMORIES, Memory
 from evenhand.planning import load_plan, save_plan
 from evenhand.planning.planner import plan

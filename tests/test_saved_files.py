@@ -30,7 +30,7 @@ from evenhand.lab.training import is_policy
 from evenhand.learn.deep.dqn import DQN
 from evenhand.learn.deep.encoders import Relative
 from evenhand.learn.deep.networks import MLP
-from evenhand.learn.policies.policy_files import load_policies, save_policies
+from evenhand.learn.policy_files import load_policies, save_policies
 from evenhand.planning import load_plan, plan, save_plan
 
 SHOP = Doughnuts(2, 3, 0.8)

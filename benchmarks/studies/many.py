@@ -21,10 +21,9 @@ from evenhand.lab.recipes import deep_learner
 from evenhand.lab.reference_scores import sampled
 from evenhand.lab.runs import Row, kept_row
 from evenhand.learn.deep.agent import DeepAgent
-from evenhand.learn.default_recipe import default_learner
-from evenhand.learn.policies.any_number import problem_for, weights_for
-from evenhand.learn.policies.greedy_policy import score_greedy
-from evenhand.learn.seeds import seed_keys, start_learners
+from evenhand.learn.policies import problem_for, score_greedy, weights_for
+from evenhand.learn.recipe import default_learner
+from evenhand.learn.schedules import seed_keys, start_learners
 from evenhand.problem.problem import Problem
 
 BAR = "Doughnuts for many, as shares of taking turns"

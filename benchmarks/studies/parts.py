@@ -50,9 +50,9 @@ from evenhand.lab.statistics import estimate, steps_to
 from evenhand.learn.deep.agent import DeepAgent
 from evenhand.learn.deep.dqn import DQN
 from evenhand.learn.deep.networks import MLP
-from evenhand.learn.default_recipe import WIDTHS, default_learner, default_steps, default_tables
-from evenhand.learn.proposals import NoProposal
-from evenhand.learn.seeds import seed_keys, start_learners
+from evenhand.learn.imagined_memories import NoProposal
+from evenhand.learn.recipe import WIDTHS, default_learner, default_steps, default_tables
+from evenhand.learn.schedules import seed_keys, start_learners
 from evenhand.learn.tabular.q_learning import Tabular
 from evenhand.memory.memory import Memory, Nothing
 from evenhand.planning.evaluation import evaluate

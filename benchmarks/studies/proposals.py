@@ -22,8 +22,7 @@ from evenhand.lab.reference_scores import yardstick
 from evenhand.lab.runs import Row, kept_row
 from evenhand.lab.statistics import estimate
 from evenhand.learn.deep.networks import EquivariantMLP
-from evenhand.learn.default_recipe import default_learner
-from evenhand.learn.proposals import (
+from evenhand.learn.imagined_memories import (
     Above,
     NoProposal,
     Proposal,
@@ -32,7 +31,8 @@ from evenhand.learn.proposals import (
     SomeAround,
     Visited,
 )
-from evenhand.learn.seeds import seed_keys, start_learners
+from evenhand.learn.recipe import default_learner
+from evenhand.learn.schedules import seed_keys, start_learners
 from evenhand.memory.memory import Full
 from evenhand.problem.problem import Problem
 

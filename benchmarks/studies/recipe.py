@@ -23,7 +23,7 @@ from evenhand.lab.executors import Executor, train_in_blocks
 from evenhand.lab.reference_scores import ReferenceScores, yardstick
 from evenhand.lab.run_spec import RunSpec
 from evenhand.lab.statistics import estimate
-from evenhand.learn.default_recipe import default_steps
+from evenhand.learn.recipe import default_steps
 
 BAR = "learning"
 EVALUATIONS = 10  # of each run

@@ -90,7 +90,7 @@ if TYPE_CHECKING:
         WelfareFunction,
     )
     from evenhand.learn.fairqcm import FairQCM
-    from evenhand.learn.proposals import Above, Around, Everything, Proposal
+    from evenhand.learn.imagined_memories import Above, Around, Everything, Proposal
     from evenhand.memory.memory import (
         Clock,
         Full,
@@ -218,7 +218,7 @@ _HOME = {
         "WelfareFunction",
     ),
     "learn.fairqcm": ("FairQCM",),
-    "learn.proposals": (
+    "learn.imagined_memories": (
         "Above",
         "Around",
         "Everything",

@@ -37,7 +37,7 @@ from evenhand.decide.rules.draws import read_seed
 from evenhand.envs.environment import resized
 from evenhand.errors import BadParameter
 from evenhand.fairness import Every, FeedbackScheme, MatrixFunction, Modulo, Window
-from evenhand.learn.deep.targets import HardUpdate
+from evenhand.learn.deep.agent import HardUpdate
 
 SHOP = Doughnuts(2, 3, 0.5)
 SCHEME = SHOP.default_scheme()

@@ -35,7 +35,7 @@ from evenhand.learn.deep.agent import DecisionRecord
 from evenhand.learn.deep.dqn import DQN
 from evenhand.learn.deep.encoders import Raw
 from evenhand.learn.deep.networks import MLP
-from evenhand.learn.proposals import NoProposal, Proposal
+from evenhand.learn.imagined_memories import NoProposal, Proposal
 from evenhand.memory.memory import Full
 from evenhand.problem.problem import AugmentedState, Problem
 

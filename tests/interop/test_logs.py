@@ -20,7 +20,7 @@ from evenhand.lab.run_spec import RunSpec
 from evenhand.learn.deep.dqn import DQN
 from evenhand.learn.deep.encoders import Relative
 from evenhand.learn.deep.networks import EquivariantMLP
-from evenhand.learn.policies.policy_files import save_policies
+from evenhand.learn.policy_files import save_policies
 from evenhand.problem.problem import Problem
 
 TRACES = [

@@ -21,7 +21,7 @@ from evenhand.fairness.scheme import periodic
 from evenhand.fairness.temporal import Total
 from evenhand.fairness.welfare import LogNash
 from evenhand.interop import FairnessWrapper, FromInfo, fairness_of
-from evenhand.learn.proposals import Above
+from evenhand.learn.imagined_memories import Above
 from evenhand.memory.memory import Full, Min
 
 PERIOD = 2

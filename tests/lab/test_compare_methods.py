@@ -22,7 +22,7 @@ from evenhand.lab.compare_methods import compare, summarise
 from evenhand.lab.recipes import tabular_learner
 from evenhand.lab.run_spec import RunSpec
 from evenhand.lab.runs import load_run, train
-from evenhand.learn.proposals import Everything
+from evenhand.learn.imagined_memories import Everything
 from evenhand.memory.memory import Min
 from waiting import wait_until
 

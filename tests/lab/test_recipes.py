@@ -14,10 +14,10 @@ from evenhand.lab.recipes import (
     tabular_methods,
     with_script_mistakes,
 )
+from evenhand.learn.deep.agent import PolyakUpdate
 from evenhand.learn.deep.encoders import Binary, Relative
 from evenhand.learn.deep.networks import EquivariantMLP, Recurrent
-from evenhand.learn.deep.targets import PolyakUpdate
-from evenhand.learn.proposals import Above, Around, Everything, NoProposal
+from evenhand.learn.imagined_memories import Above, Around, Everything, NoProposal
 from evenhand.learn.schedules import Constant, Exploration, Watkins
 from evenhand.learn.tabular.q_learning import Tabular
 from evenhand.memory.memory import Clock, Full, LastWinner, Min, Nothing, Product, Reset

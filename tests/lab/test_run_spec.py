@@ -13,7 +13,7 @@ from evenhand.envs import Doughnuts, GaussianLending, Lending
 from evenhand.errors import BadFile, BadParameter
 from evenhand.lab.run_spec import RunSpec
 from evenhand.lab.runs import load_run
-from evenhand.learn.proposals import Above, Everything
+from evenhand.learn.imagined_memories import Above, Everything
 from evenhand.memory.memory import Clock, Full, Product
 
 SPEC = RunSpec(Doughnuts(2, 4), "fairqcm", (0, 1), steps=100, every=10)

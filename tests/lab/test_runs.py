@@ -23,11 +23,11 @@ from evenhand.lab.reproduction import FIGURES
 from evenhand.lab.run_spec import RunSpec
 from evenhand.lab.runs import kept_row, load_run, require_start, start_from_policies, train
 from evenhand.lab.training import prepare
+from evenhand.learn.deep.agent import HardUpdate
 from evenhand.learn.deep.networks import MLP, Recurrent
-from evenhand.learn.deep.targets import HardUpdate
-from evenhand.learn.policies.policy_files import save_policies
-from evenhand.learn.proposals import Above, Around
-from evenhand.learn.seeds import seed_keys, start_learners
+from evenhand.learn.imagined_memories import Above, Around
+from evenhand.learn.policy_files import save_policies
+from evenhand.learn.schedules import seed_keys, start_learners
 from waiting import HANG, group_is_over, wait_until
 
 SHOP = Doughnuts(2, 5, 0.8)

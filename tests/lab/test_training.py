@@ -15,8 +15,8 @@ from evenhand.envs import Doughnuts
 from evenhand.errors import BadFile, BadParameter, TooLarge
 from evenhand.lab.run_spec import RunSpec
 from evenhand.lab.training import bytes_of_learner, check_memory_fits, prepare, score_saved
-from evenhand.learn.policies.policy_files import save_policies
-from evenhand.learn.seeds import seed_keys, start_learners
+from evenhand.learn.policy_files import save_policies
+from evenhand.learn.schedules import seed_keys, start_learners
 
 SMALL = Doughnuts(num_stakeholders=2, horizon=4)
 

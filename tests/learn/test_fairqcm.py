@@ -25,10 +25,10 @@ from evenhand.learn import (
     Tabular,
     Watkins,
 )
-from evenhand.learn.default_recipe import default_learner
 from evenhand.learn.fairqcm import Learned, _started_from
-from evenhand.learn.policies.policy_files import load_policies
-from evenhand.learn.seeds import seed_keys, start_learners
+from evenhand.learn.policy_files import load_policies
+from evenhand.learn.recipe import default_learner
+from evenhand.learn.schedules import seed_keys, start_learners
 from evenhand.memory.memory import Clock, Full, Min, Product
 from evenhand.planning import plan
 from evenhand.problem.problem import Problem

@@ -10,17 +10,15 @@ from evenhand.fairness.filters import AfterEach
 from evenhand.fairness.scheme import anytime, bounded
 from evenhand.fairness.temporal import Total, Worst
 from evenhand.fairness.welfare import LogNash
-from evenhand.learn import fairqcm, host, random_play
+from evenhand.learn import fairqcm, host, recipe
 from evenhand.learn.deep import dqn as dqn_agent
-from evenhand.learn.deep.agent import EPISODES
+from evenhand.learn.deep.agent import EPISODES, HardUpdate, Huber, PolyakUpdate, Squared
 from evenhand.learn.deep.dqn import DQN
 from evenhand.learn.deep.encoders import Raw
-from evenhand.learn.deep.networks import MLP, EquivariantMLP, Recurrent
+from evenhand.learn.deep.networks import MLP, EquivariantMLP, Recurrent, StakeholderNetwork
 from evenhand.learn.deep.recurrent import RecurrentDQN
-from evenhand.learn.deep.stakeholder_network import StakeholderNetwork
-from evenhand.learn.deep.targets import HardUpdate, Huber, PolyakUpdate, Squared
 from evenhand.learn.host import HostLoop
-from evenhand.learn.proposals import (
+from evenhand.learn.imagined_memories import (
     Above,
     Around,
     NoProposal,
@@ -29,8 +27,13 @@ from evenhand.learn.proposals import (
     SomeAround,
     Visited,
 )
-from evenhand.learn.schedules import Constant, Exploration, ExplorationBySteps, Watkins
-from evenhand.learn.shaping import require_shaping
+from evenhand.learn.schedules import (
+    Constant,
+    Exploration,
+    ExplorationBySteps,
+    Watkins,
+    require_shaping,
+)
 from evenhand.learn.tabular.q_learning import Tabular
 from evenhand.memory.memory import Full
 from evenhand.problem import checks
@@ -84,7 +87,7 @@ def test_what_is_left_out_is_as_in_the_appendix():
     assert (Constant(), Watkins()) == (Constant(0.1), Watkins(0.7))
     assert ExplorationBySteps(7) == ExplorationBySteps(7, 1.0, 0.05)
     assert (EPISODES, fairqcm.EPISODES, host.CHECKED) == (100, 1000, 500)
-    assert (random_play.EPISODES, checks.LONGEST_LOOK, dqn_agent.RECALLED) == (
+    assert (recipe.RANDOM_EPISODES, checks.LONGEST_LOOK, dqn_agent.RECALLED) == (
         32,
         256,
         1000,

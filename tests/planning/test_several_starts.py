@@ -12,8 +12,8 @@ import pytest
 from evenhand import Rawls, Total, anytime
 from evenhand.envs import FairTaxi
 from evenhand.errors import BadParameter
-from evenhand.learn.proposals import NoProposal
-from evenhand.learn.seeds import seed_keys, start_learners
+from evenhand.learn.imagined_memories import NoProposal
+from evenhand.learn.schedules import seed_keys, start_learners
 from evenhand.learn.tabular.q_learning import Tabular
 from evenhand.planning import plan
 from evenhand.planning.evaluation import evaluate

@@ -16,7 +16,7 @@ with warnings.catch_warnings():
 
 from evenhand import FiniteMDP, Full, LogNash, Problem, Rawls, Total, anytime
 from evenhand.interop import FairnessWrapper, gymnasium_learner, score_episodes
-from evenhand.learn.proposals import Above
+from evenhand.learn.imagined_memories import Above
 from evenhand.learn.schedules import Exploration
 from evenhand.planning.evaluation import evaluate
 from evenhand.planning.model import MDPEnvironment

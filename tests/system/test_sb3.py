@@ -20,7 +20,7 @@ from evenhand.errors import BadParameter, CannotCarry, MemoryDoesNotPay
 from evenhand.interop import FairnessWrapper, fairness_of
 from evenhand.interop.sb3 import CounterfactualReplayBuffer
 from evenhand.learn.deep.encoders import Relative
-from evenhand.learn.proposals import Above, NoProposal
+from evenhand.learn.imagined_memories import Above, NoProposal
 from evenhand.memory.memory import LastWinner, Min
 from evenhand.planning.planner import plan
 

@@ -9,7 +9,7 @@ import pytest
 from evenhand import Discounted, FiniteMDP, LogNash, Rawls, anytime
 from evenhand.envs import MDPEnvironment
 from evenhand.fairness.status import Modulo, Status, Window
-from evenhand.learn.proposals import Everything, NoProposal, SomeAbove, SomeAround, Visited
+from evenhand.learn.imagined_memories import Everything, NoProposal, SomeAbove, SomeAround, Visited
 from evenhand.learn.schedules import Constant, Exploration, Watkins
 from evenhand.learn.tabular.q_learning import Tabular
 from evenhand.memory.memory import OfStatus

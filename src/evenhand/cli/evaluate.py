@@ -129,6 +129,6 @@ def _write_log(file: Path, log: Path, seed: int) -> None:
             "it without --log."
         )
     from evenhand.interop.logs import policy_traces, write_log
-    from evenhand.learn.policies.policy_files import load_policies
+    from evenhand.learn.policy_files import load_policies
 
     write_log(log, policy_traces(load_policies(file).policy(), LOGGED, seed))

@@ -138,7 +138,7 @@ def length(environment: Environment, deep: bool, steps: int | None, episodes: in
         return steps
     if not deep:
         return IN_TABLES
-    from evenhand.learn.default_recipe import default_steps
+    from evenhand.learn.recipe import default_steps
 
     return default_steps(environment.horizon)
 
@@ -154,7 +154,7 @@ def variants(
 ) -> dict[str, Any]:
     """Another memory and proposal, by name, with their default parameters, and another scheme."""
     from evenhand.fairness.scheme_file import from_table, read_scheme_file
-    from evenhand.learn.proposals import PROPOSALS
+    from evenhand.learn.imagined_memories import PROPOSALS
     from evenhand.memory.memory import memory_from_table
 
     return {

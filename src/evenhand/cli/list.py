@@ -33,7 +33,7 @@ def _of_learning() -> Lines:
     """What to plan and learn with."""
     from evenhand.envs import ENVIRONMENTS, METHODS
     from evenhand.lab.recipes import DEEP_METHOD_LINES
-    from evenhand.learn.proposals import PROPOSALS
+    from evenhand.learn.imagined_memories import PROPOSALS
 
     methods = DEEP_METHOD_LINES | METHODS.lines()
     return {

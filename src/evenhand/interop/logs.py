@@ -25,7 +25,7 @@ from evenhand.fairness.trace import Trace
 if TYPE_CHECKING:
     import gymnasium
 
-    from evenhand.learn.policies.greedy_policy import Greedy
+    from evenhand.learn.policies import Greedy
 
 COLUMNS = ("run", "step", "stakeholder", "amount")
 

@@ -21,8 +21,7 @@ from evenhand._util.checks import require_whole
 from evenhand._util.registry import not_installed
 from evenhand.errors import BadParameter, CannotCarry
 from evenhand.interop.gymnasium.external_problem import Fairness, StepContext
-from evenhand.learn.proposals import Proposal
-from evenhand.learn.proposals.imagined_memories import PastStep, imagine_memories
+from evenhand.learn.imagined_memories import PastStep, Proposal, imagine_memories
 from evenhand.problem.checks import require_same_reward
 from evenhand.problem.problem import AgentView
 

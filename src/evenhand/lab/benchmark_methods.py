@@ -49,8 +49,8 @@ from evenhand.learn.deep.agent import DeepAgent
 from evenhand.learn.deep.dqn import DQN
 from evenhand.learn.deep.networks import Recurrent
 from evenhand.learn.deep.recurrent import RecurrentDQN
-from evenhand.learn.default_recipe import default_learner
-from evenhand.learn.proposals import Above, NoProposal
+from evenhand.learn.imagined_memories import Above, NoProposal
+from evenhand.learn.recipe import default_learner
 from evenhand.learn.schedules import ExplorationBySteps
 from evenhand.memory.memory import LastWinner, Memory, Nothing
 from evenhand.planning.restricted import ascend, restrict, starts

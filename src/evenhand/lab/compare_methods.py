@@ -40,8 +40,8 @@ from evenhand.lab.run_spec import RunSpec, Setting
 from evenhand.lab.runs import FINAL_EPISODES, Run, versions
 from evenhand.lab.statistics import estimate, median_steps, steps_to
 from evenhand.lab.training import check_memory_fits
-from evenhand.learn.proposals import Proposal
-from evenhand.learn.seeds import seed_keys, start_learners
+from evenhand.learn.imagined_memories import Proposal
+from evenhand.learn.schedules import seed_keys, start_learners
 from evenhand.memory.memory import Full, Memory
 from evenhand.planning import regret
 from evenhand.planning.evaluation import evaluate

@@ -137,8 +137,8 @@ def _learn(log: str, sized: dict[str, Any], rest: AuditOptions) -> LearnedRule:
 
     from evenhand.decide.world.world_of_log import world_of_log
     from evenhand.learn.deep.networks import EquivariantMLP
-    from evenhand.learn.default_recipe import default_learner
-    from evenhand.learn.seeds import seed_keys, start_learners
+    from evenhand.learn.recipe import default_learner
+    from evenhand.learn.schedules import seed_keys, start_learners
     from evenhand.problem.problem import Problem
 
     horizon = sum(day > str(LEARNED_UNTIL) for day, _, _ in crate_log())

@@ -15,7 +15,7 @@ from evenhand.decide.environment_rule import rule_for
 from evenhand.envs import Act, Environment, OutcomesNotFinite, Random
 from evenhand.errors import CannotPlan, TooLarge
 from evenhand.fairness.scheme import FairnessScheme
-from evenhand.learn.policies.greedy_policy import GreedyScore, require_room
+from evenhand.learn.policies import GreedyScore, require_room
 from evenhand.memory.memory import Full
 from evenhand.planning.planner import Plan, plan
 from evenhand.problem.problem import AugmentedState, Problem

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from evenhand.fairness.scheme import FairnessScheme
     from evenhand.lab.runs import Agent, Progress, Run
     from evenhand.learn.deep.agent import DeepAgent
-    from evenhand.learn.proposals import Proposal
+    from evenhand.learn.imagined_memories import Proposal
     from evenhand.memory.memory import Memory
 
 Setting = bool | int | float | str | None
@@ -173,7 +173,7 @@ class RunSpec:
         """The run in words and numbers that JSON has."""
         from evenhand.envs import ENVIRONMENTS
         from evenhand.fairness.scheme_file import to_table, to_toml
-        from evenhand.learn.proposals import PROPOSALS
+        from evenhand.learn.imagined_memories import PROPOSALS
         from evenhand.memory.memory import memory_to_table
 
         plain = {spec.name: getattr(self, spec.name) for spec in fields(self)}
@@ -191,7 +191,7 @@ class RunSpec:
         """The run that was written so."""
         from evenhand.envs import ENVIRONMENTS
         from evenhand.fairness.scheme_file import from_table, from_toml
-        from evenhand.learn.proposals import PROPOSALS
+        from evenhand.learn.imagined_memories import PROPOSALS
         from evenhand.memory.memory import memory_from_table
 
         names = {spec.name for spec in fields(cls)}

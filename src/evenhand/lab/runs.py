@@ -36,8 +36,8 @@ from evenhand._util.saved import (
 from evenhand.errors import BadFile, BadParameter
 from evenhand.lab.run_spec import RunSpec, spec_in
 from evenhand.learn.deep.agent import AgentState, DeepAgent
-from evenhand.learn.policies.policy_files import Saved, load_policies
-from evenhand.learn.seeds import seed_keys, start_learners
+from evenhand.learn.policy_files import Saved, load_policies
+from evenhand.learn.schedules import seed_keys, start_learners
 
 if TYPE_CHECKING:
     from jaxtyping import Float, PRNGKeyArray

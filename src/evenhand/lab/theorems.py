@@ -131,14 +131,14 @@ def augmented_optimum_is_the_best_score(problems: int) -> Finding:
 
 def fairqcm_converges(problems: int) -> Finding:
     """Theorem 3: with Watkins' rates, tabular FairQCM approaches the planner's Q*."""
-    from evenhand.learn.proposals import Everything
+    from evenhand.learn.imagined_memories import Everything
 
     return _converges(Everything(), problems)
 
 
 def drawing_few_converges(problems: int) -> Finding:
     """The same where three memories are drawn at each step, from those visited before."""
-    from evenhand.learn.proposals import Visited
+    from evenhand.learn.imagined_memories import Visited
 
     return _converges(Visited(3), problems)
 

@@ -31,7 +31,7 @@ from evenhand.lab.runs import (
     train,
 )
 from evenhand.learn.deep.agent import DeepAgent
-from evenhand.learn.policies.policy_files import Saved, load_policies, save_policies
+from evenhand.learn.policy_files import Saved, load_policies, save_policies
 from evenhand.memory.memory import Full
 from evenhand.planning import regret
 from evenhand.planning.table import MEMORY_LIMIT
@@ -39,7 +39,7 @@ from evenhand.planning.table import MEMORY_LIMIT
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from evenhand.learn.seeds import Starts
+    from evenhand.learn.schedules import Starts
 
 BYTES_A_STEP = 32  # of an episode that is played to be scored: random keys and rewards
 TURNS = 1000  # episodes that the score of taking turns is the mean of

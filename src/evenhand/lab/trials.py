@@ -32,8 +32,8 @@ from evenhand.learn.deep.agent import DeepAgent
 from evenhand.learn.deep.encoders import Encoder
 from evenhand.learn.deep.networks import Network
 from evenhand.learn.host import HostLoop, HostWorld
-from evenhand.learn.policies.greedy_policy import Greedy
-from evenhand.learn.seeds import seed_keys, start_learners
+from evenhand.learn.policies import Greedy
+from evenhand.learn.schedules import seed_keys, start_learners
 from evenhand.problem.problem import AugmentedState, Problem
 from evenhand.process import Transition
 

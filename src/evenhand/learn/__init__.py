@@ -13,11 +13,7 @@ from evenhand._util import require_jax
 from evenhand._util.registry import lazy_exports
 
 if TYPE_CHECKING:
-    from evenhand.learn.deep.dqn import DQN
-    from evenhand.learn.deep.encoders import Binary, Encoder, Raw, Relative
-    from evenhand.learn.deep.networks import MLP, EquivariantMLP, Network, Recurrent
-    from evenhand.learn.deep.recurrent import RecurrentDQN
-    from evenhand.learn.deep.targets import (
+    from evenhand.learn.deep.agent import (
         HardUpdate,
         Huber,
         Loss,
@@ -25,11 +21,12 @@ if TYPE_CHECKING:
         Squared,
         TargetUpdate,
     )
-    from evenhand.learn.default_recipe import default_learner, default_tables
+    from evenhand.learn.deep.dqn import DQN
+    from evenhand.learn.deep.encoders import Binary, Encoder, Raw, Relative
+    from evenhand.learn.deep.networks import MLP, EquivariantMLP, Network, Recurrent
+    from evenhand.learn.deep.recurrent import RecurrentDQN
     from evenhand.learn.fairqcm import FairQCM, Learned
-    from evenhand.learn.policies.greedy_policy import Greedy
-    from evenhand.learn.policies.policy_files import load_policies, save_policies
-    from evenhand.learn.proposals import (
+    from evenhand.learn.imagined_memories import (
         Above,
         Around,
         Everything,
@@ -43,12 +40,23 @@ if TYPE_CHECKING:
         SomeAround,
         Visited,
     )
+    from evenhand.learn.policies import Greedy
+    from evenhand.learn.policy_files import load_policies, save_policies
+    from evenhand.learn.recipe import default_learner, default_tables
     from evenhand.learn.schedules import Constant, Exploration, LearningRate, Watkins
     from evenhand.learn.tabular.q_learning import Tabular
 
 __getattr__, __dir__, __all__ = lazy_exports(
     __name__,
     {
+        "deep.agent": (
+            "HardUpdate",
+            "Huber",
+            "Loss",
+            "PolyakUpdate",
+            "Squared",
+            "TargetUpdate",
+        ),
         "deep.dqn": ("DQN",),
         "deep.encoders": (
             "Binary",
@@ -63,28 +71,11 @@ __getattr__, __dir__, __all__ = lazy_exports(
             "Recurrent",
         ),
         "deep.recurrent": ("RecurrentDQN",),
-        "deep.targets": (
-            "HardUpdate",
-            "Huber",
-            "Loss",
-            "PolyakUpdate",
-            "Squared",
-            "TargetUpdate",
-        ),
-        "default_recipe": (
-            "default_learner",
-            "default_tables",
-        ),
         "fairqcm": (
             "FairQCM",
             "Learned",
         ),
-        "policies.greedy_policy": ("Greedy",),
-        "policies.policy_files": (
-            "load_policies",
-            "save_policies",
-        ),
-        "proposals": (
+        "imagined_memories": (
             "Above",
             "Around",
             "Everything",
@@ -97,6 +88,15 @@ __getattr__, __dir__, __all__ = lazy_exports(
             "SomeAbove",
             "SomeAround",
             "Visited",
+        ),
+        "policies": ("Greedy",),
+        "policy_files": (
+            "load_policies",
+            "save_policies",
+        ),
+        "recipe": (
+            "default_learner",
+            "default_tables",
         ),
         "schedules": (
             "Constant",

@@ -15,18 +15,16 @@ import numpy as np
 
 from evenhand._util.checks import require_kind, require_whole
 from evenhand.errors import BadParameter
-from evenhand.learn.deep.agent import DeepAgent
+from evenhand.learn.deep.agent import DeepAgent, PolyakUpdate
 from evenhand.learn.deep.dqn import DQN
 from evenhand.learn.deep.encoders import Encoder, Relative
 from evenhand.learn.deep.networks import Network
-from evenhand.learn.deep.targets import PolyakUpdate
-from evenhand.learn.default_recipe import default_learner
-from evenhand.learn.policies.greedy_policy import Greedy
-from evenhand.learn.policies.policy_files import save_policies
-from evenhand.learn.proposals import Above, Proposal
-from evenhand.learn.seeds import seed_keys, start_learners
-from evenhand.learn.tabular.greedy_table import GreedyTable
-from evenhand.learn.tabular.q_learning import Tabular
+from evenhand.learn.imagined_memories import Above, Proposal
+from evenhand.learn.policies import Greedy
+from evenhand.learn.policy_files import save_policies
+from evenhand.learn.recipe import default_learner
+from evenhand.learn.schedules import seed_keys, start_learners
+from evenhand.learn.tabular.q_learning import GreedyTable, Tabular
 from evenhand.problem.problem import AugmentedState, Problem, require_problem
 
 if TYPE_CHECKING:

@@ -19,7 +19,7 @@ from evenhand.envs import Doughnuts, Vaccines
 from evenhand.errors import BadParameter, EvenhandError
 from evenhand.learn.deep.encoders import Relative
 from evenhand.learn.deep.networks import MLP
-from evenhand.learn.policies.greedy_policy import Greedy
+from evenhand.learn.policies import Greedy
 from evenhand.problem.problem import Problem
 
 NAMES = ("A", "B", "C")

@@ -16,7 +16,7 @@ from evenhand.envs import Doughnuts, Vaccines
 from evenhand.envs.environment import State
 from evenhand.errors import BadParameter, EvenhandError
 from evenhand.lab.recipes import deep_learner
-from evenhand.learn.policies.greedy_policy import Greedy
+from evenhand.learn.policies import Greedy
 from evenhand.planning.planner import plan
 from evenhand.problem.problem import Problem
 

@@ -18,7 +18,7 @@ from evenhand.decide.rules.least_served import LeastServed
 from evenhand.envs import Doughnuts
 from evenhand.errors import BadFile, EvenhandError, naming_arguments
 from evenhand.lab.recipes import deep_learner
-from evenhand.learn.policies.policy_files import save_policies
+from evenhand.learn.policy_files import save_policies
 from evenhand.planning.planner import plan, save_plan
 from evenhand.problem.problem import Problem
 

@@ -51,8 +51,8 @@ def make_samples(folder: Path) -> None:
     from evenhand.envs import Doughnuts
     from evenhand.lab.run_spec import RunSpec
     from evenhand.lab.runs import Run, save_run
-    from evenhand.learn.policies.policy_files import save_policies
-    from evenhand.learn.seeds import seed_keys, start_learners
+    from evenhand.learn.policy_files import save_policies
+    from evenhand.learn.schedules import seed_keys, start_learners
     from evenhand.memory.memory import Full
     from evenhand.planning.planner import plan, save_plan
     from evenhand.problem.problem import Problem

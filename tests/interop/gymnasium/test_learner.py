@@ -35,7 +35,7 @@ from evenhand.interop import (
 from evenhand.interop.gymnasium.gymnasium_process import GymnasiumProcess, gymnasium_world
 from evenhand.interop.trackers import Sink
 from evenhand.learn.deep.networks import MLP
-from evenhand.learn.proposals import Above
+from evenhand.learn.imagined_memories import Above
 from evenhand.learn.schedules import Exploration
 from evenhand.memory.memory import Full, Min
 from evenhand.planning.planner import plan

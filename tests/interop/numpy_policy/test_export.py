@@ -18,7 +18,7 @@ from evenhand.interop.numpy_policy.deployed_policy import KIND
 from evenhand.interop.numpy_policy.numpy_program import NumpyProgram
 from evenhand.learn.deep.encoders import Binary, Raw, Relative
 from evenhand.learn.deep.networks import MLP, EquivariantMLP, Recurrent
-from evenhand.learn.policies.greedy_policy import Greedy
+from evenhand.learn.policies import Greedy
 from evenhand.memory.memory import Clock, Full, GroupFull, Product
 from evenhand.problem.problem import Problem
 

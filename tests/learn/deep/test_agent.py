@@ -1,4 +1,4 @@
-"""Deep agents against worlds with known answers, the exact planner, and arithmetic."""
+"""Tests of learn.deep.agent."""
 
 from __future__ import annotations
 
@@ -17,22 +17,21 @@ from evenhand.fairness.filters import AfterEach
 from evenhand.fairness.scheme import FairnessScheme, anytime, periodic
 from evenhand.fairness.temporal import Total, Worst
 from evenhand.fairness.welfare import LogNash
-from evenhand.learn.deep.agent import _one_of
+from evenhand.learn.deep.agent import HardUpdate, Huber, PolyakUpdate, Squared, _one_of
 from evenhand.learn.deep.dqn import DQN
 from evenhand.learn.deep.encoders import Raw, Relative
-from evenhand.learn.deep.masked_network import MaskedNetwork
-from evenhand.learn.deep.networks import MLP, EquivariantMLP, Recurrent
+from evenhand.learn.deep.networks import MLP, EquivariantMLP, MaskedNetwork, Recurrent
 from evenhand.learn.deep.recurrent import RecurrentDQN
-from evenhand.learn.deep.targets import HardUpdate, Huber, PolyakUpdate, Squared
-from evenhand.learn.host_world import HostWorld
-from evenhand.learn.proposals import Above, Everything
-from evenhand.learn.schedules import Exploration
-from evenhand.learn.seeds import start_learners
+from evenhand.learn.host import HostWorld
+from evenhand.learn.imagined_memories import Above, Everything
+from evenhand.learn.schedules import Exploration, start_learners
 from evenhand.memory.memory import Clock, Full, Min, Nothing, Product, Reset
 from evenhand.planning.evaluation import evaluate
 from evenhand.planning.planner import plan
 from evenhand.problem.problem import Problem
 from probes import Paid
+
+# Deep agents against worlds with known answers, the exact planner, and arithmetic.
 
 QUICK = {
     "network": MLP((32,)),
@@ -291,7 +290,7 @@ def test_a_learned_policy_has_its_exact_score():
     settings = QUICK | {"network": EquivariantMLP((16,)), "encoder": Relative()}
     agent = DQN(problem=problem, discount=0.7, shaping=True, proposal=Above(1), **settings)
     learners = trained(agent, 1500)
-    from evenhand.learn.policies.greedy_policy import Greedy
+    from evenhand.learn.policies import Greedy
 
     weights = jax.tree.map(lambda leaf: leaf[0], agent.acting(learners))
     exact = evaluate(problem, Greedy(problem, agent.encoder, agent.network, weights).act).score
@@ -343,3 +342,50 @@ def test_mistakes_are_named():
         RecurrentDQN(**parts | {"network": Recurrent()}, capacity=10)
     with pytest.raises(BadParameter, match="carries nothing"):
         RecurrentDQN(**parts)
+
+
+# How the target follows and what an error costs, by hand.
+
+
+def test_a_copy_every_so_many_updates():
+    update = HardUpdate(3)
+    assert update.copies_rarely
+    assert update.is_due(jnp.arange(1, 8)).tolist() == [False, False, True] * 2 + [False]
+    assert update.apply(1.0, 5.0) == 1.0  # between the copies it stays
+
+
+def test_a_share_of_the_way_with_every_update():
+    update = PolyakUpdate(0.25)
+    assert not update.copies_rarely
+    assert not update.is_due(jnp.arange(9)).any()
+    moved = update.apply({"a": jnp.array([0.0, 8.0])}, {"a": jnp.array([4.0, 0.0])})
+    assert moved["a"].tolist() == [1.0, 6.0]
+    assert PolyakUpdate(1.0).apply(2.0, 5.0) == 5.0
+
+
+def test_what_an_error_costs():
+    errors = jnp.array([-3.0, -1.0, 0.0, 0.5, 2.0, 4.0])
+    assert Squared()(errors).tolist() == [9.0, 1.0, 0.0, 0.25, 4.0, 16.0]
+    # Half the square up to 2, and from there on 2 more for each.
+    np.testing.assert_allclose(Huber(2.0)(errors), [4.0, 0.5, 0.0, 0.125, 2.0, 6.0])
+    np.testing.assert_allclose(Huber()(errors), [2.5, 0.5, 0.0, 0.125, 1.5, 3.5])
+
+
+@pytest.mark.parametrize("threshold", [0.0, -1, "x", True, float("nan"), float("inf")])
+def test_a_threshold_is_above_0(threshold):
+    with pytest.raises(BadParameter) as refused:
+        Huber(threshold)
+    assert str(refused.value) == f"threshold is {threshold!r}: it must be a number above 0."
+
+
+@pytest.mark.parametrize("rate", [0.0, -0.1, 1.01, "x", float("nan")])
+def test_a_rate_is_a_share(rate):
+    with pytest.raises(BadParameter, match=r"it must lie in \(0, 1\]"):
+        PolyakUpdate(rate)
+
+
+@pytest.mark.parametrize("every", [0, -1, 2.5, True])
+def test_updates_are_counted_in_whole_numbers(every):
+    with pytest.raises(BadParameter, match="it must be a whole number from 1"):
+        HardUpdate(every)
+    assert HardUpdate(1).is_due(jnp.array([1, 2])).all()

@@ -17,7 +17,7 @@ from evenhand.fairness.scheme import anytime
 from evenhand.fairness.temporal import Total
 from evenhand.fairness.trace import Override
 from evenhand.fairness.welfare import LogNash
-from evenhand.learn.proposals import (
+from evenhand.learn.imagined_memories import (
     Above,
     Everything,
     NoProposal,

@@ -12,7 +12,7 @@ from evenhand.envs.environment import MDPEnvironment
 from evenhand.errors import BadParameter, NegativeStatus
 from evenhand.fairness.scheme import anytime
 from evenhand.fairness.temporal import Total
-from evenhand.learn.proposals import Above
+from evenhand.learn.imagined_memories import Above
 from evenhand.learn.schedules import Constant, Exploration, Watkins
 from evenhand.learn.tabular.q_learning import Tabular
 from evenhand.memory.memory import Full, Min, Reset

@@ -16,7 +16,7 @@ from evenhand.envs import Doughnuts
 from evenhand.errors import BadParameter
 from evenhand.learn.deep.encoders import Relative
 from evenhand.learn.deep.networks import MLP
-from evenhand.learn.policies.greedy_policy import Greedy
+from evenhand.learn.policies import Greedy
 from evenhand.planning.planner import plan, save_plan
 from evenhand.problem.problem import Problem
 from evenhand.serve.pools.definition import PoolDefinition

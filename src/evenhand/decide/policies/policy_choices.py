@@ -16,7 +16,7 @@ import numpy as np
 from evenhand.decide.policies.decision_setting import RealDecision, counts_steps, setting_of
 from evenhand.envs.environment import State
 from evenhand.fairness.trace import Step
-from evenhand.learn.policies.greedy_policy import Greedy
+from evenhand.learn.policies import Greedy
 from evenhand.planning.planner import TIES, Plan
 from evenhand.problem.problem import AugmentedState, Problem
 

@@ -62,7 +62,7 @@ def policy_rule(path: str | os.PathLike[str]) -> Rule:
             f"they were learned in: for a log or a pool train a network ({argument('deep')}), or "
             "give the file of an exact plan, which `evenhand plan` and `save_plan` write."
         )
-    from evenhand.learn.policies.policy_files import load_policies
+    from evenhand.learn.policy_files import load_policies
 
     saved = load_policies(path)
     learned = policy_choices.LearnedChoices(saved.policy(_best_seed(saved.header)))

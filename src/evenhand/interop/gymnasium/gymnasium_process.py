@@ -22,7 +22,7 @@ from evenhand.interop.gymnasium.stakeholder_rewards import (
     override_of,
     stakeholder_rewards_of,
 )
-from evenhand.learn.host_world import HostWorld
+from evenhand.learn.host import HostWorld
 from evenhand.memory.feature_layout import FeatureLayout
 from evenhand.process import Transition
 

@@ -21,15 +21,21 @@ from evenhand.fairness.scheme import FairnessScheme
 from evenhand.interop.gymnasium.gymnasium_process import GymnasiumProcess, gymnasium_world
 from evenhand.interop.gymnasium.stakeholder_rewards import StakeholderRewards
 from evenhand.interop.trackers import Sink
+from evenhand.learn.deep.agent import PolyakUpdate
 from evenhand.learn.deep.dqn import DQN
 from evenhand.learn.deep.encoders import Relative
-from evenhand.learn.deep.masked_network import MaskedNetwork
-from evenhand.learn.deep.networks import MLP
-from evenhand.learn.deep.targets import PolyakUpdate
+from evenhand.learn.deep.networks import MLP, MaskedNetwork
 from evenhand.learn.host import HostLoop
-from evenhand.learn.host_defaults import LEARN_EVERY, default_memory, default_settings, survey_steps
-from evenhand.learn.host_survey import Measurements, Serves, survey
-from evenhand.learn.proposals import NoProposal, Proposal
+from evenhand.learn.imagined_memories import NoProposal, Proposal
+from evenhand.learn.recipe import (
+    LEARN_EVERY,
+    Measurements,
+    Serves,
+    default_memory,
+    default_settings,
+    survey,
+    survey_steps,
+)
 from evenhand.learn.schedules import Exploration
 from evenhand.memory.feature_layout import FeatureLayout
 from evenhand.memory.memory import Memory

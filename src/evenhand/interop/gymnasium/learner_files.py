@@ -27,7 +27,7 @@ from evenhand.fairness.scheme import FairnessScheme
 from evenhand.interop.gymnasium.learner import gymnasium_learner
 from evenhand.learn.deep.agent import AgentState
 from evenhand.learn.host import HostLoop
-from evenhand.learn.host_survey import Measurements
+from evenhand.learn.recipe import Measurements
 
 KIND = "learner"
 

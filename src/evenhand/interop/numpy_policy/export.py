@@ -11,7 +11,7 @@ from evenhand.errors import BadParameter
 from evenhand.interop.numpy_policy.deployed_policy import NumpyPolicy
 from evenhand.interop.numpy_policy.numpy_program import OPERATIONS, NumpyProgram
 from evenhand.learn.host import HostLoop
-from evenhand.learn.policies.greedy_policy import Greedy
+from evenhand.learn.policies import Greedy
 from evenhand.problem.problem import AgentView
 
 if TYPE_CHECKING:

@@ -1,32 +1,31 @@
-"""Deep Q-learning on augmented problems: what all deep agents share.
-
-An agent is a set of pure functions on an `AgentState`. They are compiled into one loop with the
-environment, many seeds side by side (`train_steps`), or called one by one from the host for
-environments that are not JAX (see `learn.host`). Subclasses say what is stored and learned from.
-"""
+"""A deep agent: its targets, its updates, and the loop that is compiled."""
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from functools import cached_property, partial
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 import jax
 import jax.numpy as jnp
 import optax  # type: ignore[import-untyped]
 
-from evenhand._util.checks import require_hashable
+from evenhand._util.checks import is_finite_number, require_hashable, require_whole
 from evenhand.errors import BadParameter
 from evenhand.fairness.trace import Step
 from evenhand.learn.deep.encoders import Encoder, Layout
 from evenhand.learn.deep.networks import IMPOSSIBLE, Network
 from evenhand.learn.deep.replay_buffer import Replay
-from evenhand.learn.deep.targets import HardUpdate, Loss, Squared, TargetUpdate
-from evenhand.learn.finite_values import require_finite_values
-from evenhand.learn.policies.greedy_policy import Greedy, GreedyScore, score_greedy
-from evenhand.learn.schedules import EpsilonSchedule, Exploration
-from evenhand.learn.shaping import known_from_states, require_shaping, shaping
+from evenhand.learn.policies import Greedy, GreedyScore, score_greedy
+from evenhand.learn.schedules import (
+    EpsilonSchedule,
+    Exploration,
+    known_from_states,
+    require_finite_values,
+    require_shaping,
+    shaping,
+)
 from evenhand.problem.checks import require_rewards
 from evenhand.problem.problem import AugmentedState, Problem
 from evenhand.problem.reward import choose
@@ -34,6 +33,103 @@ from evenhand.problem.reward import choose
 if TYPE_CHECKING:
     from jaxtyping import Array, Bool, Float, Int, PRNGKeyArray
 
+
+# Deep Q-learning's parts: how the target network follows, and what an error costs.
+
+Weights = TypeVar("Weights")  # the weights of a network: a pytree of arrays
+
+
+class TargetUpdate(ABC):
+    """How the target network follows the network that learns."""
+
+    @property
+    def copies_rarely(self) -> bool:
+        """Whether the target changes only where `is_due`, by a copy.
+
+        The target's values can then be stored with what was experienced, and worked out again only
+        when it changes.
+        """
+        return False
+
+    def is_due(self, updates: Int[Array, ...]) -> Bool[Array, ...]:
+        """Whether to copy the network after so many updates."""
+        return jnp.zeros(jnp.shape(updates), dtype=bool)
+
+    @abstractmethod
+    def apply(self, target: Weights, weights: Weights) -> Weights:
+        """The target after an update, from the target before it and the network after it."""
+
+
+@dataclass(frozen=True)
+class HardUpdate(TargetUpdate):
+    """The target network is a copy of the network, made anew after every so many updates."""
+
+    every: int = 1000
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "every", require_whole(self.every, "every"))
+
+    @property
+    def copies_rarely(self) -> bool:
+        return True
+
+    def is_due(self, updates: Int[Array, ...]) -> Bool[Array, ...]:
+        return updates % self.every == 0
+
+    def apply(self, target: Weights, weights: Weights) -> Weights:
+        return target
+
+
+@dataclass(frozen=True)
+class PolyakUpdate(TargetUpdate):
+    """With every update the target network moves a small share of the way to the network."""
+
+    rate: float = 0.005
+
+    def __post_init__(self) -> None:
+        if not (is_finite_number(self.rate) and 0.0 < self.rate <= 1.0):
+            raise BadParameter(f"rate is {self.rate!r}: it must lie in (0, 1].")
+
+    def apply(self, target: Weights, weights: Weights) -> Weights:
+        return jax.tree.map(lambda old, new: old + self.rate * (new - old), target, weights)
+
+
+class Loss(ABC):
+    """What an error of the value costs."""
+
+    @abstractmethod
+    def __call__(self, error: Float[Array, ...]) -> Float[Array, ...]: ...
+
+
+@dataclass(frozen=True)
+class Squared(Loss):
+    """The square of the error."""
+
+    def __call__(self, error: Float[Array, ...]) -> Float[Array, ...]:
+        return error**2
+
+
+@dataclass(frozen=True)
+class Huber(Loss):
+    """Half the square up to the threshold, and from there on in proportion."""
+
+    threshold: float = 1.0
+
+    def __post_init__(self) -> None:
+        if not (is_finite_number(self.threshold) and self.threshold > 0.0):
+            raise BadParameter(f"threshold is {self.threshold!r}: it must be a number above 0.")
+
+    def __call__(self, error: Float[Array, ...]) -> Float[Array, ...]:
+        size = jnp.abs(error)
+        near = jnp.minimum(size, self.threshold)
+        return 0.5 * near**2 + self.threshold * (size - near)
+
+
+# Deep Q-learning on augmented problems: what all deep agents share.
+#
+# An agent is a set of pure functions on an `AgentState`. They are compiled into one loop with the
+# environment, many seeds side by side (`train_steps`), or called one by one from the host for
+# environments that are not JAX (see `learn.host`). Subclasses say what is stored and learned from.
 
 EPISODES = 100  # that an evaluation is the mean of
 LOSS_SHARE = 0.01  # of the newest loss in the running mean

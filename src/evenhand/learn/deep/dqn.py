@@ -13,8 +13,7 @@ from evenhand.fairness.trace import Override, Step
 from evenhand.learn.deep import replay_buffer as replay
 from evenhand.learn.deep.agent import AgentState, DecisionRecord, DeepAgent, of_action
 from evenhand.learn.deep.replay_buffer import Replay
-from evenhand.learn.proposals import NoProposal, Proposal
-from evenhand.learn.proposals.imagined_memories import PastStep, imagine_memories
+from evenhand.learn.imagined_memories import NoProposal, PastStep, Proposal, imagine_memories
 from evenhand.problem.problem import AgentView, AugmentedState
 from evenhand.problem.reward import choose
 

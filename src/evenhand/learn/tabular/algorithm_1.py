@@ -15,9 +15,8 @@ import jax.numpy as jnp
 import numpy as np
 
 from evenhand.fairness.filters import Always, Filter
-from evenhand.learn.proposals import Proposal, ProposalContext
-from evenhand.learn.schedules import Exploration, LearningRate
-from evenhand.learn.shaping import shaping
+from evenhand.learn.imagined_memories import Proposal, ProposalContext
+from evenhand.learn.schedules import Exploration, LearningRate, shaping
 from evenhand.learn.tabular.tabular_model import TabularModel
 
 if TYPE_CHECKING:

@@ -1,4 +1,4 @@
-"""Algorithm 1: tabular FairQCM. With no proposal it is Q-learning, and nothing else differs."""
+"""Q-learning in a table, seeds side by side, and the greedy table that results."""
 
 from __future__ import annotations
 
@@ -12,10 +12,14 @@ import numpy as np
 
 from evenhand._util.checks import require_hashable
 from evenhand.errors import BadParameter
-from evenhand.learn.finite_values import require_finite_values
-from evenhand.learn.proposals import NoProposal, Proposal
-from evenhand.learn.schedules import Constant, Exploration, LearningRate
-from evenhand.learn.shaping import require_shaping
+from evenhand.learn.imagined_memories import NoProposal, Proposal
+from evenhand.learn.schedules import (
+    Constant,
+    Exploration,
+    LearningRate,
+    require_finite_values,
+    require_shaping,
+)
 from evenhand.learn.tabular.algorithm_1 import (
     Algorithm1,
     ExactScore,
@@ -25,13 +29,41 @@ from evenhand.learn.tabular.algorithm_1 import (
     evaluate_all,
     train_all,
 )
-from evenhand.learn.tabular.greedy_table import GreedyTable
 from evenhand.learn.tabular.tabular_model import TabularModel, build_tabular_model, imagined_rows
 from evenhand.planning.table import StateTable
 from evenhand.problem.problem import AugmentedState, Problem
 
 if TYPE_CHECKING:
     from jaxtyping import Float, Int, PRNGKeyArray
+
+
+# A learned table on its own: greedy for its values.
+
+
+@dataclass(frozen=True, eq=False)
+class GreedyTable:
+    """The policy that takes the action of highest value, the first of them if there are several.
+
+    It is used as `policies.greedy_policy.Greedy` is; a table carries nothing between decisions.
+    """
+
+    agent: Tabular
+    learner: TabularState  # of one seed
+
+    def start(self) -> tuple[()]:
+        """What it carries into an episode: nothing."""
+        return ()
+
+    def decide(self, carry: tuple[()], augmented: AugmentedState) -> tuple[tuple[()], int]:
+        """The carry for the next decision, and the action."""
+        return (), int(np.argmax(self.values(carry, augmented)))
+
+    def values(self, carry: tuple[()], augmented: AugmentedState) -> Float[np.ndarray, " action"]:
+        """Why: the value of each action."""
+        return self.agent.action_values(self.learner, augmented)
+
+
+# Algorithm 1: tabular FairQCM. With no proposal it is Q-learning, and nothing else differs.
 
 
 @dataclass(frozen=True)

@@ -10,7 +10,7 @@ from evenhand._util.saved import read_tensors, write_tensors
 from evenhand.envs import Doughnuts, Lending
 from evenhand.errors import BadFile
 from evenhand.lab.recipes import deep_learner
-from evenhand.learn.policies.policy_files import load_policies, save_policies
+from evenhand.learn.policy_files import load_policies, save_policies
 
 
 @pytest.fixture(scope="module")

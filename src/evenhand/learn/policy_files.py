@@ -14,8 +14,6 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 
-import evenhand.learn.deep.at_once
-import evenhand.learn.deep.standardised  # noqa: F401  # these register their encoders
 from evenhand._util.saved import (
     SavedRecord,
     named_leaves,
@@ -31,8 +29,14 @@ from evenhand.fairness.scheme_file import from_table, to_table
 from evenhand.learn.deep.agent import DeepAgent
 from evenhand.learn.deep.encoders import ENCODERS, Encoder
 from evenhand.learn.deep.networks import NETWORKS, Network
-from evenhand.learn.policies.any_number import problem_for, usable_for, weights_for
-from evenhand.learn.policies.greedy_policy import Greedy, GreedyScore, score_greedy
+from evenhand.learn.policies import (
+    Greedy,
+    GreedyScore,
+    problem_for,
+    score_greedy,
+    usable_for,
+    weights_for,
+)
 from evenhand.problem.problem import Problem, build_problem, describe_problem
 
 Header = dict[str, Any]
