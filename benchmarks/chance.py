@@ -18,18 +18,15 @@ from scipy.stats import binom
 
 from evenhand.auditing import audit
 from evenhand.auditing.audit_log import AuditOptions
+from evenhand.auditing.case import Case
 from evenhand.auditing.chance.alarm import AlarmWatch
-from evenhand.auditing.chance.drawn_histories import DrawnHistories
-from evenhand.auditing.chance.held_fixed import HeldFixed
-from evenhand.auditing.chance.measures import MEASURES, compare
-from evenhand.auditing.chance.naming import LEVEL, Spread, name_people
-from evenhand.auditing.chance.nulls import FairLottery
-from evenhand.auditing.judging.case import Case
-from evenhand.auditing.judging.questions import question_of
-from evenhand.auditing.judging.sensitivity import judge_case
-from evenhand.auditing.judging.supply import Supply
-from evenhand.auditing.log import log_of
-from evenhand.auditing.notes import Notes
+from evenhand.auditing.chance.finding import LEVEL, MEASURES, Spread, compare, name_people
+from evenhand.auditing.chance.nulls import FairLottery, HeldFixed
+from evenhand.auditing.chance.simulation import DrawnHistories
+from evenhand.auditing.judge import judge_case
+from evenhand.auditing.questions import question_of
+from evenhand.log.layout import Notes
+from evenhand.log.log import Supply, log_of
 
 LOGS = 2000  # lotteries that are tested as though they were logs
 DRAWS = 199

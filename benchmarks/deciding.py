@@ -12,11 +12,11 @@ import time
 
 import numpy as np
 
-from evenhand.auditing.judging.supply import Supply
-from evenhand.auditing.reading.lots import Lots
 from evenhand.decide.replay.replay_supply import decide_supply
 from evenhand.decide.rules.named_rule import rule_of
 from evenhand.decide.rules.rule_state import RuleState
+from evenhand.log.history import Lots
+from evenhand.log.log import Supply
 
 STAKEHOLDERS = 1_000_000
 DECISIONS = 2_000_000

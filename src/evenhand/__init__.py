@@ -14,7 +14,7 @@ from evenhand._util.registry import lazy_exports
 __version__ = "0.2.0"
 
 if TYPE_CHECKING:
-    from evenhand.auditing import Answer, Log, audit
+    from evenhand.auditing import Answer, audit
     from evenhand.decide.allocator import Allocator
     from evenhand.decide.hindsight.best_of_log import best_there_was
     from evenhand.decide.hindsight.smallest_change import smallest_change
@@ -91,6 +91,7 @@ if TYPE_CHECKING:
     )
     from evenhand.learn.fairqcm import FairQCM
     from evenhand.learn.imagined_memories import Above, Around, Everything, Proposal
+    from evenhand.log.log import Log
     from evenhand.memory.memory import (
         Clock,
         Full,
@@ -123,7 +124,6 @@ if TYPE_CHECKING:
 _HOME = {
     "auditing": (
         "Answer",
-        "Log",
         "audit",
     ),
     "decide.allocator": ("Allocator",),
@@ -224,6 +224,7 @@ _HOME = {
         "Everything",
         "Proposal",
     ),
+    "log.log": ("Log",),
     "memory.memory": (
         "Clock",
         "Full",

@@ -5,12 +5,12 @@ from __future__ import annotations
 import inspect
 from dataclasses import fields
 
-from evenhand.auditing.options import AuditOptions
 from evenhand.cli.audit import audit_command
 from evenhand.cli.borrowed_options import borrow_options
 from evenhand.cli.judging_options import judging_options
 from evenhand.cli.reading_options import reading_options
 from evenhand.cli.replay import READING, replay_command
+from evenhand.log.options import AuditOptions
 
 
 def test_borrowed_options_are_those_of_the_lender():

@@ -8,16 +8,15 @@ import numpy as np
 import pandas as pd
 
 from evenhand.auditing.audit_log import audit_with
-from evenhand.auditing.chance.chance_test import group_labels
-from evenhand.auditing.chance.drawn_histories import DrawnHistories
-from evenhand.auditing.chance.held_fixed import HeldFixed
-from evenhand.auditing.judging.case import Case
-from evenhand.auditing.judging.questions import question_of
-from evenhand.auditing.judging.sensitivity import judge_case
-from evenhand.auditing.judging.supply import Supply
-from evenhand.auditing.log import Log, record_of
-from evenhand.auditing.notes import Notes
-from evenhand.auditing.options import AuditOptions
+from evenhand.auditing.case import Case
+from evenhand.auditing.chance.finding import group_labels
+from evenhand.auditing.chance.nulls import HeldFixed
+from evenhand.auditing.chance.simulation import DrawnHistories
+from evenhand.auditing.judge import judge_case
+from evenhand.auditing.questions import question_of
+from evenhand.log.layout import Notes
+from evenhand.log.log import Log, Supply, record_of
+from evenhand.log.options import AuditOptions
 
 NAMES = list("ABCDE")
 

@@ -7,11 +7,11 @@ from typing import NamedTuple
 
 import evenhand
 from evenhand._util.moments import moment_label
-from evenhand.auditing.options import AuditOptions
-from evenhand.auditing.reading.events import read_events
-from evenhand.auditing.reading.hidden_amounts import HiddenRows, hidden_over_time
-from evenhand.auditing.sources.engines import fetch
-from evenhand.auditing.sources.open_source import opened
+from evenhand.log.counting import HiddenRows, hidden_over_time
+from evenhand.log.engines import fetch
+from evenhand.log.files import opened
+from evenhand.log.options import AuditOptions
+from evenhand.log.rows import read_events
 
 audit = functools.partial(evenhand.audit, chance=False)
 

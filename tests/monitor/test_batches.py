@@ -22,10 +22,10 @@ from evenhand import (
     TimepointFirst,
     anytime,
 )
-from evenhand.auditing.judging.questions import every
-from evenhand.auditing.reading.roster import Roster
+from evenhand.auditing.questions import every
 from evenhand.errors import BadLog
 from evenhand.fairness import stream as stream_module
+from evenhand.log.history import Roster
 from evenhand.monitor import Monitor, time_steps
 from evenhand.monitor.batch import Batch, text_as_number
 

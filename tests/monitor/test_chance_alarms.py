@@ -7,13 +7,13 @@ import json
 import numpy as np
 import pytest
 
-from evenhand.auditing.chance.bets import AT_START, FACTORS, STAKES
-from evenhand.auditing.chance.odds_over_time import OddsOverTime
-from evenhand.auditing.reading.roster import Roster
-from evenhand.auditing.scheme_options import SchemeOptions
+from evenhand.auditing.chance.alarm import AT_START, FACTORS, STAKES
+from evenhand.auditing.chance.nulls import OddsOverTime
 from evenhand.errors import BadFile, BadParameter
 from evenhand.fairness.scheme import anytime
 from evenhand.fairness.welfare import Rawls
+from evenhand.log.history import Roster
+from evenhand.log.options import SchemeOptions
 from evenhand.monitor.batch import Batch
 from evenhand.monitor.chance_alarms import Alarms
 from evenhand.monitor.factory import make_monitor

@@ -8,7 +8,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from evenhand.auditing.judging.calendar import PERIODS
+from evenhand.auditing.questions import PERIODS
 from evenhand.errors import BadLog, MissingKey
 from evenhand.monitor import json_reader
 from evenhand.monitor.json_reader import Counts, Keys, Reader

@@ -29,10 +29,8 @@ from evenhand import (
     periodic,
 )
 from evenhand.auditing import audit
-from evenhand.auditing.chance.odds_over_time import OddsOverTime
-from evenhand.auditing.judging.questions import every
-from evenhand.auditing.reading.roster import Roster
-from evenhand.auditing.scheme_options import SchemeOptions
+from evenhand.auditing.chance.nulls import OddsOverTime
+from evenhand.auditing.questions import every
 from evenhand.errors import (
     BadFile,
     BadLog,
@@ -43,6 +41,8 @@ from evenhand.errors import (
     WelfareOverflow,
 )
 from evenhand.fairness.status import WithCredit
+from evenhand.log.history import Roster
+from evenhand.log.options import SchemeOptions
 from evenhand.monitor import Monitor
 from evenhand.monitor.batch import Batch, text_as_number
 from evenhand.monitor.chance_alarms import Alarms

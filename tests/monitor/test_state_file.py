@@ -8,8 +8,8 @@ import os
 import pytest
 
 from evenhand import Rawls, Window, Worst, periodic
-from evenhand.auditing.scheme_options import SchemeOptions
 from evenhand.errors import BadFile, BadParameter
+from evenhand.log.options import SchemeOptions
 from evenhand.monitor import Monitor
 from evenhand.monitor.factory import make_monitor
 from evenhand.monitor.json_reader import REMEMBERED_IDS, Keys, Reader

@@ -16,7 +16,7 @@ import pytest
 import postgres_server
 import same_numbers as same
 from evenhand.auditing import audit, compare
-from evenhand.auditing.reading import checks, counting
+from evenhand.log import checks, counting
 from places import VACCINATIONS
 from postgres_server import READER, READER_PASSWORD
 
@@ -127,9 +127,9 @@ def test_long_logs_are_grouped_by_day_and_come_back_in_blocks(source, sources, m
     by_month = audit(totals, **same.TOTALS_MAPPED, every="month")
     monkeypatch.setattr(counting, "EXACT_ROWS", 0)
     for module in ("duckdb", "ibis"):
-        monkeypatch.setattr(f"evenhand.auditing.sources.engines.{module}.BLOCK_ROWS", 100)
-    monkeypatch.setattr("evenhand.auditing.reading.growable_column.IN_MEMORY", 1000)
-    monkeypatch.setattr("evenhand.auditing.reading.history.BLOCK_VALUES", 1 << 12)
+        monkeypatch.setattr(f"evenhand.log.engines.{module}.BLOCK_ROWS", 100)
+    monkeypatch.setattr("evenhand.log.history.IN_MEMORY", 1000)
+    monkeypatch.setattr("evenhand.log.history.BLOCK_VALUES", 1 << 12)
     same.assert_same(sources[source]("decisions", **same.MAPPED), anytime, True)
     found = sources[source]("decisions", **same.MAPPED, every="month")
     assert found.origin["time_points"] is None
@@ -432,11 +432,11 @@ def test_memory_does_not_grow_with_the_cells(server, monkeypatch):
         )
     asked = {**same.MAPPED, "welfare": "rawls"}
     expected = audit(server.reader, table="busy", **asked)
-    monkeypatch.setattr("evenhand.auditing.sources.engines.ibis.BLOCK_ROWS", 2_000)
-    monkeypatch.setattr("evenhand.auditing.reading.growable_column.IN_MEMORY", 2_000)
-    monkeypatch.setattr("evenhand.auditing.reading.history.BLOCK_VALUES", 1 << 14)
-    monkeypatch.setattr("evenhand.auditing.judging.judge.KEPT_VALUES", 40_000)
-    monkeypatch.setattr("evenhand.auditing.judging.sensitivity.STEP_VALUES", 1)
+    monkeypatch.setattr("evenhand.log.ibis_engine.BLOCK_ROWS", 2_000)
+    monkeypatch.setattr("evenhand.log.history.IN_MEMORY", 2_000)
+    monkeypatch.setattr("evenhand.log.history.BLOCK_VALUES", 1 << 14)
+    monkeypatch.setattr("evenhand.auditing.judge.KEPT_VALUES", 40_000)
+    monkeypatch.setattr("evenhand.auditing.judge.STEP_VALUES", 1)
     tracemalloc.start()
     found = audit(server.reader, table="busy", **asked)
     _, peak = tracemalloc.get_traced_memory()

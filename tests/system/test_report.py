@@ -11,7 +11,7 @@ import pytest
 
 from evenhand._util.wording import format_number
 from evenhand.auditing import audit, compare
-from evenhand.auditing.answer.summary import average_distance
+from evenhand.auditing.verdict import average_distance
 from evenhand.report import report
 from evenhand.report.html.page_data import class_bounds
 from evenhand.report.pdf import as_pdf

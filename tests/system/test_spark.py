@@ -13,7 +13,7 @@ import pytest
 
 import same_numbers as same
 from evenhand.auditing import audit
-from evenhand.auditing.reading import counting
+from evenhand.log import counting
 from places import VACCINATIONS
 
 with warnings.catch_warnings():
@@ -74,9 +74,9 @@ def test_the_same_numbers_as_pandas(question, decisions, tmp_path):
 def test_moments_of_a_zone_in_blocks(decisions, monkeypatch):
     """Anytime, where rows come back some at a time and lie in files."""
     expected = audit(same.untidy_frame(), **same.MAPPED)
-    monkeypatch.setattr("evenhand.auditing.sources.engines.spark.BLOCK_ROWS", 100)
-    monkeypatch.setattr("evenhand.auditing.sources.engines.spark.PART_ROWS", 700)
-    monkeypatch.setattr("evenhand.auditing.reading.growable_column.IN_MEMORY", 500)
+    monkeypatch.setattr("evenhand.log.spark.BLOCK_ROWS", 100)
+    monkeypatch.setattr("evenhand.log.spark.PART_ROWS", 700)
+    monkeypatch.setattr("evenhand.log.history.IN_MEMORY", 500)
     found = audit(decisions, **{**same.MAPPED, "time": "moment"})
     same.assert_same(found, expected, True)
     assert not decisions.sparkSession.sparkContext._jsc.getPersistentRDDs().size() > 1

@@ -13,23 +13,23 @@ from typing import TYPE_CHECKING
 from evenhand._util.registry import lazy_exports
 
 if TYPE_CHECKING:
-    from evenhand.auditing.answer.answer import Answer
+    from evenhand.auditing.answer import Answer
     from evenhand.auditing.audit_log import audit
     from evenhand.auditing.compare_logs import LogComparison, compare, compare_periods
-    from evenhand.auditing.log import Log
-    from evenhand.auditing.options import AuditOptions
+    from evenhand.log.log import Log
+    from evenhand.log.options import AuditOptions
 
 __getattr__, __dir__, __all__ = lazy_exports(
     __name__,
     {
-        "answer.answer": ("Answer",),
+        "answer": ("Answer",),
         "audit_log": ("audit",),
         "compare_logs": (
             "LogComparison",
             "compare",
             "compare_periods",
         ),
-        "log": ("Log",),
-        "options": ("AuditOptions",),
+        "evenhand.log.log": ("Log",),
+        "evenhand.log.options": ("AuditOptions",),
     },
 )

@@ -12,17 +12,15 @@ from typing import Any
 import numpy as np
 
 from evenhand._util.wording import format_number, join_names, tell_apart
-from evenhand.auditing.answer.answer import Answer
-from evenhand.auditing.answer.summary import Called, Quantity, Sentence, how_even
+from evenhand.auditing.answer import Answer
 from evenhand.auditing.audit_log import audit_with, kept_for
-from evenhand.auditing.judging.sensitivity import EVEN
-from evenhand.auditing.keyword_options import with_keywords
-from evenhand.auditing.log import Log, options_for, record_of
-from evenhand.auditing.options import AuditOptions
-from evenhand.auditing.period_border import PeriodBorder
-from evenhand.auditing.sources.excel_files import is_workbook
-from evenhand.auditing.sources.open_source import opened_log
+from evenhand.auditing.judge import EVEN
+from evenhand.auditing.verdict import Called, Quantity, Sentence, how_even
 from evenhand.errors import BadParameter, argument
+from evenhand.log.files import opened_log
+from evenhand.log.log import Log, options_for, record_of
+from evenhand.log.options import AuditOptions, PeriodBorder, with_keywords
+from evenhand.log.workbooks import is_workbook
 
 
 @dataclass(frozen=True)

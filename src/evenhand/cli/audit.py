@@ -20,7 +20,8 @@ from evenhand.cli.reading_options import reading_options
 from evenhand.errors import BadParameter
 
 if TYPE_CHECKING:
-    from evenhand.auditing import Answer, AuditOptions, LogComparison
+    from evenhand.auditing import Answer, LogComparison
+    from evenhand.log.options import AuditOptions
 
 # The options that may name files to read, beside the logs.
 FILES = ("roster", "entitlement", "requests", "scheme", "display_names")
@@ -97,7 +98,7 @@ def audit_command(
     """
     # The products here are of 16 by 16 numbers: threads would only wait for each other.
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
-    from evenhand.auditing.sources.addresses import shown
+    from evenhand.log.layout import shown
 
     given = {**reading, **judging}
     looking_back = _LookingBack(best, lots, reach, raise_worst_to)
@@ -175,9 +176,9 @@ def _judged(
         return compare_periods_with(logs[0], options)
     if not looking_back.options():
         return audit_with(logs[0], options)
-    from evenhand.auditing.log import record_of
     from evenhand.decide.hindsight.best_of_log import with_best
     from evenhand.decide.hindsight.smallest_change import with_change
+    from evenhand.log.log import record_of
 
     needed = kept_for(options)._replace(time_points=True)
     log = record_of(logs[0], options, needed._replace(rows=True) if looking_back.lots else needed)

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 def answers_of(found: Answer | LogComparison) -> tuple[Answer, ...]:
     """The one answer, or those of both logs."""
-    from evenhand.auditing.answer.answer import Answer
+    from evenhand.auditing.answer import Answer
 
     return (found,) if isinstance(found, Answer) else (found.first, found.second)
 
@@ -56,7 +56,7 @@ def write_answer(found: Answer | LogComparison, csv: Path | None, out: list[Path
 def print_answer(found: Answer | LogComparison) -> None:
     """The verdict, the tables and the notes, for a person."""
     from evenhand._util.wording import format_number
-    from evenhand.auditing.answer.answer import Answer
+    from evenhand.auditing.answer import Answer
     from evenhand.report import text
 
     answers = answers_of(found)

@@ -10,7 +10,7 @@ from evenhand.cli.output import print_json, print_table
 from evenhand.errors import BadParameter, visible
 
 if TYPE_CHECKING:
-    from evenhand.auditing.sources.log_table import LogTable
+    from evenhand.log.files import LogTable
 
 
 def refuse_unnamed(
@@ -31,8 +31,8 @@ def refuse_unnamed(
         no_name: Whether nothing says who received.
         as_json: Whether a program reads this.
     """
-    from evenhand.auditing.layout import FileLayout
-    from evenhand.auditing.sources.open_source import opened
+    from evenhand.log.files import opened
+    from evenhand.log.layout import FileLayout
 
     layout = FileLayout(sheet=how["sheet"], header_row=how["header_row"])
     with opened(logs[0], how["encoding"], how["table"], how["engine"], layout) as log:
@@ -43,7 +43,7 @@ def refuse_unnamed(
 def _show(
     log: LogTable, words: Sequence[str], given: Mapping[str, str | None], as_json: bool
 ) -> None:
-    from evenhand.auditing.reading.column_roles import look_at
+    from evenhand.log.rows import look_at
 
     look = look_at(log)
     command = shlex.join([*words, *look.options(given)])
@@ -63,7 +63,7 @@ def _show(
 
 def _reading_words(logs: Sequence[str], how: Mapping[str, Any]) -> list[str]:
     """How the log was named, for the command that is proposed."""
-    from evenhand.auditing.sources.addresses import shown
+    from evenhand.log.layout import shown
 
     said = {f"--{name.replace('_', '-')}": how[name] for name in ("sheet", "header_row", "table")}
     said["--encoding"] = None if how["encoding"] == "utf-8" else how["encoding"]

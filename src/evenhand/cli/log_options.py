@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 from evenhand.errors import BadParameter, visible
 
 if TYPE_CHECKING:
-    from evenhand.auditing.options import AuditOptions
     from evenhand.decide.world.world_of_log import WorldOfLog
+    from evenhand.log.options import AuditOptions
 
 READING = (
     *("stakeholder", "time", "amount", "cumulative", "asked", "requests", "group", "entitlement"),
@@ -37,8 +37,8 @@ def read_options(
         given: The options of `READING`, and any others of an audit, by name.
         as_json: Whether a program reads the output.
     """
-    from evenhand.auditing.options import AuditOptions
-    from evenhand.auditing.workload_columns import default_columns
+    from evenhand.log.layout import default_columns
+    from evenhand.log.options import AuditOptions
 
     named = list(given["table"] or ())
     if len(named) > len(logs):
@@ -64,7 +64,7 @@ def read_options(
 
 def _tables_of(logs: Sequence[str], given: list[str]) -> list[str | None]:
     """The table of each log that is in a database: one for all of them, or one each."""
-    from evenhand.auditing.sources.addresses import is_address
+    from evenhand.log.layout import is_address
 
     stored = [is_address(log) for log in logs]
     if not any(stored):
@@ -80,8 +80,8 @@ def files_read(logs: Sequence[str], others: Iterable[Any]) -> list[str]:
         logs: The logs as they were named.
         others: The files that options name, where they do.
     """
-    from evenhand.auditing.sources.addresses import FILES, is_address, read_address
-    from evenhand.auditing.sources.file_names import matching_files
+    from evenhand.log.files import matching_files
+    from evenhand.log.layout import FILES, is_address, read_address
 
     read = [str(file) for file in others if file is not None]
     for log in logs:
@@ -111,7 +111,7 @@ def _require_columns(
 
 def is_log(name: str) -> bool:
     """Whether what is to be learned is a log, and not an environment by its name or class."""
-    from evenhand.auditing.sources.addresses import is_address
+    from evenhand.log.layout import is_address
 
     if os.path.isfile(name) or is_address(name):
         return True

@@ -159,7 +159,7 @@ def monitor_command(
     # The products here are of 16 by 16 numbers: threads would only wait for each other.
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     from evenhand._util.files import require_place
-    from evenhand.auditing.scheme_options import SchemeOptions
+    from evenhand.log.options import SchemeOptions
     from evenhand.monitor.factory import make_monitor
     from evenhand.monitor.json_reader import Keys
     from evenhand.monitor.state_file import load_state, save_state

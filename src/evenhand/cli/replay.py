@@ -81,9 +81,9 @@ def replay_command(
     """
     # The products here are small: threads would only wait for each other.
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
-    from evenhand.auditing.sources.addresses import shown
     from evenhand.decide.replay.replay_log import replay_with
     from evenhand.decide.replay.replayed_file import write_replayed
+    from evenhand.log.layout import shown
 
     options = read_options("replay", [log], reading, as_json)
     asked = _asked(rule, seed, coming)

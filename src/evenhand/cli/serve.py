@@ -165,7 +165,7 @@ def _token(store: DecisionStore, wanted: str | None) -> tuple[str, str, str] | N
 
 
 def _announce(address: str, token: tuple[str, str, str] | None, name: str, as_json: bool) -> None:
-    from evenhand.auditing.sources.addresses import shown
+    from evenhand.log.layout import shown
 
     if as_json:
         made = None if token is None else dict(zip(("name", "role", "secret"), token, strict=True))

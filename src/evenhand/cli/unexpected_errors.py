@@ -84,7 +84,7 @@ def _write_details(error: BaseException) -> str:
 
 def _command_line() -> str:
     """The command as it was typed, but for passwords."""
-    from evenhand.auditing.sources.addresses import shown
+    from evenhand.log.layout import shown
 
     return shlex.join(["evenhand", *map(shown, sys.argv[1:])])
 

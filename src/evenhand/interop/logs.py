@@ -18,9 +18,9 @@ import numpy as np
 
 from evenhand._util.files import write_whole
 from evenhand._util.wording import join_names
-from evenhand.auditing.sources.engines.duckdb import literal
 from evenhand.errors import BadLog, BadParameter, MissingColumn
 from evenhand.fairness.trace import Trace
+from evenhand.log.engines import literal
 
 if TYPE_CHECKING:
     import gymnasium

@@ -18,14 +18,14 @@ import numpy as np
 
 from evenhand._util.registry import naming_the_extra
 from evenhand.auditing import audit
-from evenhand.auditing.answer.answer import Answer
-from evenhand.auditing.options import AuditOptions
+from evenhand.auditing.answer import Answer
 from evenhand.decide.allocator import Allocator, RankedStakeholder
 from evenhand.decide.hindsight.best_of_log import with_best
 from evenhand.decide.replay.replay_answer import Outcome, ReplayAnswer
 from evenhand.decide.replay.replay_log import ReplayOptions, replay_with
 from evenhand.decide.rules.rule import Rule
 from evenhand.errors import MissingExtra
+from evenhand.log.options import AuditOptions
 
 HUNDREDS = {"Harbour": 6, "Mill": 3, "Park": 2, "Hill": 1}  # of households
 ODDS = (0.26, 0.37, 0.22, 0.15)  # who was served: not by how many live there

@@ -17,7 +17,7 @@ from typing import Any
 
 from evenhand._util.files import write_whole
 from evenhand.auditing import audit
-from evenhand.auditing.answer.answer import Answer
+from evenhand.auditing.answer import Answer
 from evenhand.envs import Doughnuts, Environment, GaussianLending, Lending
 from evenhand.lab.claims import CLAIMS, Claim, Finding
 from evenhand.lab.compare_methods import MethodComparison, compare

@@ -10,12 +10,12 @@ import numpy as np
 import orjson
 
 from evenhand._util.wording import join_tied, tell_apart
-from evenhand.auditing.answer.direction import Direction
-from evenhand.auditing.judging.ranking import Ranking
-from evenhand.auditing.scheme_options import require_limit
+from evenhand.auditing.scoring import Ranking
+from evenhand.auditing.verdict import Direction
 from evenhand.fairness.stream import Block
 from evenhand.fairness.trace import Tolerance
 from evenhand.fairness.unfairness import ROUNDING
+from evenhand.log.options import require_limit
 
 if TYPE_CHECKING:
     from jaxtyping import Float

@@ -7,9 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from evenhand.auditing.chance.alarm import AlarmWatch
-from evenhand.auditing.chance.odds_over_time import OddsOverTime
-from evenhand.auditing.chance.raised_alarm import RaisedAlarm
+from evenhand.auditing.chance.alarm import AlarmWatch, RaisedAlarm
+from evenhand.auditing.chance.nulls import OddsOverTime
 from evenhand.monitor.batch import Batch
 
 if TYPE_CHECKING:

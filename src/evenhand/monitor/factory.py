@@ -6,14 +6,14 @@ from typing import Any
 
 import numpy as np
 
-from evenhand.auditing.chance.odds_over_time import OddsOverTime
-from evenhand.auditing.judging.questions import question_of
-from evenhand.auditing.reading import entitlement as entitling
-from evenhand.auditing.reading.roster import Roster
-from evenhand.auditing.reading.roster_table import read_roster
-from evenhand.auditing.scheme_options import SchemeOptions
+from evenhand.auditing.chance.nulls import OddsOverTime
+from evenhand.auditing.questions import question_of
 from evenhand.errors import BadParameter, argument
 from evenhand.fairness.status import PerEntitlement, Status, WithCredit, read_beside
+from evenhand.log import people as entitling
+from evenhand.log.history import Roster
+from evenhand.log.options import SchemeOptions
+from evenhand.log.people import read_roster
 from evenhand.monitor.chance_alarms import Alarms
 from evenhand.monitor.json_reader import Keys, Reader
 from evenhand.monitor.monitor import Monitor

@@ -17,9 +17,9 @@ import orjson
 
 from evenhand._util.moments import DAY
 from evenhand._util.wording import join_names, nearest, short_repr
-from evenhand.auditing.judging.calendar import MOST_PERIODS, Period
-from evenhand.auditing.options import refuse_shared
+from evenhand.auditing.questions import MOST_PERIODS, Period
 from evenhand.errors import BadLog, MissingKey, argument
+from evenhand.log.options import refuse_shared
 from evenhand.monitor.batch import Batch, text_as_number
 
 GROUP = 500  # lines that are looked through together: more would not fit the allocator's own pages

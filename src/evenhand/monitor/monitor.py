@@ -20,13 +20,11 @@ import numpy as np
 
 from evenhand._util.checks import is_finite_number, require_kind
 from evenhand._util.wording import as_names, nearest, short_repr
-from evenhand.auditing.answer.direction import Direction
-from evenhand.auditing.chance.raised_alarm import RaisedAlarm
-from evenhand.auditing.judging.newcomers import join
-from evenhand.auditing.judging.questions import Question
-from evenhand.auditing.judging.running_totals import RunningTotals
-from evenhand.auditing.reading.roster import Roster, presence
-from evenhand.auditing.scheme_options import one_of
+from evenhand.auditing.case import join
+from evenhand.auditing.chance.alarm import RaisedAlarm
+from evenhand.auditing.questions import Question
+from evenhand.auditing.scoring import RunningTotals
+from evenhand.auditing.verdict import Direction
 from evenhand.errors import BadParameter, UnknownStakeholder, argument
 from evenhand.fairness.filters import FILTERS, Always
 from evenhand.fairness.scheme import FairnessScheme
@@ -34,6 +32,8 @@ from evenhand.fairness.scheme_file import to_toml
 from evenhand.fairness.status import WithCredit
 from evenhand.fairness.stream import Block
 from evenhand.fairness.trace import NONE, Circumstances, Tolerance, Trace
+from evenhand.log.history import Roster, presence
+from evenhand.log.options import one_of
 from evenhand.monitor.alerts import Findings, Line, MonitoredAssessment, Thresholds, key_of
 from evenhand.monitor.batch import Batch, time_as_number
 from evenhand.monitor.chance_alarms import Alarms

@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from evenhand._util.moments import as_timestamps, moment_labels
-from evenhand.auditing.judging.calendar import MOST_PERIODS, Period
-from evenhand.auditing.judging.questions import needs_dates
+from evenhand.auditing.questions import MOST_PERIODS, Period, needs_dates
 from evenhand.errors import BadLog, BadParameter
 
 if TYPE_CHECKING:

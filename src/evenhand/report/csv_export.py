@@ -9,8 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from evenhand._util.files import write_whole
-from evenhand.auditing.answer.answer import Answer
-from evenhand.auditing.answer.answer_tables import TABLES
+from evenhand.auditing.answer import TABLES, Answer
 from evenhand.auditing.compare_logs import LogComparison
 from evenhand.errors import CannotWrite
 

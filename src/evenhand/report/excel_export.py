@@ -8,8 +8,7 @@ import io
 from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple
 
-from evenhand.auditing.answer.answer import Answer
-from evenhand.auditing.answer.answer_tables import TABLES, AnswerTable
+from evenhand.auditing.answer import TABLES, Answer, AnswerTable
 from evenhand.auditing.compare_logs import LogComparison, comparison_summary
 from evenhand.errors import CannotWrite, MissingExtra
 from evenhand.report.html.page_data import kept_assessments

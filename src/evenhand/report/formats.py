@@ -8,7 +8,7 @@ from collections.abc import Callable
 from pathlib import PurePath
 from typing import NamedTuple
 
-from evenhand.auditing.answer.answer import Answer
+from evenhand.auditing.answer import Answer
 from evenhand.auditing.compare_logs import LogComparison
 from evenhand.errors import BadParameter, argument
 from evenhand.report.excel_export import require_excel, workbook

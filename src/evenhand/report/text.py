@@ -6,13 +6,12 @@ from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
 from evenhand._util.wording import format_number, join_tied, short_number
-from evenhand.auditing.answer.answer import Answer, StakeholderAnswer
-from evenhand.auditing.answer.direction import Direction
-from evenhand.auditing.chance.chance_text import CANNOT_TELL, sentences
-from evenhand.auditing.chance.finding import NotTested
+from evenhand.auditing.answer import Answer, StakeholderAnswer
+from evenhand.auditing.chance.finding import CANNOT_TELL, NotTested, sentences
 from evenhand.auditing.compare_logs import LogComparison
-from evenhand.auditing.judging.ranking import Ranking
-from evenhand.auditing.judging.sensitivity import QuestionRow, WelfareReading
+from evenhand.auditing.judge import QuestionRow, WelfareReading
+from evenhand.auditing.scoring import Ranking
+from evenhand.auditing.verdict import Direction
 
 SHOWN = 30  # stakeholders; of more than this the worst and the best half are shown
 LAST = 12  # assessments shown

@@ -5,7 +5,6 @@ from __future__ import annotations
 import pytest
 
 from evenhand import Discounted, Jain, Last, Mean, Total, Worst, errors, over_time
-from evenhand.auditing.options import AuditOptions
 from evenhand.decide.hindsight.best_division import best_division
 from evenhand.decide.hindsight.best_of_log import look_back
 from evenhand.fairness.welfare import (
@@ -17,6 +16,7 @@ from evenhand.fairness.welfare import (
     Rawls,
     WelfareFunction,
 )
+from evenhand.log.options import AuditOptions
 from small_logs import FILTERS, WELFARES, best_by_cvxpy, small_log
 
 TEMPORALS = [Mean(), Total(), Discounted(0.5), Last(), Worst()]

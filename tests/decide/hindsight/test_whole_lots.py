@@ -10,10 +10,10 @@ import pandas as pd
 import pytest
 
 from evenhand import Mean, Rawls, TimepointFirst, Worst, best_there_was, errors
-from evenhand.auditing.reading.lots import Lots
 from evenhand.decide.hindsight.best_division import best_in_lots
 from evenhand.decide.hindsight.whole_lots import WholeLots
 from evenhand.fairness.welfare import LogNash
+from evenhand.log.history import Lots
 from small_logs import FILTERS, WELFARES, division_of, small_log, with_unequal_rows
 
 

@@ -9,7 +9,6 @@ import pandas as pd
 import pytest
 
 from evenhand import Allocator, Clock, Full, Product
-from evenhand.auditing.options import AuditOptions
 from evenhand.decide.policies.decision_setting import counts_steps, setting_of
 from evenhand.decide.policies.policy_choices import LearnedChoices
 from evenhand.decide.policies.policy_rule import PolicyRule
@@ -20,6 +19,7 @@ from evenhand.errors import BadParameter, EvenhandError
 from evenhand.learn.deep.encoders import Relative
 from evenhand.learn.deep.networks import MLP
 from evenhand.learn.policies import Greedy
+from evenhand.log.options import AuditOptions
 from evenhand.problem.problem import Problem
 
 NAMES = ("A", "B", "C")

@@ -8,7 +8,6 @@ import pandas as pd
 import pytest
 
 from evenhand import Allocator
-from evenhand.auditing.options import AuditOptions
 from evenhand.decide.policies.policy_choices import LearnedChoices, PlannedChoices
 from evenhand.decide.policies.policy_rule import PolicyRule
 from evenhand.decide.replay.replay_log import ReplayOptions, replay_with
@@ -17,6 +16,7 @@ from evenhand.envs.environment import State
 from evenhand.errors import BadParameter, EvenhandError
 from evenhand.lab.recipes import deep_learner
 from evenhand.learn.policies import Greedy
+from evenhand.log.options import AuditOptions
 from evenhand.planning.planner import plan
 from evenhand.problem.problem import Problem
 

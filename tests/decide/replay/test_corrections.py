@@ -5,11 +5,11 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from evenhand.auditing.judging.supply import Supply
-from evenhand.auditing.notes import Notes
-from evenhand.auditing.reading.lots import Lots
 from evenhand.decide.replay.corrections import set_off
 from evenhand.errors import BadLog
+from evenhand.log.history import Lots
+from evenhand.log.layout import Notes
+from evenhand.log.log import Supply
 
 
 def supply(*lots):

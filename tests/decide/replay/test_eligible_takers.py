@@ -8,14 +8,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from evenhand.auditing.judging.supply import Supply
-from evenhand.auditing.options import AuditOptions
-from evenhand.auditing.reading.lots import Lots
-from evenhand.auditing.reading.roster import Roster
-from evenhand.auditing.reading.timed_amounts import TimedAmounts
 from evenhand.decide.replay.eligible_takers import possible_takers
 from evenhand.decide.replay.replay_log import ReplayOptions, replay_with
 from evenhand.errors import BadLog
+from evenhand.log.history import Lots, Roster, TimedAmounts
+from evenhand.log.log import Supply
+from evenhand.log.options import AuditOptions
 
 COLUMNS = {"stakeholder": "to", "time": "t", "amount": "n"}
 ASKED = {**COLUMNS, "asked": "n"}

@@ -8,12 +8,10 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from evenhand.auditing.judging.supply import Supply
-from evenhand.auditing.reading.lots import Lots
-from evenhand.auditing.reading.roster import Roster
-from evenhand.auditing.reading.timed_amounts import TimedAmounts
 from evenhand.decide.replay.longest_waits import longest_waits
 from evenhand.decide.replay.replay_supply import Decisions
+from evenhand.log.history import Lots, Roster, TimedAmounts
+from evenhand.log.log import Supply
 
 EMPTY = np.zeros(0, dtype=np.int64)
 

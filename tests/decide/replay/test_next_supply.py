@@ -5,9 +5,9 @@ from __future__ import annotations
 import pandas as pd
 import pytest
 
-from evenhand.auditing.options import AuditOptions
 from evenhand.decide.replay.replay_log import ReplayOptions, replay_with
 from evenhand.errors import BadLog, EvenhandError
+from evenhand.log.options import AuditOptions
 
 COLUMNS = {"stakeholder": "to", "time": "month", "amount": "doses"}
 LOG = pd.DataFrame({"month": [1, 2, 3], "to": ["A", "A", "B"], "doses": [20, 20, 10]})

@@ -10,14 +10,13 @@ import pandas as pd
 import pytest
 
 from evenhand import audit, best_there_was, smallest_change
-from evenhand.auditing.combinations import OF_AUDITS_ALONE
-from evenhand.auditing.options import AuditOptions
 from evenhand.decide.replay.replay_log import USUAL, ReplayOptions, replay, replay_with
 from evenhand.decide.replay.replayed_file import write_replayed
 from evenhand.decide.rules.least_served import ByReceived
 from evenhand.decide.rules.lottery import Lottery
 from evenhand.decide.rules.ties import ByDraw
 from evenhand.errors import BadParameter
+from evenhand.log.options import OF_AUDITS_ALONE, AuditOptions
 
 COLUMNS = {"stakeholder": "to", "time": "month", "amount": "doses"}
 # Each log is read and judged five times, which is too much for many examples.

@@ -7,15 +7,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from evenhand.auditing.judging.supply import Supply
-from evenhand.auditing.reading.lots import Lots
-from evenhand.auditing.reading.roster import Roster
-from evenhand.auditing.reading.timed_amounts import TimedAmounts
 from evenhand.decide.replay.replay_supply import decide_supply
 from evenhand.decide.rules.deadline_plan import keeps_deadline
 from evenhand.decide.rules.named_rule import rule_of
 from evenhand.decide.rules.rule import RULES
 from evenhand.errors import BadParameter
+from evenhand.log.history import Lots, Roster, TimedAmounts
+from evenhand.log.log import Supply
 
 NAMES = ("A", "B", "C")
 LOTS = st.lists(

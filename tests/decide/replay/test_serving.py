@@ -14,8 +14,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from evenhand.auditing.options import AuditOptions
 from evenhand.decide.replay.replay_log import ReplayOptions, replay_with
+from evenhand.log.options import AuditOptions
 from places import ROOT, SERVING
 
 pytestmark = pytest.mark.skipif(not SERVING.exists(), reason="the logs are not in a clone")

@@ -7,10 +7,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from evenhand.auditing.judging.supply import Supply
-from evenhand.auditing.reading.lots import Lots
 from evenhand.decide.replay.replay_supply import Decisions
 from evenhand.decide.replay.time_gained import gains
+from evenhand.log.history import Lots
+from evenhand.log.log import Supply
 
 EMPTY = np.zeros(0, dtype=np.int64)
 UNITS = st.lists(st.tuples(st.integers(0, 9), st.integers(0, 1), st.integers(1, 4)), min_size=1)

@@ -10,12 +10,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from evenhand.auditing.judging.questions import question_of
-from evenhand.auditing.judging.supply import Supply
-from evenhand.auditing.options import AuditOptions
-from evenhand.auditing.reading.lots import Lots
-from evenhand.auditing.reading.roster import Roster
-from evenhand.auditing.reading.timed_amounts import TimedAmounts
+from evenhand.auditing.questions import question_of
 from evenhand.decide.replay.replay_log import judged_as_logged, read_for_replay
 from evenhand.decide.replay.replay_supply import decide_supply
 from evenhand.decide.rules.least_served import LeastServed
@@ -27,6 +22,9 @@ from evenhand.errors import EvenhandError
 from evenhand.fairness.scheme import anytime
 from evenhand.fairness.scheme_file import to_toml
 from evenhand.fairness.temporal import Total
+from evenhand.log.history import Lots, Roster, TimedAmounts
+from evenhand.log.log import Supply
+from evenhand.log.options import AuditOptions
 from evenhand.problem.problem import Problem
 
 NAMES = ("A", "B", "C")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pandas as pd
 import pytest
 
-from evenhand.auditing.options import AuditOptions
+from evenhand.log.options import AuditOptions
 from evenhand.serve.pools.asked_changes import AskedChange
 from evenhand.serve.pools.definition import PoolDefinition
 from evenhand.serve.pools.history_import import import_history, read_history

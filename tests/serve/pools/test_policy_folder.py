@@ -8,7 +8,6 @@ import pandas as pd
 import pytest
 
 from evenhand import Allocator
-from evenhand.auditing.options import AuditOptions
 from evenhand.decide.policies.policy_choices import LearnedChoices
 from evenhand.decide.policies.policy_rule import PolicyRule
 from evenhand.decide.world.world_of_log import world_of_log
@@ -17,6 +16,7 @@ from evenhand.errors import BadParameter
 from evenhand.learn.deep.encoders import Relative
 from evenhand.learn.deep.networks import MLP
 from evenhand.learn.policies import Greedy
+from evenhand.log.options import AuditOptions
 from evenhand.planning.planner import plan, save_plan
 from evenhand.problem.problem import Problem
 from evenhand.serve.pools.definition import PoolDefinition

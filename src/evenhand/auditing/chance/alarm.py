@@ -1,10 +1,4 @@
-"""Alarms that hold at every look: who is behind by more than a lottery explains, and since when.
-
-The capital of 1 is shared among bets on all stakeholders, and on their groups if they have some
-(see `bets`). An alarm is raised at the first time point at which what was won in all reaches 1/α:
-under a lottery that ever happens with probability at most α, however often one looks and however
-many are watched. Later alarms are for others of whom the bets alone have won as much.
-"""
+"""Alarms that hold at every look: bets against a lottery, and those that were raised."""
 
 from __future__ import annotations
 
@@ -14,7 +8,200 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from evenhand.auditing.chance.bets import AT_START, EIGHTHS, LARGEST, Bets, BetTable
+from evenhand._util.moments import as_numbers, as_timestamps, moment_label
+from evenhand._util.wording import format_number, join_names
+from evenhand.auditing.chance.nulls import HeldFixed
+from evenhand.log.log import Supply
+
+if TYPE_CHECKING:
+    from jaxtyping import Float, Int
+
+
+# Bets against a lottery: a test martingale for each stakeholder, in memory that does not grow.
+#
+# Under a lottery each lot goes to somebody with probability p. A bet says that the odds are ρ times
+# as large: it multiplies by ρ^w / (1 − p + pρ^w) when the lot comes, and by 1 / (1 − p + pρ^w) when
+# it does not, where w ≥ 0 is the size of the lot beside those before it. Whatever p, ρ and w are,
+# so long as they are known before the lot is drawn, the mean of that factor is 1: what is won is a
+# nonnegative martingale, and by Ville's inequality it ever reaches 1/α with probability at most α.
+# Averages of martingales are martingales, so bets on many ρ, many stakeholders and many beginnings
+# are held at once, each with a part of the capital of 1.
+
+# The odds that are bet on, and how much on each: somebody may be a little behind, or far.
+FACTORS = np.array([0.8, 0.6, 0.4, 0.2])
+STAKES = np.array([0.25, 0.35, 0.3, 0.1])
+REFERENCE = 1  # the bet by which it is said since when
+EIGHTHS = 8  # sizes of lots are rounded to eighths of the mean size, and
+LARGEST = 4 * EIGHTHS  # cut off at four times it, so that no single lot decides
+AT_START = 0.75  # of the capital is bet from the first lot on, the rest bit by bit later
+
+
+class BetTable(NamedTuple):
+    """What the bets subtract for a lot of each size, for each different probability."""
+
+    cost: Float[np.ndarray, "size p bet"]
+    place: Int[np.ndarray, " unit"]  # of each unit's probability among the different ones
+
+
+class Bets:
+    """What was won on the units of one kind: stakeholders, or groups of them.
+
+    Args:
+        unit: The unit of each stakeholder.
+        size: How many units there are.
+        mass: The part of the capital of 1 that is theirs.
+        less_is_better: Whether to be behind is to receive more.
+    """
+
+    def __init__(
+        self, unit: Int[np.ndarray, " stakeholder"], size: int, mass: float, less_is_better: bool
+    ) -> None:
+        self.unit = unit
+        self.size = size
+        self.steps = np.log(1 / FACTORS if less_is_better else FACTORS)  # log ρ of each bet
+        self._capital = np.log(mass / size * STAKES)
+        self.won = np.tile(self._capital + np.log(AT_START), (size, 1))  # logarithms
+        self.height = np.zeros(size)  # what the reference bet won since it stood lowest
+        self.since = np.full(size, np.nan)  # when that was
+
+    def table(self, odds: Float[np.ndarray, " stakeholder"]) -> BetTable:
+        """The costs under given odds of the stakeholders."""
+        p = np.bincount(self.unit, odds / odds.sum(), minlength=self.size)
+        different, place = np.unique(np.minimum(p, 1.0), return_inverse=True)
+        tilt = np.exp(self.steps * np.arange(LARGEST + 1)[:, None] / EIGHTHS)
+        p = different[None, :, None]
+        return BetTable(np.log1p(p * (tilt[:, None] - 1.0)), place)
+
+    def begin(self, at: float) -> None:
+        """Nobody has been behind for longer than since the first lot."""
+        self.since = np.where(np.isnan(self.since), at, self.since)
+
+    def begin_again(self, share: float) -> None:
+        """Put a share of the capital on bets that begin now."""
+        self.won = np.logaddexp(self.won, self._capital + np.log(share))
+
+    def bound(
+        self, table: BetTable, who: Int[np.ndarray, " lot"], size: Int[np.ndarray, " lot"]
+    ) -> Float[np.ndarray, "unit bet"]:
+        """At most so much is won at any time during some lots.
+
+        A bet on fewer lots wins with every lot and loses with its own, and a bet on more the other
+        way round: the bound takes what is won and leaves out what is lost.
+        """
+        gained, spent = self._sums(table, who, size)
+        return self.won + np.maximum(gained, 0.0) + np.maximum(-spent, 0.0)
+
+    def take(
+        self,
+        table: BetTable,
+        at: Float[np.ndarray, " lot"],
+        who: Int[np.ndarray, " lot"],
+        size: Int[np.ndarray, " lot"],
+        ends: Int[np.ndarray, " end"],
+    ) -> None:
+        """Take some lots into account.
+
+        Args:
+            table: What they cost.
+            at: When each was given out, in order.
+            who: The stakeholder who got each.
+            size: Of each, in eighths of the mean size.
+            ends: After how many of them a time point is over.
+        """
+        gained, spent = self._sums(table, who, size)
+        self.won = self.won + gained - spent
+        first, last = (int(ends[0]), int(ends[-1])) if len(ends) else (0, 0)
+        if len(ends):
+            self._rise(table, who[:first], size[:first])
+            self.settle(float(at[first - 1]))
+            if last > first:
+                part = slice(first, last)
+                self._follow(table, at[part], self.unit[who[part]], size[part], ends - first)
+        self._rise(table, who[last:], size[last:])
+
+    def settle(self, at: float) -> None:
+        """A time point is over: whoever stands no higher than at its lowest begins anew."""
+        low = self.height <= 0
+        self.since[low], self.height[low] = at, 0.0
+
+    def _rise(
+        self, table: BetTable, who: Int[np.ndarray, " lot"], size: Int[np.ndarray, " lot"]
+    ) -> None:
+        gained, spent = self._sums(table, who, size)
+        self.height = self.height + (gained - spent)[:, REFERENCE]
+
+    def _sums(
+        self, table: BetTable, who: Int[np.ndarray, " lot"], size: Int[np.ndarray, " lot"]
+    ) -> tuple[np.ndarray, np.ndarray]:
+        counts = np.bincount(size, minlength=LARGEST + 1).astype(float)
+        spent = np.tensordot(counts, table.cost, 1)[table.place]
+        received = np.bincount(self.unit[who], size / EIGHTHS, minlength=self.size)
+        return received[:, None] * self.steps, spent
+
+    def at_each(
+        self, table: BetTable, who: Int[np.ndarray, " lot"], size: Int[np.ndarray, " lot"]
+    ) -> Float[np.ndarray, "lot unit bet"]:
+        """What will have been won after each of some lots."""
+        received = np.zeros((len(who), self.size))
+        received[np.arange(len(who)), self.unit[who]] = size / EIGHTHS
+        spent = np.cumsum(table.cost[size], axis=0)[:, table.place]
+        return self.won + np.cumsum(received, axis=0)[..., None] * self.steps - spent
+
+    def _follow(
+        self,
+        table: BetTable,
+        at: Float[np.ndarray, " lot"],
+        unit: Int[np.ndarray, " lot"],
+        size: Int[np.ndarray, " lot"],
+        ends: Int[np.ndarray, " end"],
+    ) -> None:
+        """Keep up since when each has been behind: since the reference bet stood lowest.
+
+        Only ends of time points count, so that the order within one does not. A bet on fewer lots
+        stands lowest after a time point at which its unit received some, and a bet on more before
+        one; so only these are looked at. Of several lots of a unit at one time point, one gives
+        what is right and the others too high a value, which does no harm to the lowest.
+        """
+        step = self.steps[REFERENCE]
+        cost = np.cumsum(table.cost[size, :, REFERENCE], axis=0)
+        point = np.searchsorted(ends, np.arange(len(at)), side="right")  # from 1: 0 is before
+        order = np.argsort(unit, kind="stable")
+        own, sizes, after = unit[order], size[order] / EIGHTHS, point[order]
+        first = np.flatnonzero(np.append(True, own[1:] != own[:-1]))
+        lengths = np.diff(np.append(first, len(own)))
+        sums = np.cumsum(sizes)
+        received = sums - np.repeat(sums[first] - sizes[first], lengths)
+        if step > 0:
+            received, after = received - sizes, after - 1
+        spent = np.where(after > 0, cost[ends[after] - 1, table.place[own]], 0.0)
+        height = self.height[own] + step * received - spent
+        lowest, units = np.minimum.reduceat(height, first), own[first]
+        is_lowest = height <= np.repeat(lowest, lengths)
+        last = np.maximum.reduceat(np.where(is_lowest, after, -1), first)
+        new = (lowest <= 0) & (last > 0)
+        self.since[units[new]] = at[ends[last[new]] - 1]
+        floor = np.zeros(self.size)
+        floor[units] = np.minimum(lowest, 0.0)
+        total = np.bincount(unit, size / EIGHTHS, minlength=self.size)
+        self.height = self.height + step * total - cost[-1, table.place] - floor
+        self.settle(float(at[-1]))
+
+    def snapshot(self) -> dict[str, Any]:
+        """All that is needed to go on."""
+        return {"won": self.won, "height": self.height, "since": self.since}
+
+    def resume(self, snapshot: Mapping[str, Any]) -> None:
+        """Go on from where others of the same units stopped."""
+        self.won, self.height = snapshot["won"], snapshot["height"]
+        self.since = np.array(snapshot["since"], dtype=float)
+
+
+# Alarms that hold at every look: who is behind by more than a lottery explains, and since when.
+#
+# The capital of 1 is shared among bets on all stakeholders, and on their groups if they have some
+# (see `bets`). An alarm is raised at the first time point at which what was won in all reaches 1/α:
+# under a lottery that ever happens with probability at most α, however often one looks and however
+# many are watched. Later alarms are for others of whom the bets alone have won as much.
 
 if TYPE_CHECKING:
     from jaxtyping import Bool, Float, Int
@@ -305,3 +492,112 @@ def _rows(won: list[np.ndarray]) -> Float[np.ndarray, " unit"]:
 
 def _sums(kinds: list[Bets]) -> Float[np.ndarray, " unit"]:
     return _rows([bets.won for bets in kinds])
+
+
+# Alarms that were raised, in words and with the names of times.
+
+
+@dataclass(frozen=True)
+class RaisedAlarm:
+    """An alarm in words and with the names of times."""
+
+    time: str
+    name: str
+    is_group: bool
+    evidence: float
+    since: str
+
+    @classmethod
+    def of(cls, alarm: Alarm, plain_numbers: bool) -> RaisedAlarm:
+        at, since = (_label(moment, plain_numbers) for moment in (alarm.at, alarm.since))
+        return cls(at, alarm.name, alarm.is_group, alarm.evidence, since)
+
+    @property
+    def sentence(self) -> str:
+        """Such as "J03 is behind by more than a lottery explains, since 2021-03-04"."""
+        who = f"the group {self.name}" if self.is_group else self.name
+        return (
+            f"{who} is behind by more than a fair lottery explains; the evidence begins at "
+            f"{self.since}"
+        )
+
+    def to_json(self) -> dict[str, Any]:
+        return dict(vars(self))
+
+
+@dataclass(frozen=True)
+class AlarmFinding:
+    """What a watch over a log found."""
+
+    alpha: float
+    evidence: float  # at the end: 1 says nothing, 1/α or more at any time is an alarm
+    alarms: tuple[RaisedAlarm, ...]
+
+    @property
+    def breach(self) -> str | None:
+        """What is wrong, in words, if anything is."""
+        if not self.alarms:
+            return None
+        first = self.alarms[0]
+        more = [one.name for one in self.alarms[1:]]
+        others = f"; later also {join_names(more)}" if more else ""
+        return f"alarm at {first.time}: {first.sentence}{others}"
+
+    def sentence(self) -> str:
+        """What was found, whether or not there was an alarm."""
+        if self.alarms:
+            return f"{self.breach}."
+        return (
+            "no alarm: at no time point was anybody behind by so much more than a fair lottery "
+            f"explains (the evidence at the end is {format_number(self.evidence)}, and an alarm "
+            f"needs {format_number(1 / self.alpha)})."
+        )
+
+    def to_json(self) -> dict[str, Any]:
+        return {
+            "alpha": self.alpha,
+            "evidence": self.evidence,
+            "needed": 1 / self.alpha,
+            "raised": [one.to_json() for one in self.alarms],
+        }
+
+
+def _label(moment: float, plain_numbers: bool) -> str:
+    return moment_label(np.float64(moment) if plain_numbers else as_timestamps(np.float64(moment)))
+
+
+# Alarms over a log: the watch of a monitor, over what was written down.
+
+
+def watch_log(
+    supply: Supply,
+    alpha: float,
+    group_of: Mapping[str, str],
+    less_is_better: bool,
+    shown: Sequence[str],
+) -> AlarmFinding:
+    """Watch a log as a monitor would have done.
+
+    Args:
+        supply: The lots of the log, and who was there.
+        alpha: The probability of ever raising a false alarm.
+        group_of: The groups of the stakeholders, where they have some.
+        less_is_better: Whether to be behind is to receive more.
+        shown: What each stakeholder is called.
+    """
+    slots = len(supply.moments)
+    held = HeldFixed.of(supply, np.zeros(slots, dtype=np.int64), 1)
+    moments = as_numbers(supply.moments)
+
+    def odds_at(times: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        return held.odds, held.pattern[np.searchsorted(moments, times)]
+
+    known = bool(group_of) and all(name in group_of for name in supply.names)
+    groups = [group_of[name] for name in supply.names] if known else None
+    watch = AlarmWatch(shown, alpha, odds_at, groups, less_is_better)
+    watch.take(moments[held.slot], held.who, held.amount)
+    watch.close()
+    plain = supply.moments.dtype.kind != "M"
+    return AlarmFinding(
+        alpha, watch.evidence, tuple(RaisedAlarm.of(one, plain) for one in watch.alarms)
+    )

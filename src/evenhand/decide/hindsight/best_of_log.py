@@ -5,18 +5,16 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import Any
 
-from evenhand.auditing.answer.answer import Answer
-from evenhand.auditing.answer.best_there_was import BestThereWas
-from evenhand.auditing.judging.case import Case
-from evenhand.auditing.judging.judge import Judged, judge
-from evenhand.auditing.judging.questions import question_of
-from evenhand.auditing.keyword_options import with_keywords
-from evenhand.auditing.log import Kept, log_of, options_for
-from evenhand.auditing.options import AuditOptions
+from evenhand.auditing.answer import Answer, BestThereWas
+from evenhand.auditing.case import Case
+from evenhand.auditing.judge import Judged, judge
+from evenhand.auditing.questions import question_of
 from evenhand.decide.hindsight.best_division import best_division, best_in_lots
 from evenhand.decide.hindsight.from_log import Hindsight, read_hindsight
 from evenhand.errors import BadParameter, argument
 from evenhand.fairness.scheme import FairnessScheme
+from evenhand.log.log import Kept, log_of, options_for
+from evenhand.log.options import AuditOptions, with_keywords
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -8,16 +8,15 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from evenhand._util.moments import as_numbers, moment_label
-from evenhand.auditing.judging.case import Case
-from evenhand.auditing.judging.judge import Judged
-from evenhand.auditing.judging.questions import Timeline
-from evenhand.auditing.judging.supply import Supply
-from evenhand.auditing.log import Log
-from evenhand.auditing.options import AuditOptions
+from evenhand.auditing.case import Case
+from evenhand.auditing.judge import Judged
+from evenhand.auditing.questions import Timeline
 from evenhand.decide.hindsight.division import Division, Newcomers
 from evenhand.decide.hindsight.whole_lots import WholeLots
 from evenhand.errors import NoBestKnown, argument
 from evenhand.fairness.trace import Trace
+from evenhand.log.log import Log, Supply
+from evenhand.log.options import AuditOptions
 
 if TYPE_CHECKING:
     from jaxtyping import Float, Int

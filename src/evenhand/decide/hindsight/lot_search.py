@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from evenhand.auditing.reading.open_requests import most_with
 from evenhand.decide.hindsight.division import Division
 from evenhand.decide.hindsight.whole_lots import WholeLots
+from evenhand.log.requests import most_with
 
 if TYPE_CHECKING:
     from jaxtyping import Float, Int

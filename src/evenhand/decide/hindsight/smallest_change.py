@@ -15,10 +15,7 @@ import numpy as np
 
 from evenhand._util.checks import is_finite_number
 from evenhand._util.wording import format_number
-from evenhand.auditing.answer.answer import Answer
-from evenhand.auditing.answer.needed_change import NeededChange
-from evenhand.auditing.keyword_options import with_keywords
-from evenhand.auditing.options import AuditOptions
+from evenhand.auditing.answer import Answer, NeededChange
 from evenhand.decide.hindsight.best_division import best_division, require_concave
 from evenhand.decide.hindsight.best_of_log import look_back
 from evenhand.decide.hindsight.cutting_planes import MOST_ROUNDS
@@ -29,6 +26,7 @@ from evenhand.errors import BadParameter, argument
 from evenhand.fairness.aggregation import TimepointFirst
 from evenhand.fairness.temporal import Last
 from evenhand.fairness.welfare import Nash, Rawls
+from evenhand.log.options import AuditOptions, with_keywords
 
 if TYPE_CHECKING:
     from jaxtyping import Float

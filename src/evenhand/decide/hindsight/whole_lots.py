@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from evenhand.auditing.reading.lots import Lots
 from evenhand.errors import BadLog, BadParameter, argument
+from evenhand.log.history import Lots
 
 if TYPE_CHECKING:
     from jaxtyping import Float, Int

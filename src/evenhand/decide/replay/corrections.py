@@ -8,11 +8,11 @@ import numpy as np
 
 from evenhand._util.moments import moment_label
 from evenhand._util.wording import format_number, pluralise
-from evenhand.auditing.judging.supply import Supply
-from evenhand.auditing.notes import Notes
-from evenhand.auditing.reading.lots import Lots
-from evenhand.auditing.reading.open_requests import MET, open_amount
 from evenhand.errors import BadLog
+from evenhand.log.history import Lots
+from evenhand.log.layout import Notes
+from evenhand.log.log import Supply
+from evenhand.log.requests import MET, open_amount
 
 
 def set_off(supply: Supply, notes: Notes) -> Supply:

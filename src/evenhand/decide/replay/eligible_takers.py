@@ -8,8 +8,8 @@ import numpy as np
 
 from evenhand._util.moments import as_numbers, moment_label
 from evenhand._util.wording import format_number
-from evenhand.auditing.judging.supply import Supply
 from evenhand.errors import BadLog, argument
+from evenhand.log.log import Supply
 
 if TYPE_CHECKING:
     from jaxtyping import Int

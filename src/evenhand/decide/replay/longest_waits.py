@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from evenhand._util.moments import as_numbers
-from evenhand.auditing.judging.supply import Supply
-from evenhand.auditing.reading.open_requests import most_with
-from evenhand.auditing.reading.timed_amounts import TimedAmounts
+from evenhand.log.history import TimedAmounts
+from evenhand.log.log import Supply
+from evenhand.log.requests import most_with
 
 if TYPE_CHECKING:
     from jaxtyping import Float

@@ -9,13 +9,6 @@ import numpy as np
 
 from evenhand._util.moments import as_numbers, moment_label, moment_labels
 from evenhand._util.wording import format_number, join_tied
-from evenhand.auditing.judging.supply import Supply
-from evenhand.auditing.notes import Notes
-from evenhand.auditing.options import AuditOptions
-from evenhand.auditing.reading.counting import count_beside
-from evenhand.auditing.reading.events import read_events, require_column, writing_beside
-from evenhand.auditing.reading.lots import read_lots
-from evenhand.auditing.sources.open_source import opened
 from evenhand.decide.replay.eligible_takers import require_takers
 from evenhand.decide.replay.replay_supply import Decisions, Taken, divide, give_lots, state_for
 from evenhand.decide.replay.stakeholder_changes import Members
@@ -23,6 +16,13 @@ from evenhand.decide.rules.rule import Rule
 from evenhand.decide.rules.rule_state import RuleState
 from evenhand.decide.rules.ties import TieBreak
 from evenhand.errors import BadLog, argument
+from evenhand.log.counting import count_beside
+from evenhand.log.files import opened
+from evenhand.log.history import read_lots
+from evenhand.log.layout import Notes
+from evenhand.log.log import Supply
+from evenhand.log.options import AuditOptions
+from evenhand.log.rows import read_events, require_column, writing_beside
 
 EVEN = 1e-9  # of the highest level: a difference that is none
 ANYBODY = "anybody"  # whom a supply to come is for, before it is decided

@@ -10,10 +10,8 @@ import numpy as np
 
 from evenhand._util.moments import DAY
 from evenhand._util.wording import format_number, join_tied, tell_apart
-from evenhand.auditing.answer.answer_tables import AnswerTable
-from evenhand.auditing.answer.best_there_was import BestThereWas
-from evenhand.auditing.answer.direction import Direction
-from evenhand.auditing.judging.supply import Supply
+from evenhand.auditing.answer import AnswerTable, BestThereWas
+from evenhand.auditing.verdict import Direction
 from evenhand.decide.replay.next_supply import NextPlan
 from evenhand.decide.replay.replay_supply import Decisions
 from evenhand.decide.replay.time_gained import Gain
@@ -21,6 +19,7 @@ from evenhand.decide.rules.least_served import LeastServed
 from evenhand.decide.rules.rule import Rule
 from evenhand.decide.rules.spans import span_in_words
 from evenhand.fairness.scheme import FairnessScheme
+from evenhand.log.log import Supply
 
 if TYPE_CHECKING:
     from jaxtyping import Float

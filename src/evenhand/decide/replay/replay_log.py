@@ -9,17 +9,10 @@ from typing import Annotated, Any, NamedTuple
 import numpy as np
 
 from evenhand._util.wording import format_number, pluralise
-from evenhand.auditing.answer.best_there_was import BestThereWas
-from evenhand.auditing.judging.case import Case
-from evenhand.auditing.judging.judge import Judged, judge
-from evenhand.auditing.judging.questions import Question, question_of
-from evenhand.auditing.judging.supply import Supply
-from evenhand.auditing.keyword_options import with_keywords
-from evenhand.auditing.log import Kept, Log, log_of, options_for
-from evenhand.auditing.notes import Notes
-from evenhand.auditing.options import AuditOptions
-from evenhand.auditing.reading.timed_amounts import TimedAmounts
-from evenhand.auditing.scheme_options import FALLBACK_NOTE
+from evenhand.auditing.answer import BestThereWas
+from evenhand.auditing.case import Case
+from evenhand.auditing.judge import Judged, judge
+from evenhand.auditing.questions import Question, question_of
 from evenhand.decide.hindsight.best_of_log import best_with
 from evenhand.decide.policies.policy_rule_file import rule_or_policy
 from evenhand.decide.replay.corrections import set_off
@@ -34,6 +27,10 @@ from evenhand.decide.rules.rule import Rule
 from evenhand.decide.rules.ties import InOrder, TieBreak
 from evenhand.errors import BadParameter, EvenhandError, NoBestKnown, argument
 from evenhand.fairness.scheme import FairnessScheme
+from evenhand.log.history import TimedAmounts
+from evenhand.log.layout import Notes
+from evenhand.log.log import Kept, Log, Supply, log_of, options_for
+from evenhand.log.options import FALLBACK_NOTE, AuditOptions, with_keywords
 
 # What is replayed where no rule is named; those that need requests, where there are any.
 USUAL = ("least_served", "even_out", "proportional", "longest_wait", "lottery")

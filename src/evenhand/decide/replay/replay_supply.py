@@ -11,12 +11,12 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from evenhand._util.moments import as_numbers
-from evenhand.auditing.judging.supply import Supply
 from evenhand.decide.replay.stakeholder_changes import Members
 from evenhand.decide.rules.rule import Foreseen, Rule
 from evenhand.decide.rules.rule_state import RuleState
 from evenhand.decide.rules.ties import TieBreak
 from evenhand.errors import BadParameter, argument
+from evenhand.log.log import Supply
 
 if TYPE_CHECKING:
     from jaxtyping import Float, Int

@@ -11,10 +11,10 @@ import numpy as np
 
 from evenhand._util.files import write_whole
 from evenhand._util.moments import moment_labels
-from evenhand.auditing.options import AuditOptions
-from evenhand.auditing.sources.temporary_copies import parquet_copy
 from evenhand.decide.replay.replay_answer import Outcome, ReplayAnswer
 from evenhand.errors import BadParameter, argument
+from evenhand.log.options import AuditOptions
+from evenhand.log.text_files import parquet_copy
 
 KINDS = (".csv", ".parquet")
 

@@ -9,9 +9,9 @@ from __future__ import annotations
 import numpy as np
 
 from evenhand._util.moments import as_numbers
-from evenhand.auditing.judging.supply import Supply
 from evenhand.decide.rules.rule_state import RuleState
 from evenhand.events import Ask, Entitle, Join, Leave, MemberEvent
+from evenhand.log.log import Supply
 
 # In the order in which they count at one moment. Whoever leaves is there until the end of it.
 AT_ONE_MOMENT: tuple[type[MemberEvent], ...] = (Leave, Entitle, Join, Ask)

@@ -9,12 +9,12 @@ import numpy as np
 
 from evenhand._util.moments import DAY, as_numbers
 from evenhand._util.wording import format_number
-from evenhand.auditing.answer.terms import Terms
+from evenhand.auditing.verdict import Terms
 from evenhand.decide.rules.spans import span_in_words
 
 if TYPE_CHECKING:
-    from evenhand.auditing.judging.supply import Supply
     from evenhand.decide.replay.replay_supply import Decisions
+    from evenhand.log.log import Supply
 
 ALIKE = 1e-9  # of an amount or a time: a difference that is none
 

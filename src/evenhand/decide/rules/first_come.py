@@ -6,8 +6,8 @@ import math
 from dataclasses import dataclass
 from typing import Any
 
-from evenhand.auditing.reading.open_requests import open_amount
 from evenhand.decide.rules.rule import RULES, Entrant, Instant, Remembered, TimedRule
+from evenhand.log.requests import open_amount
 
 
 @RULES.register("first_come")

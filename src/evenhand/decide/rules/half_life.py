@@ -12,9 +12,9 @@ from typing import Any
 
 from evenhand._util.numbers import namespace
 from evenhand._util.wording import format_number
-from evenhand.auditing.reading.waits import limit_in_words, read_limit
 from evenhand.decide.rules.least_served import require_start
 from evenhand.decide.rules.rule import RULES, Entrant, Instant, Remembered, Rule
+from evenhand.log.waits import limit_in_words, read_limit
 
 
 @RULES.register("half_life")

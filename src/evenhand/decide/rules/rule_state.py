@@ -12,11 +12,11 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 
 import numpy as np
 
-from evenhand.auditing.reading.open_requests import most_with, open_amount
 from evenhand.decide.rules.least_served import BEGIN_AT
 from evenhand.decide.rules.priority_heap import Entry, PriorityHeap, Standings
 from evenhand.decide.rules.rule import DividingRule, Entrant, Instant, Remembered, Rule
 from evenhand.decide.rules.ties import InOrder, TieBreak
+from evenhand.log.requests import most_with, open_amount
 
 
 class RuleState:

@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from evenhand._util.moments import as_numbers
-from evenhand.auditing.judging.supply import Supply
 from evenhand.decide.replay.replay_supply import lots_in_order
 from evenhand.decide.world.time_blocks import TimeBlocks
 from evenhand.envs.log_world import require_learnable
+from evenhand.log.log import Supply
 
 if TYPE_CHECKING:
     from jaxtyping import Bool

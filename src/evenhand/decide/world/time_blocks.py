@@ -14,9 +14,9 @@ import numpy as np
 
 from evenhand._util.moments import DAY, as_numbers
 from evenhand._util.wording import pluralise
-from evenhand.auditing.reading.waits import read_limit
 from evenhand.decide.rules.spans import span_in_words
 from evenhand.errors import BadLog, BadParameter, argument
+from evenhand.log.waits import read_limit
 
 if TYPE_CHECKING:
     from jaxtyping import Bool, Int

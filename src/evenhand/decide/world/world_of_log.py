@@ -8,11 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from evenhand.auditing.judging.questions import Question, question_of
-from evenhand.auditing.judging.supply import Supply
-from evenhand.auditing.log import Log
-from evenhand.auditing.notes import Notes
-from evenhand.auditing.options import AuditOptions
+from evenhand.auditing.questions import Question, question_of
 from evenhand.decide.replay.corrections import set_off
 from evenhand.decide.replay.replay_log import judged_as_logged, read_for_replay
 from evenhand.decide.world.supply_rows import rows_of_supply
@@ -33,6 +29,9 @@ from evenhand.fairness.status import (
 )
 from evenhand.fairness.temporal import Mean, Total
 from evenhand.fairness.trace import Trace
+from evenhand.log.layout import Notes
+from evenhand.log.log import Log, Supply
+from evenhand.log.options import AuditOptions
 
 if TYPE_CHECKING:
     from jaxtyping import Bool

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from evenhand.auditing.answer.direction import Direction
+from evenhand.auditing.verdict import Direction
 from evenhand.report.html.time_axis import TimeAxis
 
 LINES = ("var(--first)", "var(--second)")

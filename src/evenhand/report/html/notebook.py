@@ -5,8 +5,8 @@ Its style is the page's, for its own element alone, in the colours of the notebo
 
 from __future__ import annotations
 
-from evenhand.auditing.answer.answer import Answer, StakeholderAnswer
-from evenhand.auditing.answer.direction import Direction
+from evenhand.auditing.answer import Answer, StakeholderAnswer
+from evenhand.auditing.verdict import Direction
 from evenhand.report.html.element import (
     Child,
     Markup,

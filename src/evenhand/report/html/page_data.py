@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from evenhand._util.wording import format_number
-from evenhand.auditing.answer.answer import Answer
+from evenhand.auditing.answer import Answer
 from evenhand.auditing.chance.finding import ChanceFinding
 from evenhand.report.html.packed_numbers import packed
 from evenhand.report.html.time_axis import positions

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from evenhand.auditing.answer.direction import Direction
+from evenhand.auditing.verdict import Direction
 from evenhand.report.html.charts import CLASSES, FILLS
 from evenhand.report.html.element import Child, Markup, element, figure_of
 

@@ -11,8 +11,8 @@ from fastapi import APIRouter, Query
 from starlette.requests import Request
 from starlette.responses import Response
 
-from evenhand.auditing.options import AuditOptions
 from evenhand.errors import BadParameter
+from evenhand.log.options import AuditOptions
 from evenhand.serve.api.context import PROBLEMS, as_json, asked_by, service_of
 from evenhand.serve.api.known_query import KnownQuery
 from evenhand.serve.api.log_routes import PARQUET, Text

@@ -13,9 +13,9 @@ from starlette.exceptions import HTTPException
 from starlette.responses import Response
 
 from evenhand._util.wording import pluralise
-from evenhand.auditing.log import Log
-from evenhand.auditing.options import AuditOptions
 from evenhand.errors import BadParameter, EvenhandError, naming_arguments
+from evenhand.log.log import Log
+from evenhand.log.options import AuditOptions
 from evenhand.report.html.element import Markup, element, table
 from evenhand.serve.pages.column_guess import guess_columns
 from evenhand.serve.pages.forms import button, choice, folded, hidden, text_area

@@ -11,11 +11,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple
 
-from evenhand.auditing.sources.csv_files import header_lines
-from evenhand.auditing.sources.engines import fetch
-from evenhand.auditing.sources.header_rows import find_header
-from evenhand.auditing.sources.open_source import opened
 from evenhand.errors import BadFile, BadParameter, EvenhandError
+from evenhand.log.engines import fetch
+from evenhand.log.files import opened
+from evenhand.log.text_files import header_lines
+from evenhand.log.workbooks import find_header
 from evenhand.serve.pools.log_kinds import suffix_of
 
 LASTS = 3600.0  # seconds

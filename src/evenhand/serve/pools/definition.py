@@ -8,14 +8,14 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from evenhand.auditing.judging.questions import question_of
-from evenhand.auditing.options import AuditOptions
+from evenhand.auditing.questions import question_of
 from evenhand.decide.allocator import Allocator
 from evenhand.decide.rules.named_rule import rule_of, rule_to_table
 from evenhand.decide.rules.rule import Rule
 from evenhand.decide.rules.ties import TIES
 from evenhand.errors import BadParameter, argument
 from evenhand.fairness.scheme_file import from_table
+from evenhand.log.options import AuditOptions
 from evenhand.serve.pools.policy_folder import NO_POLICIES, PolicyFolder, names_policy
 
 NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,63}")

@@ -12,9 +12,9 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
-from evenhand.auditing.reading.told_events import given_rows, wanted_rows
-from evenhand.auditing.sources.temporary_copies import parquet_copy
 from evenhand.events import EVENTS, Ask, Entitle, Join, Leave, MemberEvent
+from evenhand.log.from_events import given_rows, wanted_rows
+from evenhand.log.text_files import parquet_copy
 from evenhand.serve.pools.changes import Decision, read_change
 from evenhand.serve.pools.state_from_log import undone_by
 from evenhand.serve.pools.views import moment_of

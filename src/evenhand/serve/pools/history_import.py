@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 
 from evenhand._util.moments import as_numbers
-from evenhand.auditing.log import Kept, Log, log_of
-from evenhand.auditing.options import AuditOptions
 from evenhand.errors import BadLog, BadParameter
 from evenhand.events import Join, Leave, Moment
+from evenhand.log.log import Kept, Log, log_of
+from evenhand.log.options import AuditOptions
 from evenhand.serve.pools.asked_changes import Answer, AskedChange
 from evenhand.serve.pools.changes import Change, Decision
 from evenhand.serve.pools.live_pool import LivePool

@@ -7,11 +7,11 @@ import hashlib
 from collections.abc import Iterator
 from typing import Any
 
-from evenhand.auditing.answer.answer import Answer
-from evenhand.auditing.log import Log
-from evenhand.auditing.reading.checks import exact_copies
+from evenhand.auditing.answer import Answer
 from evenhand.errors import BadLog
 from evenhand.events import Entitle, Give, Join, MemberEvent
+from evenhand.log.checks import exact_copies
+from evenhand.log.log import Log
 from evenhand.serve.pools.definition import PoolDefinition
 from evenhand.serve.pools.exports import COLUMNS, Row, Told, csv_chunks, rows_of, told_by
 from evenhand.serve.store.decision_store import DecisionStore

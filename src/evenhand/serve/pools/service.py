@@ -44,8 +44,8 @@ from evenhand.serve.store.group_commit import GroupCommit
 from evenhand.serve.store.log_entry import LogEntry
 
 if TYPE_CHECKING:
-    from evenhand.auditing.answer.answer import Answer as Audit
-    from evenhand.auditing.log import Log
+    from evenhand.auditing.answer import Answer as Audit
+    from evenhand.log.log import Log
 
 ATTEMPTS = 50  # to write an entry while other processes are quicker
 FOLLOW_EVERY = 0.5  # seconds between looks at what other processes wrote

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pandas as pd
 
-from evenhand.auditing.options import AuditOptions
 from evenhand.decide.replay.replay_log import ReplayOptions, replay_with
+from evenhand.log.options import AuditOptions
 from evenhand.report.html.pages.replay_page import replay_page
 
 

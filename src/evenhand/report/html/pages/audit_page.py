@@ -7,9 +7,9 @@ from collections.abc import Sequence
 from pathlib import PurePath
 from typing import Any
 
-from evenhand.auditing.answer.answer import Answer
+from evenhand.auditing.answer import Answer
 from evenhand.auditing.compare_logs import LogComparison
-from evenhand.auditing.judging.sensitivity import name_of as welfare_name
+from evenhand.auditing.judge import name_of as welfare_name
 from evenhand.report.html import charts
 from evenhand.report.html.element import Child, Markup, element, joined, name_of
 from evenhand.report.html.page_data import compact_answer

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from evenhand.auditing.answer.answer import Answer
-from evenhand.auditing.chance.finding import ChanceFinding
-from evenhand.auditing.chance.measures import CENTRAL
+from evenhand.auditing.answer import Answer
+from evenhand.auditing.chance.finding import CENTRAL, ChanceFinding
 from evenhand.report.html.element import Markup, element, joined
 from evenhand.report.text import chance
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from evenhand.auditing.answer.answer import Answer
-from evenhand.auditing.answer.direction import Direction
+from evenhand.auditing.answer import Answer
+from evenhand.auditing.verdict import Direction
 from evenhand.report.html.element import Child, Markup, element
 
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from evenhand.auditing.answer.answer import Answer
-from evenhand.auditing.answer.summary import Called, Quantity, Sentence, summary
+from evenhand.auditing.answer import Answer
 from evenhand.auditing.compare_logs import LogComparison, comparison_summary
+from evenhand.auditing.verdict import Called, Quantity, Sentence, summary
 from evenhand.report.html.element import Markup, element, joined
 from evenhand.report.html.sections.stakeholders import tied_names
 

@@ -7,10 +7,10 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from evenhand._util.wording import as_beginning, format_number, pluralise
-from evenhand.auditing.answer.answer import Answer
-from evenhand.auditing.answer.direction import Direction
-from evenhand.auditing.judging.ranking import Ranking
-from evenhand.auditing.judging.sensitivity import name_of as welfare_name
+from evenhand.auditing.answer import Answer
+from evenhand.auditing.judge import name_of as welfare_name
+from evenhand.auditing.scoring import Ranking
+from evenhand.auditing.verdict import Direction
 from evenhand.report.html import plots
 from evenhand.report.html.element import (
     Child,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import datetime
 from collections.abc import Sequence
 
-from evenhand.auditing.answer.answer import Answer
+from evenhand.auditing.answer import Answer
 from evenhand.report.html.element import Child, Markup, element, figure_of, joined, labelled_list
 from evenhand.report.html.page_data import is_rounded, kept_assessments
 

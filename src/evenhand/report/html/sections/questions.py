@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from evenhand.auditing.compare_logs import LogComparison, Match
-from evenhand.auditing.judging.sensitivity import QuestionRow, WelfareReading
+from evenhand.auditing.judge import QuestionRow, WelfareReading
 from evenhand.report.html.element import (
     Child,
     Markup,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from evenhand.auditing.answer.answer import Answer
+from evenhand.auditing.answer import Answer
 from evenhand.report.html import plots
 from evenhand.report.html.element import Markup, element, joined
 from evenhand.report.html.sections.by_chance import BY_CHANCE, has_band

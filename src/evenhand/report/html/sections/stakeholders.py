@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from evenhand._util.wording import format_number, pluralise, quoted
-from evenhand.auditing.answer.answer import Answer, StakeholderAnswer
-from evenhand.auditing.answer.direction import Direction
-from evenhand.auditing.answer.terms import Terms
+from evenhand.auditing.answer import Answer, StakeholderAnswer
+from evenhand.auditing.verdict import Direction, Terms
 from evenhand.report.html import plots
 from evenhand.report.html.element import (
     LONG_NAME,

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-from evenhand.auditing.answer.answer import Answer, Limit
-from evenhand.auditing.answer.summary import average_distance
+from evenhand.auditing.answer import Answer, Limit
 from evenhand.auditing.compare_logs import LogComparison
+from evenhand.auditing.verdict import average_distance
 from evenhand.report.html.element import (
     Child,
     Markup,
