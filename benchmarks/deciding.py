@@ -12,9 +12,9 @@ import time
 
 import numpy as np
 
-from evenhand.decide.replay.replay_supply import decide_supply
-from evenhand.decide.rules.named_rule import rule_of
-from evenhand.decide.rules.rule_state import RuleState
+from evenhand.decide.replay.supply import decide_supply
+from evenhand.decide.rules.named import rule_of
+from evenhand.decide.rules.state import RuleState
 from evenhand.log.history import Lots
 from evenhand.log.log import Supply
 

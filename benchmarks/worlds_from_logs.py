@@ -21,10 +21,9 @@ import numpy as np
 import pandas as pd
 
 from evenhand._util.numbers import bootstrap_interval, interval_title
-from evenhand.decide.policies.policy_choices import LearnedChoices
-from evenhand.decide.policies.policy_rule import PolicyRule
+from evenhand.decide.policies import LearnedChoices, PolicyRule
 from evenhand.decide.replay.replay_log import ReplayOptions, replay_with
-from evenhand.decide.world.world_of_log import world_of_log
+from evenhand.decide.world_from_log import world_of_log
 from evenhand.learn.policies import Greedy
 from evenhand.learn.recipe import default_learner
 from evenhand.learn.schedules import seed_keys, start_learners

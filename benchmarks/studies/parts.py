@@ -24,7 +24,7 @@ from benchmarks.studies import QUICK, QUICK_SEEDS, Made
 from evenhand._util.files import write_whole
 from evenhand._util.numbers import interval_title
 from evenhand._util.saved import reading_saved
-from evenhand.decide.environment_rule import rule_for
+from evenhand.decide.policies import rule_for
 from evenhand.envs import (
     Act,
     Boosters,

@@ -33,7 +33,7 @@ from evenhand._util.checks import (
     require_kind,
     require_whole,
 )
-from evenhand.decide.rules.draws import read_seed
+from evenhand.decide.rules.rule import read_seed
 from evenhand.envs.environment import resized
 from evenhand.errors import BadParameter
 from evenhand.fairness import Every, FeedbackScheme, MatrixFunction, Modulo, Window

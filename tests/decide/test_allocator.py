@@ -11,10 +11,8 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from evenhand.decide.allocator import Allocator, Share
-from evenhand.decide.allocator_file import AllocatorCopy
-from evenhand.decide.rules.rule import RULES
-from evenhand.decide.rules.ties import ByDraw
+from evenhand.decide.allocator import Allocator, AllocatorCopy, Share
+from evenhand.decide.rules.rule import RULES, ByDraw
 from evenhand.errors import BadFile, BadParameter, EvenhandError
 from evenhand.events import Give, Join, MemberEvent, Undo
 

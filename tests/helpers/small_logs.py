@@ -277,8 +277,7 @@ def division_of(log: SmallLog):
     """
     import numpy as np
 
-    from evenhand.decide.hindsight.division import Division
-    from evenhand.decide.hindsight.whole_lots import WholeLots
+    from evenhand.decide.hindsight.division import Division, WholeLots
 
     names, times, looks = log.names, log.times, log.assessed()
     size = np.array([(log.sizes or dict.fromkeys(names, 1.0))[name] for name in names])

@@ -18,7 +18,7 @@ from chance_cases import KINDS, SIZES, STAYS, log_of, small_log
 from command_line import evenhand as shell
 from evenhand import Log
 from evenhand.auditing import compare, compare_periods
-from evenhand.decide.world.world_of_log import world_of_log
+from evenhand.decide.world_from_log import world_of_log
 from evenhand.errors import BadLog, BadParameter, BadRoster, UnknownArgument
 from evenhand.events import Ask, Entitle, Give, Join, Leave, Pause, Resume, Undo
 from evenhand.log import files

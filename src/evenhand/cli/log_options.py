@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from evenhand.errors import BadParameter, visible
 
 if TYPE_CHECKING:
-    from evenhand.decide.world.world_of_log import WorldOfLog
+    from evenhand.decide.world_from_log import WorldOfLog
     from evenhand.log.options import AuditOptions
 
 READING = (
@@ -142,14 +142,14 @@ def learned_world(
                 f"--{option} is for an environment, and this is a log, which says that: leave it "
                 "out."
             )
-    from evenhand.decide.world.world_of_log import world_of_log
+    from evenhand.decide.world_from_log import world_of_log
 
     return world_of_log(log, read_options("train", [log], reading, as_json), block, horizon)
 
 
 def world_summary(made: WorldOfLog) -> dict[str, Any]:
     """What a world was made of, and what the rule scores there that needs no learning."""
-    from evenhand.decide.environment_rule import rule_for
+    from evenhand.decide.policies import rule_for
     from evenhand.lab.reference_scores import sampled
     from evenhand.problem.problem import Problem
 

@@ -16,8 +16,8 @@ from evenhand.cli.output import JsonOption, print_json, print_table, print_writt
 from evenhand.errors import visible
 
 if TYPE_CHECKING:
+    from evenhand.decide.replay.answer import ReplayAnswer
     from evenhand.decide.replay.next_supply import NextPlan
-    from evenhand.decide.replay.replay_answer import ReplayAnswer
 
 SHOWN_SHARES = 60  # of a plan; all are in the JSON output
 RULES_PANEL = "Who is next"
@@ -81,8 +81,8 @@ def replay_command(
     """
     # The products here are small: threads would only wait for each other.
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+    from evenhand.decide.replay.answer import write_replayed
     from evenhand.decide.replay.replay_log import replay_with
-    from evenhand.decide.replay.replayed_file import write_replayed
     from evenhand.log.layout import shown
 
     options = read_options("replay", [log], reading, as_json)
@@ -104,7 +104,7 @@ def replay_command(
 def _asked(rules: list[str] | None, seed: int | None, coming: str | None) -> Any:
     """The rules; a seed breaks ties, and is that of lotteries that name none."""
     from evenhand.decide.replay.replay_log import ReplayOptions
-    from evenhand.decide.rules.ties import ByDraw, InOrder
+    from evenhand.decide.rules.rule import ByDraw, InOrder
 
     ties = InOrder() if seed is None else ByDraw(seed)
     return ReplayOptions(rules or (), ties, seed, coming)
@@ -116,7 +116,7 @@ def _places(
     """Where pages and logs are to be written; refused if that cannot be."""
     from evenhand._util.files import require_apart, require_place
     from evenhand._util.wording import pluralise
-    from evenhand.decide.replay.replayed_file import require_writable
+    from evenhand.decide.replay.answer import require_writable
     from evenhand.errors import BadParameter
 
     pages = [path for path in out if path.suffix.lower() in (".html", ".htm")]

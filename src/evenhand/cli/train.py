@@ -44,7 +44,7 @@ from evenhand.cli.train_on_host import is_host_class, refuse_unused, train_on_ho
 from evenhand.errors import BadParameter
 
 if TYPE_CHECKING:
-    from evenhand.decide.world.world_of_log import WorldOfLog
+    from evenhand.decide.world_from_log import WorldOfLog
     from evenhand.envs import Environment
     from evenhand.lab.reference_scores import ReferenceScores
     from evenhand.lab.run_spec import RunSpec

@@ -13,11 +13,11 @@ from evenhand._util.registry import lazy_exports
 
 if TYPE_CHECKING:
     from evenhand.decide.allocator import Allocator, Share
-    from evenhand.decide.environment_rule import rule_for
     from evenhand.decide.hindsight.best_of_log import best_there_was
     from evenhand.decide.hindsight.smallest_change import smallest_change
-    from evenhand.decide.replay.replay_answer import ReplayAnswer
-    from evenhand.decide.world.world_of_log import world_of_log
+    from evenhand.decide.policies import rule_for
+    from evenhand.decide.replay.answer import ReplayAnswer
+    from evenhand.decide.world_from_log import world_of_log
 
 __getattr__, __dir__, __all__ = lazy_exports(
     __name__,
@@ -26,10 +26,10 @@ __getattr__, __dir__, __all__ = lazy_exports(
             "Allocator",
             "Share",
         ),
-        "environment_rule": ("rule_for",),
         "hindsight.best_of_log": ("best_there_was",),
         "hindsight.smallest_change": ("smallest_change",),
-        "replay.replay_answer": ("ReplayAnswer",),
-        "world.world_of_log": ("world_of_log",),
+        "policies": ("rule_for",),
+        "replay.answer": ("ReplayAnswer",),
+        "world_from_log": ("world_of_log",),
     },
 )

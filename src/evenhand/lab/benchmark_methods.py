@@ -14,7 +14,7 @@ from typing import Any, ClassVar
 import jax
 import numpy as np
 
-from evenhand.decide.environment_rule import rule_for
+from evenhand.decide.policies import rule_for
 from evenhand.envs import Act, Environment, Random
 from evenhand.errors import BadParameter, CannotPlan
 from evenhand.lab.benchmark_worlds import BenchmarkPair

@@ -18,7 +18,7 @@ import jax
 import numpy as np
 
 from evenhand._util.files import write_whole
-from evenhand.decide.environment_rule import RulePolicy, rule_for
+from evenhand.decide.policies import RulePolicy, rule_for
 from evenhand.envs import Act, Environment, Random, TurnTaking
 from evenhand.errors import BadParameter, CannotWrite
 from evenhand.fairness.scheme import FairnessScheme, anytime

@@ -21,7 +21,7 @@ from evenhand.auditing import audit
 from evenhand.auditing.answer import Answer
 from evenhand.decide.allocator import Allocator, RankedStakeholder
 from evenhand.decide.hindsight.best_of_log import with_best
-from evenhand.decide.replay.replay_answer import Outcome, ReplayAnswer
+from evenhand.decide.replay.answer import Outcome, ReplayAnswer
 from evenhand.decide.replay.replay_log import ReplayOptions, replay_with
 from evenhand.decide.rules.rule import Rule
 from evenhand.errors import MissingExtra
@@ -135,7 +135,7 @@ def _learn(log: str, sized: dict[str, Any], rest: AuditOptions) -> LearnedRule:
     # Only here: everything before does without jax.
     import jax
 
-    from evenhand.decide.world.world_of_log import world_of_log
+    from evenhand.decide.world_from_log import world_of_log
     from evenhand.learn.deep.networks import EquivariantMLP
     from evenhand.learn.recipe import default_learner
     from evenhand.learn.schedules import seed_keys, start_learners
@@ -157,8 +157,7 @@ def _learn(log: str, sized: dict[str, Any], rest: AuditOptions) -> LearnedRule:
 
 
 def _as_rule(policy: Any) -> Rule:
-    from evenhand.decide.policies.policy_choices import LearnedChoices
-    from evenhand.decide.policies.policy_rule import PolicyRule
+    from evenhand.decide.policies import LearnedChoices, PolicyRule
 
     return PolicyRule(LearnedChoices(policy), POLICY)
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import jax
 import jax.numpy as jnp
 
-from evenhand.decide.environment_rule import rule_for
+from evenhand.decide.policies import rule_for
 from evenhand.envs import Act, Environment, OutcomesNotFinite, Random
 from evenhand.errors import CannotPlan, TooLarge
 from evenhand.fairness.scheme import FairnessScheme

@@ -76,8 +76,8 @@ if TYPE_CHECKING:
 
     from evenhand.auditing.answer import Answer, BestThereWas
     from evenhand.auditing.chance.finding import ChanceFinding, NotTested
-    from evenhand.decide.replay.replay_answer import ReplayAnswer
-    from evenhand.decide.world.world_of_log import WorldOfLog
+    from evenhand.decide.replay.answer import ReplayAnswer
+    from evenhand.decide.world_from_log import WorldOfLog
 
 
 # `Log`: who received what and when, who was there, was entitled and had asked. Read once.
@@ -320,7 +320,7 @@ class Log(ReadLog):
             horizon: How many decisions an episode has.
             options: How it is judged, as for `audit`; `until` says which part is learned from.
         """
-        from evenhand.decide.world.world_of_log import world_of_log
+        from evenhand.decide.world_from_log import world_of_log
 
         asked = read_keywords("Log.world", AuditOptions, [self], options)
         return world_of_log(self, asked, block, horizon)

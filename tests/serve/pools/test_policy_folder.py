@@ -8,9 +8,8 @@ import pandas as pd
 import pytest
 
 from evenhand import Allocator
-from evenhand.decide.policies.policy_choices import LearnedChoices
-from evenhand.decide.policies.policy_rule import PolicyRule
-from evenhand.decide.world.world_of_log import world_of_log
+from evenhand.decide.policies import LearnedChoices, PolicyRule
+from evenhand.decide.world_from_log import world_of_log
 from evenhand.envs import Doughnuts
 from evenhand.errors import BadParameter
 from evenhand.learn.deep.encoders import Relative

@@ -1,20 +1,226 @@
-"""`best_there_was(log, …)`: how fair the same supply could have been shared."""
+"""The best there was of a log: the same supply, eligibility and requests, shared best."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
+from evenhand._util.moments import as_numbers, moment_label
 from evenhand.auditing.answer import Answer, BestThereWas
 from evenhand.auditing.case import Case
 from evenhand.auditing.judge import Judged, judge
-from evenhand.auditing.questions import question_of
+from evenhand.auditing.questions import Timeline, question_of
 from evenhand.decide.hindsight.best_division import best_division, best_in_lots
-from evenhand.decide.hindsight.from_log import Hindsight, read_hindsight
-from evenhand.errors import BadParameter, argument
+from evenhand.decide.hindsight.division import Division, Newcomers, WholeLots
+from evenhand.errors import BadParameter, NoBestKnown, argument
 from evenhand.fairness.scheme import FairnessScheme
-from evenhand.log.log import Kept, log_of, options_for
+from evenhand.fairness.trace import Trace
+from evenhand.log.log import Kept, Log, Supply, log_of, options_for
 from evenhand.log.options import AuditOptions, with_keywords
+
+if TYPE_CHECKING:
+    from jaxtyping import Float, Int
+
+
+# A division read from a log: what stays fixed, and how each assessment follows from receipts.
+
+
+@dataclass(frozen=True, eq=False)
+class Hindsight:
+    """A division, and how what happened divided it."""
+
+    division: Division
+    actual: Float[np.ndarray, "point stakeholder"]
+    lots: WholeLots | None = None  # where rows are not divided
+
+
+def read_hindsight(
+    log: Log, options: AuditOptions, judged: Judged, newcomers: str | None
+) -> Hindsight:
+    """What could have been divided otherwise, in a log that was judged.
+
+    Args:
+        log: The log.
+        options: With which it was judged.
+        judged: What was found under the question asked.
+        newcomers: Where those who join later begin.
+    """
+    # With newcomers at zero a status is linear in receipts; what they begin with is added here.
+    case = Case.of(log, _at_zero(options, newcomers))
+    _require_linear(case)
+    supply, timeline = Supply.of(log), judged.timeline
+    slots = np.searchsorted(timeline.step_of_slot, judged.assessed, side="right")
+    starts = _cuts(case, supply, slots)
+    point_of_slot = np.searchsorted(starts, np.arange(len(supply.moments)), side="right") - 1
+    moments = supply.moments[starts]
+    size = len(case.names)
+    slope, start, weight = _statuses(case, timeline, judged.assessed)
+    division = Division(
+        names=case.names,
+        supply=np.bincount(point_of_slot, weights=supply.amounts(), minlength=len(starts)),
+        eligible=_eligible(case, moments),
+        asked=_asked(case, supply, moments),
+        after=np.searchsorted(starts, slots, side="left"),
+        slope=slope,
+        start=start,
+        weight=weight,
+        joins=_joins(case, newcomers, moments),
+        label=lambda point: moment_label(moments[point]),
+    )
+    if division.asked is not None:
+        division = replace(division, eligible=division.eligible & (division.asked > 0))
+    judged_as = np.arange(len(log.history.names))
+    if case.groups is not None:
+        judged_as = np.array(case.groups.labels(len(log.history.names)))
+    who = judged_as[log.history.who]
+    cell = point_of_slot[log.history.slot] * size + who
+    actual = np.bincount(cell, weights=log.history.amount, minlength=len(starts) * size)
+    lots = None if log.lots is None else WholeLots.of(log.lots, point_of_slot, judged_as)
+    return Hindsight(division, actual.reshape(len(starts), size), lots)
+
+
+def _at_zero(options: AuditOptions, newcomers: str | None) -> AuditOptions:
+    return options if newcomers in (None, "by-time") else replace(options, newcomers="zero")
+
+
+def _require_linear(case: Case) -> None:
+    """Refuse a status of which receipts are not all there is to it."""
+    given_out = case.amounts is None and not case.levels
+    if not given_out or {"chances", "level"} & set(case.beside):
+        raise NoBestKnown(
+            f"the best there was is known of amounts that are given out, and here the status is "
+            f"{case.status.describe()}, in which nothing is shared out",
+            f"leave {argument('best')} out",
+        )
+    if not case.status.is_linear:
+        raise NoBestKnown(
+            "the best there was needs a status that is a sum of what was received, and here it is "
+            f"{case.status.describe()}",
+            f"leave {argument('best')} out, or choose another status",
+        )
+    dated = case.roster is not None and case.roster.dated
+    if dated and case.groups is not None and "asked" in case.beside:
+        raise NoBestKnown(
+            "the best there was is not known of groups whose members come and go and have requests "
+            "of their own",
+            f"judge stakeholders, or leave {argument('best')} out",
+        )
+
+
+def _cuts(case: Case, supply: Supply, slots: Int[np.ndarray, " assessment"]) -> np.ndarray:
+    """The first slots of points: where somebody comes or goes, asks, or was assessed before it."""
+    moments = as_numbers(supply.moments)
+    found = [np.zeros(1, dtype=np.int64), np.asarray(slots, dtype=np.int64)]
+    stay = case.stay()
+    if case.roster is not None and case.roster.dated:
+        first, last = case.roster.bounds(case.history.names, case.history.plain_numbers)
+        found += [np.searchsorted(moments, first), np.searchsorted(moments, last, side="right")]
+    if stay is not None:
+        found.append(np.searchsorted(moments, stay[0]))
+    if "asked" in supply.beside:
+        found.append(np.searchsorted(moments, supply.beside["asked"].at))
+    cuts = np.unique(np.concatenate(found))
+    return cuts[cuts < len(moments)]
+
+
+def _eligible(case: Case, moments: np.ndarray) -> np.ndarray:
+    here = case.present(moments)
+    return np.ones((len(moments), len(case.names)), dtype=bool) if here is None else here
+
+
+def _asked(case: Case, supply: Supply, moments: np.ndarray) -> np.ndarray | None:
+    reading = supply.asked()
+    if reading is None:
+        return None
+    asked = reading.by(moments)
+    return asked if case.groups is None else case.groups.totals(asked)
+
+
+def _statuses(
+    case: Case, timeline: Timeline, assessed: Int[np.ndarray, " assessment"]
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Slope, start and weight of each at each assessment: what nothing received is, and one."""
+    status, size = case.status, len(case.history.names)
+    state = with_one = status.init(size)
+    parts: list[tuple[np.ndarray, np.ndarray, np.ndarray]] = []
+    begin, one = 0, _one_each(case)
+    for trace, present in case.steps(timeline):
+        rows = assessed[(assessed >= begin) & (assessed < begin + len(trace))] - begin
+        nothing = replace(trace, rewards=np.zeros(trace.rewards.shape))
+        given = nothing if begin else replace(trace, rewards=_first_row(one, len(trace)))
+        weights = status.scan_weights(state, nothing)
+        state, zero = status.scan(state, nothing)
+        with_one, unit = status.scan(with_one, given)
+        parts.append((unit[rows] - zero[rows], zero[rows], _scaled(rows, present, weights, zero)))
+        begin += len(trace)
+    slope, start, weight = (np.concatenate(part) for part in zip(*parts, strict=True))
+    return slope, start, weight
+
+
+def _one_each(case: Case) -> Float[np.ndarray, " stakeholder"]:
+    """One unit for each who is judged; of a group, for its first member."""
+    one = np.ones(len(case.history.names))
+    if case.groups is not None:
+        one[:] = 0.0
+        one[[part[0] for part in case.groups.members]] = 1.0
+    return one
+
+
+def _first_row(row: np.ndarray, length: int) -> np.ndarray:
+    return np.concatenate((row[None], np.zeros((length - 1, len(row)))))
+
+
+def _scaled(rows: np.ndarray, present: Any, weights: Any, like: np.ndarray) -> np.ndarray:
+    """As how many each counts: a mean of 1 over those who do, 0 for all others."""
+    found = np.ones((len(rows), like.shape[1])) if weights is None else np.array(weights[rows])
+    if present is not None:
+        found = np.where(present[rows], found, 0.0)
+    there = (found > 0).sum(axis=1, keepdims=True)
+    return found * (there / np.maximum(found.sum(axis=1, keepdims=True), 1e-300))
+
+
+def _joins(case: Case, rule: str | None, moments: np.ndarray) -> tuple[Newcomers, ...]:
+    """Newcomers whose beginning depends on what others had received."""
+    stay = case.stay()
+    if stay is None or rule not in ("mean", "least"):
+        return ()
+    first, last = stay
+    known_at, points, found = case.known_at(), as_numbers(moments), []
+    for moment in np.unique(first[np.isfinite(first)]):
+        known = known_at(np.array([moment]))
+        slope, start, weight = _at(case, known)
+        # Before the log begins nobody's entitlement may be known.
+        there = np.flatnonzero((first < moment) & (last >= moment) & (weight > 0))
+        if not len(there):
+            continue
+        mean = weight[there] / weight[there].sum() if rule == "mean" else None
+        found.append(
+            Newcomers(
+                after=int(np.searchsorted(points, moment)),
+                who=np.flatnonzero(first == moment),
+                there=there,
+                slope=slope[there],
+                start=start[there],
+                mean=mean,
+            )
+        )
+    return tuple(found)
+
+
+def _at(case: Case, known: Any) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Slope, start and weight of each at one moment."""
+    status, one = case.status, _one_each(case)[None]
+    state = status.init(len(case.history.names))
+    nothing = Trace(rewards=np.zeros_like(one), circumstances=known)
+    zero = status.scan(state, nothing)[1][0]
+    unit = status.scan(state, Trace(rewards=one, circumstances=known))[1][0]
+    weights = status.scan_weights(state, nothing)
+    return unit - zero, zero, np.ones(len(zero)) if weights is None else np.asarray(weights[0])
+
+
+# `best_there_was(log, …)`: how fair the same supply could have been shared.
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -16,12 +16,10 @@ import numpy as np
 from evenhand._util.checks import is_finite_number
 from evenhand._util.wording import format_number
 from evenhand.auditing.answer import Answer, NeededChange
-from evenhand.decide.hindsight.best_division import best_division, require_concave
+from evenhand.decide.hindsight.best_division import MOST_ROUNDS, best_division, require_concave
 from evenhand.decide.hindsight.best_of_log import look_back
-from evenhand.decide.hindsight.cutting_planes import MOST_ROUNDS
 from evenhand.decide.hindsight.division import Division
-from evenhand.decide.hindsight.linear_model import LinearModel
-from evenhand.decide.hindsight.linear_welfares import LinearWelfare, linear_welfare
+from evenhand.decide.hindsight.linear import LinearModel, LinearWelfare, linear_welfare
 from evenhand.errors import BadParameter, argument
 from evenhand.fairness.aggregation import TimepointFirst
 from evenhand.fairness.temporal import Last

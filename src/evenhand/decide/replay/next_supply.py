@@ -9,12 +9,17 @@ import numpy as np
 
 from evenhand._util.moments import as_numbers, moment_label, moment_labels
 from evenhand._util.wording import format_number, join_tied
-from evenhand.decide.replay.eligible_takers import require_takers
-from evenhand.decide.replay.replay_supply import Decisions, Taken, divide, give_lots, state_for
-from evenhand.decide.replay.stakeholder_changes import Members
-from evenhand.decide.rules.rule import Rule
-from evenhand.decide.rules.rule_state import RuleState
-from evenhand.decide.rules.ties import TieBreak
+from evenhand.decide.replay.supply import (
+    Decisions,
+    Members,
+    Taken,
+    divide,
+    give_lots,
+    require_takers,
+    state_for,
+)
+from evenhand.decide.rules.rule import Rule, TieBreak
+from evenhand.decide.rules.state import RuleState
 from evenhand.errors import BadLog, argument
 from evenhand.log.counting import count_beside
 from evenhand.log.files import opened

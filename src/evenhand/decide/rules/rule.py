@@ -1,10 +1,4 @@
-"""Decision 18: a rule is a memory of each stakeholder and an index of it; the least is next.
-
-The same object is replayed on a log, put into an environment, and decides live. Its functions are
-elementwise: a memory is a tuple of numbers, or of arrays with one entry per stakeholder, so that a
-heap, NumPy and JAX share one definition. Nothing here changes with time for somebody to whom
-nothing happens: the index is chosen such that the order of all others stays as it is.
-"""
+"""A rule is a memory and an index: what rules are, spans of time, and how ties are broken."""
 
 from __future__ import annotations
 
@@ -13,15 +7,136 @@ from abc import ABC, abstractmethod
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Protocol, TypeAlias
 
+from evenhand._util.checks import require_whole
+from evenhand._util.moments import DAY
 from evenhand._util.registry import Registry
-from evenhand.decide.rules.spans import span_in_words
+from evenhand._util.wording import format_number
+from evenhand.errors import argument
 
 if TYPE_CHECKING:
     import numpy as np
     from jaxtyping import Bool, Float
 
-    from evenhand.decide.rules.rule_state import RuleState
-    from evenhand.decide.rules.ties import TieBreak
+    from evenhand.decide.rules.state import RuleState
+
+
+# Numbers that look random and depend on nothing but a seed and who draws for the how-manieth time.
+#
+# So a state that is a fold over a log of decisions draws the same numbers whenever it is made
+# again.
+
+_MASK = (1 << 64) - 1
+LONGEST_TYPED = 100  # characters of a seed
+
+
+def uniform(seed: int, place: int, count: int) -> float:
+    """A number in (0, 1): splitmix64 of the three.
+
+    >>> 0 < uniform(0, 3, 1) < 1, uniform(0, 3, 1) == uniform(0, 3, 2)
+    (True, False)
+    """
+    bits = _mixed(_mixed(_mixed(seed & _MASK) ^ place) ^ count)
+    return ((bits >> 11) + 0.5) * 2.0**-53
+
+
+def exponential(seed: int, place: int, count: int) -> float:
+    """A waiting time of mean 1."""
+    return -math.log(uniform(seed, place, count))
+
+
+def read_seed(seed: Any) -> int:
+    """A seed as somebody gave or typed it: a text is read as the number that it shows.
+
+    >>> read_seed(7), read_seed(" 7 ")
+    (7, 7)
+    """
+    typed = isinstance(seed, str) and seed.isascii() and seed.strip().isdigit()
+    number = int(seed) if typed and len(seed) <= LONGEST_TYPED else seed
+    return require_whole(number, argument("seed"), least=0)
+
+
+def _mixed(bits: int) -> int:
+    bits = (bits + 0x9E3779B97F4A7C15) & _MASK
+    bits = ((bits ^ (bits >> 30)) * 0xBF58476D1CE4E5B9) & _MASK
+    bits = ((bits ^ (bits >> 27)) * 0x94D049BB133111EB) & _MASK
+    return bits ^ (bits >> 31)
+
+
+# How ties are broken: by the order of joining, or by a draw that a seed repeats.
+
+TIES = Registry("way to break ties")
+
+
+class TieBreak(ABC):
+    """Of equal indexes, whose number is lowest."""
+
+    @abstractmethod
+    def number(self, place: int, turn: int) -> float:
+        """The number of a place, whose index was last set at a turn."""
+
+    @abstractmethod
+    def describe(self) -> str:
+        """A phrase that completes "ties are broken …"."""
+
+
+@TIES.register("order")
+@dataclass(frozen=True)
+class InOrder(TieBreak):
+    """Whoever joined first; of those who joined together, as at the start, by their order."""
+
+    def number(self, place: int, turn: int) -> float:
+        return place
+
+    def describe(self) -> str:
+        return "by who joined first, then by the order of the stakeholders"
+
+
+@TIES.register("draw")
+@dataclass(frozen=True)
+class ByDraw(TieBreak):
+    """By a draw, afresh whenever somebody was served.
+
+    Args:
+        seed: What the draws depend on.
+    """
+
+    seed: int = 0
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "seed", read_seed(self.seed))
+
+    def number(self, place: int, turn: int) -> float:
+        # Not the numbers that a lottery with the same seed draws.
+        return uniform(~self.seed, place, turn)
+
+    def describe(self) -> str:
+        return f"by a draw (seed {self.seed})"
+
+
+# Stretches of time in words, of dates (in microseconds) or of plain numbers.
+
+UNITS = (("week", 7 * DAY), ("day", DAY), ("hour", 3_600e6), ("minute", 60e6))
+
+
+def span_in_words(span: float, plain_numbers: bool) -> str:
+    """A stretch of time in the largest unit of which it is at least two, or in its own numbers.
+
+    >>> span_in_words(3 * 86_400e6, False), span_in_words(2.5, True), span_in_words(0, False)
+    ('3 days', '2.5', '0 seconds')
+    """
+    if plain_numbers:
+        return format_number(span)
+    name, unit = next((pair for pair in UNITS if span >= 2 * pair[1]), ("second", 1e6))
+    count = format_number(round(span / unit, 1))
+    return f"{count} {name}{'' if count == '1' else 's'}"
+
+
+# Decision 18: a rule is a memory of each stakeholder and an index of it; the least is next.
+#
+# The same object is replayed on a log, put into an environment, and decides live. Its functions are
+# elementwise: a memory is a tuple of numbers, or of arrays with one entry per stakeholder, so that
+# a heap, NumPy and JAX share one definition. Nothing here changes with time for somebody to whom
+# nothing happens: the index is chosen such that the order of all others stays as it is.
 
 # What is remembered of one stakeholder (numbers), or of all (arrays with one entry for each).
 Remembered: TypeAlias = tuple[Any, ...]
@@ -93,7 +208,7 @@ class Rule(ABC):
 
     def new_state(self, ties: TieBreak | None = None, by_request: bool = False) -> RuleState:
         """The rule at work, before anybody has joined."""
-        from evenhand.decide.rules.rule_state import RuleState  # which knows rules
+        from evenhand.decide.rules.state import RuleState  # which knows rules
 
         return RuleState(self, ties, by_request)
 

@@ -11,7 +11,7 @@ from starlette.responses import Response
 
 from evenhand._util.checks import first_repeated
 from evenhand._util.wording import as_beginning
-from evenhand.decide.rules.named_rule import rule_of
+from evenhand.decide.rules.named import rule_of
 from evenhand.errors import BadParameter, EvenhandError
 from evenhand.report.html.element import Markup, element
 from evenhand.serve.api.models import PoolSent

@@ -10,9 +10,8 @@ from typing import Any
 
 from evenhand.auditing.questions import question_of
 from evenhand.decide.allocator import Allocator
-from evenhand.decide.rules.named_rule import rule_of, rule_to_table
-from evenhand.decide.rules.rule import Rule
-from evenhand.decide.rules.ties import TIES
+from evenhand.decide.rules.named import rule_of, rule_to_table
+from evenhand.decide.rules.rule import TIES, Rule
 from evenhand.errors import BadParameter, argument
 from evenhand.fairness.scheme_file import from_table
 from evenhand.log.options import AuditOptions

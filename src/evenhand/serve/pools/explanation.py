@@ -6,7 +6,7 @@ from typing import Any
 
 from evenhand._util.wording import format_number, join_names, pluralise
 from evenhand.decide.allocator import RankedStakeholder
-from evenhand.decide.rules.least_served import ByReceived
+from evenhand.decide.rules.built_in import ByReceived
 from evenhand.serve.pools.live_pool import LivePool, Wish
 from evenhand.serve.pools.views import stakeholder_view
 

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from evenhand.decide.policies.policy_rule_file import policy_rule
+from evenhand.decide.rules.named import policy_rule
 from evenhand.decide.rules.rule import Rule
 from evenhand.errors import BadParameter, argument
 from evenhand.serve.pools.log_kinds import called

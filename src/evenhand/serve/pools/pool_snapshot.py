@@ -12,8 +12,7 @@ from dataclasses import dataclass
 
 import orjson
 
-from evenhand.decide.allocator import Allocator
-from evenhand.decide.allocator_file import AllocatorCopy
+from evenhand.decide.allocator import Allocator, AllocatorCopy
 from evenhand.decide.rules.rule import RULES
 from evenhand.errors import BadStore, EvenhandError
 from evenhand.serve.pools.live_pool import LivePool

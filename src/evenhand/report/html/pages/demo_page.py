@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from evenhand._util.wording import join_names
 from evenhand.auditing.answer import Answer
-from evenhand.decide.replay.replay_answer import Outcome
+from evenhand.decide.replay.answer import Outcome
 from evenhand.lab.demo import HUNDREDS, TRUCK, VAN, WEEKS, LearnedRule, Story, best_rule
 from evenhand.report.html.element import Child, Markup, element, figure_of, joined, table
 from evenhand.report.html.page_data import compact_answer

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from evenhand.decide.replay.answer import Outcome, ReplayAnswer
 from evenhand.decide.replay.next_supply import NextPlan
-from evenhand.decide.replay.replay_answer import Outcome, ReplayAnswer
-from evenhand.decide.rules.spans import span_in_words
+from evenhand.decide.rules.rule import span_in_words
 from evenhand.report.html.element import Child, Markup, element, figure_of, joined, name_of, table
 from evenhand.report.html.template import PageSection, page
 

@@ -1,1 +1,0 @@
-"""Learned and planned policies as rules: who is next, by what each choice is worth to them."""
