@@ -2,7 +2,7 @@
 
     python -m mutation --seed 1 --sample 300
     python -m mutation --only fairness,learn/schedules.py --sample 50
-    python -m mutation --only monitor/batch.py --list
+    python -m mutation --only monitor/monitor.py --list
 
 Each mutant is tried in a copy of the source, against the test files of `make test` that cover its
 line, nearest first, until one fails. Verdicts are kept in .mutation/, so that a run that is cut off

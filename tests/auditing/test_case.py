@@ -16,8 +16,8 @@ from evenhand.auditing.questions import AT_END, EACH_EVENT
 from evenhand.errors import BadParameter
 from evenhand.log.history import History, Roster
 from evenhand.log.options import SchemeOptions
-from evenhand.monitor.factory import make_monitor
 from evenhand.monitor.json_reader import Keys
+from evenhand.monitor.state_file import make_monitor
 from logs import audit_alone as audit
 
 # What is judged: who is there when, where newcomers begin, and whether units are whole.

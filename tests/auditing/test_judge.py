@@ -43,7 +43,7 @@ from evenhand.fairness.trace import Standing
 from evenhand.fairness.unfairness import overall_unfairness, unfair_to, unfairness
 from evenhand.log.history import History
 from evenhand.monitor import Monitor
-from evenhand.monitor.batch import Batch, text_as_number
+from evenhand.monitor.monitor import Batch, text_as_number
 from logs import audit_alone as audit
 
 # Every number of an audit is the scheme's, scored on the trace; and the monitor's, event by event.

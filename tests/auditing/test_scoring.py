@@ -32,7 +32,7 @@ from evenhand.errors import NegativeStatus
 from evenhand.fairness.stream import Block
 from evenhand.fairness.trace import Standing
 from evenhand.monitor import Monitor
-from evenhand.monitor.batch import Batch
+from evenhand.monitor.monitor import Batch
 from evenhand.report import report
 from evenhand.report.text import tables
 from logs import MAPPED, OPTIONS, write

@@ -18,7 +18,7 @@ from evenhand.fairness.scheme import anytime, bounded, periodic
 from evenhand.fairness.status import Decayed, WaitingTime, Window
 from evenhand.fairness.temporal import Discounted, Total, Worst
 from evenhand.fairness.welfare import Equality, LogNash, NegativeVariance, Rawls
-from evenhand.interop.gymnasium.gymnasium_process import gymnasium_world
+from evenhand.interop.gymnasium.external import gymnasium_world
 from evenhand.learn.deep.agent import Huber, PolyakUpdate
 from evenhand.learn.deep.encoders import Gains
 from evenhand.learn.deep.networks import MLP, EquivariantMLP

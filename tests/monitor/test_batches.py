@@ -26,8 +26,9 @@ from evenhand.auditing.questions import every
 from evenhand.errors import BadLog
 from evenhand.fairness import stream as stream_module
 from evenhand.log.history import Roster
-from evenhand.monitor import Monitor, time_steps
-from evenhand.monitor.batch import Batch, text_as_number
+from evenhand.monitor import Monitor
+from evenhand.monitor import monitor as monitor_module
+from evenhand.monitor.monitor import Batch, text_as_number
 
 NAMES = ("A", "B", "C")
 events_of = st.lists(
@@ -85,7 +86,7 @@ def test_any_cut_finds_the_same_periods(events, cuts, period):
     with pytest.MonkeyPatch.context() as patch:
         other = start(question.filter, question=question)
         expected = fed(other, dated, [], plain_numbers=False)
-        patch.setattr(time_steps, "STEPS", 2)
+        patch.setattr(monitor_module, "STEPS", 2)
         one = start(question.filter, question=question)
         same(one, other, fed(one, dated, cuts, plain_numbers=False), expected)
 
@@ -207,7 +208,7 @@ def test_a_limit_may_be_a_share_of_the_mean(share, alert):
 
 
 def test_as_many_periods_as_are_allowed_may_go_by(monkeypatch):
-    monkeypatch.setattr(time_steps, "MOST_PERIODS", 3)
+    monkeypatch.setattr(monitor_module, "MOST_PERIODS", 3)
     question = every("day")
     scheme = replace(anytime(Rawls()), filter=question.filter)
     monitor = Monitor(scheme, ("A",), question)

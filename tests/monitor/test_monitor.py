@@ -1,4 +1,4 @@
-"""The monitor: events in, a line for each assessment out; it stops, goes on, agrees with audit."""
+"""Tests of monitor.monitor."""
 
 from __future__ import annotations
 
@@ -21,14 +21,16 @@ from evenhand import (
     GiniWelfare,
     LogNash,
     Mean,
-    Rawls,
     WaitingTime,
     Window,
-    anytime,
     over_time,
     periodic,
 )
+from evenhand import (
+    anytime as anytime_monitor,
+)
 from evenhand.auditing import audit
+from evenhand.auditing.chance.alarm import AT_START, FACTORS, STAKES
 from evenhand.auditing.chance.nulls import OddsOverTime
 from evenhand.auditing.questions import every
 from evenhand.errors import (
@@ -40,18 +42,188 @@ from evenhand.errors import (
     UnknownStakeholder,
     WelfareOverflow,
 )
+from evenhand.fairness.scheme import anytime
 from evenhand.fairness.status import WithCredit
+from evenhand.fairness.welfare import Rawls
 from evenhand.log.history import Roster
 from evenhand.log.options import SchemeOptions
-from evenhand.monitor import Monitor
-from evenhand.monitor.batch import Batch, text_as_number
-from evenhand.monitor.chance_alarms import Alarms
-from evenhand.monitor.factory import make_monitor
 from evenhand.monitor.json_reader import REMEMBERED_IDS, Keys, Reader
-from evenhand.monitor.state_file import load_state, save_state
+from evenhand.monitor.monitor import Alarms, Batch, Monitor, text_as_number
+from evenhand.monitor.state_file import load_state, make_monitor, save_state
 from waiting import HANG
 
-NAMES = ("--name", "A", "--name", "B")
+# Alarms of a monitor: lines, the saved state, and what is refused.
+
+NAMES = ("A", "B", "C")
+
+
+def made(alarm=0.05, **more):
+    return make_monitor(SchemeOptions(alarm=alarm), **{"names": NAMES, **more})
+
+
+def lines(count=300, seed=0):
+    rng = np.random.default_rng(seed)
+    who = rng.choice(3, count, p=[0.1, 0.45, 0.45])
+    return [json.dumps({"time": k, "stakeholder": NAMES[who[k]]}).encode() for k in range(count)]
+
+
+def test_a_saved_state_goes_on_with_the_same_alarms(tmp_path):
+    path, events = tmp_path / "state.json", lines()
+    whole, reader = made()
+    whole.found(reader.read(events))
+    whole.found_at_end()
+    first, reader = made()
+    first.found(reader.read(events[:20]))
+    save_state(first, reader, path)
+    second, reader = made()
+    assert load_state(second, reader, path)
+    second.found(reader.read(events[20:]))
+    second.found_at_end()
+    assert second.summary()["alarms"] == whole.summary()["alarms"]
+    assert second.summary()["evidence"] == pytest.approx(whole.summary()["evidence"])
+    (alarm,) = second.new_alarms()
+    assert alarm.name == "A"
+    assert second.new_alarms() == []
+
+
+def test_an_alarm_is_raised_once_its_time_is_over():
+    """More may happen at a time; at the end it is over."""
+    monitor, reader = made(0.05)
+    monitor.found(reader.read([b'{"time": 1, "stakeholder": "B"}'] * 60))
+    summary = monitor.summary()
+    assert summary["needed"] == 20 < summary["evidence"]
+    assert monitor.new_alarms() == summary["alarms"] == []
+    monitor.found_at_end()
+    assert {alarm.name for alarm in monitor.new_alarms()} == {"A", "C"}
+
+
+def test_days_are_as_good_as_numbers():
+    """C is there from the 21st: the same lots, the same odds, the same evidence."""
+    import pandas as pd
+
+    found = []
+    for first, time in ((21, int), ("1970-01-22", lambda k: f"{np.datetime64(k, 'D')}")):
+        people = pd.DataFrame({"name": NAMES, "from": [None, None, first]})
+        monitor, reader = made(names=(), roster=people)
+        events = [json.loads(line) for line in lines(60)]
+        dated = [json.dumps({**one, "time": time(one["time"])}).encode() for one in events]
+        monitor.found(reader.read(dated))
+        monitor.found_at_end()
+        found.append(monitor.summary()["evidence"])
+    assert found[0] == pytest.approx(found[1])
+
+
+def watched(first, last, alpha=0.05):
+    """A monitor of A, B and C, who are there from and until these times."""
+    roster, fairness = Roster(NAMES, first, last), anytime(Rawls())
+    alarms = Alarms(NAMES, alpha, OddsOverTime(NAMES, roster=roster), None, False)
+    return Monitor(fairness, NAMES, roster=roster, alarms=alarms)
+
+
+def test_late_events_of_somebody_who_left_say_nothing_of_who_is_there():
+    """A is there alone until 10, C from 11: neither could have got a lot of the other's."""
+    monitor = watched({"C": 11, "B": 99}, {"A": 10})
+    for time, name in [(0, "A"), (11, "C"), *((k, "A") for k in range(1, 6)), (12, "C")]:
+        monitor.push(time, name)
+    monitor.finish()
+    assert monitor.late == 5
+    assert monitor.new_alarms() == []
+    assert monitor.summary()["evidence"] == pytest.approx(AT_START)
+
+
+def test_a_late_event_is_bet_on_with_the_odds_of_its_own_time():
+    """A leaves after 1 and C comes at 2, so that every lot is between two of equal odds.
+
+    With d = 1 − ½ + ½ρ each lot multiplies by ρ/d the bet on whoever gets it, by 1/d the bet on the
+    other, and by 1 the bet on who is not there: ρ/d² for A and C, ρ²/d⁴ for B.
+    """
+    d = (1 + FACTORS) / 2
+    by_hand = AT_START / 3 * STAKES @ (2 * FACTORS / d**2 + FACTORS**2 / d**4)
+    for events in ("0A 1B 2C 3B", "0A 2C 1B 3B", "3B 0A 1B 2C"):
+        monitor = watched({"C": 2}, {"A": 1})
+        for time, name in events.split():
+            monitor.push(int(time), name)
+        monitor.finish()
+        assert monitor.summary()["evidence"] == pytest.approx(by_hand)
+
+
+def test_false_alarms_are_as_rare_as_promised_in_whatever_order_events_come():
+    """A fair lottery among those there; each event comes up to 20 time points late."""
+    alpha, streams, size = 0.1, 300, 60
+    first, last = {"C": 30}, {"A": 29}
+    there = [[0, 1] if k < 30 else [1, 2] for k in range(size)]
+    rng, false = np.random.default_rng(0), 0
+    for _ in range(streams):
+        who = np.array([rng.choice(some) for some in there])
+        order = np.argsort(np.arange(size) + rng.uniform(0, 20, size))
+        monitor = watched(first, last, alpha)
+        monitor.found(Batch(order.astype(float), who[order], np.ones(size)))
+        monitor.found_at_end()
+        false += monitor.alarms.raised
+    assert false / streams <= alpha
+
+
+def test_an_alarm_that_was_reported_is_not_reported_again_after_a_stop(tmp_path):
+    path = tmp_path / "state.json"
+    first, reader = made()
+    first.found(reader.read(lines()))
+    assert len(first.new_alarms()) == 1
+    save_state(first, reader, path)
+    second, reader = made()
+    load_state(second, reader, path)
+    assert second.new_alarms() == []
+    assert len(second.summary()["alarms"]) == 1
+
+
+@pytest.mark.parametrize(("before", "now"), [(0.05, 0.01), (0.05, None), (None, 0.05)])
+def test_a_state_of_another_alarm_is_refused(before, now, tmp_path):
+    path = tmp_path / "state.json"
+    first, reader = made(before)
+    first.found(reader.read(lines()))
+    save_state(first, reader, path)
+    with pytest.raises(BadFile, match="start with a new file") as refused:
+        load_state(*made(now), path)
+    words = [f"alarm at {alpha:g}" if alpha else "no alarm" for alpha in (before, now)]
+    assert all(one in str(refused.value) for one in words)
+
+
+def test_a_state_without_alarms_goes_on_without(tmp_path):
+    path = tmp_path / "state.json"
+    first, reader = made(None)
+    first.found(reader.read(lines()))
+    save_state(first, reader, path)
+    second, reader = made(None)
+    assert load_state(second, reader, path)
+    assert "alarms" not in second.summary()
+
+
+def test_groups_need_a_column_that_says_everyones():
+    import pandas as pd
+
+    people = pd.DataFrame({"name": NAMES, "town": ["x", "x", "y"]})
+    monitor, reader = made(names=(), roster=people, group="town")
+    monitor.found(reader.read(lines()))
+    assert monitor.alarms.groups == ["x", "x", "y"]
+    with pytest.raises(BadParameter, match="of everyone"):
+        made(names=(), roster=people.assign(town=["x", None, "y"]), group="town")
+    with pytest.raises(BadParameter, match="is for alarms"):
+        made(None, names=(), roster=people, group="town")
+
+
+def test_memory_of_alarms_does_not_grow(tmp_path):
+    sizes = []
+    for count in (2_000, 8_000):
+        monitor, reader = made()
+        monitor.found(reader.read(lines(count)))
+        save_state(monitor, reader, tmp_path / "state.json")
+        state = json.loads((tmp_path / "state.json").read_text())
+        sizes.append(len(json.dumps(state["monitor"]["watch"])))
+    assert abs(sizes[1] - sizes[0]) < 100
+
+
+# The monitor: events in, a line for each assessment out; it stops, goes on, agrees with audit.
+
+NAMES_MONITOR = ("--name", "A", "--name", "B")
 
 
 def lines_of(events, keys=("time", "stakeholder", "amount")):
@@ -76,7 +248,9 @@ EVENTS = [
 
 
 def test_a_line_for_each_assessment_and_a_summary():
-    lines, summary, _ = run(lines_of(EVENTS), *NAMES, "--amount", "amount", "--welfare", "rawls")
+    lines, summary, _ = run(
+        lines_of(EVENTS), *NAMES_MONITOR, "--amount", "amount", "--welfare", "rawls"
+    )
     assert [line["time"] for line in lines] == [event[0] for event in EVENTS]
     assert [line["welfare"] for line in lines] == [0, 1, 3, 4]
     assert [line["score"] for line in lines] == [0, 0.5, 4 / 3, 2]
@@ -87,7 +261,9 @@ def test_a_line_for_each_assessment_and_a_summary():
 
 
 def test_months_with_an_empty_one_agree_with_audit(tmp_path):
-    lines, summary, _ = run(lines_of(EVENTS), *NAMES, "--amount", "amount", "--every", "month")
+    lines, summary, _ = run(
+        lines_of(EVENTS), *NAMES_MONITOR, "--amount", "amount", "--every", "month"
+    )
     frame = pd.DataFrame(EVENTS, columns=["time", "stakeholder", "amount"])
     answer = audit(frame, stakeholder="stakeholder", time="time", amount="amount", every="month")
     assert [line["time"] for line in lines] == ["2021-01", "2021-02", "2021-03"]
@@ -119,7 +295,7 @@ def test_sizes_and_harms_are_judged_as_by_audit(more, when):
 
 def test_of_harms_an_alert_is_above_the_mean():
     lines, _, said = run(
-        *(lines_of(EVENTS), *NAMES, "--amount", "amount", "--lower-is-better"),
+        *(lines_of(EVENTS), *NAMES_MONITOR, "--amount", "amount", "--lower-is-better"),
         *("--max-unfairness", "1.2"),
         code=1,
     )
@@ -131,20 +307,20 @@ def test_of_harms_an_alert_is_above_the_mean():
 def test_what_a_monitor_does_not_know_is_refused(tmp_path):
     rate = tmp_path / "rate.toml"
     rate.write_text('status = "rate"\n')
-    _, _, said = run("", *NAMES, "--scheme", str(rate), code=2)
+    _, _, said = run("", *NAMES_MONITOR, "--scheme", str(rate), code=2)
     assert "needs how many chances each has had so far, which a monitor does not know" in said
-    _, _, said = run("", *NAMES, "--unweighted", code=2)
+    _, _, said = run("", *NAMES_MONITOR, "--unweighted", code=2)
     assert "give --entitlement, or leave it out" in said
 
 
 def test_an_unfinished_period_is_not_assessed():
-    lines, summary, _ = run(lines_of(EVENTS[:3]), *NAMES, "--every", "month")
+    lines, summary, _ = run(lines_of(EVENTS[:3]), *NAMES_MONITOR, "--every", "month")
     assert [line["time"] for line in lines] == ["2021-01", "2021-02"]
     assert summary["assessments"] == 2
 
 
 def test_alerts_and_the_exit_code():
-    options = (*NAMES, "--amount", "amount", "--max-unfairness", "1")
+    options = (*NAMES_MONITOR, "--amount", "amount", "--max-unfairness", "1")
     lines, summary, said = run(lines_of(EVENTS), *options, code=1)
     assert lines[0]["alert"] == ["B is 1.5 below the mean, more than 1"]
     assert lines[0]["alert_begins"]
@@ -153,13 +329,15 @@ def test_alerts_and_the_exit_code():
     assert said == "evenhand: alert at 2021-01-10: B is 1.5 below the mean, more than 1.\n"
     only, _, _ = run(lines_of(EVENTS), *options, "--alerts-only", code=1)
     assert only == lines[:1]
-    run(lines_of(EVENTS), *NAMES, "--welfare", "rawls", "--min-score", "9", code=1)
-    run(lines_of(EVENTS), *NAMES, "--welfare", "rawls", "--min-score", "-9")
+    run(lines_of(EVENTS), *NAMES_MONITOR, "--welfare", "rawls", "--min-score", "9", code=1)
+    run(lines_of(EVENTS), *NAMES_MONITOR, "--welfare", "rawls", "--min-score", "-9")
 
 
 def test_a_late_event_counts_now_and_is_counted():
     events = [(1, "A", 1), (3, "A", 1), (2, "B", 5), (4, "B", 1)]
-    lines, summary, _ = run(lines_of(events), *NAMES, "--amount", "amount", "--welfare", "rawls")
+    lines, summary, _ = run(
+        lines_of(events), *NAMES_MONITOR, "--amount", "amount", "--welfare", "rawls"
+    )
     assert [(line["time"], line["welfare"]) for line in lines] == [("1", 0), ("3", 2), ("4", 2)]
     assert summary["late"] == 1
     assert summary["stakeholders"][1]["final"] == 6
@@ -168,9 +346,9 @@ def test_a_late_event_counts_now_and_is_counted():
 def test_repeated_events_are_known_by_their_id():
     events = [(1, "A", 1, "x"), (1, "A", 1, "y"), (2, "A", 1, "x"), (2, "B", 1, "z")]
     text = lines_of(events, ("time", "stakeholder", "amount", "key"))
-    _, summary, _ = run(text, *NAMES, "--id", "key")
+    _, summary, _ = run(text, *NAMES_MONITOR, "--id", "key")
     assert (summary["repeated"], summary["events"]) == (1, 3)
-    _, summary, _ = run(text, *NAMES)
+    _, summary, _ = run(text, *NAMES_MONITOR)
     assert summary["events"] == 4
 
 
@@ -191,13 +369,13 @@ def test_bad_lines_are_counted_and_named():
     good = '{"time": 1, "stakeholder": "A", "amount": 2}'
     empty = '{"time": 1, "stakeholder": "A", "amount": null}'
     text = "\n".join([good, *bad, empty, "", good])
-    _, summary, said = run(text, *NAMES, "--amount", "amount")
+    _, summary, said = run(text, *NAMES_MONITOR, "--amount", "amount")
     assert (summary["bad"], summary["events"], summary["empty"]) == (len(bad), 2, 1)
     assert "line 2 was left out: it is not a JSON object." in said
     assert "line 5 was left out: 'stakeholder' is missing." in said
     assert "line 8 was left out: 'Z' is not among the stakeholders watched." in said
     assert said.count("\n") == 10  # the first ten are named, all are counted
-    done = run(text, *NAMES, "--amount", "amount", "--strict", code=2)
+    done = run(text, *NAMES_MONITOR, "--amount", "amount", "--strict", code=2)
     assert done[2] == "evenhand: line 2 cannot be taken: it is not a JSON object.\n"
 
 
@@ -216,12 +394,12 @@ def test_a_key_that_no_line_has_is_a_mistake_in_the_options():
         (("--stakeholder", "who"), "(--stakeholder)"),
         (("--id", "key"), "'key' (--id)"),
     ):
-        assert words in refused(text, *NAMES, *options)
+        assert words in refused(text, *NAMES_MONITOR, *options)
     # Whoever is not watched does not matter, and one line that fits says that the options do.
-    assert "(--amount)" in refused(text, *NAMES[:2], "--amount", "dozes")
+    assert "(--amount)" in refused(text, *NAMES_MONITOR[:2], "--amount", "dozes")
     one = lines_of([("2021-04-01", "A", 1)], ("time", "stakeholder", "dozes"))
-    assert run(text + one, *NAMES, "--amount", "dozes")[1]["bad"] == len(EVENTS)
-    assert "did you mean 'doses'?" in refused(text + "{\n", *NAMES, "--amount", "dozes")
+    assert run(text + one, *NAMES_MONITOR, "--amount", "dozes")[1]["bad"] == len(EVENTS)
+    assert "did you mean 'doses'?" in refused(text + "{\n", *NAMES_MONITOR, "--amount", "dozes")
 
 
 def test_a_name_that_no_line_has_is_a_mistake_in_the_options():
@@ -233,9 +411,9 @@ def test_a_name_that_no_line_has_is_a_mistake_in_the_options():
 
 def test_a_place_where_no_state_can_be_saved_is_refused_first(tmp_path):
     where = tmp_path / "no" / "dir" / "x"
-    said = refused(lines_of(EVENTS), *NAMES, "--state", str(where))
+    said = refused(lines_of(EVENTS), *NAMES_MONITOR, "--state", str(where))
     assert "(--state) cannot be written (No such file or directory): choose a folder that" in said
-    assert "is a folder" in refused(lines_of(EVENTS), *NAMES, "--state", str(tmp_path))
+    assert "is a folder" in refused(lines_of(EVENTS), *NAMES_MONITOR, "--state", str(tmp_path))
 
 
 def test_a_scheme_file_that_cannot_be_read_is_named(tmp_path):
@@ -246,7 +424,7 @@ def test_a_scheme_file_that_cannot_be_read_is_named(tmp_path):
         (b"welfare = \n", "not valid TOML"),
     ):
         path.write_bytes(content)
-        said = refused(lines_of(EVENTS), *NAMES, "--scheme", str(path))
+        said = refused(lines_of(EVENTS), *NAMES_MONITOR, "--scheme", str(path))
         assert said.startswith(f"evenhand: {path}")
         assert words in said
 
@@ -283,11 +461,13 @@ def test_whom_to_watch_must_be_said(tmp_path):
 
 def test_it_stops_and_goes_on(tmp_path):
     state = str(tmp_path / "state.json")
-    whole, summary, _ = run(lines_of(EVENTS), *NAMES, "--amount", "amount")
+    whole, summary, _ = run(lines_of(EVENTS), *NAMES_MONITOR, "--amount", "amount")
     found = []
     for part in (EVENTS[:1], EVENTS[1:3], EVENTS[3:]):
         over = ("--over",) if part[-1] == EVENTS[-1] else ()
-        lines, last, _ = run(lines_of(part), *NAMES, "--amount", "amount", "--state", state, *over)
+        lines, last, _ = run(
+            lines_of(part), *NAMES_MONITOR, "--amount", "amount", "--state", state, *over
+        )
         found += lines
     assert found == whole
     assert last == summary
@@ -295,7 +475,7 @@ def test_it_stops_and_goes_on(tmp_path):
 
 def test_a_signal_saves_the_state_first(tmp_path):
     state = tmp_path / "state.json"
-    command = [sys.executable, "-m", "evenhand", "monitor", *NAMES, "--state", str(state)]
+    command = [sys.executable, "-m", "evenhand", "monitor", *NAMES_MONITOR, "--state", str(state)]
     process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
     process.stdin.write(lines_of([(1, "A", 1), (2, "B", 1)]))
     process.stdin.flush()
@@ -308,10 +488,10 @@ def test_a_signal_saves_the_state_first(tmp_path):
 
 
 SCHEMES = (
-    anytime(),
+    anytime_monitor(),
     periodic(3, Rawls(), Mean(), Window(2)),
-    anytime(Rawls(), Mean(), Decayed(3.0)),
-    anytime(Rawls(), Mean(), WaitingTime()),
+    anytime_monitor(Rawls(), Mean(), Decayed(3.0)),
+    anytime_monitor(Rawls(), Mean(), WaitingTime()),
 )
 events = st.lists(st.tuples(st.integers(0, 9), st.integers(0, 2), st.integers(0, 5)), max_size=30)
 
@@ -354,12 +534,12 @@ def test_any_scheme_goes_on_from_any_place(tmp_path_factory, log, scheme, data):
 
 def test_a_state_that_does_not_fit_is_refused(tmp_path):
     path = tmp_path / "state.json"
-    monitor, reader = Monitor(anytime(), ("A", "B")), Reader(Keys(), ("A", "B"))
+    monitor, reader = Monitor(anytime_monitor(), ("A", "B")), Reader(Keys(), ("A", "B"))
     save_state(monitor, reader, path)
     with pytest.raises(BadFile, match="watched something else"):
-        load_state(Monitor(anytime(Rawls()), ("A", "B")), reader, path)
+        load_state(Monitor(anytime_monitor(Rawls()), ("A", "B")), reader, path)
     with pytest.raises(BadFile, match="watched something else"):
-        load_state(Monitor(anytime(), ("A", "C")), reader, path)
+        load_state(Monitor(anytime_monitor(), ("A", "C")), reader, path)
     path.write_text("{}")
     with pytest.raises(BadFile, match="not the saved state"):
         load_state(monitor, reader, path)
@@ -370,7 +550,7 @@ def test_a_state_that_does_not_fit_is_refused(tmp_path):
 def test_memory_does_not_grow():
     """Ids are remembered up to a number; all else has a fixed size."""
     reader = Reader(Keys(id="id"), ("A", "B"))
-    monitor = Monitor(anytime(), ("A", "B"))
+    monitor = Monitor(anytime_monitor(), ("A", "B"))
     for start in range(0, 3 * REMEMBERED_IDS, 50_000):
         numbers = range(start, start + 50_000)
         lines = [b'{"time": %d, "stakeholder": "A", "id": %d}' % (k, k) for k in numbers]
@@ -382,7 +562,7 @@ def test_memory_does_not_grow():
 
 def test_what_cannot_be_watched_is_refused():
     with pytest.raises(CannotStream):
-        Monitor(anytime(Rawls(), over_time(GiniWelfare())), ("A", "B"))
+        Monitor(anytime_monitor(Rawls(), over_time(GiniWelfare())), ("A", "B"))
     watched = {"names": ("A", "B"), "keys": Keys("s", "t")}
     monitor, reader = make_monitor(SchemeOptions(every="month"), **watched)
     with pytest.raises(BadParameter, match="plain numbers"):
@@ -403,7 +583,7 @@ def test_moments():
 
 def test_one_event_at_a_time_finds_what_many_find():
     """EVENTS: 3 to A in January, 1 to B, none in February, 4 to B and 1 to A in March."""
-    scheme, question = anytime(Rawls()), every("month")
+    scheme, question = anytime_monitor(Rawls()), every("month")
     scheme = replace(scheme, filter=question.filter)
     one, many = (Monitor(scheme, ("A", "B"), question, max_unfairness=0.9) for _ in range(2))
     found = [one.push(when, who, amount) for when, who, amount in EVENTS]
@@ -431,7 +611,7 @@ def test_one_event_at_a_time_finds_what_many_find():
     ],
 )
 def test_times_of_many_kinds_are_pushed(times):
-    monitor = Monitor(anytime(Rawls()), ("A", "B"))
+    monitor = Monitor(anytime_monitor(Rawls()), ("A", "B"))
     assert monitor.push(times[0], "A", 2) == []
     (found,) = monitor.push(times[1], "B")
     assert (found.time, found.unfair_to) == ("2021-01-01", {"B": -1.0})
@@ -459,20 +639,20 @@ def test_times_of_many_kinds_are_pushed(times):
 )
 def test_what_a_monitor_cannot_watch_is_a_sentence(given, sentence):
     with pytest.raises(BadParameter) as refused:
-        Monitor(**{"scheme": anytime(Rawls()), "names": ("A", "B"), **given})
+        Monitor(**{"scheme": anytime_monitor(Rawls()), "names": ("A", "B"), **given})
     assert str(refused.value).startswith(sentence)
 
 
 def test_names_may_be_numbers_and_any_list():
     for names in ([1, 2], np.array([1, 2]), ("1", "2")):
-        monitor = Monitor(anytime(Rawls()), names)
+        monitor = Monitor(anytime_monitor(Rawls()), names)
         assert monitor.names == ("1", "2")
         monitor.push(1, 1)
         assert monitor.finish()[0].unfair_to == {"2": -0.5}
 
 
 def test_an_event_that_is_refused_leaves_nothing_behind():
-    monitor = Monitor(anytime(Rawls()), ("North", "South"))
+    monitor = Monitor(anytime_monitor(Rawls()), ("North", "South"))
     monitor.push(1, "North", 2)
     for error, words, event in (
         (UnknownStakeholder, "did you mean 'South'", (2, "Suoth")),
@@ -490,7 +670,7 @@ def test_an_event_that_is_refused_leaves_nothing_behind():
             monitor.push(*event)
     (found,) = monitor.finish()
     assert found.unfair_to == {"South": -1.0}
-    dated = Monitor(anytime(Rawls()), ("A",), every("month"))
+    dated = Monitor(anytime_monitor(Rawls()), ("A",), every("month"))
     with pytest.raises(BadParameter, match="`every='month'` needs dates") as caught:
         dated.push(1, "A")
     assert "--" not in str(caught.value)
@@ -508,7 +688,7 @@ def test_a_batch_that_is_refused_and_corrected_counts_once(question, watched):
     """A takes back more than it had: log-Nash is undefined from the 3rd on, after two good days."""
 
     def monitor():
-        scheme = anytime(LogNash())
+        scheme = anytime_monitor(LogNash())
         if question is not None:
             scheme = replace(scheme, filter=question.filter())
         names, more = ("A", "B"), {}
@@ -535,7 +715,7 @@ def test_a_batch_that_is_refused_and_corrected_counts_once(question, watched):
 
 
 def test_an_end_that_is_refused_can_be_asked_for_again():
-    monitor = Monitor(anytime(LogNash()), ("A", "B"))
+    monitor = Monitor(anytime_monitor(LogNash()), ("A", "B"))
     monitor.push(1, "A", -3)
     before = monitor.snapshot()
     with pytest.raises(EvenhandError):
@@ -549,7 +729,7 @@ def test_an_end_that_is_refused_can_be_asked_for_again():
 def test_a_state_of_another_version_is_refused_in_a_sentence(tmp_path):
     """What evenhand 0.1.0 saved had other names in it."""
     path = tmp_path / "state.json"
-    monitor, reader = Monitor(anytime(), ("A", "B")), Reader(Keys(), ("A", "B"))
+    monitor, reader = Monitor(anytime_monitor(), ("A", "B")), Reader(Keys(), ("A", "B"))
     save_state(monitor, reader, path)
     saved = json.loads(path.read_text())
     assert not any(name.startswith("_") for name in saved["monitor"])
@@ -562,7 +742,7 @@ def test_a_state_of_another_version_is_refused_in_a_sentence(tmp_path):
 
 def test_dates_go_on_as_dates(tmp_path):
     path = tmp_path / "state.json"
-    first, second = (Monitor(anytime(Rawls()), ("A", "B")) for _ in range(2))
+    first, second = (Monitor(anytime_monitor(Rawls()), ("A", "B")) for _ in range(2))
     first.push("2021-01-01", "A")
     save_state(first, Reader(Keys(), ("A", "B")), path)
     assert load_state(second, Reader(Keys(), ("A", "B")), path)
@@ -656,7 +836,7 @@ def test_far_away_is_measured_in_the_periods_that_are_watched():
 )
 def test_a_time_from_python_that_is_none_is_refused(time, words):
     """NumPy's NaT was a moment long before any calendar, to which nothing else is late."""
-    monitor = Monitor(anytime(Rawls()), ("A", "B"))
+    monitor = Monitor(anytime_monitor(Rawls()), ("A", "B"))
     with pytest.raises(BadParameter, match=words):
         monitor.push(time, "A")
     assert not monitor.begun
@@ -670,10 +850,10 @@ def test_one_key_has_one_role():
 
 def test_an_end_is_judged_once_until_something_happens():
     """Killed after its last save, a monitor that is told again that all is over adds nothing."""
-    monitor = Monitor(anytime(), ("A", "B"))
+    monitor = Monitor(anytime_monitor(), ("A", "B"))
     monitor.push(1, "A")
     assert len(monitor.finish()) == 1
-    other = Monitor(anytime(), ("A", "B"))
+    other = Monitor(anytime_monitor(), ("A", "B"))
     other.resume(monitor.snapshot())
     assert other.finish() == []
     assert other.summary() == monitor.summary()
@@ -682,7 +862,7 @@ def test_an_end_is_judged_once_until_something_happens():
 
 
 def test_what_was_judged_at_the_end_is_not_judged_again():
-    monitor = Monitor(anytime(Rawls()), ("A", "B"))
+    monitor = Monitor(anytime_monitor(Rawls()), ("A", "B"))
     monitor.push(1, "A", 2)
     assert [one.time for one in monitor.finish()] == ["1"]
     assert [one.time for one in monitor.push(3, "B", 2)] == []
@@ -701,7 +881,7 @@ def test_what_was_judged_at_the_end_is_not_judged_again():
 )
 def test_periods_go_on_after_one_that_was_judged_at_the_end(day, at_end, later):
     question = every("month")
-    scheme = replace(anytime(Rawls()), filter=question.filter)
+    scheme = replace(anytime_monitor(Rawls()), filter=question.filter)
     monitor = Monitor(scheme, ("A", "B"), question)
     monitor.push(day, "A")
     assert [one.time for one in monitor.finish()] == at_end
@@ -715,7 +895,7 @@ def test_periods_go_on_after_one_that_was_judged_at_the_end(day, at_end, later):
 def test_newcomers_begin_at_the_mean_before_anything_is_given_at_their_time(cut):
     """B joins at 3, when A has 2; C at 5, when A has 6 and B has 2 + 1 (mean 4.5)."""
     roster = Roster(("A", "B", "C"), first={"B": 3, "C": 5})
-    scheme = anytime(Rawls(), status=WithCredit())
+    scheme = anytime_monitor(Rawls(), status=WithCredit())
     monitor = Monitor(scheme, ("A", "B", "C"), roster=roster, newcomers="mean")
     events = [(1, 0, 2.0), (3, 0, 4.0), (3, 1, 1.0), (5, 2, 1.0)]
     found = monitor.take(Batch.of(events[:cut], True)) + monitor.take(Batch.of(events[cut:], True))
@@ -726,17 +906,17 @@ def test_newcomers_begin_at_the_mean_before_anything_is_given_at_their_time(cut)
 
 def test_nobody_can_be_given_a_beginning_where_more_counts_than_the_sum():
     people = pd.DataFrame({"name": ["A", "B"], "from": [None, 3]})
-    scheme = anytime(Rawls(), status=Window(2))
+    scheme = anytime_monitor(Rawls(), status=Window(2))
     monitor, _ = make_monitor(SchemeOptions(scheme=scheme), roster=people)
     assert monitor.newcomers == "zero"
     assert monitor.stream.scheme.status == Window(2)
-    summed, _ = make_monitor(SchemeOptions(scheme=anytime(Rawls())), roster=people)
+    summed, _ = make_monitor(SchemeOptions(scheme=anytime_monitor(Rawls())), roster=people)
     assert summed.newcomers == "mean"
 
 
 def test_totals_that_no_number_can_hold_are_refused_whatever_the_welfare():
     """The least has little, so that the welfare of Rawls is still a number."""
-    watch = Monitor(anytime(Rawls()), ["A", "B"])
+    watch = Monitor(anytime_monitor(Rawls()), ["A", "B"])
     watch.push(1, "A", 1e308)
     watch.push(2, "B", 1.0)
     watch.push(3, "A", 1e308)
@@ -745,7 +925,7 @@ def test_totals_that_no_number_can_hold_are_refused_whatever_the_welfare():
 
 
 def of_two(welfare=LogNash(), names=("A", "B"), **more):
-    return Monitor(anytime(welfare), names, **more)
+    return Monitor(anytime_monitor(welfare), names, **more)
 
 
 def test_a_snapshot_stays_as_it_is():

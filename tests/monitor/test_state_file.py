@@ -11,9 +11,8 @@ from evenhand import Rawls, Window, Worst, periodic
 from evenhand.errors import BadFile, BadParameter
 from evenhand.log.options import SchemeOptions
 from evenhand.monitor import Monitor
-from evenhand.monitor.factory import make_monitor
 from evenhand.monitor.json_reader import REMEMBERED_IDS, Keys, Reader
-from evenhand.monitor.state_file import load_state, save_state
+from evenhand.monitor.state_file import load_state, make_monitor, save_state
 
 NAMES = ("A", "B")
 

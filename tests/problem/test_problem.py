@@ -51,7 +51,7 @@ from evenhand.errors import (
 )
 from evenhand.fairness import MatrixFunction, WhenPrefix
 from evenhand.fairness.trace import Override
-from evenhand.interop.numpy_policy.deployed_policy import load_policy
+from evenhand.interop.deployed_policy import load_policy
 from evenhand.learn.policy_files import load_policies
 from evenhand.memory.memory import (
     Clock,

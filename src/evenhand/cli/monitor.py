@@ -20,8 +20,8 @@ from evenhand.errors import BadParameter
 
 if TYPE_CHECKING:
     from evenhand.monitor import Monitor
-    from evenhand.monitor.alerts import Findings
     from evenhand.monitor.json_reader import Reader
+    from evenhand.monitor.monitor import Findings
 
 SAVED_EVERY = 5.0  # seconds
 
@@ -160,9 +160,8 @@ def monitor_command(
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     from evenhand._util.files import require_place
     from evenhand.log.options import SchemeOptions
-    from evenhand.monitor.factory import make_monitor
     from evenhand.monitor.json_reader import Keys
-    from evenhand.monitor.state_file import load_state, save_state
+    from evenhand.monitor.state_file import load_state, make_monitor, save_state
 
     if sys.stdin is None:
         raise BadParameter(

@@ -116,8 +116,7 @@ def train_command(
     if out is not None:
         require_place(out, "out")
     if not is_log(environment) and is_host_class(environment):
-        from evenhand.interop.gymnasium.host_training import HostTraining
-        from evenhand.interop.gymnasium.learner import STEPS
+        from evenhand.interop.gymnasium.learner import STEPS, HostTraining
 
         refuse_reading(environment, {**reading, "block": block})
         refuse_unused(

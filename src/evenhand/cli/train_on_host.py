@@ -14,7 +14,7 @@ from evenhand.cli.output import print_json, print_table
 from evenhand.errors import BadParameter
 
 if TYPE_CHECKING:
-    from evenhand.interop.gymnasium.host_training import HostTraining
+    from evenhand.interop.gymnasium.learner import HostTraining
 
 
 def is_host_class(environment: str) -> bool:
@@ -42,7 +42,7 @@ def train_on_host(
     training: HostTraining, out: Path | None, track: Sequence[str], as_json: bool
 ) -> None:
     """Train, with a bar on standard error, save on the way, and say what was reached."""
-    from evenhand.interop.gymnasium.host_training import SCORED_EPISODES
+    from evenhand.interop.gymnasium.learner import SCORED_EPISODES
     from evenhand.interop.trackers import open_sink
 
     started = time.perf_counter()
@@ -72,7 +72,7 @@ def train_on_host(
 
 def evaluate_on_host(path: Path, episodes: int, seed: int, as_json: bool) -> None:
     """Score a saved learner again, in the environment that its file names."""
-    from evenhand.interop.gymnasium.host_training import saved_training
+    from evenhand.interop.gymnasium.learner import saved_training
 
     training = saved_training(path)
     loop = training.learner(path)

@@ -13,44 +13,49 @@ import contextlib
 from typing import TYPE_CHECKING
 
 from evenhand._util.registry import lazy_exports
-from evenhand.interop.gymnasium.registration import register_environments
+from evenhand.interop.gymnasium.environments import register_environments
 
 if TYPE_CHECKING:
+    from evenhand.interop.deployed_policy import NumpyPolicy, load_policy
+    from evenhand.interop.gymnasium.external import (
+        DictObservation,
+        FlatObservation,
+        FromInfo,
+        FromReward,
+    )
     from evenhand.interop.gymnasium.learner import (
         gymnasium_learner,
+        load_learner,
+        save_learner,
         score_episodes,
         score_side_by_side,
         train,
     )
-    from evenhand.interop.gymnasium.learner_files import load_learner, save_learner
-    from evenhand.interop.gymnasium.observations import DictObservation, FlatObservation
-    from evenhand.interop.gymnasium.stakeholder_rewards import FromInfo, FromReward
     from evenhand.interop.gymnasium.wrapper import FairnessWrapper, fairness_of
     from evenhand.interop.logs import episode_traces, play, read_log, write_log
-    from evenhand.interop.numpy_policy.deployed_policy import NumpyPolicy, load_policy
-    from evenhand.interop.numpy_policy.export import export_policy
+    from evenhand.interop.policy_export import export_policy
     from evenhand.interop.trackers import CsvSink, JsonLinesSink, MLflowSink, TensorBoardSink
 
 __getattr__, __dir__, _names = lazy_exports(
     __name__,
     {
+        "deployed_policy": (
+            "NumpyPolicy",
+            "load_policy",
+        ),
+        "gymnasium.external": (
+            "DictObservation",
+            "FlatObservation",
+            "FromInfo",
+            "FromReward",
+        ),
         "gymnasium.learner": (
             "gymnasium_learner",
+            "load_learner",
+            "save_learner",
             "score_episodes",
             "score_side_by_side",
             "train",
-        ),
-        "gymnasium.learner_files": (
-            "load_learner",
-            "save_learner",
-        ),
-        "gymnasium.observations": (
-            "DictObservation",
-            "FlatObservation",
-        ),
-        "gymnasium.stakeholder_rewards": (
-            "FromInfo",
-            "FromReward",
         ),
         "gymnasium.wrapper": (
             "FairnessWrapper",
@@ -62,11 +67,7 @@ __getattr__, __dir__, _names = lazy_exports(
             "read_log",
             "write_log",
         ),
-        "numpy_policy.deployed_policy": (
-            "NumpyPolicy",
-            "load_policy",
-        ),
-        "numpy_policy.export": ("export_policy",),
+        "policy_export": ("export_policy",),
         "trackers": (
             "CsvSink",
             "JsonLinesSink",

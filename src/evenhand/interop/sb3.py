@@ -20,7 +20,7 @@ from gymnasium import spaces
 from evenhand._util.checks import require_whole
 from evenhand._util.registry import not_installed
 from evenhand.errors import BadParameter, CannotCarry
-from evenhand.interop.gymnasium.external_problem import Fairness, StepContext
+from evenhand.interop.gymnasium.external import Fairness, StepContext
 from evenhand.learn.imagined_memories import PastStep, Proposal, imagine_memories
 from evenhand.problem.checks import require_same_reward
 from evenhand.problem.problem import AgentView

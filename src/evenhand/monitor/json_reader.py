@@ -20,7 +20,7 @@ from evenhand._util.wording import join_names, nearest, short_repr
 from evenhand.auditing.questions import MOST_PERIODS, Period
 from evenhand.errors import BadLog, MissingKey, argument
 from evenhand.log.options import refuse_shared
-from evenhand.monitor.batch import Batch, text_as_number
+from evenhand.monitor.monitor import Batch, text_as_number
 
 GROUP = 500  # lines that are looked through together: more would not fit the allocator's own pages
 REMEMBERED_IDS = 100_000  # the latest, so that memory does not grow

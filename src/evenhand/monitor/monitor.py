@@ -1,46 +1,424 @@
-"""One scheme, its running state, and what each assessment finds.
-
-Events at one time are one time point, and a time point (or a calendar period) is judged once a
-later event shows that it is over. **Late**: an event earlier than one before it counts at the
-present time point, since what was assessed is not assessed again; a bet of an alarm on it is by the
-odds of its own time, at which its recipient was there. **Repeated**: an event whose id
-was seen before does not count; without ids every event counts, as in `audit`.
-"""
+"""A stream judged as it happens: batches, time steps, alerts and alarms."""
 
 from __future__ import annotations
 
 import contextlib
 import copy
+import datetime
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass, field, replace
+from numbers import Real
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
+import orjson
 
 from evenhand._util.checks import is_finite_number, require_kind
-from evenhand._util.wording import as_names, nearest, short_repr
+from evenhand._util.moments import (
+    CALENDAR,
+    FIRST_MOMENT,
+    LAST_MOMENT,
+    as_numbers,
+    as_timestamps,
+    microseconds,
+    moment_labels,
+    parse_moment,
+)
+from evenhand._util.wording import as_names, join_tied, nearest, short_repr, tell_apart
 from evenhand.auditing.case import join
-from evenhand.auditing.chance.alarm import RaisedAlarm
-from evenhand.auditing.questions import Question
-from evenhand.auditing.scoring import RunningTotals
+from evenhand.auditing.chance.alarm import AlarmWatch, RaisedAlarm
+from evenhand.auditing.chance.nulls import OddsOverTime
+from evenhand.auditing.questions import MOST_PERIODS, Period, Question, needs_dates
+from evenhand.auditing.scoring import Ranking, RunningTotals
 from evenhand.auditing.verdict import Direction
-from evenhand.errors import BadParameter, UnknownStakeholder, argument
+from evenhand.errors import BadLog, BadParameter, UnknownStakeholder, argument
 from evenhand.fairness.filters import FILTERS, Always
 from evenhand.fairness.scheme import FairnessScheme
 from evenhand.fairness.scheme_file import to_toml
 from evenhand.fairness.status import WithCredit
 from evenhand.fairness.stream import Block
 from evenhand.fairness.trace import NONE, Circumstances, Tolerance, Trace
+from evenhand.fairness.unfairness import ROUNDING
 from evenhand.log.history import Roster, presence
-from evenhand.log.options import one_of
-from evenhand.monitor.alerts import Findings, Line, MonitoredAssessment, Thresholds, key_of
-from evenhand.monitor.batch import Batch, time_as_number
-from evenhand.monitor.chance_alarms import Alarms
-from evenhand.monitor.time_steps import TimeSteps
+from evenhand.log.options import one_of, require_limit
 
 if TYPE_CHECKING:
     from jaxtyping import Float
+
+
+# Events as a monitor takes them: some at a time, in the order in which they came.
+
+FIRST_YEAR, LAST_YEAR = np.datetime64(FIRST_MOMENT, "Y"), np.datetime64(LAST_MOMENT, "Y")
+
+
+class Batch(NamedTuple):
+    """Events in order: when, the place of who received among the names, and how much.
+
+    A time is a plain number, or else microseconds since 1970.
+    """
+
+    at: np.ndarray
+    who: np.ndarray
+    amount: np.ndarray
+    plain_numbers: bool = True
+
+    @classmethod
+    def of(cls, events: list[tuple[float, int, float]], plain_numbers: bool) -> Batch:
+        at, who, amount = zip(*events, strict=True) if events else ((), (), ())
+        return cls(
+            np.array(at, dtype=np.float64),
+            np.array(who, dtype=np.int64),
+            np.array(amount, dtype=np.float64),
+            plain_numbers,
+        )
+
+
+def text_as_number(text: str) -> float:
+    """An ISO date or timestamp as microseconds since 1970 in UTC; without a zone it is UTC."""
+    try:
+        return microseconds(parse_moment(text))
+    except (ValueError, OverflowError):  # such as the year 1 in a zone ahead of UTC
+        raise ValueError(f"the time {short_repr(text)} is not an ISO date or timestamp") from None
+
+
+def time_as_number(time: Any) -> tuple[float, bool]:
+    """A time of any kind as a number, and whether it is a plain number.
+
+    >>> time_as_number("1970-01-02"), time_as_number(7)
+    ((86400000000.0, False), (7.0, True))
+    """
+    if isinstance(time, str):
+        return text_as_number(time), False
+    if isinstance(time, datetime.date):  # a datetime is one too
+        return text_as_number(time.isoformat()), False
+    if isinstance(time, np.datetime64):  # NumPy has one that is none, and some beyond any calendar
+        if not FIRST_YEAR <= time.astype("datetime64[Y]") <= LAST_YEAR:
+            raise ValueError(f"the time {time} is not a date within {CALENDAR}")
+        return float(as_numbers(np.asarray(time))), False
+    if isinstance(time, Real) and not isinstance(time, bool):
+        try:
+            return float(time), True
+        except OverflowError:
+            raise ValueError(f"the time {short_repr(time)} is too large") from None
+    raise ValueError(f"the time {time!r} is not a date, a timestamp or a number")
+
+
+# The steps that a monitor judges: each moment at which something happens, or calendar periods.
+
+STEPS = 4096  # periods taken at once, however long a gap in the events is
+
+
+class TimeSteps:
+    """From moments to steps, and what a step is called.
+
+    A step has a key: its moment, or the number of its period.
+    """
+
+    def __init__(self, period: Period | None) -> None:
+        self.period = period
+        self.plain_numbers = True  # or dates, as the first events say
+
+    def take_kind(self, plain_numbers: bool, begun: bool) -> None:
+        """The first events say whether times are dates or plain numbers."""
+        if self.period is not None and plain_numbers:
+            raise BadParameter(f"{needs_dates(self.period)}.")
+        if begun and plain_numbers != self.plain_numbers:
+            kinds = ("dates", "plain numbers")
+            raise BadLog(
+                f"the times so far are {kinds[self.plain_numbers]}, and these are "
+                f"{kinds[plain_numbers]}: give times of one kind."
+            )
+        self.plain_numbers = plain_numbers
+
+    def keys(self, at: np.ndarray) -> np.ndarray:
+        """The step that each moment belongs to."""
+        return at if self.period is None else self.period.number(_days(at))
+
+    def is_over(self, key: np.ndarray, last_at: float) -> bool:
+        """Whether a step is complete, if nothing more happens at the latest moment."""
+        return self.period is None or bool(self.period.last_day(key)[0] <= _days(last_at))
+
+    def moments(self, keys: np.ndarray) -> np.ndarray:
+        """When each step is judged."""
+        if self.period is not None:
+            return (self.period.last_day(keys) + 1).astype("datetime64[us]") - 1
+        return keys if self.plain_numbers else as_timestamps(keys)
+
+    def labels(self, keys: np.ndarray) -> list[str]:
+        """What each step is called."""
+        if self.period is not None:
+            return [self.period.label(int(key)) for key in keys]
+        return moment_labels(self.moments(keys))
+
+    def refuse_leap(self, keys: np.ndarray) -> None:
+        """Refuse to judge more empty periods than make sense, before anything is judged."""
+        if self.period is None:
+            return
+        for k in np.flatnonzero(np.diff(keys) > MOST_PERIODS)[:1]:
+            before, after = (self.period.label(int(key)) for key in keys[k : k + 2])
+            raise BadLog(
+                f"an event in {after} comes {int(keys[k + 1] - keys[k]):,} {self.period.name}s "
+                f"after the one before it, in {before}, and at most {MOST_PERIODS:,} are assessed: "
+                "fix its time, or ask for longer periods."
+            )
+
+    def closed(
+        self, keys: np.ndarray, received: Float[np.ndarray, "step n"]
+    ) -> Iterator[tuple[np.ndarray, Float[np.ndarray, "step n"]]]:
+        """Every step but the last, which is still open, with the empty periods between."""
+        if self.period is None:
+            yield keys[:-1], received[:-1]
+            return
+        for k in range(len(keys) - 1):
+            gap = np.arange(keys[k], keys[k + 1])
+            for start in range(0, len(gap), STEPS):
+                some = np.zeros((len(gap[start : start + STEPS]), received.shape[1]))
+                if start == 0:
+                    some[0] = received[k]
+                yield gap[start : start + STEPS], some
+
+
+def _days(at: Any) -> np.ndarray:
+    return as_timestamps(at).astype("datetime64[D]")
+
+
+# What assessments found: as objects for Python, or as JSON lines, which must be quick; alerts.
+
+Line = dict[str, Any]
+
+
+@dataclass(frozen=True)
+class MonitoredAssessment:
+    """What one assessment found."""
+
+    number: int  # from 1
+    time: str
+    score: float  # so far
+    welfare: float  # at this time
+    unfair_to: dict[str, float]  # those below the mean, and how far
+    alert: tuple[str, ...] = ()  # the thresholds that are passed, in words
+    alert_begins: bool = False  # the assessment before had no alert
+
+    def to_json(self) -> Line:
+        """The same as plain values."""
+        line = {
+            "assessment": self.number,
+            "time": self.time,
+            "score": self.score,
+            "welfare": self.welfare,
+            "unfair_to": self.unfair_to,
+        }
+        if self.alert:
+            line |= {"alert": list(self.alert), "alert_begins": self.alert_begins}
+        return line
+
+
+@dataclass(frozen=True, eq=False)
+class Findings:
+    """Assessments in order. Those below the mean are listed one after the other, up to each end."""
+
+    number: int  # of assessments before these
+    times: list[str]
+    scores: np.ndarray
+    welfare: np.ndarray
+    who: np.ndarray  # place of each one below, and
+    far: np.ndarray  # how far
+    ends: np.ndarray
+    names: np.ndarray
+    keys: np.ndarray  # each name as the beginning of a JSON member: b',"North":'
+    alerts: dict[int, dict[str, Any]] = field(default_factory=dict)
+
+    def each(self) -> list[MonitoredAssessment]:
+        """An object for each assessment."""
+        names, far = self.names[self.who].tolist(), self.far.tolist()
+        starts, ends = [0, *self.ends[:-1].tolist()], self.ends.tolist()
+        return [
+            MonitoredAssessment(
+                number=self.number + k + 1,
+                time=time,
+                score=float(self.scores[k]),
+                welfare=float(self.welfare[k]),
+                unfair_to=dict(zip(names[start:stop], far[start:stop], strict=True)),
+                **self.alerts.get(k, {}),
+            )
+            for k, (time, start, stop) in enumerate(zip(self.times, starts, ends, strict=True))
+        ]
+
+    def encoded(self, only_alerts: bool = False) -> bytes:
+        """The same as JSON lines; all numbers are written at once, and then cut apart."""
+        members: list[bytes] = [b""] * (2 * len(self.far))
+        members[::2], members[1::2] = self.keys[self.who].tolist(), _numbers(self.far)
+        starts, ends = [0, *self.ends[:-1].tolist()], self.ends.tolist()
+        rows = zip(
+            orjson.dumps(self.times)[2:-2].split(b'","'),
+            _numbers(self.scores),
+            _numbers(self.welfare),
+            starts,
+            ends,
+            strict=True,
+        )
+        out = []
+        for k, (time, score, welfare, start, stop) in enumerate(rows):
+            if only_alerts and k not in self.alerts:
+                continue
+            more = b"," + orjson.dumps(self.alerts[k])[1:-1] if k in self.alerts else b""
+            below = b"".join(members[2 * start : 2 * stop])[1:]
+            out.append(
+                b'{"assessment":%d,"time":"%b","score":%b,"welfare":%b,"unfair_to":{%b}%b}\n'
+                % (self.number + k + 1, time, score, welfare, below, more)
+            )
+        return b"".join(out)
+
+
+class Thresholds:
+    """What an alert is raised for, how many there were, and whether the last assessment had one.
+
+    Args:
+        names: Those who are judged.
+        direction: Whether to be worse off is to lie below the mean or above it.
+        max_unfairness: How far anybody may be from the mean: an amount, or a share such as "10%".
+        min_score: The least that the score may be.
+    """
+
+    def __init__(
+        self,
+        names: tuple[str, ...],
+        direction: Direction,
+        max_unfairness: float | str | None,
+        min_score: float | None,
+    ) -> None:
+        self.names, self.direction = names, direction
+        self.max_unfairness: Tolerance | None = None
+        if max_unfairness is not None:
+            self.max_unfairness = Tolerance.read(max_unfairness, "max_unfairness")
+        require_limit(min_score, "min_score")
+        self.min_score = min_score
+        self.alerts = 0
+        self.alarmed = False  # whether the last assessment had an alert
+
+    def take(
+        self, block: Block, deviation: Float[np.ndarray, "k n"], scores: Float[np.ndarray, " k"]
+    ) -> dict[int, Line]:
+        """What is past a threshold; an alert begins where the assessment before had none."""
+        reasons: dict[int, list[str]] = {}
+        if self.max_unfairness is not None:
+            place = np.arange(len(deviation)), np.nanargmin(deviation, axis=1)
+            lowest = deviation[place]
+            mean = block.statuses[place] - lowest
+            most = self.max_unfairness.around(mean)
+            largest = np.nanmax(np.abs(deviation + mean[:, None]), axis=1)
+            # By more than rounding: whoever is just at the limit keeps it.
+            for k in np.flatnonzero(-lowest > most + ROUNDING * largest).tolist():
+                lowest_here = Ranking.of(deviation[k], block.statuses[k]).lowest
+                names = [self.names[place] for place in lowest_here]
+                are = "is" if len(names) == 1 else "are"
+                far, limit = tell_apart(-float(lowest[k]), float(most[k]))
+                reasons.setdefault(k, []).append(
+                    f"{join_tied(names)} {are} {far} {self.direction.worse} the mean, "
+                    f"more than {limit}"
+                )
+        if self.min_score is not None:
+            for k in np.flatnonzero(scores < self.min_score).tolist():
+                low, least = tell_apart(float(scores[k]), self.min_score)
+                reasons.setdefault(k, []).append(f"the score is {low}, below {least}")
+        found: dict[int, Line] = {}
+        for k in sorted(reasons):
+            begins = k - 1 not in reasons if k else not self.alarmed
+            found[k] = {"alert": tuple(reasons[k]), "alert_begins": begins}
+        self.alarmed = len(scores) - 1 in reasons
+        self.alerts += len(reasons)
+        return found
+
+    def snapshot(self) -> Line:
+        """All that is needed to go on."""
+        return {"alerts": self.alerts, "alarmed": self.alarmed}
+
+    def resume(self, snapshot: Mapping[str, Any]) -> None:
+        """Go on from where others stopped."""
+        self.alerts, self.alarmed = snapshot["alerts"], snapshot["alarmed"]
+
+
+def key_of(name: str) -> bytes:
+    """The beginning of a member of a JSON object, after another member."""
+    return b"," + orjson.dumps(name) + b":"
+
+
+def _numbers(values: np.ndarray) -> list[bytes]:
+    return orjson.dumps(values.tolist())[1:-1].split(b",") if len(values) else []
+
+
+# Alarms of a monitor: somebody is behind by more than a lottery explains, at any look.
+
+
+class Alarms:
+    """A watch fed with the events of a monitor, each of them a lot.
+
+    Args:
+        names: All stakeholders.
+        alpha: The probability of ever raising a false alarm, over all looks and stakeholders.
+        odds: The odds of each at any moment.
+        groups: The group of each, if groups are watched too.
+        less_is_better: Whether to be behind is to receive more.
+    """
+
+    def __init__(
+        self,
+        names: tuple[str, ...],
+        alpha: float,
+        odds: OddsOverTime,
+        groups: Sequence[str] | None,
+        less_is_better: bool,
+    ) -> None:
+        self.alpha, self.groups = alpha, groups
+        self._odds = odds
+        self._watch = AlarmWatch(names, alpha, odds, groups, less_is_better)
+
+    @property
+    def raised(self) -> bool:
+        return self._watch.raised
+
+    def take(self, at: Float[np.ndarray, " event"], batch: Batch) -> None:
+        """Take events into account, at the time points at which they count.
+
+        A late event counts at the present time point, and its bet is by the odds of its own time.
+        """
+        self._odds.plain_numbers = batch.plain_numbers
+        self._watch.take(at, batch.who, batch.amount, batch.at)
+
+    def close(self) -> None:
+        """The events are over."""
+        self._watch.close()
+
+    def new(self, plain_numbers: bool) -> list[RaisedAlarm]:
+        """The alarms that were not asked for before."""
+        return [RaisedAlarm.of(one, plain_numbers) for one in self._watch.new_alarms()]
+
+    def summary(self, plain_numbers: bool) -> dict[str, Any]:
+        """All alarms, and how much evidence there is now."""
+        raised = [RaisedAlarm.of(one, plain_numbers).to_json() for one in self._watch.alarms]
+        return {"alarms": raised, "evidence": self._watch.evidence, "needed": 1 / self.alpha}
+
+    def watches(self) -> dict[str, Any]:
+        """What must be the same when a monitor goes on."""
+        return {"alpha": self.alpha, "groups": None if self.groups is None else list(self.groups)}
+
+    def snapshot(self) -> dict[str, Any]:
+        """All that is needed to go on."""
+        return self._watch.snapshot()
+
+    def resume(self, snapshot: Mapping[str, Any]) -> None:
+        """Go on from where others stopped."""
+        self._watch.resume(snapshot)
+
+
+# One scheme, its running state, and what each assessment finds.
+#
+# Events at one time are one time point, and a time point (or a calendar period) is judged once a
+# later event shows that it is over. **Late**: an event earlier than one before it counts at the
+# present time point, since what was assessed is not assessed again; a bet of an alarm on it is by
+# the odds of its own time, at which its recipient was there. **Repeated**: an event whose id was
+# seen before does not count; without ids every event counts, as in `audit`.
 
 NEWCOMERS = ("zero", "mean", "least")  # where those who join later may begin
 # Of these a snapshot has the values.

@@ -30,7 +30,7 @@ from evenhand.auditing.chance.alarm import (
 )
 from evenhand.errors import BadParameter
 from evenhand.log.options import SchemeOptions
-from evenhand.monitor.factory import make_monitor
+from evenhand.monitor.state_file import make_monitor
 
 # Alarms at every look: beside a plain loop, however events are cut, and how often false.
 

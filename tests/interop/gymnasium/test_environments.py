@@ -12,8 +12,7 @@ from gymnasium.utils.env_checker import check_env
 
 from evenhand.envs import Doughnuts
 from evenhand.errors import BadParameter, NotReset, UnequalLengths
-from evenhand.interop.gymnasium.registration import REGISTERED
-from evenhand.interop.gymnasium.rendering import FAINT, PRESENT, SERVED, Scene, short
+from evenhand.interop.gymnasium.environments import FAINT, PRESENT, REGISTERED, SERVED, Scene, short
 
 NAMES = sorted(REGISTERED)
 

@@ -1,4 +1,4 @@
-"""evenhand.learn in Gymnasium environments, ours and one that nobody here wrote in JAX."""
+"""Tests of interop.gymnasium.learner."""
 
 from __future__ import annotations
 
@@ -12,9 +12,12 @@ import pytest
 from gymnasium import spaces
 
 import own_environments as own
-from evenhand import AlphaFair, LogNash, Total, anytime
+from evenhand import AlphaFair, LogNash
+from evenhand import anytime as anytime_learner
+from evenhand._util.saved import write_tensors
 from evenhand.envs import Doughnuts
 from evenhand.errors import (
+    BadFile,
     BadParameter,
     CannotCarry,
     MemoryDoesNotPay,
@@ -24,15 +27,26 @@ from evenhand.errors import (
     NotReset,
     UnequalLengths,
 )
+from evenhand.fairness.scheme import anytime
+from evenhand.fairness.temporal import Total
+from evenhand.fairness.welfare import Rawls
 from evenhand.interop import (
     FairnessWrapper,
     FromInfo,
     export_policy,
     gymnasium_learner,
+    save_learner,
     score_episodes,
     train,
 )
-from evenhand.interop.gymnasium.gymnasium_process import GymnasiumProcess, gymnasium_world
+from evenhand.interop.gymnasium.external import GymnasiumProcess, gymnasium_world
+from evenhand.interop.gymnasium.learner import (
+    KIND,
+    HostTraining,
+    make_environment,
+    require_gymnasium,
+    saved_training,
+)
 from evenhand.interop.trackers import Sink
 from evenhand.learn.deep.networks import MLP
 from evenhand.learn.imagined_memories import Above
@@ -40,6 +54,89 @@ from evenhand.learn.schedules import Exploration
 from evenhand.memory.memory import Full, Min
 from evenhand.planning.planner import plan
 from evenhand.problem.problem import Problem
+
+# A Gymnasium class by its place: learned, stopped, gone on with, and scored by its file alone.
+
+COUNTER = HostTraining("own_environments:Counter", None, steps=300, seeds=(3, 4))
+
+
+class Stopped(Exception):
+    pass
+
+
+def stop(done: int, score: float) -> None:
+    if done >= 150:
+        raise Stopped
+
+
+@pytest.mark.system
+def test_stopped_it_goes_on_to_the_same_numbers_and_its_file_says_what_it_is(tmp_path):
+    whole, parts = tmp_path / "whole.learner", tmp_path / "parts.learner"
+    loop = COUNTER.learner(whole)
+    COUNTER.train(loop, whole)
+    with pytest.raises(Stopped):
+        COUNTER.train(COUNTER.learner(parts), parts, show=stop)
+    COUNTER.train(COUNTER.learner(parts), parts)
+    assert whole.read_bytes() == parts.read_bytes()
+    saved = saved_training(parts)
+    assert (saved.name, saved.steps, saved.seeds) == (COUNTER.name, 300, (3, 4))
+    assert saved.judged_by == own.NASH
+    again = saved.learner(parts)
+    assert again.steps == 300
+    np.testing.assert_array_equal(saved.scores(again, 5, 9), COUNTER.scores(loop, 5, 9))
+    longer = HostTraining(COUNTER.name, None, steps=400, seeds=(3, 4))
+    with pytest.raises(BadFile, match="another environment, scheme, number of steps"):
+        longer.learner(parts)
+
+
+def test_the_scheme_is_the_one_given_or_the_environments_own_or_log_nash():
+    rawls = anytime(Rawls(), Total())
+    assert HostTraining(COUNTER.name, rawls, 10).judged_by == rawls
+    assert COUNTER.judged_by == own.NASH
+    assert HostTraining(f"{__name__}:Fair", None, 10).judged_by == rawls
+
+
+class Fair(own.Counter):
+    def default_scheme(self):
+        return anytime(Rawls(), Total())
+
+
+class Demanding(own.Counter):
+    def __init__(self, needed):
+        super().__init__()
+
+
+def test_what_cannot_be_made_is_a_sentence():
+    with pytest.raises(BadParameter, match="cannot be built without arguments"):
+        make_environment(f"{__name__}:Demanding")
+    with pytest.raises(BadParameter, match="is not a Gymnasium environment"):
+        require_gymnasium(f"{__name__}:Stopped")
+
+
+@pytest.mark.system
+def test_a_learner_that_was_saved_from_python_does_not_say_what_it_is_of(tmp_path):
+    save_learner(tmp_path / "own.learner", gymnasium_learner(own.Counter(), own.NASH, steps=100))
+    with pytest.raises(BadFile, match="does not say which environment"):
+        saved_training(tmp_path / "own.learner")
+
+
+@pytest.mark.parametrize(
+    ("changed", "words"),
+    [
+        ({"steps": "many"}, "'steps' is 'many', and must be a whole number"),
+        ({"seeds": ["x"]}, "cannot be read as a learner"),
+        ({"scheme": "welfare = 1"}, "cannot be read as a learner"),
+    ],
+)
+def test_what_a_file_says_of_itself_is_looked_at(tmp_path, changed, words):
+    path = tmp_path / "own.learner"
+    about = {"environment": "own:Counter", "scheme": "", "steps": 100, "seeds": [0], **changed}
+    write_tensors(path, KIND, {"about": about}, {})
+    with pytest.raises(BadFile, match=words):
+        saved_training(path)
+
+
+# evenhand.learn in Gymnasium environments, ours and one that nobody here wrote in JAX.
 
 SHOP = Doughnuts(2, 6, 0.7)
 NASH = SHOP.nash_scheme()
@@ -194,7 +291,9 @@ class Costly(Counter):
 
 
 @pytest.mark.system  # takes seconds
-@pytest.mark.parametrize("scheme", [anytime(LogNash(), Total()), anytime(AlphaFair(0.5), Total())])
+@pytest.mark.parametrize(
+    "scheme", [anytime_learner(LogNash(), Total()), anytime_learner(AlphaFair(0.5), Total())]
+)
 def test_a_status_without_welfare_is_refused_as_the_wrapper_refuses_it(scheme):
     parts = {"stakeholder_rewards": FromInfo("served"), "num_stakeholders": 2, "horizon": 6}
     sentence = r"the status of stakeholder \d is -2.* which has no welfare under"

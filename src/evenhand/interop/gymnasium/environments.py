@@ -1,12 +1,9 @@
-"""Section 6 as Gymnasium environments: our worlds, for everything that uses Gymnasium.
-
-The reward is what all stakeholders together received; each one's is in `info`. That is what most
-people maximise, and what a `FairnessWrapper` makes fair. The step number is not observed.
-"""
+"""Environments of evenhand as Gymnasium ones: registered, rendered, and many at once."""
 
 from __future__ import annotations
 
 import functools
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import gymnasium
@@ -14,13 +11,146 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 from gymnasium import spaces
+from gymnasium.vector import AutoresetMode, VectorEnv
+from gymnasium.vector.utils import batch_space
 
 from evenhand.envs import ENVIRONMENTS, Environment, State
-from evenhand.errors import BadParameter, NotReset
-from evenhand.interop.gymnasium.rendering import Scene
+from evenhand.errors import BadParameter, NotReset, UnequalLengths
 
 if TYPE_CHECKING:
-    from jaxtyping import Array, Float, PRNGKeyArray
+    from jaxtyping import Array, Bool, Float, PRNGKeyArray, UInt8
+
+
+# Our environments by the names that Gymnasium knows: `gymnasium.make("evenhand/Doughnuts-v0")`.
+#
+# Gymnasium loads no plugins since its version 1: what is registered is what was imported. So
+# `import evenhand.interop` registers ours, and so does the first part of an id such as
+# "evenhand.interop:evenhand/Doughnuts-v0".
+
+# The name with Gymnasium, and the one in `envs.ENVIRONMENTS`.
+REGISTERED = {
+    "Doughnuts": "doughnuts",
+    "Lending": "lending",
+    "GaussianLending": "lending_gaussian",
+    "Vaccines": "vaccines",
+    "WaitingList": "waiting_list",
+    "Shifts": "shifts",
+    "Crates": "crates",
+    "Boosters": "boosters",
+    "Triage": "triage",
+    "Jobs": "jobs",
+}
+
+
+def register_environments() -> None:
+    """Register every environment, with a scalar reward and (MO-…) with one per stakeholder."""
+    from gymnasium.envs.registration import register, registry
+
+    for name, world in REGISTERED.items():
+        for prefix, form in (("", "WorldEnv"), ("MO-", "VectorRewardEnv")):
+            known = f"evenhand/{prefix}{name}-v0"
+            if known not in registry:
+                register(
+                    id=known,
+                    entry_point=f"evenhand.interop.gymnasium.environments:{form}",
+                    vector_entry_point=f"evenhand.interop.gymnasium.environments:{form}s",
+                    kwargs={"world": world},
+                )
+
+
+# Section 6 in pictures: who is there, who was served, and what each has had so far.
+#
+# Drawn with NumPy alone, so that a server without a screen or a drawing library can make films.
+
+WIDE, HIGH = 44, 120  # of a stakeholder's column, in pixels
+PAPER, INK, FAINT = (255, 255, 255), (40, 40, 40), (222, 222, 222)
+PRESENT, SERVED, HAD = (44, 123, 182), (230, 120, 30), (120, 170, 205)
+
+# 3 × 5 dots for each character, a row in three bits.
+DIGITS = {
+    "0": (7, 5, 5, 5, 7),
+    "1": (2, 6, 2, 2, 7),
+    "2": (7, 1, 7, 4, 7),
+    "3": (7, 1, 3, 1, 7),
+    "4": (5, 5, 7, 1, 1),
+    "5": (7, 4, 7, 1, 7),
+    "6": (7, 4, 7, 5, 7),
+    "7": (7, 1, 2, 2, 2),
+    "8": (7, 5, 7, 5, 7),
+    "9": (7, 5, 7, 1, 7),
+    ".": (0, 0, 0, 0, 2),
+    "-": (0, 0, 7, 0, 0),
+    "k": (4, 5, 6, 5, 5),
+    "M": (5, 7, 7, 5, 5),
+}
+
+
+@dataclass(frozen=True)
+class Scene:
+    """What is to be shown of an environment between two decisions."""
+
+    time: int
+    horizon: int
+    present: Bool[np.ndarray, " stakeholder"]
+    received: Float[np.ndarray, " stakeholder"]
+    served: Bool[np.ndarray, " stakeholder"]  # by the last decision
+
+    def text(self) -> str:
+        """A line for the time and one for each stakeholder."""
+        lines = [f"step {self.time} of {self.horizon}"]
+        most = max(float(self.received.max()), 1.0)
+        for i, amount in enumerate(self.received):
+            there = "●" if self.present[i] else "○"
+            bar = "█" * round(20 * max(float(amount), 0.0) / most)
+            mark = " ←" if self.served[i] else ""
+            lines.append(f"{there} {i:>2} {bar:<20} {amount:g}{mark}")
+        return "\n".join(lines) + "\n"
+
+    def picture(self) -> UInt8[np.ndarray, "height width 3"]:
+        """A column for each: a disc filled if present, a bar of what was received, the number."""
+        size = len(self.received)
+        image = np.full((HIGH + 40, size * WIDE + 8, 3), PAPER, dtype=np.uint8)
+        most = max(float(self.received.max()), 1.0)
+        foot = HIGH + 14
+        for i, amount in enumerate(self.received):
+            left = 4 + i * WIDE
+            _disc(image, 14, left + WIDE // 2, PRESENT if self.present[i] else FAINT)
+            height = round((HIGH - 20) * max(float(amount), 0.0) / most)
+            colour = SERVED if self.served[i] else HAD
+            image[foot - height : foot, left + 8 : left + WIDE - 8] = colour
+            image[foot, left + 4 : left + WIDE - 4] = INK
+            _write(image, foot + 4, left + 8, short(float(amount)))
+        done = round((image.shape[1] - 8) * self.time / max(self.horizon, 1))
+        image[-6:-3, 4:-4] = FAINT
+        image[-6:-3, 4 : 4 + done] = INK
+        return image
+
+
+def short(number: float) -> str:
+    """A number in at most five characters: 17, 2.5, 40k, 1.2M."""
+    for unit, letter in ((1e6, "M"), (1e3, "k")):
+        if abs(number) >= unit * 10 or (unit == 1e6 and abs(number) >= unit):
+            return f"{number / unit:.1f}".removesuffix(".0")[:4] + letter
+    return f"{number:.1f}".removesuffix(".0")[:5]
+
+
+def _disc(image: np.ndarray, row: int, column: int, colour: tuple[int, ...]) -> None:
+    y, x = np.ogrid[: image.shape[0], : image.shape[1]]
+    image[(y - row) ** 2 + (x - column) ** 2 <= 64] = colour
+
+
+def _write(image: np.ndarray, row: int, column: int, text: str) -> None:
+    for character in text:
+        dots = np.array([[bits >> k & 1 for k in (2, 1, 0)] for bits in DIGITS[character]])
+        big = np.kron(dots, np.ones((2, 2), dtype=int)).astype(bool)
+        image[row : row + 10, column : column + 6][big] = INK
+        column += 8
+
+
+# Section 6 as Gymnasium environments: our worlds, for everything that uses Gymnasium.
+#
+# The reward is what all stakeholders together received; each one's is in `info`. That is what most
+# people maximise, and what a `FairnessWrapper` makes fair. The step number is not observed.
 
 
 class WorldEnv(gymnasium.Env[np.ndarray, np.integer]):
@@ -186,3 +316,104 @@ def pack_step(world: Environment, state: State, step: Any) -> Float[Array, " pac
     flags = jnp.stack([jnp.asarray(x, jnp.float32) for x in (*override, world.is_over(state))])
     parts = step.rewards, flags, world.observation(state)
     return jnp.concatenate([part.astype(jnp.float32) for part in parts])
+
+
+# Section 6 as Gymnasium vector environments: many worlds in one compiled step.
+#
+# An episode that is over begins anew with the next step, whose action is not looked at (Gymnasium's
+# `NEXT_STEP`), so that the last observation of an episode is always seen.
+
+
+class WorldEnvs(VectorEnv[np.ndarray, np.ndarray, np.ndarray]):
+    """Many copies of an environment of `evenhand.envs`, stepped together under `vmap`."""
+
+    metadata: dict[str, Any] = {"autoreset_mode": AutoresetMode.NEXT_STEP}  # noqa: RUF012
+
+    def __init__(
+        self, num_envs: int = 1, world: str | Environment = "doughnuts", **settings: Any
+    ) -> None:
+        if settings.pop("render_mode", None) is not None:
+            raise BadParameter("many environments side by side are not drawn: draw one of them.")
+        self.world = build(world, settings)
+        self.num_envs = num_envs
+        self.single_observation_space = observation_space(self.world)
+        self.single_action_space = spaces.Discrete(self.world.num_actions)
+        self.observation_space = batch_space(self.single_observation_space, num_envs)
+        self.action_space = batch_space(self.single_action_space, num_envs)
+        self.reward_space = reward_space(self.world)
+        self._state: State | None = None
+
+    def reset(
+        self, *, seed: int | None = None, options: dict[str, Any] | None = None
+    ) -> tuple[np.ndarray, dict[str, Any]]:
+        super().reset(seed=seed)
+        key = jax.random.key(int(self.np_random.integers(2**31)))
+        self._keys, self._state, observations = _begin_many(self.world, key, self.num_envs)
+        self._over = np.zeros(self.num_envs, dtype=bool)
+        return np.array(observations), {}
+
+    def step(
+        self, actions: Any
+    ) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray, dict[str, Any]]:
+        if self._state is None:
+            raise NotReset("the episodes have not begun: call reset() before step().")
+        actions = np.asarray(actions)
+        if actions.shape != (self.num_envs,):
+            raise UnequalLengths(
+                f"actions of shape {actions.shape} for {self.num_envs} environments: one each."
+            )
+        if actions.min() < 0 or actions.max() >= self.world.num_actions:
+            raise BadParameter(
+                f"actions run from 0 to {self.world.num_actions - 1}: one of them does not."
+            )
+        is_over = self._over
+        self._keys, self._state, packed = _go_on_many(
+            self.world, self._keys, self._state, actions, is_over
+        )
+        packed = np.asarray(packed)
+        size = self.world.num_stakeholders
+        rewards, (applies, value, ended) = packed[:, :size].copy(), packed[:, size : size + 3].T
+        self._over = ended.astype(bool)
+        info: dict[str, Any] = {"stakeholder_rewards": rewards, "_stakeholder_rewards": ~is_over}
+        if self.world.may_override:
+            info |= {"overridden": applies.astype(bool), "override": value.copy()}
+        cut = np.zeros(self.num_envs, dtype=bool)
+        return packed[:, size + 3 :].copy(), self._reward(rewards), self._over.copy(), cut, info
+
+    def _reward(self, rewards: Float[np.ndarray, "world stakeholder"]) -> Any:
+        return rewards.sum(axis=1, dtype=np.float64)
+
+
+class VectorRewardEnvs(WorldEnvs):
+    """The same with a reward for each stakeholder: [environment, stakeholder]."""
+
+    def _reward(self, rewards: Float[np.ndarray, "world stakeholder"]) -> Any:
+        return rewards.copy()
+
+
+@functools.partial(jax.jit, static_argnames=("world", "number"))
+def _begin_many(world: Environment, key: PRNGKeyArray, number: int) -> tuple[Any, State, Array]:
+    keys = jax.random.split(key, (number, 2))
+    states = jax.vmap(world.initial)(keys[:, 0])
+    return keys[:, 1], states, jax.vmap(world.observation)(states).astype(jnp.float32)
+
+
+@functools.partial(jax.jit, static_argnames="world")
+def _go_on_many(
+    world: Environment,
+    keys: PRNGKeyArray,
+    states: State,
+    actions: Array,
+    is_over: Bool[Array, " world"],
+) -> tuple[Any, State, Array]:
+    def one(key: Any, state: State, action: Any, begins: Any) -> tuple[Any, State, Array]:
+        key, now, anew = jax.random.split(key, 3)
+        following, step = world.step(now, state, action)
+        first = world.initial(anew)
+        following = jax.tree.map(lambda a, b: jnp.where(begins, a, b), first, following)
+        override = jax.tree.map(lambda leaf: jnp.where(begins, 0, leaf), step.override)
+        rewards = jnp.where(begins, 0.0, step.rewards)
+        step = step._replace(rewards=rewards, override=override)
+        return key, following, pack_step(world, following, step)
+
+    return jax.vmap(one)(keys, states, actions, is_over)

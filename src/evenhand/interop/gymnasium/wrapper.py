@@ -18,11 +18,14 @@ from evenhand.errors import BadParameter, NotReset
 from evenhand.fairness.scheme import FairnessScheme
 from evenhand.fairness.trace import Override, Step
 from evenhand.interop.gymnasium.environments import WorldEnv
-from evenhand.interop.gymnasium.external_problem import ExternalEnvironment, Fairness, StepContext
-from evenhand.interop.gymnasium.observations import FlatObservation, Join
-from evenhand.interop.gymnasium.stakeholder_rewards import (
+from evenhand.interop.gymnasium.external import (
     EnvStep,
+    ExternalEnvironment,
+    Fairness,
+    FlatObservation,
+    Join,
     StakeholderRewards,
+    StepContext,
     attribute,
     checked,
     horizon_of,

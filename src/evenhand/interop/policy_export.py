@@ -8,8 +8,7 @@ import jax
 import numpy as np
 
 from evenhand.errors import BadParameter
-from evenhand.interop.numpy_policy.deployed_policy import NumpyPolicy
-from evenhand.interop.numpy_policy.numpy_program import OPERATIONS, NumpyProgram
+from evenhand.interop.deployed_policy import OPERATIONS, NumpyPolicy, NumpyProgram
 from evenhand.learn.host import HostLoop
 from evenhand.learn.policies import Greedy
 from evenhand.problem.problem import AgentView

@@ -14,8 +14,7 @@ from evenhand._util.saved import write_tensors
 from evenhand.envs import Doughnuts, Lending, WaitingList
 from evenhand.errors import BadFile, BadParameter, UnequalLengths
 from evenhand.interop import export_policy, load_policy
-from evenhand.interop.numpy_policy.deployed_policy import KIND
-from evenhand.interop.numpy_policy.numpy_program import NumpyProgram
+from evenhand.interop.deployed_policy import KIND, NumpyProgram
 from evenhand.learn.deep.encoders import Binary, Raw, Relative
 from evenhand.learn.deep.networks import MLP, EquivariantMLP, Recurrent
 from evenhand.learn.policies import Greedy
