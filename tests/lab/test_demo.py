@@ -10,7 +10,7 @@ import pytest
 
 from evenhand.lab import demo
 from evenhand.lab.demo import HUNDREDS, LearnedRule, best_rule, build_demo, crate_log
-from evenhand.report.html.pages.demo_page import demo_page, learned_verdict, worst_of
+from evenhand.report.html.demo_page import demo_page, learned_verdict, worst_of
 
 
 @pytest.fixture(scope="module")

@@ -19,7 +19,7 @@ from evenhand.lab.reproduction import (
     check,
 )
 from evenhand.lab.theorems import THEOREMS
-from evenhand.report.html.pages.reproduction_page import reproduction_page, to_markdown
+from evenhand.report.html.reproduction_page import reproduction_page, to_markdown
 from made_up import all_figures
 
 

@@ -10,9 +10,9 @@ from evenhand.lab.demo import build_demo
 from evenhand.lab.reproduction import Reproduction, audits
 from evenhand.lab.theorems import THEOREMS
 from evenhand.planning import price_of_memory, standard_memories
-from evenhand.report.html.pages.demo_page import demo_page
-from evenhand.report.html.pages.learning_page import learning_page
-from evenhand.report.html.pages.reproduction_page import reproduction_page
+from evenhand.report.html.demo_page import demo_page
+from evenhand.report.html.learning_page import learning_page
+from evenhand.report.html.reproduction_page import reproduction_page
 from made_up import all_figures
 
 pytestmark = pytest.mark.system

@@ -13,8 +13,8 @@ from evenhand._util.wording import format_number
 from evenhand.auditing import audit, compare
 from evenhand.auditing.verdict import average_distance
 from evenhand.report import report
+from evenhand.report.formats import as_pdf
 from evenhand.report.html.page_data import class_bounds
-from evenhand.report.pdf import as_pdf
 from places import VACCINATIONS
 from waiting import comes_to
 
@@ -137,10 +137,9 @@ def pair(folder):
 
 
 def test_the_bundle_is_that_of_the_installed_version():
-    from evenhand.report.html.template import asset
-    from evenhand.report.html.vega_bundle import bundle
+    from evenhand.report.html.template import asset, bundle
 
-    assert asset("vega.js") == bundle(), "run python -m evenhand.report.html.vega_bundle"
+    assert asset("vega.js") == bundle(), "run python -m evenhand.report.html.template"
 
 
 def test_every_chart_is_drawn_offline(plain, visit):
@@ -361,7 +360,7 @@ def same(one, other):
 
 @pytest.mark.parametrize("which", ["plain", "hostile", "pair"])
 def test_downloads_hold_what_json_and_csv_hold(which, request, visit, tmp_path):
-    from evenhand.report.csv_export import sheets
+    from evenhand.report.tables import sheets
 
     found, path = request.getfixturevalue(which)
     opened = visit(path, accept_downloads=True)

@@ -459,7 +459,7 @@ class Answer:
         The one place where a layer asks a later one: only when it is drawn, and nothing depends on
         it.
         """
-        from evenhand.report.html.notebook import notebook
+        from evenhand.report.html.audit_page import notebook
 
         return notebook(self)
 

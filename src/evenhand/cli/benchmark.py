@@ -132,7 +132,7 @@ def _names(text: str, option: str) -> list[str]:
 
 def _write(board: Leaderboard, out: Path) -> None:
     from evenhand._util.files import write_whole
-    from evenhand.report.html.pages.benchmark_page import benchmark_page
+    from evenhand.report.html.benchmark_page import benchmark_page
 
     out.mkdir(parents=True, exist_ok=True)
     board.results.write(out / "results.json")

@@ -125,7 +125,7 @@ def write_chart(
 ) -> None:
     """Write the page of learning curves; only `drawn` ones are in the chart, where given."""
     from evenhand._util.files import write_whole
-    from evenhand.report.html.pages.learning_page import learning_page
+    from evenhand.report.html.learning_page import learning_page
 
     write_whole(folder / "chart.html", learning_page(comparisons, title, drawn))
 

@@ -30,7 +30,7 @@ def demo(
 
     require_place(out, "out")
     from evenhand.lab.demo import build_demo
-    from evenhand.report.html.pages.demo_page import demo_page
+    from evenhand.report.html.demo_page import demo_page
 
     started = time.perf_counter()
     with _steps(as_json) as on_stage:
@@ -61,7 +61,7 @@ def _figures(story: Story) -> dict[str, Any]:
 
 
 def _tell(story: Story, out: Path, seconds: float) -> None:
-    from evenhand.report.html.pages.demo_page import learned_verdict, next_commands, worst_of
+    from evenhand.report.html.demo_page import learned_verdict, next_commands, worst_of
     from evenhand.report.text import chance
 
     judged = story.judged

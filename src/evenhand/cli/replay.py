@@ -137,7 +137,7 @@ def _places(
 
 def _write_pages(answer: ReplayAnswer, pages: list[Path]) -> None:
     from evenhand._util.files import write_whole
-    from evenhand.report.html.pages.replay_page import replay_page
+    from evenhand.report.html.replay_page import replay_page
 
     for path in pages:
         write_whole(path, replay_page(answer))

@@ -151,7 +151,7 @@ def _script(name: str) -> ModuleType:
 def _show_all(found: Reproduction, folder: Path, as_json: bool) -> None:
     """Write the page and the numbers, and say what came out."""
     from evenhand._util.files import write_whole
-    from evenhand.report.html.pages.reproduction_page import reproduction_page, to_markdown
+    from evenhand.report.html.reproduction_page import reproduction_page, to_markdown
 
     write_whole(folder / "all.json", json.dumps(found.to_json(), indent=2).encode())
     write_whole(folder / "all.md", to_markdown(found).encode())

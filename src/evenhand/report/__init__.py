@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING
 from evenhand._util.registry import lazy_exports
 
 if TYPE_CHECKING:
-    from evenhand.report.html.pages.audit_page import report as report
+    from evenhand.report.html.audit_page import report as report
 
 __getattr__, __dir__, __all__ = lazy_exports(
     __name__,
     {
-        "html.pages.audit_page": ("report",),
+        "html.audit_page": ("report",),
     },
 )

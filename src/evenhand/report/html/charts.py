@@ -1,18 +1,114 @@
-"""Charts as Altair specifications without data: a page adds the rows.
-
-A page passes the rows of each chart by the names of the data sets below. Colours are the page's CSS
-variables, so that one specification works in light mode, in dark mode and in print.
-"""
+"""Charts as Altair specifications, their time axis, and figures with legend and caption."""
 
 from __future__ import annotations
 
-from typing import Any
+import datetime
+import re
+from collections.abc import Iterable, Sequence
+from typing import Any, NamedTuple
 
 from evenhand.auditing.verdict import Direction
-from evenhand.report.html.time_axis import TimeAxis
+from evenhand.report.html.element import Child, Markup, element, figure_of
+
+# Positions of assessments on a time axis: dates by their first moment, numbers unchanged.
+
+PERIOD = re.compile(r"(\d{4,})-(?:W(\d\d)|Q(\d)|(\d\d))")
+MOMENT = re.compile(r"\d{4,}-\d\d-\d\d(?: \d\d:\d\d:\d\d(?:\.\d+)?)?")
+
+TICKS = 60  # up to this many assessments have a tick each
+FEW = 12  # ticks if there are more assessments
+
+# Dates on an axis are written as in the audit.
+FORMATS = {
+    "week": "%G-W%V",
+    "quarter": "%Y-Q%q",
+    "month": "%Y-%m",
+    "day": "%Y-%m-%d",
+    "moment": "%Y-%m-%d %H:%M",
+}
+
+
+class TimeAxis(NamedTuple):
+    """A time axis: the positions of its ticks, and the format of dates."""
+
+    ticks: tuple[float, ...] = ()
+    format: str | None = None
+
+    @classmethod
+    def of(cls, labels: Sequence[str], dates: bool, places: Sequence[float]) -> TimeAxis:
+        """The axis for assessments with these labels at these positions."""
+        ticks = sorted(set(places))
+        if len(ticks) > TICKS:
+            step = (len(ticks) - 1) / (FEW - 1)
+            ticks = [ticks[round(k * step)] for k in range(FEW)]
+        return cls(tuple(ticks), _format(labels) if dates else None)
+
+
+def positions(labels: Sequence[str]) -> tuple[bool, list[float]]:
+    """Whether the labels are dates, and the position of each on the axis.
+
+    Dates are milliseconds since 1970 in UTC. Labels that are neither dates nor numbers are counted.
+
+    >>> positions(["2021-01", "2021-Q2", "2021-W05", "2021-03-31 10:30:00"])[0]
+    True
+    >>> positions(["1", "2.5"]), positions(["soon", "late"])
+    ((False, [1.0, 2.5]), (False, [1.0, 2.0]))
+    """
+    for dates, read in ((True, _moment), (False, _number)):
+        found = [read(label) for label in labels]
+        known = [place for place in found if place is not None]
+        if known and len(known) == len(labels):
+            return dates, known
+    return False, [float(k + 1) for k in range(len(labels))]
+
+
+def _format(labels: Sequence[str]) -> str:
+    found = {_unit(label) for label in labels}
+    return FORMATS[found.pop() if len(found) == 1 else "moment" if "moment" in found else "day"]
+
+
+def _unit(label: str) -> str:
+    match = PERIOD.fullmatch(label)
+    if match is None:
+        return "moment" if " " in label else "day"
+    _, week, quarter, _ = match.groups()
+    return "week" if week else "quarter" if quarter else "month"
+
+
+def _moment(label: str) -> float | None:
+    try:
+        if MOMENT.fullmatch(label):
+            moment = datetime.datetime.fromisoformat(label)
+        elif match := PERIOD.fullmatch(label):
+            moment = _first_day(match)
+        else:
+            return None
+    except ValueError:  # a year after 9999 can only be a number
+        return None
+    return moment.replace(tzinfo=datetime.UTC).timestamp() * 1000
+
+
+def _first_day(match: re.Match[str]) -> datetime.datetime:
+    year, week, quarter, month = match.groups()
+    if week is not None:
+        return datetime.datetime.fromisocalendar(int(year), int(week), 1)
+    return datetime.datetime(int(year), int(month) if month else 3 * int(quarter) - 2, 1)
+
+
+def _number(label: str) -> float | None:
+    try:
+        return float(label)
+    except ValueError:
+        return None
+
+
+# Charts as Altair specifications without data: a page adds the rows.
+#
+# A page passes the rows of each chart by the names of the data sets below. Colours are the page's
+# CSS variables, so that one specification works in light mode, in dark mode and in print.
 
 LINES = ("var(--first)", "var(--second)")
-SHAPES = ("circle", "square")
+LOG_SHAPES = ("circle", "square")
 # From far on the worse side of the mean to far on the better one, which are those below and above
 # it where more is better. The worse side is hatched as well as coloured: the fills are patterns
 # that the page defines.
@@ -47,7 +143,7 @@ def welfare_over_time(axis: TimeAxis, title: str, from_even: bool) -> Any:
     room = alt.Scale(zero=from_even, nice=True, padding=8)
     y = alt.Y("welfare:Q", title=title, scale=room, axis=short_axis())
     colour = alt.Color("log:N", legend=None, scale=alt.Scale(domain=[0, 1], range=list(LINES)))
-    shape = alt.Shape("log:N", legend=None, scale=alt.Scale(domain=[0, 1], range=list(SHAPES)))
+    shape = alt.Shape("log:N", legend=None, scale=alt.Scale(domain=[0, 1], range=list(LOG_SHAPES)))
     tooltip = [alt.Tooltip("words:N")]
     line = drawn_rows("assessments").mark_line(strokeWidth=2).encode(x=x, y=y, color=colour)
     points = (
@@ -313,3 +409,73 @@ def _mean() -> Any:
 
     rule = alt.Chart(alt.InlineData(values=[{"zero": 0}]))
     return rule.mark_rule(color="var(--ink)", strokeWidth=1).encode(y="zero:Q")
+
+
+# Figures of a page: a chart with its text alternative, legend and caption.
+
+# The signs of curves, in a legend and in a chart; the page has as many colours for them.
+SIGNS = ("●", "■", "▲", "◆", "▼", "✚", "▶")
+SHAPES = ("circle", "square", "triangle-up", "diamond", "triangle-down", "cross", "triangle-right")
+MARKED = 10  # points with a sign per curve
+
+
+def plot(
+    chart: str, kind: str, log: int | None, alternative: str, caption: Child, legend: Child = None
+) -> Markup:
+    """Where the page's script draws a chart; a screen reader reads the alternative instead.
+
+    `chart` names the specification, `kind` the function that makes its rows, `log` the log.
+    """
+    place = element(
+        "div",
+        {
+            "class": "plot",
+            "role": "img",
+            "aria-label": alternative,
+            "data-chart": chart,
+            "data-kind": kind,
+            "data-log": log,
+        },
+    )
+    words = element("figcaption", None, caption)
+    # Without the script there is no chart, so its caption is hidden too.
+    return element("figure", {"data-script": True, "hidden": True}, legend, place, words)
+
+
+def legend(items: Iterable[tuple[Markup, Child]]) -> Markup:
+    """The meaning of the marks of a chart."""
+    entries = (element("li", None, mark, element("span", None, words)) for mark, words in items)
+    return element("ul", {"class": "legend"}, entries)
+
+
+def glyph(sign: str, colour: str = "") -> Markup:
+    """A character as a mark in a legend."""
+    return element("span", {"class": f"glyph {colour}".strip(), "aria-hidden": "true"}, sign)
+
+
+def swatch(fill: str) -> Markup:
+    """A sample of a fill of the heatmap."""
+    size = {"width": "26", "height": "16"}
+    return element("svg", {**size, "aria-hidden": "true"}, element("rect", {**size, "fill": fill}))
+
+
+def colours(direction: Direction) -> dict[str, str]:
+    """The colour of each side of the mean; it says which side is the worse one."""
+    return {direction.worse: "below", direction.better: "above"}
+
+
+def heat_legend(bounds: list[float], direction: Direction) -> Markup:
+    """The classes of the heatmap from far on the worse side of the mean to far on the better."""
+    if not bounds:
+        return legend([(swatch("var(--even)"), "at the mean")])
+    near, far = figure_of(bounds[0]), figure_of(bounds[1])
+    words: dict[int, Child] = {
+        -3: (f"{direction.worse} the mean by ", far, " or more"),
+        -2: ("by ", near, " or more"),
+        -1: "by less",
+        0: "at the mean",
+        1: (f"{direction.better} the mean by less than ", near),
+        2: "by more",
+        3: ("by ", far, " or more"),
+    }
+    return legend((swatch(fill), words[k]) for k, fill in zip(CLASSES, FILLS, strict=True))

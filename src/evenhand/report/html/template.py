@@ -1,9 +1,4 @@
-"""The template of all pages: a file that opens offline and makes no network requests.
-
-The content security policy names the scripts and the style by their digests, so that nothing else
-in the page can run, whatever text is in the log. `data` and the charts' specifications are embedded
-as JSON in which no character can end the block.
-"""
+"""The template of all pages: a file that opens offline, with its charts' script in it."""
 
 from __future__ import annotations
 
@@ -12,10 +7,54 @@ import hashlib
 import json
 from collections.abc import Mapping, Sequence
 from functools import cache
+from importlib.metadata import version
 from importlib.resources import files
+from pathlib import Path
 from typing import Any, NamedTuple
 
 from evenhand.report.html.element import Markup, element, joined
+
+# Vega, Vega-Lite and Vega-Embed as one script, kept in the package as `vega.js`.
+#
+# Bundling takes seconds, too long for every page; so it is done once for each version of vl-
+# convert, by `python -m evenhand.report.html.template`. A system test compares the two.
+
+SNIPPET = "window.vegaEmbed = vegaEmbed;"
+NOTICE = """\
+/* Vega {vega}, Vega-Lite {lite} and Vega-Embed {embed}, with what they need, as vl-convert-python
+   {convert} bundles them; evenhand.report.html.template makes this file.
+   Copyright (c) University of Washington Interactive Data Lab and contributors; BSD 3-Clause
+   licence: redistribution and use in source and binary forms, with or without modification, are
+   permitted provided that this notice and the following disclaimer are kept, and that the names of
+   the copyright holders and contributors are not used to endorse or promote derived products
+   without permission. Provided "as is", without any express or implied warranty; in no event shall
+   the copyright holders or contributors be liable for any damages. Contains D3 and semver (ISC
+   licence), json-stringify-pretty-compact, fast-deep-equal and fast-json-patch (MIT licence). */
+"""
+
+
+def bundle() -> str:
+    """The script, with its notice."""
+    import vl_convert
+
+    notice = NOTICE.format(
+        vega=vl_convert.get_vega_version(),
+        lite=vl_convert.get_vegalite_versions()[-1],
+        embed=vl_convert.get_vega_embed_version(),
+        convert=version("vl-convert-python"),
+    )
+    return notice + vl_convert.javascript_bundle(SNIPPET)
+
+
+if __name__ == "__main__":
+    (Path(__file__).with_name("assets") / "vega.js").write_text(bundle(), encoding="utf-8")
+
+
+# The template of all pages: a file that opens offline and makes no network requests.
+#
+# The content security policy names the scripts and the style by their digests, so that nothing else
+# in the page can run, whatever text is in the log. `data` and the charts' specifications are
+# embedded as JSON in which no character can end the block.
 
 UNSAFE = {
     "<": "\\u003c",

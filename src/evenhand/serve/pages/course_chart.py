@@ -6,8 +6,8 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from evenhand.report.html.charts import positions
 from evenhand.report.html.element import Child, Markup, element, figure_of, name_of, table
-from evenhand.report.html.time_axis import positions
 from evenhand.serve.pages.entry_words import moment_shown
 
 WIDTH, HEIGHT = 1000.0, 400.0

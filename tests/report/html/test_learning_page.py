@@ -10,7 +10,7 @@ from evenhand.lab.compare_methods import MethodComparison
 from evenhand.lab.reference_scores import ReferenceScores
 from evenhand.lab.run_spec import RunSpec
 from evenhand.lab.runs import Run
-from evenhand.report.html.pages.learning_page import METHODS, learning_page, places_of
+from evenhand.report.html.learning_page import METHODS, learning_page, places_of
 
 
 def comparison(*methods: str) -> MethodComparison:

@@ -11,7 +11,7 @@ import numpy as np
 from evenhand._util.numbers import interval_title
 from evenhand._util.wording import format_number
 from evenhand.lab.claims import title_of
-from evenhand.report.html import plots
+from evenhand.report.html import charts
 from evenhand.report.html.charts import as_spec, drawn_rows, short_axis
 from evenhand.report.html.element import Child, Markup, element, figure_of, joined, percent, table
 
@@ -40,13 +40,13 @@ class Curves:
         self.rows[name] = {"curves": _curves(parts, measure), "levels": _levels(parts, measure)}
         methods = dict.fromkeys(method for one in parts.values() for method in one.methods)
         items: list[tuple[Markup, Child]] = [
-            (plots.glyph(plots.SIGNS[places[m]], f"line{places[m] + 1}"), title_of(m))
+            (charts.glyph(charts.SIGNS[places[m]], f"line{places[m] + 1}"), title_of(m))
             for m in methods
         ]
         if len(recipes) > 1:
             dashes = ("━━", "╍╍", "┉┉")
             items += [
-                (plots.glyph(dash), f"recipe: {recipe}")
+                (charts.glyph(dash), f"recipe: {recipe}")
                 for dash, recipe in zip(dashes, recipes, strict=False)
             ]
         caption = (
@@ -54,7 +54,7 @@ class Curves:
             f" The dotted line is {_level_words(parts)}." if measure == "score" else None,
         )
         alternative = f"Line chart of {label} by environment steps. {_words(parts, measure)}"
-        return plots.plot(name, "static", None, alternative, caption, plots.legend(items))
+        return charts.plot(name, "static", None, alternative, caption, charts.legend(items))
 
 
 def places_of(parts: Parts) -> dict[str, int]:
@@ -72,7 +72,7 @@ def curves_chart(places: Mapping[str, int], recipes: list[str], label: str, leve
 
     methods = list(places)
     colours = [f"var(--line{k + 1})" for k in places.values()]
-    shapes = [plots.SHAPES[k] for k in places.values()]
+    shapes = [charts.SHAPES[k] for k in places.values()]
     scale = alt.Scale(domain=methods, range=colours)
     colour = alt.Color("method:N", legend=None, scale=scale)
     shape = alt.Shape("method:N", legend=None, scale=alt.Scale(domain=methods, range=shapes))
@@ -160,7 +160,7 @@ def _curves(parts: Parts, measure: str) -> list[dict[str, Any]]:
             if measure not in result.measures:
                 continue
             values = result.measures[measure]
-            every = max(1, len(values) // plots.MARKED)
+            every = max(1, len(values) // charts.MARKED)
             # Each method has an offset of its own, so that signs do not overlap.
             offset = every // 2 + places[method] % max(1, every)
             for k, steps in enumerate(result.steps):

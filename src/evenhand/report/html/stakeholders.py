@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from evenhand._util.wording import format_number, pluralise, quoted
 from evenhand.auditing.answer import Answer, StakeholderAnswer
 from evenhand.auditing.verdict import Direction, Terms
-from evenhand.report.html import plots
+from evenhand.report.html import charts
 from evenhand.report.html.element import (
     LONG_NAME,
     Child,
@@ -48,13 +48,13 @@ def heatmap(answer: Answer, log: int) -> Markup:
             (element("option", {"value": value}, words) for value, words in ORDERS),
         ),
     )
-    drawing = plots.plot(
+    drawing = charts.plot(
         "heatmap",
         "heatmap",
         log,
         _heatmap_text(answer),
         _heatmap_caption(answer),
-        plots.heat_legend(class_bounds(answer), answer.terms.direction),
+        charts.heat_legend(class_bounds(answer), answer.terms.direction),
     )
     return joined(((order, drawing) if answer.over_time.times else None, _table(answer, log)))
 
@@ -227,16 +227,16 @@ def recovered(answer: Answer, log: int) -> Markup:
         "Stakeholders that recovered or fell behind are marked, and listed below.",
         _click("point"),
     )
-    legend = plots.legend(
+    legend = charts.legend(
         (
-            (plots.glyph("▲", "above"), "recovered: behind overall, not at the end"),
-            (plots.glyph("▼", "below"), "fell behind: behind at the end, not overall"),
-            (plots.glyph("●", "faint"), "unchanged"),
+            (charts.glyph("▲", "above"), "recovered: behind overall, not at the end"),
+            (charts.glyph("▼", "below"), "fell behind: behind at the end, not overall"),
+            (charts.glyph("●", "faint"), "unchanged"),
         )
     )
     return joined(
         (
-            plots.plot("recovery", "recovery", log, alternative, caption, legend),
+            charts.plot("recovery", "recovery", log, alternative, caption, legend),
             element(
                 "div",
                 {"class": "pair"},

@@ -11,8 +11,8 @@ import pytest
 
 from evenhand.auditing import audit, compare
 from evenhand.errors import CannotWrite, MissingExtra
-from evenhand.report import excel_export as excel
-from evenhand.report.excel_export import workbook
+from evenhand.report import tables as excel
+from evenhand.report.tables import workbook
 
 MAIN = "{http://schemas.openxmlformats.org/spreadsheetml/2006/main}"
 HOSTILE = (

@@ -6,11 +6,11 @@ from evenhand._util.wording import join_names
 from evenhand.auditing.answer import Answer
 from evenhand.decide.replay.answer import Outcome
 from evenhand.lab.demo import HUNDREDS, TRUCK, VAN, WEEKS, LearnedRule, Story, best_rule
+from evenhand.report.html import over_time, stakeholders
+from evenhand.report.html.audit_page import audit_charts
 from evenhand.report.html.element import Child, Markup, element, figure_of, joined, table
+from evenhand.report.html.first_screen import stakeholder_story
 from evenhand.report.html.page_data import compact_answer
-from evenhand.report.html.pages.audit_page import audit_charts
-from evenhand.report.html.sections import over_time, stakeholders
-from evenhand.report.html.sections.stakeholder_story import stakeholder_story
 from evenhand.report.html.template import PageSection, asset, page
 from evenhand.report.text import chance
 

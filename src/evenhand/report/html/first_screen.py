@@ -1,12 +1,14 @@
-"""The verdict: sentences, thresholds, what it means and what it does not mean."""
+"""The first screen of a report: the verdict, what may be quoted, chance, one person's story."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
 from evenhand.auditing.answer import Answer, Limit
-from evenhand.auditing.compare_logs import LogComparison
-from evenhand.auditing.verdict import average_distance
+from evenhand.auditing.chance.finding import CENTRAL, ChanceFinding
+from evenhand.auditing.compare_logs import LogComparison, comparison_summary
+from evenhand.auditing.verdict import Called, Quantity, Sentence, average_distance, summary
+from evenhand.report.html import charts
 from evenhand.report.html.element import (
     Child,
     Markup,
@@ -16,9 +18,72 @@ from evenhand.report.html.element import (
     name_of,
     told_apart,
 )
-from evenhand.report.html.sections.by_chance import by_chance
-from evenhand.report.html.sections.lead import lead
-from evenhand.report.html.sections.stakeholders import tied_names
+from evenhand.report.html.stakeholders import in_measure, tied_names
+from evenhand.report.text import chance
+
+# Could it be chance, and could it have been fairer? In the verdict, and behind the curves.
+
+BY_CHANCE = f"where chance alone leaves it in {CENTRAL:.0%} of draws, at each time by itself"
+
+
+def by_chance(answer: Answer) -> Markup:
+    """The answer in sentences, and whether alarms were raised, where it was asked."""
+    words = chance(answer)
+    parts = []
+    if words:
+        parts.append(element("p", None, element("b", None, "Could it be chance? "), words))
+    if answer.best is not None:
+        could = element("b", None, "Could it have been fairer? ")
+        three = "" if answer.gap_parts is None else f" {answer.gap_parts.sentence()}"
+        parts.append(element("p", None, could, answer.best.sentence(), three.rstrip()))
+    if answer.alarm is not None:
+        watched = answer.alarm.sentence()
+        parts.append(element("p", None, element("b", None, "Watched all along: "), watched))
+    return joined(parts)
+
+
+def has_band(answer: Answer) -> bool:
+    """Whether it is known between what chance leaves each."""
+    return isinstance(answer.chance, ChanceFinding) and answer.chance.band is not None
+
+
+# The first paragraph of a page: sentences to be quoted, each number a link to where it stands.
+
+
+def lead(found: Answer | LogComparison, linked: bool = True) -> Markup:
+    """The summary as one paragraph.
+
+    Args:
+        found: What was found.
+        linked: Whether there are sections to link to.
+    """
+    sentences = summary(found) if isinstance(found, Answer) else comparison_summary(found)
+    return element("p", {"class": "verdict"}, _spaced(_sentence(one, linked) for one in sentences))
+
+
+def _spaced(sentences: Iterable[Markup]) -> Markup:
+    return Markup(" ".join(sentences))
+
+
+def _sentence(sentence: Sentence, linked: bool) -> Markup:
+    return joined(_part(part, sentence.source if linked else None) for part in sentence.parts)
+
+
+def _part(part: str | Quantity | Called, source: str | None) -> Markup | str:
+    if isinstance(part, Called):
+        return tied_names(part.names)
+    if not isinstance(part, Quantity):
+        return part
+    kind = {"class": "share"} if part.text.endswith("%") else None
+    figure = element("data", {"value": repr(part.value), **(kind or {})}, part.text)
+    return (
+        figure
+        if source is None
+        else element("a", {"class": "source", "href": f"#{source}"}, figure)
+    )
+
+
+# The verdict: sentences, thresholds, what it means and what it does not mean.
 
 CLOSE = 0.1  # a threshold met by less than this share of it is amber
 
@@ -200,4 +265,104 @@ def _listed(title: str, items: Iterable[Child]) -> Markup:
         None,
         element("h3", None, title),
         element("ul", None, (element("li", None, item) for item in items)),
+    )
+
+
+# One stakeholder over time, found by click or search and shown by the page's script.
+
+
+def stakeholder_story(answer: Answer, log: int) -> Markup:
+    """Where the page's script shows one stakeholder: sentences and charts."""
+    field, found = f"search{log}", f"found{log}"
+    search = element(
+        "div",
+        {"class": "controls"},
+        element(
+            "div",
+            {"class": "search"},
+            element("label", {"for": field}, "Search for a name"),
+            element(
+                "input",
+                {
+                    "id": field,
+                    "type": "text",
+                    "role": "combobox",
+                    "autocomplete": "off",
+                    "spellcheck": "false",
+                    "aria-autocomplete": "list",
+                    "aria-expanded": "false",
+                    "aria-controls": found,
+                },
+            ),
+            element(
+                "ul", {"id": found, "role": "listbox", "aria-label": "Names found", "hidden": True}
+            ),
+        ),
+        element("span", {"class": "soft", "role": "status"}),
+    )
+    shown = element(
+        "div",
+        {
+            "class": "story",
+            "id": f"story{log}",
+            "data-log": log,
+            "data-script": True,
+            "hidden": True,
+        },
+        search,
+        element("h3", {"class": "who", "tabindex": "-1"}, "…"),
+        element("div", {"class": "words", "aria-live": "polite"}),
+        _plots(answer) if answer.over_time.times else None,
+    )
+    without = element(
+        "p",
+        None,
+        "This section needs the page's script, which is not running. The table of stakeholders "
+        "above has the numbers of each. Treated worst overall: ",
+        tied_names(answer.treated_worst),
+        f" ({answer.terms.direction.signed(answer.questions[0].worst_unfairness)} from the mean, "
+        "summed).",
+    )
+    return joined((element("noscript", None, without), shown))
+
+
+def _plots(answer: Answer) -> Markup:
+    direction, measure = answer.terms.direction, in_measure(answer.presentation.measure)
+    worse, better = f"{direction.worse} the mean", f"{direction.better} the mean"
+    legend = charts.legend(
+        (
+            (charts.glyph("●", "first"), "its status"),
+            (charts.glyph("╌╌"), "the mean"),
+            (charts.swatch("var(--range)"), "the range of all stakeholders"),
+            (charts.swatch("url(#below2)"), worse),
+        )
+    )
+    marks = charts.legend(
+        (
+            (charts.swatch("url(#below2)"), worse),
+            (charts.swatch("var(--above)"), better),
+            (charts.glyph("▲"), f"compensated: again at or {better}"),
+            *(((charts.swatch("var(--range)"), BY_CHANCE),) if has_band(answer) else ()),
+        )
+    )
+    words = "The sentences above describe it."
+    return joined(
+        (
+            charts.plot(
+                "story",
+                "story",
+                None,
+                f"Line chart of its status, the mean and the range. {words}",
+                f"Its status at each assessment, the mean, and the range of all{measure}.",
+                legend,
+            ),
+            charts.plot(
+                "deviation",
+                "deviation",
+                None,
+                f"Chart of its distance from the mean. {words}",
+                f"Its distance from the mean at each assessment{measure}.",
+                marks,
+            ),
+        )
     )

@@ -8,7 +8,7 @@ import re
 import pandas as pd
 
 from evenhand.auditing import audit
-from evenhand.report.html.sections.over_time import unfairness_by_time
+from evenhand.report.html.over_time import unfairness_by_time
 
 MAPPED = {"stakeholder": "who", "time": "date", "amount": "doses"}
 DATES = ["2021-01-31", "2021-02-28", "2021-03-31", "2021-04-30"]

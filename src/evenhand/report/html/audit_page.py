@@ -1,4 +1,4 @@
-"""The page of an audit: one log, or two logs compared, as a file that can be sent."""
+"""The page of an audit, and an answer as a notebook shows it."""
 
 from __future__ import annotations
 
@@ -7,20 +7,35 @@ from collections.abc import Sequence
 from pathlib import PurePath
 from typing import Any
 
-from evenhand.auditing.answer import Answer
+from evenhand.auditing.answer import Answer, StakeholderAnswer
 from evenhand.auditing.compare_logs import LogComparison
 from evenhand.auditing.judge import name_of as welfare_name
-from evenhand.report.html import charts
-from evenhand.report.html.element import Child, Markup, element, joined, name_of
+from evenhand.auditing.verdict import Direction
+from evenhand.report.html import charts, over_time, stakeholders
+from evenhand.report.html.about import how_made, how_to_read
+from evenhand.report.html.charts import TimeAxis
+from evenhand.report.html.element import (
+    Child,
+    Markup,
+    element,
+    figure_of,
+    joined,
+    name_of,
+    percent,
+    table,
+)
+from evenhand.report.html.first_screen import (
+    by_chance,
+    lead,
+    light,
+    stakeholder_story,
+    tiles,
+    verdict,
+)
 from evenhand.report.html.page_data import compact_answer
-from evenhand.report.html.sections import over_time, questions, stakeholders
-from evenhand.report.html.sections.by_chance import by_chance
-from evenhand.report.html.sections.how_to_read import how_to_read
-from evenhand.report.html.sections.provenance import how_made
-from evenhand.report.html.sections.stakeholder_story import stakeholder_story
-from evenhand.report.html.sections.verdict import verdict
 from evenhand.report.html.template import PageSection, asset, page
-from evenhand.report.html.time_axis import TimeAxis
+
+# The page of an audit: one log, or two logs compared, as a file that can be sent.
 
 TITLE = "Fairness over time"
 QUESTIONS = "Does the verdict depend on the question?"
@@ -93,11 +108,11 @@ def _sections(found: Answer | LogComparison, answers: Sequence[Answer]) -> list[
         return [
             PageSection("over-time", "Fairness over time", charts),
             *_stakeholder_sections(found, 0),
-            PageSection("questions", QUESTIONS, questions.question_table(found.questions)),
+            PageSection("questions", QUESTIONS, over_time.question_table(found.questions)),
         ]
     parts = [
         PageSection("over-time", "Fairness over time", over_time.welfare_over_time(answers)),
-        PageSection("questions", QUESTIONS, questions.comparison_table(found)),
+        PageSection("questions", QUESTIONS, over_time.comparison_table(found)),
     ]
     for log, answer in enumerate(answers):
         own = [
@@ -108,7 +123,7 @@ def _sections(found: Answer | LogComparison, answers: Sequence[Answer]) -> list[
             ),
             PageSection("", "Fairness over time", over_time.spread(answer, log)),
             *_stakeholder_sections(answer, log),
-            PageSection("", QUESTIONS, questions.question_table(answer.questions)),
+            PageSection("", QUESTIONS, over_time.question_table(answer.questions)),
         ]
         body = joined((element("h3", None, part.title), part.body) for part in own)
         label = element("p", None, name_of(answer.label))
@@ -157,3 +172,47 @@ def audit_charts(answers: Sequence[Answer], logs: Sequence[dict[str, Any]]) -> d
         "deviation": charts.deviation(axis),
     }
     return {name: charts.as_spec(chart) for name, chart in drawn.items()}
+
+
+# An answer as a notebook shows it: the first screen of the page, and a small table.
+#
+# Its style is the page's, for its own element alone, in the colours of the notebook around it.
+
+SHOWN = 10  # stakeholders, the worst treated ones
+
+
+def notebook(answer: Answer) -> Markup:
+    """The answer as one element."""
+    people, told, overall = answer.by_stakeholder, answer.presentation, answer.overall
+    shown = f"To whom: {min(len(people), SHOWN):,} of {len(people):,}, treated worst first"
+    direction = answer.terms.direction
+    columns = ("stakeholder", "status", "at the end", "overall", f"assessments {direction.worse}")
+    span = f"{overall.first} to {overall.last}, assessed: {answer.question}"
+    about = None if told.description is None else element("p", None, told.description)
+    return element(
+        "div",
+        {"class": "evenhand"},
+        joined((Markup("<style>"), Markup(asset("notebook.css")), Markup("</style>"))),
+        element("h2", None, told.title or "Fairness over time"),
+        about,
+        element("p", {"class": "sub"}, name_of(answer.label), element("br"), span),
+        lead(answer, linked=False),
+        (light(limit, None) for limit in answer.limits),
+        (
+            element("p", {"class": "ask"}, element("b", None, "Please check first: "), ask)
+            for ask in answer.asks
+        ),
+        tiles(answer),
+        table(shown, (*columns, "rank overall"), (_row(one, direction) for one in people[:SHOWN])),
+    )
+
+
+def _row(one: StakeholderAnswer, direction: Direction) -> tuple[Child, ...]:
+    return (
+        name_of(one.name),
+        figure_of(direction.as_logged(one.final)),
+        figure_of(direction.as_logged(one.final_unfairness), True),
+        figure_of(direction.as_logged(one.overall_unfairness), True),
+        percent(one.share_below),
+        figure_of(one.rank_overall),
+    )

@@ -1,4 +1,4 @@
-"""Fairness over time: the welfare at each assessment, the spread, corrections and gaps."""
+"""Fairness over time, and whether the verdict depends on when one looks."""
 
 from __future__ import annotations
 
@@ -8,10 +8,12 @@ import numpy as np
 
 from evenhand._util.wording import as_beginning, format_number, pluralise
 from evenhand.auditing.answer import Answer
+from evenhand.auditing.compare_logs import LogComparison, Match
+from evenhand.auditing.judge import QuestionRow, WelfareReading
 from evenhand.auditing.judge import name_of as welfare_name
 from evenhand.auditing.scoring import Ranking
 from evenhand.auditing.verdict import Direction
-from evenhand.report.html import plots
+from evenhand.report.html import charts
 from evenhand.report.html.element import (
     Child,
     Markup,
@@ -23,7 +25,9 @@ from evenhand.report.html.element import (
     told_apart,
 )
 from evenhand.report.html.page_data import evenly_chosen
-from evenhand.report.html.sections.stakeholders import in_measure, tied_names
+from evenhand.report.html.stakeholders import in_measure, tied_names
+
+# Fairness over time: the welfare at each assessment, the spread, corrections and gaps.
 
 SHOWN = 12  # assessments in the table; a longer table is folded
 PRINTED = 60  # up to this many are unfolded in print
@@ -44,7 +48,7 @@ def welfare_over_time(answers: Sequence[Answer]) -> Markup:
     if any(answer.over_time.every > 1 for answer in drawn):
         caption.append(" Not all assessments are drawn; all are scored.")
     alternative = "Line chart of fairness over time. " + " ".join(map(_welfare_text, drawn))
-    return plots.plot("welfare", "welfare", None, alternative, caption, _legend(answers))
+    return charts.plot("welfare", "welfare", None, alternative, caption, _legend(answers))
 
 
 def against_even(answers: Sequence[Answer]) -> bool:
@@ -78,21 +82,21 @@ def _legend(answers: Sequence[Answer]) -> Markup:
     if len(answers) > 1:
         marks = (("●", "first"), ("■", "second"))
         items += [
-            (plots.glyph(sign, colour), name_of(answer.label))
+            (charts.glyph(sign, colour), name_of(answer.label))
             for answer, (sign, colour) in zip(answers, marks, strict=True)
         ]
     else:
-        items.append((plots.glyph("●", "first"), "at each assessment" if even else "welfare"))
-    items.append((plots.glyph("╌╌"), "over all assessments" if even else "score"))
+        items.append((charts.glyph("●", "first"), "at each assessment" if even else "welfare"))
+    items.append((charts.glyph("╌╌"), "over all assessments" if even else "score"))
     if even:
-        items.append((plots.glyph("──"), "an even log"))
+        items.append((charts.glyph("──"), "an even log"))
     if any(answer.over_time.unfinished is not None for answer in answers):
-        items.append((plots.glyph("┈○"), "unfinished, not scored"))
+        items.append((charts.glyph("┈○"), "unfinished, not scored"))
     if any(answer.corrections for answer in answers):
-        items.append((plots.glyph("▼"), "a correction: an amount was taken back"))
+        items.append((charts.glyph("▼"), "a correction: an amount was taken back"))
     if any(answer.gaps for answer in answers):
-        items.append((plots.swatch("var(--gap)"), "no events"))
-    return plots.legend(items)
+        items.append((charts.swatch("var(--gap)"), "no events"))
+    return charts.legend(items)
 
 
 def _welfare_text(answer: Answer) -> str:
@@ -115,11 +119,11 @@ def _welfare_text(answer: Answer) -> str:
 def spread(answer: Answer, log: int) -> Markup:
     """The largest distances from the mean, as a chart and as a table."""
     direction = answer.terms.direction
-    colours = plots.colours(direction)
-    legend = plots.legend(
+    colours = charts.colours(direction)
+    legend = charts.legend(
         (
-            (plots.glyph("▲", colours["above"]), "furthest above the mean"),
-            (plots.glyph("▼", colours["below"]), "furthest below the mean"),
+            (charts.glyph("▲", colours["above"]), "furthest above the mean"),
+            (charts.glyph("▼", colours["below"]), "furthest below the mean"),
         )
     )
     measure = in_measure(answer.presentation.measure)
@@ -131,7 +135,7 @@ def spread(answer: Answer, log: int) -> Markup:
     )
     chart = None
     if len(answer.over_time.times) > 1:
-        chart = plots.plot("spread", "spread", log, alternative, caption, legend)
+        chart = charts.plot("spread", "spread", log, alternative, caption, legend)
     rows = _assessments(answer) if answer.over_time.times else None
     return joined((chart, rows, _events(answer)))
 
@@ -233,3 +237,95 @@ def unfairness_by_time(found: Mapping[str, Answer]) -> Markup:
     )
     caption = "Distance from the mean at each assessment, and overall, which is their sum."
     return joined((verdicts, table(caption, ("", *first.times, "overall"), rows)))
+
+
+# Does the verdict depend on the question? Questions by welfare functions, changes marked.
+
+EVEN = {True: "even", False: "", None: ""}
+
+
+def question_table(rows: tuple[QuestionRow, ...]) -> Markup:
+    """One log: who is treated worst under each question, and the score by each welfare."""
+    names = list(dict.fromkeys(reading.welfare for row in rows for reading in row.readings))
+    caption = (
+        "For each question: who is treated worst, and the score by each welfare function, with "
+        "that of an even log under it, or “even” where it is the same. ≠ marks a result that "
+        "differs from that of your question."
+    )
+    body = []
+    for row in rows:
+        by_welfare = {reading.welfare: reading for reading in row.readings}
+        body.append(
+            (
+                _asked(row.question, row.asked),
+                (figure_of(row.unequal), " of ", figure_of(row.assessments)),
+                (_changed(row.turns), tied_names(row.all_worst)),
+                *(_reading(by_welfare[name]) if name in by_welfare else "" for name in names),
+            )
+        )
+    return table(caption, ("question", "unequal", "treated worst", *names), body)
+
+
+def _reading(reading: WelfareReading) -> Child:
+    if reading.score is None:
+        return "undefined"
+    score: Child = figure_of(reading.score)
+    word: Child = EVEN[reading.even]
+    if reading.even_score is not None and not reading.even:
+        score, even = told_apart(reading.score, reading.even_score)
+        word = ("even: ", even)
+    return (_changed(reading.turns), score, element("br"), element("small", None, word))
+
+
+def comparison_table(found: LogComparison) -> Markup:
+    """Two logs: which has the higher score under each question and welfare function."""
+    labels = {found.first.label: "log 1", found.second.label: "log 2"}
+    names = list(dict.fromkeys(match.welfare for match in found.questions))
+    rows: dict[str, dict[str, Match]] = {}
+    for match in found.questions:
+        rows.setdefault(match.question, {})[match.welfare] = match
+    body = []
+    for question, by_welfare in rows.items():
+        asked = any(match.asked for match in by_welfare.values())
+        cells = (_match(by_welfare[name], labels) if name in by_welfare else "" for name in names)
+        body.append((_asked(question, asked), *cells))
+    caption = (
+        "Which log is fairer under each question and welfare function, and the scores of log 1 and "
+        "log 2. ≠ marks a result that differs from that of your question."
+    )
+    return joined(
+        (
+            element(
+                "p",
+                None,
+                "Log 1 is ",
+                name_of(found.first.label),
+                ", log 2 is ",
+                name_of(found.second.label),
+                ".",
+            ),
+            table(caption, ("question", *names), body),
+        )
+    )
+
+
+def _match(match: Match, labels: dict[str, str]) -> Child:
+    fairer = "equal" if match.fairer is None else labels[match.fairer]
+    if None in match.scores:
+        return "undefined"
+    one, other = told_apart(*(0.0 if score is None else score for score in match.scores))
+    scores = element("small", None, one, " : ", other)
+    return (_changed(match.turns), fairer, element("br"), scores)
+
+
+def _asked(question: str, asked: bool) -> Child:
+    if not asked:
+        return question
+    return (element("b", None, question), element("br"), element("small", None, "your question"))
+
+
+def _changed(changed: bool) -> Markup | None:
+    if not changed:
+        return None
+    title = "differs from the result of your question"
+    return element("span", {"class": "changed", "title": title}, "≠ ")

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from evenhand._util.numbers import FEWEST_RUNS, interval_title
 from evenhand._util.wording import format_number
-from evenhand.report.html import plots
+from evenhand.report.html import charts
 from evenhand.report.html.charts import as_spec, drawn_rows
 from evenhand.report.html.element import Child, Markup, element, figure_of, joined, percent, table
 
@@ -18,7 +18,7 @@ def benchmark_page(board: Leaderboard, title: str = "Benchmark") -> bytes:
     """Results as one page that opens offline."""
     from evenhand.report.html.template import PageSection, page
 
-    drawn = [one.method for one in board.standings if one.learns][: len(plots.SIGNS)]
+    drawn = [one.method for one in board.standings if one.learns][: len(charts.SIGNS)]
     specs: dict[str, Any] = {}
     rows: dict[str, Any] = {}
     sections = [PageSection("verdict", "Where FairQCM stands", _verdict(board))]
@@ -78,18 +78,18 @@ def _profile(
                     "method": method,
                     "level": round(float(level), 4),
                     "share": round(float(share), 4),
-                    "marked": k % plots.MARKED == number % plots.MARKED,
+                    "marked": k % charts.MARKED == number % charts.MARKED,
                     "words": f"{method}: {share:.0%} of runs reach {level:.0%} of the way",
                 }
             )
     rows[name] = {"curves": points}
     items: list[tuple[Markup, Child]] = [
-        (plots.glyph(plots.SIGNS[k], f"line{k + 1}"), method) for k, method in enumerate(drawn)
+        (charts.glyph(charts.SIGNS[k], f"line{k + 1}"), method) for k, method in enumerate(drawn)
     ]
     half = [f"{method} {board.profile(method)[90]:.0%}" for method in drawn]
     alternative = f"Line chart of performance profiles. At 90% of the way: {', '.join(half)}."
     caption = "Performance profiles: the share of runs that come so far on the way or farther."
-    return plots.plot(name, "static", None, alternative, caption, plots.legend(items))
+    return charts.plot(name, "static", None, alternative, caption, charts.legend(items))
 
 
 def profile_chart(methods: list[str]) -> Any:
@@ -98,7 +98,7 @@ def profile_chart(methods: list[str]) -> Any:
 
     colours = [f"var(--line{k + 1})" for k in range(len(methods))]
     colour = alt.Color("method:N", legend=None, scale=alt.Scale(domain=methods, range=colours))
-    shapes = alt.Scale(domain=methods, range=list(plots.SHAPES[: len(methods)]))
+    shapes = alt.Scale(domain=methods, range=list(charts.SHAPES[: len(methods)]))
     x = alt.X("level:Q", title="share of the way from random to the optimum")
     y = alt.Y("share:Q", title="share of runs", scale=alt.Scale(domain=[0, 1]))
     rows = drawn_rows("curves")

@@ -6,7 +6,7 @@ import pandas as pd
 
 from evenhand.decide.replay.replay_log import ReplayOptions, replay_with
 from evenhand.log.options import AuditOptions
-from evenhand.report.html.pages.replay_page import replay_page
+from evenhand.report.html.replay_page import replay_page
 
 
 def test_the_page_says_what_the_answer_says():

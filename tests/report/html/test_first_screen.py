@@ -7,9 +7,8 @@ import pandas as pd
 import pytest
 
 from evenhand import audit
+from evenhand.report.html.first_screen import by_chance, has_band, stakeholder_story
 from evenhand.report.html.page_data import compact_answer
-from evenhand.report.html.sections.by_chance import by_chance, has_band
-from evenhand.report.html.sections.stakeholder_story import stakeholder_story
 
 LOG = pd.DataFrame({"day": range(12), "who": list("AABABBAABABC"), "got": 1.0})
 

@@ -18,8 +18,8 @@ from evenhand.report.html.element import (
     labelled_list,
     table,
 )
-from evenhand.report.html.pages.learning_page import Curves, both_figures, summary_table
-from evenhand.report.html.sections.over_time import unfairness_by_time
+from evenhand.report.html.learning_page import Curves, both_figures, summary_table
+from evenhand.report.html.over_time import unfairness_by_time
 from evenhand.report.html.template import PageSection, page
 
 if TYPE_CHECKING:
