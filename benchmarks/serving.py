@@ -28,14 +28,12 @@ from benchmarks._machine_waits import (
     spread,
     stolen_seconds,
 )
-from evenhand.serve.api.tokens import Role, make_token
-from evenhand.serve.pools.changes import Decision
-from evenhand.serve.pools.definition import PoolDefinition
-from evenhand.serve.pools.live_pool import LivePool
-from evenhand.serve.pools.pool_file import first_entries
-from evenhand.serve.pools.pool_snapshot import PoolSnapshot
-from evenhand.serve.store.decision_store import Append, DecisionStore
+from evenhand.serve.api.middleware import Role, make_token
+from evenhand.serve.pools.imports import first_entries
+from evenhand.serve.pools.pool import Decision, LivePool, PoolDefinition
+from evenhand.serve.pools.state import PoolSnapshot
 from evenhand.serve.store.open_store import open_store
+from evenhand.serve.store.store import Append, DecisionStore
 
 PEOPLE = 100_000
 RATE, SECONDS = 200.0, 20.0

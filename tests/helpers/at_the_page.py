@@ -13,7 +13,7 @@ from typing import Any
 
 from starlette.testclient import TestClient
 
-from evenhand.serve.api.tokens import Role
+from evenhand.serve.api.middleware import Role
 from serving import client_of, new_store
 
 HOSTILE = '</script><img src=x onerror="window.ran=1"> & "quoted" \u202eبالعربية'

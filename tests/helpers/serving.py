@@ -19,10 +19,9 @@ import httpx2 as httpx
 from starlette.testclient import TestClient
 
 from evenhand.serve.api.application import make_application
-from evenhand.serve.api.gate import GateLimits
-from evenhand.serve.api.tokens import Role, make_token
-from evenhand.serve.store.decision_store import DecisionStore
+from evenhand.serve.api.middleware import GateLimits, Role, make_token
 from evenhand.serve.store.sqlite_store import SqliteStore
+from evenhand.serve.store.store import DecisionStore
 from waiting import wait_until
 
 THREE = [{"name": name} for name in ("Ann", "Ben", "Cem")]
@@ -109,7 +108,7 @@ class Process:
 NURSERY = """
 import json, os, sys
 os.environ["OPENBLAS_NUM_THREADS"] = "1"
-import uvicorn, evenhand.cli.app, evenhand.serve.api.application, evenhand.serve.pools.pool_file
+import uvicorn, evenhand.cli.app, evenhand.serve.api.application, evenhand.serve.pools.imports
 import evenhand.serve.store.postgres_store
 from evenhand.cli import main
 for line in sys.stdin:

@@ -10,15 +10,21 @@ from __future__ import annotations
 import pytest
 
 from evenhand.errors import BadStore, StoreConflict
-from evenhand.serve.pools.definition import PoolDefinition
-from evenhand.serve.pools.live_pool import LivePool, Wish
-from evenhand.serve.pools.pool_file import first_entries
-from evenhand.serve.pools.pool_snapshot import PoolSnapshot
-from evenhand.serve.pools.state_from_log import load_pool
-from evenhand.serve.store.decision_store import Append, DecisionStore, KeptAnswer, StoredToken
-from evenhand.serve.store.log_entry import FIRST, LogEntry, next_entry
-from evenhand.serve.store.schema import CURRENT, VERSIONS
-from evenhand.serve.store.verification import verify_store
+from evenhand.serve.pools.imports import first_entries
+from evenhand.serve.pools.pool import LivePool, PoolDefinition, Wish
+from evenhand.serve.pools.state import PoolSnapshot, load_pool
+from evenhand.serve.store.open_store import verify_store
+from evenhand.serve.store.store import (
+    CURRENT,
+    FIRST,
+    VERSIONS,
+    Append,
+    DecisionStore,
+    KeptAnswer,
+    LogEntry,
+    StoredToken,
+    next_entry,
+)
 from serving import forget_snapshots
 
 LENGTH = 6

@@ -10,8 +10,8 @@ import pytest
 
 from evenhand.errors import BadParameter, CannotConnect
 from evenhand.serve import client as module
-from evenhand.serve.background import background_service
 from evenhand.serve.client import DecisionClient, Refused
+from evenhand.serve.server import background_service
 
 
 def test_all_that_it_can_ask(tmp_path):

@@ -14,11 +14,10 @@ import pytest
 
 import postgres_server
 from evenhand.auditing import audit
-from evenhand.serve.api.tokens import Role, make_token
-from evenhand.serve.pools.pool_file import make_missing_pools, read_pool_file
-from evenhand.serve.pools.state_from_log import load_pool
-from evenhand.serve.store.open_store import open_store
-from evenhand.serve.store.verification import verify_store
+from evenhand.serve.api.middleware import Role, make_token
+from evenhand.serve.pools.imports import make_missing_pools, read_pool_file
+from evenhand.serve.pools.state import load_pool
+from evenhand.serve.store.open_store import open_store, verify_store
 from serving import Callers, Nursery, Process, client_of, forget_snapshots
 
 pytestmark = [pytest.mark.system, pytest.mark.timeout(3600)]

@@ -7,7 +7,7 @@ import time
 import pytest
 
 from at_the_page import HOSTILE, LONG
-from evenhand.serve.api.tokens import Role, make_token
+from evenhand.serve.api.middleware import Role, make_token
 from serving import Process, new_store
 
 pytestmark = pytest.mark.system

@@ -13,7 +13,7 @@ from evenhand.cli.output import JsonOption, print_json
 from evenhand.errors import BadParameter
 
 if TYPE_CHECKING:
-    from evenhand.serve.store.decision_store import DecisionStore
+    from evenhand.serve.store.store import DecisionStore
 
 STORE, LISTEN, INSTEAD = "The store", "Where and how it answers", "Instead of serving"
 
@@ -116,10 +116,9 @@ def _serve(
 ) -> None:
     require_packages("fastapi", "uvicorn")
     from evenhand.serve.api.application import make_application
-    from evenhand.serve.api.gate import GateLimits
-    from evenhand.serve.api.request_log import RequestLog
-    from evenhand.serve.pools.policy_folder import PolicyFolder
-    from evenhand.serve.pools.pool_file import make_missing_pools, read_pool_file
+    from evenhand.serve.api.middleware import GateLimits, RequestLog
+    from evenhand.serve.pools.files import PolicyFolder
+    from evenhand.serve.pools.imports import make_missing_pools, read_pool_file
     from evenhand.serve.server import Listening, run_server
     from evenhand.serve.store.open_store import open_store
 
@@ -147,7 +146,7 @@ def _serve(
 
 def _token(store: DecisionStore, wanted: str | None) -> tuple[str, str, str] | None:
     """The name, role and secret of a new token: one that was asked for, or the first."""
-    from evenhand.serve.api.tokens import Role, make_token
+    from evenhand.serve.api.middleware import Role, make_token
 
     if wanted is None and store.tokens():
         return None
@@ -181,8 +180,7 @@ def _announce(address: str, token: tuple[str, str, str] | None, name: str, as_js
 
 
 def _verify(name: str, as_json: bool) -> None:
-    from evenhand.serve.store.open_store import open_store
-    from evenhand.serve.store.verification import verify_store
+    from evenhand.serve.store.open_store import open_store, verify_store
 
     opened = open_store(name, create=False)
     try:
@@ -195,7 +193,7 @@ def _verify(name: str, as_json: bool) -> None:
 
 
 def _back_up(name: str, target: Path, as_json: bool) -> None:
-    from evenhand.serve.store.backup import back_up
+    from evenhand.serve.store.open_store import back_up
 
     entries = back_up(name, target)
     sentence = f"{target} holds {entries:,} entries of {name}. To restore, serve it as a --store."

@@ -14,24 +14,26 @@ from starlette.responses import HTMLResponse, PlainTextResponse, Response
 
 from evenhand import __version__
 from evenhand.errors import EvenhandError
-from evenhand.serve.api import decision_routes, import_routes, log_routes, pool_routes, token_routes
-from evenhand.serve.api.context import NotAllowed, as_json, require_role
-from evenhand.serve.api.error_responses import (
+from evenhand.serve.api import log_routes, routes
+from evenhand.serve.api.middleware import (
+    Gate,
+    GateLimits,
+    NotAllowed,
+    Role,
+    as_json,
     evenhand_error,
     http_error,
     problem,
+    require_role,
     unforeseen,
     validation_error,
 )
-from evenhand.serve.api.gate import Gate, GateLimits
 from evenhand.serve.api.reference import describe, reference_page
-from evenhand.serve.api.tokens import Role
-from evenhand.serve.pages.page_door import PageDoor
-from evenhand.serve.pages.page_routes import page_routes
-from evenhand.serve.pages.sessions import Sessions
-from evenhand.serve.pools.policy_folder import NO_POLICIES, PolicyFolder
+from evenhand.serve.pages.frame import PageDoor, Sessions
+from evenhand.serve.pages.judged import page_routes
+from evenhand.serve.pools.files import NO_POLICIES, PolicyFolder
 from evenhand.serve.pools.service import DecisionService
-from evenhand.serve.store.decision_store import DecisionStore
+from evenhand.serve.store.store import DecisionStore
 
 DESCRIPTION = (
     "Who is next, and why. Send a token with every request: `Authorization: Bearer evh_…`. Readers "
@@ -85,8 +87,14 @@ def make_application(
     )
     app.state.service = service
     app.openapi = lambda: describe(app)
-    for routes in (decision_routes, pool_routes, log_routes, import_routes, token_routes):
-        app.include_router(routes.router)
+    for router in (
+        routes.decision_router,
+        routes.pool_router,
+        log_routes.log_router,
+        log_routes.import_router,
+        routes.token_router,
+    ):
+        app.include_router(router)
     door = PageDoor(Sessions())
     app.router.routes.extend(page_routes(door))
     gate = Gate(app, service.known_tokens, limits, log=log, hang_up=service.hang_up, door=door)

@@ -1,4 +1,4 @@
-"""The log, judged and handed out: audit, forecast, standing over time, exports, a live stream."""
+"""Routes of the log: judged, forecast, exported, streamed, and imported."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import asyncio
 import datetime
 import tempfile
 from collections.abc import AsyncIterator, Callable
+from functools import partial
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -14,11 +15,19 @@ from fastapi import APIRouter, Depends, Query
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, Response, StreamingResponse
 
-from evenhand.serve.api.context import PROBLEMS, as_json, require_role, service_of
-from evenhand.serve.api.decision_routes import AmountAsked
-from evenhand.serve.api.known_query import KnownQuery
-from evenhand.serve.api.models import AlarmsShown, ForecastShown, Name, OverTimeShown
-from evenhand.serve.api.tokens import Role
+from evenhand.errors import BadParameter
+from evenhand.log.options import AuditOptions
+from evenhand.serve.api.middleware import (
+    PROBLEMS,
+    KnownQuery,
+    Role,
+    as_json,
+    asked_by,
+    require_role,
+    service_of,
+)
+from evenhand.serve.api.models import AlarmsShown, ForecastShown, ImportShown, Name, OverTimeShown
+from evenhand.serve.api.routes import AmountAsked
 from evenhand.serve.pools.exports import (
     COLUMNS,
     REQUESTS,
@@ -29,9 +38,13 @@ from evenhand.serve.pools.exports import (
     request_rows,
     roster_rows,
 )
-from evenhand.serve.pools.views import entry_view
+from evenhand.serve.pools.files import called, suffix_of
+from evenhand.serve.pools.imports import THE_FILE, read_history
+from evenhand.serve.pools.pool import entry_view
 
-router = APIRouter(
+# The log, judged and handed out: audit, forecast, standing over time, exports, a live stream.
+
+log_router = APIRouter(
     prefix="/v1/pools/{pool}", tags=["The log"], responses=PROBLEMS, route_class=KnownQuery
 )
 HEARTBEAT = 15.0  # seconds after which a silent stream says that it is there
@@ -78,7 +91,7 @@ def _asked(
 Judged = Annotated[dict[str, Any], Depends(_asked)]
 
 
-@router.get("/audit", response_model=dict[str, Any])
+@log_router.get("/audit", response_model=dict[str, Any])
 async def audit(request: Request, pool: str, asked: Judged) -> Response:
     """What `evenhand audit` says of this pool: of its exported log, with its roster."""
     require_role(request, Role.READER)
@@ -86,7 +99,7 @@ async def audit(request: Request, pool: str, asked: Judged) -> Response:
     return as_json(await asyncio.to_thread(answer.to_json))
 
 
-@router.get("/alarms", response_model=AlarmsShown)
+@log_router.get("/alarms", response_model=AlarmsShown)
 async def alarms(
     request: Request, pool: str, alpha: Annotated[float, Query(gt=0, lt=1)] = 0.05
 ) -> Response:
@@ -98,7 +111,7 @@ async def alarms(
     return as_json(await service_of(request).alarms(pool, alpha))
 
 
-@router.get("/audit.html", response_class=HTMLResponse)
+@log_router.get("/audit.html", response_class=HTMLResponse)
 async def audit_page(request: Request, pool: str, asked: Judged) -> Response:
     """The same as a page, which opens offline and can be kept as a file."""
     from evenhand.report import report
@@ -109,7 +122,7 @@ async def audit_page(request: Request, pool: str, asked: Judged) -> Response:
     return HTMLResponse(page, headers={"content-security-policy": PAGE_POLICY})
 
 
-@router.get("/forecast", response_model=ForecastShown)
+@log_router.get("/forecast", response_model=ForecastShown)
 async def when(
     request: Request,
     pool: str,
@@ -124,7 +137,7 @@ async def when(
     return as_json(await service_of(request).forecast(pool, name, per_day, amount))
 
 
-@router.get("/over-time", response_model=OverTimeShown)
+@log_router.get("/over-time", response_model=OverTimeShown)
 async def over_time(
     request: Request,
     pool: str,
@@ -139,19 +152,19 @@ async def over_time(
     return as_json(await service_of(request).over_time(pool, name or (), points))
 
 
-@router.get("/export.csv", responses=CSV, response_class=Response)
+@log_router.get("/export.csv", responses=CSV, response_class=Response)
 async def export(request: Request, pool: str) -> Response:
     """All decisions as CSV, for `evenhand audit` and everybody else."""
     return _table(request, pool, f"{pool}.csv", COLUMNS, decision_rows)
 
 
-@router.get("/roster.csv", responses=CSV, response_class=Response)
+@log_router.get("/roster.csv", responses=CSV, response_class=Response)
 async def roster(request: Request, pool: str) -> Response:
     """Who was there from when until when, as CSV: the `--roster` of an audit."""
     return _table(request, pool, f"{pool}-roster.csv", ROSTER, roster_rows)
 
 
-@router.get("/requests.csv", responses=CSV, response_class=Response)
+@log_router.get("/requests.csv", responses=CSV, response_class=Response)
 async def requests(request: Request, pool: str) -> Response:
     """Who asked for how much and when, as CSV: the `--requests` of an audit.
 
@@ -160,7 +173,7 @@ async def requests(request: Request, pool: str) -> Response:
     return _table(request, pool, f"{pool}-requests.csv", REQUESTS, request_rows)
 
 
-@router.get(
+@log_router.get(
     "/export.parquet",
     responses={200: {"content": {PARQUET: {"schema": {"type": "string", "format": "binary"}}}}},
     response_class=Response,
@@ -194,7 +207,7 @@ def _table(
     return StreamingResponse(chunks, headers=headers, media_type="text/csv")
 
 
-@router.get(
+@log_router.get(
     "/events/stream",
     responses={200: {"content": {"text/event-stream": {"schema": {"type": "string"}}}}},
     response_class=Response,
@@ -241,3 +254,68 @@ async def _entries_as_they_come(request: Request, pool: str, after: int) -> Asyn
         if silent >= HEARTBEAT:
             silent = 0.0
             yield b": still here\n\n"
+
+
+# A log that exists already becomes the history of a pool.
+
+import_router = APIRouter(
+    prefix="/v1/pools/{pool}", tags=["The log"], responses=PROBLEMS, route_class=KnownQuery
+)
+WORKBOOK = "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet"
+BYTES = {"schema": {"type": "string", "format": "binary"}}
+LOG_BODY = {
+    "requestBody": {
+        "content": {
+            "text/csv": {"schema": {"type": "string"}},
+            **dict.fromkeys((WORKBOOK, PARQUET, "application/octet-stream"), BYTES),
+        }
+    }
+}
+
+
+@import_router.post("/import", response_model=ImportShown, status_code=201, openapi_extra=LOG_BODY)
+async def import_log(
+    request: Request,
+    pool: str,
+    stakeholder: Text = None,
+    time: Text = None,
+    amount: Text = None,
+    time_format: Text = None,
+    decimal: Annotated[str | None, Query(max_length=1)] = None,
+    sheet: Text = None,
+    header_row: Text = None,
+    wide: Annotated[str | None, Query(max_length=20, description="time or stakeholder")] = None,
+    merge_names: bool = False,
+    exclude: Annotated[list[Name] | None, Query(max_length=1000)] = None,
+) -> Response:
+    """Let a log that exists already be the history of a new pool; all of it or nothing.
+
+    The body is the file: CSV, packed CSV, a workbook (.xlsx, .xls, .ods), Parquet or JSON lines,
+    known by its content. The options are those of `evenhand audit`: the columns that say who
+    received, when and how much, how the file is laid out, and whom to leave out (`exclude`, which
+    may be repeated).
+    """
+    asked = await asked_by(request, Role.OWNER)
+    body = await request.body()
+    if not body:
+        raise BadParameter("the body is empty: send the file of the log.")
+    options = AuditOptions(
+        stakeholder=stakeholder or "",
+        time=time or "",
+        amount=amount,
+        time_format=time_format,
+        decimal=decimal,
+        sheet=int(sheet) if sheet is not None and sheet.isdecimal() else sheet,
+        header_row=header_row,
+        wide=wide,
+        merge_names=merge_names,
+        exclude=exclude or (),
+    )
+    service = service_of(request)
+    async with service.heavy:
+        with tempfile.TemporaryDirectory(prefix="evenhand-") as folder:
+            log = Path(folder) / f"log{suffix_of(body)}"
+            log.write_bytes(body)
+            with called(THE_FILE, log):
+                read = partial(read_history, str(log), options)
+                return as_json(await service.import_history(pool, asked, read), 201)

@@ -7,8 +7,8 @@ from typing import Annotated, Any, Literal
 from pydantic import BaseModel, ConfigDict, Discriminator, Field, StringConstraints, Tag
 
 from evenhand.errors import BadParameter
-from evenhand.serve.pools.definition import PoolDefinition
-from evenhand.serve.pools.policy_folder import PolicyFolder
+from evenhand.serve.pools.files import PolicyFolder
+from evenhand.serve.pools.pool import PoolDefinition
 
 MOST = 10_000
 Amount = Annotated[float, Field(gt=0, le=1e15, allow_inf_nan=False)]

@@ -1,25 +1,31 @@
-"""A pool's log as tables that `evenhand audit` and everybody else can read.
-
-What was undone is left out: it counts as never decided. The log itself keeps it.
-"""
+"""A pool as a log: exported, judged, watched for alarms, and over time."""
 
 from __future__ import annotations
 
 import csv
+import dataclasses
+import hashlib
 import io
 import os
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from evenhand.events import EVENTS, Ask, Entitle, Join, Leave, MemberEvent
+from evenhand._util.wording import as_beginning, join_names
+from evenhand.auditing.answer import Answer
+from evenhand.errors import BadLog, BadParameter
+from evenhand.events import EVENTS, Ask, Entitle, Give, Join, Leave, MemberEvent, Pause
+from evenhand.log.checks import exact_copies
 from evenhand.log.from_events import given_rows, wanted_rows
+from evenhand.log.log import Log
 from evenhand.log.text_files import parquet_copy
-from evenhand.serve.pools.changes import Decision, read_change
-from evenhand.serve.pools.state_from_log import undone_by
-from evenhand.serve.pools.views import moment_of
-from evenhand.serve.store.decision_store import DecisionStore
-from evenhand.serve.store.log_entry import LogEntry
+from evenhand.serve.pools.pool import Decision, PoolDefinition, moment_of, read_change
+from evenhand.serve.pools.state import undone_by
+from evenhand.serve.store.store import DecisionStore, LogEntry
+
+# A pool's log as tables that `evenhand audit` and everybody else can read.
+#
+# What was undone is left out: it counts as never decided. The log itself keeps it.
 
 COLUMNS = (
     *("time", "stakeholder", "amount", "decision", "recorded", "actor", "by_rule", "reason"),
@@ -136,3 +142,142 @@ def parquet_file(store: DecisionStore, pool: str, up_to: int, dates: bool, folde
         "entitlement": "DOUBLE",
     }
     return parquet_copy(table, kinds)
+
+
+# How much each had received by each of a few moments: the standing of everyone over time.
+
+MOST_DECISIONS = 1_000_000
+
+
+def received_over_time(
+    store: DecisionStore, pool: str, up_to: int, names: Sequence[str], points: int
+) -> dict[str, Any]:
+    """What each of some had received by then, at so many decisions spread evenly over the log.
+
+    The mean is that of all who were there then, also of those who had received nothing.
+
+    Args:
+        store: Where the log is.
+        pool: Its name.
+        up_to: The number of the last entry that counts.
+        names: Whose standing.
+        points: How many moments at most.
+    """
+    if up_to > MOST_DECISIONS:
+        raise BadParameter(
+            f"the log has {up_to:,} entries, which are too many to show: export it, or audit it."
+        )
+    told = told_by(store, pool, up_to, Decision.kind, Join.kind, Leave.kind)
+    happened = [event for _, event, _ in told]
+    decided = sum(isinstance(one, Give) for one in happened)
+    marks = {round((k + 1) * decided / points) for k in range(points)} if decided else set()
+    received: dict[str, float] = {}
+    course: dict[str, list[float]] = {name: [] for name in names}
+    times, mean, total, there, number = [], [], 0.0, 0, 0
+    for one in happened:
+        if isinstance(one, Join):
+            there += 1
+        elif isinstance(one, Leave):
+            there -= 1
+            total -= received.get(one.name, 0.0)
+        elif isinstance(one, Give):
+            number += 1
+            total += one.amount
+            received[one.name] = received.get(one.name, 0.0) + one.amount
+            if number in marks:
+                times.append(one.at)
+                mean.append(total / there)
+                for name in names:
+                    course[name].append(received.get(name, 0.0))
+    return {
+        "pool": pool,
+        "times": times,
+        "mean": mean,
+        "stakeholders": [{"name": name, "received": course[name]} for name in names],
+    }
+
+
+# The audit of a pool: the very answer that `evenhand audit` gives for its exported log.
+
+
+def audit_pool(
+    store: DecisionStore, definition: PoolDefinition, up_to: int, **asked: Any
+) -> Answer:
+    """Judge the decisions of a pool: with its roster, and with what held at each moment.
+
+    Where only those are eligible who ask, it is judged how much of what each asked for was met.
+    Otherwise by what each received, per unit of what it was entitled to at the time.
+
+    Args:
+        store: Where the log is.
+        definition: What the pool is, and how it is judged.
+        up_to: The number of the last entry that counts.
+        asked: Options of an audit in place of the pool's own.
+    """
+    name = definition.name
+    events: list[MemberEvent] = []
+    copies: dict[int, int] = {}  # shares of a decision that are as another of it
+
+    def told() -> Iterator[Told]:
+        for at, event, (entry, taken) in told_by(store, name, up_to):
+            events.append(event)
+            if taken is not None and len(taken.shares) > 1:
+                copies[entry.number] = len(taken.shares) - len(set(taken.shares))
+            yield at, event, (entry, taken)
+
+    entitled = told_by(store, name, up_to, Join.kind, Entitle.kind)
+    exported = _exported(name, rows_of(told(), entitled))
+    if not any(isinstance(event, Give) for event in events):
+        raise BadLog(f"no decision was taken in the pool {name!r} yet: there is nothing to judge.")
+    by_request = definition.allocator().state.by_request
+    log = Log.from_events(events, f"{name}.csv", by_request)
+    found = log.audit(**{**definition.audit, **asked})
+    copied = sum(copies.values())
+    return dataclasses.replace(
+        found,
+        notes=(*([exact_copies(copied)] if copied else ()), *found.notes),
+        origin={**found.origin, "files": [exported]},
+    )
+
+
+def _exported(name: str, rows: Iterator[Row]) -> dict[str, Any]:
+    """The file that the decisions are exported as, by which others can judge them again."""
+    digest, size = hashlib.sha256(), 0
+    for chunk in csv_chunks(COLUMNS, rows):
+        digest.update(chunk)
+        size += len(chunk)
+    return {"path": f"{name}.csv", "bytes": size, "sha256": digest.hexdigest()}
+
+
+# Alarms of a pool: who is behind by more than a fair lottery explains, as `audit --alarm` says.
+
+
+def alarms_of_pool(
+    store: DecisionStore, definition: PoolDefinition, up_to: int, alpha: float
+) -> dict[str, Any]:
+    """The alarms, in a sentence and each by itself.
+
+    Args:
+        store: Where the log is.
+        definition: What the pool is.
+        up_to: The number of the last entry that counts.
+        alpha: The probability of ever raising a false alarm.
+    """
+    finding = audit_pool(store, definition, up_to, alarm=alpha).alarm
+    assert finding is not None
+    pauses = told_by(store, definition.name, up_to, Pause.kind)
+    paused = list(dict.fromkeys(event.name for _, event, _ in pauses))
+    notes = []
+    if paused:
+        notes.append(
+            f"{join_names(paused)} {'was' if len(paused) == 1 else 'were'} paused at some time: an "
+            "audit knows from when until when somebody was there, and not of pauses in between, so "
+            "turns that went by meanwhile count as passed over."
+        )
+    sentence = finding.sentence()
+    return {
+        "pool": definition.name,
+        **finding.to_json(),
+        "sentence": as_beginning(sentence),
+        "notes": notes,
+    }

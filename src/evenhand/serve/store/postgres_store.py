@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from evenhand.errors import MissingExtra, StoreConflict, StoreUnavailable
-from evenhand.serve.store.decision_store import DecisionStore
+from evenhand.serve.store.store import DecisionStore
 
 WAIT = 10  # seconds for a server to answer
 
