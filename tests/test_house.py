@@ -31,6 +31,7 @@ FLOORS = [
     ["envs"],
     ["planning"],
     ["learn"],
+    ["log"],
     ["auditing"],
     ["decide"],
     ["monitor", "interop"],
@@ -40,43 +41,34 @@ FLOORS = [
     ["cli"],
     ["__main__"],
 ]
-# The same inside the largest room.
+# The order inside the room that is a walk of its own: from when to look to what is said.
 AUDITING = [
-    "notes",
-    "period_border",
-    "hidden_marks",
-    "time_units",
-    "time_texts",
-    "layout",
-    "workload_columns",
-    "combinations",
-    "scheme_options",
-    "options",
-    "keyword_options",
-    "sources",
-    "reading",
-    "log",
-    "judging",
+    "questions",
+    "scoring",
+    "case",
+    "judge",
     "chance",
+    "verdict",
+    "group_gaps",
     "answer",
+    "over_runs",
     "audit_log",
     "compare_logs",
     "__init__",
 ]
 # An answer asks for its picture when a notebook draws it, and a log for what may be asked of it: in
 # the one function that needs it, and nothing depends on that.
-LOG = ("auditing", "log")
+LOG = ("log", "log")
 ASKS_UPWARDS = {
-    (("auditing", "answer", "answer"), ("report", "html", "notebook")),
-    (LOG, ("auditing", "answer", "answer")),
-    (LOG, ("auditing", "answer", "answer_tables")),
-    (LOG, ("auditing", "answer", "best_there_was")),
+    (("auditing", "answer"), ("report", "html", "audit_page")),
+    (("auditing", "verdict"), ("auditing", "answer")),  # whose class it names
+    (LOG, ("auditing", "answer")),
     (LOG, ("auditing", "audit_log")),
     (LOG, ("auditing", "chance", "finding")),
     (LOG, ("decide", "hindsight", "best_of_log")),
-    (LOG, ("decide", "replay", "replay_answer")),
+    (LOG, ("decide", "replay", "answer")),
     (LOG, ("decide", "replay", "replay_log")),
-    (LOG, ("decide", "world", "world_of_log")),
+    (LOG, ("decide", "world_from_log")),
 }
 MODULE_OF = {name: module for module, names in evenhand._HOME.items() for name in names}
 FLOOR_OF = {name: number for number, names in enumerate(FLOORS) for name in names}

@@ -8,7 +8,7 @@ import sys
 from types import FrameType
 
 from evenhand._util.registry import naming_the_extra
-from evenhand.cli.streams import require_unicode, say, standard_streams
+from evenhand.cli.output import require_unicode, say, standard_streams
 from evenhand.errors import EvenhandError
 
 STOPPED = 130  # the exit code of what was stopped by Ctrl-C
@@ -22,7 +22,7 @@ def main() -> None:
     pressed = _notice_interrupts()
     try:
         # Here, as it can be interrupted too.
-        from evenhand.cli.unexpected_errors import (
+        from evenhand.cli.output import (
             EXIT_CODE,
             sentence_about,
             sentence_about_own,

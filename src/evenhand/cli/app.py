@@ -1,4 +1,4 @@
-"""`evenhand`: the verbs, and the options that all share."""
+"""The command line: its verbs, and what they share."""
 
 from __future__ import annotations
 
@@ -28,9 +28,64 @@ from evenhand.cli import (
     serve,
     train,
 )
-from evenhand.cli import list as list_parts
-from evenhand.cli.output import as_option
-from evenhand.errors import BadParameter, naming_arguments
+from evenhand.cli.output import JsonOption, as_option, print_json, print_table
+from evenhand.errors import BadParameter, MissingExtra, naming_arguments
+
+# `evenhand list`: what there is to choose from.
+
+Lines = dict[str, dict[str, str]]
+
+
+def list_command(as_json: JsonOption = False) -> None:
+    """Show environments, methods, memories, parts of a scheme and rules by name, with a line each.
+
+    Example: evenhand list --json
+    """
+    left_out = ""
+    try:
+        kinds = _of_learning()
+    except MissingExtra as missing:
+        kinds, left_out = {}, str(missing)
+    kinds |= _of_judging()
+    if as_json:
+        print_json(kinds)
+        return
+    for kind, lines in kinds.items():
+        print_table(kind, ("name", "what it is"), lines.items(), numbers=False)
+        print()
+    if left_out:
+        print(f"Environments, methods and proposals are not shown: {left_out}")
+
+
+def _of_learning() -> Lines:
+    """What to plan and learn with."""
+    from evenhand.envs import ENVIRONMENTS, METHODS
+    from evenhand.lab.recipes import DEEP_METHOD_LINES
+    from evenhand.learn.imagined_memories import PROPOSALS
+
+    methods = DEEP_METHOD_LINES | METHODS.lines()
+    return {
+        ENVIRONMENTS.kind: ENVIRONMENTS.lines(),
+        METHODS.kind: methods,
+        PROPOSALS.kind: PROPOSALS.lines(),
+    }
+
+
+def _of_judging() -> Lines:
+    """Memories, the parts of a scheme, and rules."""
+    from evenhand.decide.rules.named import RULES
+    from evenhand.fairness.aggregation import AGGREGATIONS
+    from evenhand.fairness.filters import FILTERS
+    from evenhand.fairness.status import STATUSES
+    from evenhand.fairness.temporal import TEMPORALS
+    from evenhand.fairness.welfare import WELFARES
+    from evenhand.memory.memory import MEMORIES
+
+    registries = (MEMORIES, STATUSES, WELFARES, TEMPORALS, AGGREGATIONS, FILTERS, RULES)
+    return {registry.kind: registry.lines() for registry in registries}
+
+
+# `evenhand`: the verbs, and the options that all share.
 
 # What the parser says of options it cannot make sense of; its name is not public everywhere.
 _UsageError = cast(type[Exception], typer.BadParameter.__mro__[1])
@@ -97,7 +152,7 @@ app.command(name="train")(train.train_command)
 app.command(name="evaluate")(evaluate.evaluate_command)
 app.command(name="compare")(compare.compare_command)
 app.command(name="reproduce")(reproduce.reproduce_command)
-app.command(name="list")(list_parts.list_command)
+app.command(name="list")(list_command)
 
 # The verbs that compile with JAX; the others do not load it.
 COMPILING = ("demo", "benchmark", "plan", "train", "evaluate", "compare", "reproduce")

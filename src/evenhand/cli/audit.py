@@ -1,27 +1,204 @@
-"""`evenhand audit`: a decision log in, an answer out."""
+"""`evenhand audit`: a first look, the audit, and where its results go."""
 
 from __future__ import annotations
 
 import os
 import shlex
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
+from typing import TYPE_CHECKING, Annotated, Any, NamedTuple, NoReturn
 
 import typer
 
-from evenhand.cli.audit_output import answers_of, print_answer, require_places, write_answer
-from evenhand.cli.borrowed_options import borrow_options
-from evenhand.cli.judging_options import HOW, OUT, judging_options
-from evenhand.cli.log_options import files_read, read_options
-from evenhand.cli.output import JsonOption, print_json, print_written, working
-from evenhand.cli.reading_options import reading_options
-from evenhand.errors import BadParameter
+from evenhand.cli.log_options import (
+    HOW,
+    OUT,
+    borrow_options,
+    files_read,
+    judging_options,
+    read_options,
+    reading_options,
+)
+from evenhand.cli.output import JsonOption, print_json, print_table, print_written, working
+from evenhand.errors import BadParameter, visible
 
 if TYPE_CHECKING:
     from evenhand.auditing import Answer, LogComparison
+    from evenhand.log.files import LogTable
     from evenhand.log.options import AuditOptions
+
+
+# `evenhand audit FILE` alone, or `replay`: what its columns seem to be, and the command to run.
+
+
+def refuse_unnamed(
+    verb: str,
+    logs: Sequence[str],
+    how: Mapping[str, Any],
+    given: Mapping[str, str | None],
+    no_name: bool,
+    as_json: bool,
+) -> NoReturn:
+    """Show what the columns are taken for, and refuse to judge by a guess.
+
+    Args:
+        verb: Which command to propose.
+        logs: The logs as they were named; the first is looked at.
+        how: How it is opened: encoding, table, engine, sheet and header_row.
+        given: The columns that were named, by option.
+        no_name: Whether nothing says who received.
+        as_json: Whether a program reads this.
+    """
+    from evenhand.log.files import opened
+    from evenhand.log.layout import FileLayout
+
+    layout = FileLayout(sheet=how["sheet"], header_row=how["header_row"])
+    with opened(logs[0], how["encoding"], how["table"], how["engine"], layout) as log:
+        _show(log, ["evenhand", verb, *_reading_words(logs, how)], given, as_json)
+        raise BadParameter(_which_columns(log.label, log.columns, no_name))
+
+
+def _show(
+    log: LogTable, words: Sequence[str], given: Mapping[str, str | None], as_json: bool
+) -> None:
+    from evenhand.log.rows import look_at
+
+    look = look_at(log)
+    command = shlex.join([*words, *look.options(given)])
+    if as_json:
+        found = [one.to_json() for one in look.columns]
+        print_json({"log": log.label, "columns": found, "command": command})
+    else:
+        rows = [
+            (one.name, one.role or "–", ", ".join(one.values) or "(empty)") for one in look.columns
+        ]
+        print_table(f"{log.label}: its columns", ("column", "taken for", "such as"), rows, False)
+        for note in log.notes:
+            print(f"- {visible(note)}")
+        if look.complete:
+            print(f"\nNothing was judged yet. If these are right, run:\n  {visible(command)}")
+
+
+def _reading_words(logs: Sequence[str], how: Mapping[str, Any]) -> list[str]:
+    """How the log was named, for the command that is proposed."""
+    from evenhand.log.layout import shown
+
+    said = {f"--{name.replace('_', '-')}": how[name] for name in ("sheet", "header_row", "table")}
+    said["--encoding"] = None if how["encoding"] == "utf-8" else how["encoding"]
+    options = [word for name, value in said.items() if value for word in (name, value)]
+    return [*map(shown, logs), *options]
+
+
+def _which_columns(label: str, columns: tuple[str, ...], no_stakeholder: bool) -> str:
+    known = ", ".join(repr(name) for name in columns)
+    what = "who received (--stakeholder)" if no_stakeholder else "when (--time)"
+    return f"say which column of {label} holds {what}: it has {known}."
+
+
+# What `evenhand audit` found, as files and as text in the terminal.
+
+
+def answers_of(found: Answer | LogComparison) -> tuple[Answer, ...]:
+    """The one answer, or those of both logs."""
+    from evenhand.auditing.answer import Answer
+
+    return (found,) if isinstance(found, Answer) else (found.first, found.second)
+
+
+def require_places(csv: Path | None, out: list[Path], read: list[str]) -> None:
+    """Refuse to write over what is read, and where nothing can be written."""
+    if csv is None and not out:
+        return
+    from evenhand._util.files import require_apart, require_folder, require_place
+    from evenhand.report.formats import format_of
+    from evenhand.report.tables import SHEETS
+
+    folders = () if csv is None else (csv, csv / "first", csv / "second")
+    require_apart((*out, *(folder / name for folder in folders for name in SHEETS)), read)
+    for path in out:
+        require_place(path, "out")
+        format_of(path)
+    if csv is not None:
+        require_folder(csv, "csv")
+
+
+def write_answer(found: Answer | LogComparison, csv: Path | None, out: list[Path]) -> None:
+    """Write the tables and the reports that were asked for."""
+    if csv is not None:
+        from evenhand.report.tables import write_sheets
+
+        write_sheets(found, csv)
+    if out:
+        import datetime
+
+        from evenhand._util.files import write_whole
+        from evenhand.report.formats import format_of
+
+        made = datetime.datetime.now(datetime.UTC)
+        for path in out:
+            write_whole(path, format_of(path).make(found, made))
+
+
+def print_answer(found: Answer | LogComparison) -> None:
+    """The verdict, the tables and the notes, for a person."""
+    from evenhand._util.wording import format_number
+    from evenhand.auditing.answer import Answer
+    from evenhand.report import text
+
+    answers = answers_of(found)
+    print(visible(found.verdict))
+    if isinstance(found, Answer):
+        _print_chance(found)
+    for ask in dict.fromkeys(ask for answer in answers for ask in answer.asks):
+        print(f"\nPlease check first: {visible(ask)}")
+    if not isinstance(found, Answer):
+        _table(text.side_by_side(found))
+    for answer in answers:
+        overall = answer.overall
+        many = "s" if overall.assessments != 1 else ""
+        print(
+            f"\n{visible(answer.label)}: score {format_number(overall.score)} over "
+            f"{format_number(overall.assessments)} assessment{many} ({answer.question}), "
+            f"{overall.first} to "
+            f"{overall.last}.\n{answer.scheme.describe()}"
+        )
+        if answer is not found:
+            _print_chance(answer)
+        for table in text.tables(answer):
+            _table(table)
+        _print_notes(tuple(note for note in answer.notes if note not in answer.asks))
+    if not isinstance(found, Answer):
+        _print_notes(found.notes)
+    for breach in found.breaches:
+        print(f"\nThreshold breached: {visible(breach)}.")
+
+
+def _print_chance(answer: Answer) -> None:
+    from evenhand.report import text
+
+    words = text.chance(answer)
+    if words:
+        print(f"\nCould it be chance? {visible(words)}")
+    if answer.gap_parts is not None and answer.gap_parts.sentence():
+        print(f"\nThe gap in three parts: {answer.gap_parts.sentence()}")
+    if answer.alarm is not None:
+        print(f"\nWatched all along: {visible(answer.alarm.sentence())}")
+
+
+def _table(table: Any) -> None:
+    print()
+    print_table(table.title, table.columns, table.rows)
+
+
+def _print_notes(notes: tuple[str, ...]) -> None:
+    if notes:
+        print("\nNotes on the data")
+        for note in notes:
+            print(f"- {visible(note)}")
+
+
+# `evenhand audit`: a decision log in, an answer out.
 
 # The options that may name files to read, beside the logs.
 FILES = ("roster", "entitlement", "requests", "scheme", "display_names")

@@ -9,10 +9,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from evenhand._util.files import require_apart, require_place
-from evenhand.cli.environment_options import at_most, require_at_most
-from evenhand.cli.learning_options import Seed
+from evenhand.cli.learning_options import Seed, at_most, require_at_most
 from evenhand.cli.output import JsonOption, print_json, print_table
-from evenhand.cli.train_on_host import evaluate_on_host, refuse_unused
+from evenhand.cli.train import evaluate_on_host, refuse_unused
 from evenhand.errors import BadFile, BadParameter
 
 if TYPE_CHECKING:

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from evenhand.cli.streams import say
+from evenhand.cli.output import say
 from evenhand.errors import BadParameter
 
 if TYPE_CHECKING:

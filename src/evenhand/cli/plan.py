@@ -8,8 +8,14 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from evenhand.cli.environment_options import build_environment, environment_options
-from evenhand.cli.learning_options import Horizon, Presence, SchemeOption, Stakeholders
+from evenhand.cli.learning_options import (
+    Horizon,
+    Presence,
+    SchemeOption,
+    Stakeholders,
+    build_environment,
+    environment_options,
+)
 from evenhand.cli.output import JsonOption, print_json, print_table, progress_bar
 
 if TYPE_CHECKING:

@@ -9,9 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from evenhand.cli.audit import audit_command
-from evenhand.cli.borrowed_options import borrow_options
-from evenhand.cli.judging_options import OUT
-from evenhand.cli.log_options import READING, files_read, read_options
+from evenhand.cli.log_options import OUT, READING, borrow_options, files_read, read_options
 from evenhand.cli.output import JsonOption, print_json, print_table, print_written, working
 from evenhand.errors import visible
 

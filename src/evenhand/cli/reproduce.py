@@ -14,8 +14,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from evenhand.cli.compare import print_comparison, write_chart
-from evenhand.cli.environment_options import at_most
-from evenhand.cli.learning_options import Ray, executor
+from evenhand.cli.learning_options import Ray, at_most, executor
 from evenhand.cli.output import JsonOption, print_json, print_table, progress_bar
 from evenhand.errors import BadParameter, UnknownName
 

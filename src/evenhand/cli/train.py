@@ -1,17 +1,17 @@
-"""`evenhand train`: one method, its score as it learns, and its policy as a file."""
+"""`evenhand train`: a fair policy for an environment, a log or a Gymnasium world."""
 
 from __future__ import annotations
 
 import contextlib
+import sys
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from evenhand.cli.audit import audit_command
-from evenhand.cli.borrowed_options import borrow_options
 from evenhand.cli.learning_options import (
     Deep,
     Episodes,
@@ -33,6 +33,7 @@ from evenhand.cli.learning_options import (
 )
 from evenhand.cli.log_options import (
     LEARNING,
+    borrow_options,
     is_log,
     learned_world,
     print_world,
@@ -40,15 +41,107 @@ from evenhand.cli.log_options import (
     world_summary,
 )
 from evenhand.cli.output import JsonOption, print_json, print_table
-from evenhand.cli.train_on_host import is_host_class, refuse_unused, train_on_host
 from evenhand.errors import BadParameter
 
 if TYPE_CHECKING:
     from evenhand.decide.world_from_log import WorldOfLog
     from evenhand.envs import Environment
+    from evenhand.interop.gymnasium.learner import HostTraining
     from evenhand.lab.reference_scores import ReferenceScores
     from evenhand.lab.run_spec import RunSpec
     from evenhand.lab.runs import Run
+
+
+# `evenhand train` and `evaluate` where the environment is a Gymnasium class of one's own.
+
+
+def is_host_class(environment: str) -> bool:
+    """Whether `module:Class` names a Gymnasium environment; the module is imported."""
+    if ":" not in environment:
+        return False
+    from evenhand.envs.own_environment import load_class
+
+    kind = load_class(environment)
+    gymnasium = sys.modules.get("gymnasium")  # not loaded: then the class cannot be of it
+    return gymnasium is not None and issubclass(kind, gymnasium.Env)
+
+
+def refuse_unused(options: Mapping[str, Any]) -> None:
+    """Refuse options that were given and that a Gymnasium environment has no use for."""
+    for option, value in options.items():
+        if value is not None:
+            raise BadParameter(
+                f"{option} is not for Gymnasium environments: leave it out, or use "
+                "evenhand.interop.gymnasium_learner from Python."
+            )
+
+
+def train_on_host(
+    training: HostTraining, out: Path | None, track: Sequence[str], as_json: bool
+) -> None:
+    """Train, with a bar on standard error, save on the way, and say what was reached."""
+    from evenhand.interop.gymnasium.learner import SCORED_EPISODES
+    from evenhand.interop.trackers import open_sink
+
+    started = time.perf_counter()
+    loop = training.learner(out)
+    before = None if loop.kept is not None else training.scores(loop, SCORED_EPISODES, 1)
+    with contextlib.ExitStack() as opened:
+        sinks = [opened.enter_context(open_sink(where)) for where in track]
+        show = opened.enter_context(learning_bar(as_json, loop.world.horizon))
+        training.train(
+            loop, out, sinks, lambda done, score: show("fairqcm", done, training.steps, score)
+        )
+    scores = training.scores(loop, SCORED_EPISODES, 1)
+    if as_json:
+        print_json(
+            _to_json(training, loop.steps, scores, SCORED_EPISODES)
+            | {
+                "before": None if before is None else before.tolist(),
+                "wall_seconds": round(time.perf_counter() - started, 3),
+            }
+        )
+        return
+    _print_host(training, loop.steps, scores, before)
+    print(f"\nScores are means of {SCORED_EPISODES} greedy episodes; no optimum is known.")
+    if out is not None:
+        print(f"The learner is in {out}: score it with `evenhand evaluate {out}`.")
+
+
+def evaluate_on_host(path: Path, episodes: int, seed: int, as_json: bool) -> None:
+    """Score a saved learner again, in the environment that its file names."""
+    from evenhand.interop.gymnasium.learner import saved_training
+
+    training = saved_training(path)
+    loop = training.learner(path)
+    scores = training.scores(loop, episodes, seed)
+    if as_json:
+        print_json(_to_json(training, loop.steps, scores, episodes))
+        return
+    _print_host(training, loop.steps, scores)
+    print(f"\nScores are means of {episodes:,} greedy episodes; no optimum is known.")
+
+
+def _to_json(training: HostTraining, steps: int, scores: Any, episodes: int) -> dict[str, Any]:
+    return {
+        "environment": training.name,
+        "steps": steps,
+        "seeds": list(training.seeds),
+        "scores": scores.tolist(),
+        "episodes": episodes,
+    }
+
+
+def _print_host(training: HostTraining, steps: int, scores: Any, before: Any = None) -> None:
+    columns = {"score": [f"{score:,.3f}" for score in scores]}
+    if before is not None:
+        columns["before it learned"] = [f"{score:,.3f}" for score in before]
+    names = [f"seed {seed}" for seed in training.seeds]
+    title = f"fairqcm in {training.name}, after {steps:,} steps"
+    print_table(title, ("", *columns), zip(names, *columns.values(), strict=True))
+
+
+# `evenhand train`: one method, its score as it learns, and its policy as a file.
 
 
 @borrow_options(audit_command, LEARNING, into="reading")
@@ -175,7 +268,7 @@ def train_command(
         took = round(time.perf_counter() - started, 3)
         print_json({**summary(run, against), "world": about, "wall_seconds": took})
     else:
-        _print(run, against, out)
+        _print_learned(run, against, out)
         if about is not None:
             print_world(about, out)
     if not run.finished:
@@ -208,7 +301,7 @@ def _trained(spec: RunSpec, out: Path | None, quiet: bool, track: Sequence[str])
         return training.train(progress, on_point, meanwhile)
 
 
-def _print(run: Run, against: ReferenceScores, out: Path | None) -> None:
+def _print_learned(run: Run, against: ReferenceScores, out: Path | None) -> None:
     from evenhand.lab.runs import FINAL_EPISODES
     from evenhand.learn.deep.agent import EPISODES
 

@@ -104,8 +104,7 @@ def _command(order: dict[str, Any]) -> int:
 
 def _load(path: str) -> int:
     """A plan as Python loads it: with its errors told as the command line tells them."""
-    from evenhand.cli.streams import say
-    from evenhand.cli.unexpected_errors import EXIT_CODE, sentence_about
+    from evenhand.cli.output import EXIT_CODE, say, sentence_about
     from evenhand.errors import EvenhandError
     from evenhand.planning.planner import load_plan
 
