@@ -25,7 +25,7 @@ COLUMNS = ("--stakeholder", "who", "--time", "day", "--amount", "amount")
 
 @contextmanager
 def noted(seen: set[str]) -> Iterator[None]:
-    """The files of every function that is called in the meantime, in this thread and in new ones."""
+    """The files of every function that is called meanwhile, in this thread and in new ones."""
 
     def note(frame, event, arg):
         if event == "call":

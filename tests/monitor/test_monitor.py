@@ -690,7 +690,7 @@ def test_a_batch_that_is_refused_and_corrected_counts_once(question, watched):
     def monitor():
         scheme = anytime_monitor(LogNash())
         if question is not None:
-            scheme = replace(scheme, filter=question.filter())
+            scheme = replace(scheme, filter=question.filter)
         names, more = ("A", "B"), {}
         if watched == "by a roster":
             more["roster"] = Roster(names, first={"B": np.datetime64("2021-01-02")})

@@ -36,11 +36,12 @@ from evenhand.fairness.status import (
 )
 from evenhand.fairness.trace import NONE, Circumstances, Standing, Tolerance, Trace
 from evenhand.log.history import History, Known, Reading, Roster, TimedAmounts, Unchanging, presence
-from evenhand.log.log import Log
 from evenhand.log.options import AuditOptions
 
 if TYPE_CHECKING:
     from jaxtyping import Float
+
+    from evenhand.log.log import Log
 
 
 # Where those who join later begin: neither ahead nor behind, unless another rule is asked for.

@@ -13,7 +13,7 @@ import contextlib
 from typing import TYPE_CHECKING
 
 from evenhand._util.registry import lazy_exports
-from evenhand.interop.gymnasium.environments import register_environments
+from evenhand.interop.gymnasium import register_environments
 
 if TYPE_CHECKING:
     from evenhand.interop.deployed_policy import NumpyPolicy, load_policy

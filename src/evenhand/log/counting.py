@@ -11,11 +11,12 @@ from typing import Any
 import narwhals as nw
 import numpy as np
 
+from evenhand._util.moments import as_numbers
 from evenhand._util.wording import join_names, pluralise
 from evenhand.errors import BadLog, argument
 from evenhand.log import checks
 from evenhand.log.engines import Arrays, engine_of, fetch
-from evenhand.log.history import Column, History, Roster
+from evenhand.log.history import Column, History, Lots, Roster, lots_of_cells
 from evenhand.log.layout import Notes
 from evenhand.log.options import AuditOptions
 from evenhand.log.rows import HIDDEN, LogEvents
@@ -485,3 +486,41 @@ def without_unknown(
     last = {**known.last, **dict.fromkeys(unknown, before)}
     first = {name: at for name, at in known.first.items() if name not in unknown}
     return replace(known, first=first, last=last)
+
+
+# Lots, where rows are kept apart.
+
+
+def read_lots(events: LogEvents, history: History) -> Lots:
+    """The lots of a history that was counted from these events; of running totals, its cells."""
+    one_row_each = history.events == len(history.slot)
+    if events.options.holds_readings or one_row_each:
+        return lots_of_cells(history)
+    frame = events.frame.filter(~nw.col("amount").is_null())
+    if not history.exact:
+        frame = frame.with_columns(nw.col("at").dt.date())
+    alike = frame.group_by("at", "who", "amount").agg(copies=nw.len())
+    found = [
+        _lots_at(block["at"], block["who"], block["amount"], block["copies"], history)
+        for block in engine_of(frame).blocks(alike, ("at", "who", "amount"), history.events)
+    ]
+    slot, who, amount, copies = (np.concatenate(parts) for parts in zip(*found, strict=True))
+    return Lots(slot, who, amount, copies)
+
+
+def _lots_at(
+    at: np.ndarray,
+    names: np.ndarray,
+    amount: np.ndarray,
+    copies: np.ndarray,
+    history: History,
+) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+    """The lots that the history counts, which are those at its time points."""
+    moments = as_numbers(history.slots)
+    given = as_numbers(at.astype(history.slots.dtype))
+    slot = np.minimum(np.searchsorted(moments, given), len(moments) - 1)
+    place = {name: k for k, name in enumerate(history.names)}
+    # One by one: as text of NumPy's, a name that ends with a NUL would lose it.
+    who = np.fromiter((place[str(name)] for name in names), np.int64, len(names))
+    kept = (moments[slot] == given) & ~np.isnan(amount)
+    return slot[kept], who[kept], amount[kept].astype(float), copies[kept].astype(np.int64)

@@ -10,13 +10,10 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
-import narwhals as nw
 import numpy as np
 
 from evenhand._util.moments import as_numbers
 from evenhand.errors import BadRoster
-from evenhand.log.engines import engine_of
-from evenhand.log.rows import LogEvents
 
 if TYPE_CHECKING:
     from jaxtyping import Bool, Float, Int
@@ -392,23 +389,6 @@ class Lots:
         return Lots(slot[kept], self.who[kept], self.amount[kept], self.copies[kept])
 
 
-def read_lots(events: LogEvents, history: History) -> Lots:
-    """The lots of a history that was counted from these events; of running totals, its cells."""
-    one_row_each = history.events == len(history.slot)
-    if events.options.holds_readings or one_row_each:
-        return lots_of_cells(history)
-    frame = events.frame.filter(~nw.col("amount").is_null())
-    if not history.exact:
-        frame = frame.with_columns(nw.col("at").dt.date())
-    alike = frame.group_by("at", "who", "amount").agg(copies=nw.len())
-    found = [
-        _known(block["at"], block["who"], block["amount"], block["copies"], history)
-        for block in engine_of(frame).blocks(alike, ("at", "who", "amount"), history.events)
-    ]
-    slot, who, amount, copies = (np.concatenate(parts) for parts in zip(*found, strict=True))
-    return Lots(slot, who, amount, copies)
-
-
 def lots_of_cells(history: History) -> Lots:
     """What each got at each time point as one lot."""
     one = np.ones(len(history.slot), dtype=np.int64)
@@ -417,19 +397,21 @@ def lots_of_cells(history: History) -> Lots:
     )
 
 
-def _known(
-    at: np.ndarray,
-    names: np.ndarray,
-    amount: np.ndarray,
-    copies: np.ndarray,
-    history: History,
-) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
-    """The lots that the history counts, which are those at its time points."""
-    moments = as_numbers(history.slots)
-    given = as_numbers(at.astype(history.slots.dtype))
-    slot = np.minimum(np.searchsorted(moments, given), len(moments) - 1)
-    place = {name: k for k, name in enumerate(history.names)}
-    # One by one: as text of NumPy's, a name that ends with a NUL would lose it.
-    who = np.fromiter((place[str(name)] for name in names), np.int64, len(names))
-    kept = (moments[slot] == given) & ~np.isnan(amount)
-    return slot[kept], who[kept], amount[kept].astype(float), copies[kept].astype(np.int64)
+# What is left of requests: one definition for the audit, chance, the best there was and rules.
+
+MET = 1e-9  # of what was asked for: what came in many small parts does not add up exactly
+
+
+def open_amount(asked: Any, received: Any) -> Any:
+    """How much is still wanted: numbers, or arrays of them.
+
+    >>> open_amount(3.0, 1.0), open_amount(100.0, sum([0.1] * 1000))
+    (2.0, 0.0)
+    """
+    left = asked - received
+    return left * (left > MET * asked)
+
+
+def most_with(asked: Any) -> Any:
+    """How much may be received with such requests, as far as numbers can be told apart."""
+    return asked + MET * asked

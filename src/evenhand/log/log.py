@@ -36,6 +36,7 @@ from evenhand.log.counting import (
     HiddenRows,
     count,
     hidden_over_time,
+    read_lots,
     without_unknown,
 )
 from evenhand.log.engines import fetch
@@ -51,7 +52,6 @@ from evenhand.log.history import (
     Unchanging,
     lots_of_cells,
     presence,
-    read_lots,
 )
 from evenhand.log.layout import Notes, default_columns
 from evenhand.log.options import (

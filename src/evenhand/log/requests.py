@@ -14,33 +14,13 @@ from evenhand.errors import BadCondition, BadLog, argument
 from evenhand.log.cells import Writing
 from evenhand.log.counting import count_beside
 from evenhand.log.files import LogTable, opened
-from evenhand.log.history import History, TimedAmounts
+from evenhand.log.history import History, TimedAmounts, most_with, open_amount
 from evenhand.log.layout import Notes
 from evenhand.log.options import AuditOptions
 from evenhand.log.rows import LogEvents, read_events, require_column, writing_beside
 
 if TYPE_CHECKING:
     from jaxtyping import Float
-
-
-# What is left of requests: one definition for the audit, chance, the best there was and rules.
-
-MET = 1e-9  # of what was asked for: what came in many small parts does not add up exactly
-
-
-def open_amount(asked: Any, received: Any) -> Any:
-    """How much is still wanted: numbers, or arrays of them.
-
-    >>> open_amount(3.0, 1.0), open_amount(100.0, sum([0.1] * 1000))
-    (2.0, 0.0)
-    """
-    left = asked - received
-    return left * (left > MET * asked)
-
-
-def most_with(asked: Any) -> Any:
-    """How much may be received with such requests, as far as numbers can be told apart."""
-    return asked + MET * asked
 
 
 # Who asked for how much, and when: in the rows of the log, or a log of requests of its own.

@@ -12,7 +12,8 @@ from gymnasium.utils.env_checker import check_env
 
 from evenhand.envs import Doughnuts
 from evenhand.errors import BadParameter, NotReset, UnequalLengths
-from evenhand.interop.gymnasium.environments import FAINT, PRESENT, REGISTERED, SERVED, Scene, short
+from evenhand.interop.gymnasium import REGISTERED
+from evenhand.interop.gymnasium.environments import FAINT, PRESENT, SERVED, Scene, short
 
 NAMES = sorted(REGISTERED)
 

@@ -11,10 +11,11 @@ import numpy as np
 from evenhand._util.moments import as_numbers, as_timestamps, moment_label
 from evenhand._util.wording import format_number, join_names
 from evenhand.auditing.chance.nulls import HeldFixed
-from evenhand.log.log import Supply
 
 if TYPE_CHECKING:
     from jaxtyping import Float, Int
+
+    from evenhand.log.log import Supply
 
 
 # Bets against a lottery: a test martingale for each stakeholder, in memory that does not grow.

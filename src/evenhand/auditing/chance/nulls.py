@@ -11,12 +11,12 @@ import numpy as np
 
 from evenhand._util.moments import as_timestamps, moment_label
 from evenhand.errors import BadLog, BadParameter, ZeroEntitlement, argument
-from evenhand.log.history import Reading, Roster, presence
-from evenhand.log.log import Supply
-from evenhand.log.requests import most_with, open_amount
+from evenhand.log.history import Reading, Roster, most_with, open_amount, presence
 
 if TYPE_CHECKING:
     from jaxtyping import Bool, Float, Int
+
+    from evenhand.log.log import Supply
 
 
 # Drawing many of a few with given odds: the alias method (Walker 1977), vectorised.

@@ -31,7 +31,7 @@ from evenhand.fairness.welfare import (
     Rawls,
     Utilitarian,
 )
-from evenhand.log.requests import most_with
+from evenhand.log.history import most_with
 
 if TYPE_CHECKING:
     from jaxtyping import Float

@@ -21,9 +21,8 @@ from evenhand.decide.replay.supply import (
 from evenhand.decide.rules.rule import Rule, TieBreak
 from evenhand.decide.rules.state import RuleState
 from evenhand.errors import BadLog, argument
-from evenhand.log.counting import count_beside
+from evenhand.log.counting import count_beside, read_lots
 from evenhand.log.files import opened
-from evenhand.log.history import read_lots
 from evenhand.log.layout import Notes
 from evenhand.log.log import Supply
 from evenhand.log.options import AuditOptions

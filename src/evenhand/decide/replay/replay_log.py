@@ -23,11 +23,10 @@ from evenhand.decide.rules.named import rule_or_policy, rule_to_name
 from evenhand.decide.rules.rule import InOrder, Rule, TieBreak
 from evenhand.errors import BadParameter, EvenhandError, NoBestKnown, argument
 from evenhand.fairness.scheme import FairnessScheme
-from evenhand.log.history import TimedAmounts
+from evenhand.log.history import TimedAmounts, most_with
 from evenhand.log.layout import Notes
 from evenhand.log.log import Kept, Log, Supply, log_of, options_for
 from evenhand.log.options import FALLBACK_NOTE, AuditOptions, with_keywords
-from evenhand.log.requests import most_with
 
 if TYPE_CHECKING:
     from jaxtyping import Float

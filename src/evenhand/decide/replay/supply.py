@@ -16,10 +16,9 @@ from evenhand.decide.rules.rule import Foreseen, Rule, TieBreak
 from evenhand.decide.rules.state import RuleState
 from evenhand.errors import BadLog, BadParameter, argument
 from evenhand.events import Ask, Entitle, Join, Leave, MemberEvent
-from evenhand.log.history import Lots
+from evenhand.log.history import MET, Lots, open_amount
 from evenhand.log.layout import Notes
 from evenhand.log.log import Supply
-from evenhand.log.requests import MET, open_amount
 
 if TYPE_CHECKING:
     from jaxtyping import Float, Int

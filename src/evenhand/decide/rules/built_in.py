@@ -24,7 +24,7 @@ from evenhand.decide.rules.rule import (
     without_last_digits,
 )
 from evenhand.errors import BadParameter, argument
-from evenhand.log.requests import open_amount
+from evenhand.log.history import open_amount
 from evenhand.log.waits import limit_in_words, read_limit
 
 if TYPE_CHECKING:

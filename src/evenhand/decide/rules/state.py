@@ -20,7 +20,7 @@ from evenhand.decide.rules.rule import (
     Rule,
     TieBreak,
 )
-from evenhand.log.requests import most_with, open_amount
+from evenhand.log.history import most_with, open_amount
 
 # Who has the least index among very many, in two tiers: a small heap in front of an array.
 #
