@@ -27,7 +27,10 @@ PROJECT = Path(__file__).resolve().parents[1]
 PACKAGE = PROJECT / "src" / "evenhand"
 WORK = PROJECT / ".mutation"
 SURVIVORS = Path(__file__).with_name("survivors.toml")
-MUTATED = "fairness,memory,problem,planning,learn,auditing/judging,monitor"
+MUTATED = (
+    "fairness,memory,problem,planning,learn,"
+    "auditing/questions.py,auditing/scoring.py,auditing/case.py,auditing/judge.py,monitor"
+)
 
 
 def main() -> None:

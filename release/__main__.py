@@ -1,7 +1,7 @@
 """Make a release ready, and try it.
 
-    python -m release pythons dist/evenhand-0.2.0-py3-none-any.whl
-    python -m release oldest dist/evenhand-0.2.0-py3-none-any.whl
+    python -m release pythons dist/evenhand-0.3.0-py3-none-any.whl
+    python -m release oldest dist/evenhand-0.3.0-py3-none-any.whl
     python -m release licences           # writes docs/licences.md
     python -m release materials dist     # writes the bill of materials beside the wheel
 

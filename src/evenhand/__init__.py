@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from evenhand._util.registry import lazy_exports
 
-__version__ = "0.2.0"
+__version__ = "0.3.0"
 
 if TYPE_CHECKING:
     from evenhand.auditing import Answer, audit
