@@ -1,6 +1,6 @@
 """A fair queue in front of a function: who asks for much does not hold up who asks for little."""
 
-from evenhand.serve.server import background_service
+from evenhand.serve import background_service
 
 WAITING = [("batch", "B1"), ("batch", "B2"), ("batch", "B3"), ("Ann", "A1"), ("Ben", "C1")]
 

@@ -2,7 +2,7 @@
 
 import datetime
 
-from evenhand.serve.server import background_service
+from evenhand.serve import background_service
 
 AWAY = {2: ["Ben"], 3: ["Ben", "Cem"]}  # by the number of the week
 monday, lines = datetime.date(2026, 1, 5), ["BEGIN:VCALENDAR", "VERSION:2.0", "PRODID:evenhand"]

@@ -1,6 +1,6 @@
 """A reviewer for each pull request: whoever has reviewed fewest lines, and never the author."""
 
-from evenhand.serve.server import background_service
+from evenhand.serve import background_service
 
 REQUESTS = [("Ann", 120), ("Ben", 40), ("Ann", 80), ("Cem", 300), ("Dan", 10)]
 
