@@ -13,7 +13,7 @@ import time
 import numpy as np
 
 from evenhand.decide.replay.supply import decide_supply
-from evenhand.decide.rules.named import rule_of
+from evenhand.decide.rules.built_in import rule_of
 from evenhand.decide.rules.state import RuleState
 from evenhand.log.history import Lots
 from evenhand.log.log import Supply

@@ -22,7 +22,7 @@ from evenhand import Clock, Full, Last, Min, Problem, Product, Rawls, Total, Tra
 from evenhand.envs import ENVIRONMENTS, Environment, Outcomes
 from evenhand.errors import CannotPlan, SchemeFileError
 from evenhand.fairness.groups import by_value
-from evenhand.fairness.scheme_file import from_toml, to_toml
+from evenhand.fairness.scheme import from_toml, to_toml
 from evenhand.fairness.status import STATUSES, Status
 from evenhand.lab.compare_methods import all_methods, compare
 from evenhand.lab.executors import LocalProcesses

@@ -51,9 +51,9 @@ def require_few(seen: set[str], most: int) -> None:
 @pytest.mark.parametrize(
     ("command", "most"),
     [
-        (lambda log: ["audit", log, *COLUMNS], 47),
-        (lambda log: ["audit", log, *COLUMNS, "--out", f"{log}.html"], 57),
-        (lambda log: ["replay", log, *COLUMNS], 53),
+        (lambda log: ["audit", log, *COLUMNS], 45),
+        (lambda log: ["audit", log, *COLUMNS, "--out", f"{log}.html"], 55),
+        (lambda log: ["replay", log, *COLUMNS], 50),
     ],
     ids=["audit", "audit with its page", "replay"],
 )

@@ -36,10 +36,11 @@ if TYPE_CHECKING:
         FeedbackScheme,
         anytime,
         bounded,
+        from_toml,
         long_term,
         periodic,
+        to_toml,
     )
-    from evenhand.fairness.scheme_file import from_toml, to_toml
     from evenhand.fairness.status import (
         Capped,
         Decayed,
@@ -158,11 +159,9 @@ _HOME = {
         "FeedbackScheme",
         "anytime",
         "bounded",
+        "from_toml",
         "long_term",
         "periodic",
-    ),
-    "fairness.scheme_file": (
-        "from_toml",
         "to_toml",
     ),
     "fairness.status": (

@@ -1,13 +1,15 @@
-"""Files of users: what is no file is refused in a sentence, before anybody waits for it."""
+"""Tests of _util.files."""
 
 from __future__ import annotations
 
 import os
 import socket
+import threading
 
 import pytest
 
 from evenhand._util.files import (
+    nothing_on_stdout,
     open_file,
     read_file,
     require_file,
@@ -16,6 +18,8 @@ from evenhand._util.files import (
     write_whole,
 )
 from evenhand.errors import BadFile, CannotWrite
+
+# Files of users: what is no file is refused in a sentence, before anybody waits for it.
 
 
 def pipe(path):
@@ -163,3 +167,50 @@ def test_folders_in_each_other_without_end_are_refused_before_one_is_made(tmp_pa
     require_folder(tmp_path / ("y/" * 100), "out")
     with pytest.raises(CannotWrite, match=r"300 folders in each other: choose a name with at most"):
         require_folder("y/" * 300, "out")
+
+
+# What is printed past Python while a solver runs does not reach stdout.
+
+
+@pytest.mark.parametrize(("threads", "elsewhere"), [(1, ""), (2, "stray")])
+def test_what_is_written_to_the_file_of_stdout_goes_nowhere(capfd, monkeypatch, threads, elsewhere):
+    """Beside another thread, which could be printing, it goes to stderr."""
+    monkeypatch.setattr(threading, "active_count", lambda: threads)
+    os.write(1, b"before ")
+    with nothing_on_stdout():
+        os.write(1, b"stray")
+    os.write(1, b"after")
+    assert capfd.readouterr() == ("before after", elsewhere)
+
+
+def test_two_solvers_at_once_leave_stdout_where_it_was(capfd):
+    """The first to begin is the first to end: it must not take stdout from under the second."""
+    begun, ended = threading.Event(), threading.Event()
+
+    def first():
+        with nothing_on_stdout():
+            begun.set()
+            ended.wait(10)
+
+    def second():
+        begun.wait(10)
+        with nothing_on_stdout():
+            ended.set()
+            one.join(10)
+            os.write(1, b"stray")
+
+    one, other = threading.Thread(target=first), threading.Thread(target=second)
+    one.start()
+    other.start()
+    other.join(10)
+    os.write(1, b"after")
+    assert capfd.readouterr() == ("after", "stray")
+
+
+def test_without_a_stdout_there_is_nothing_to_keep_clean(monkeypatch):
+    def none(_):
+        raise OSError
+
+    monkeypatch.setattr(os, "dup", none)
+    with nothing_on_stdout():
+        pass

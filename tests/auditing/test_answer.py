@@ -347,7 +347,7 @@ def test_an_audit_loads_no_jax():
 
     code = (
         "import sys, evenhand.auditing, evenhand.monitor, evenhand.monitor.state_file\n"
-        "import evenhand.report, evenhand.report.tables\n"
+        "import evenhand.report, evenhand.report.formats\n"
         "assert 'jax' not in sys.modules, 'jax was loaded'\n"
     )
     subprocess.run([sys.executable, "-c", code], check=True)

@@ -17,8 +17,7 @@ from evenhand.decide.rules.built_in import LeastServed
 from evenhand.decide.world_from_log import blocks_of, rows_of_supply, world_of_log
 from evenhand.envs import LogWorld, State
 from evenhand.errors import BadLog, BadParameter, EvenhandError
-from evenhand.fairness.scheme import anytime
-from evenhand.fairness.scheme_file import to_toml
+from evenhand.fairness.scheme import anytime, to_toml
 from evenhand.fairness.temporal import Total
 from evenhand.log.history import Lots, Roster, TimedAmounts
 from evenhand.log.log import Supply

@@ -15,7 +15,7 @@ from evenhand import LogNash, Parity, Rawls, Total, Trace, anytime, bounded
 from evenhand.envs import Random, State, rollout, rollouts, to_trace
 from evenhand.envs.log_world import LogWorld, TimePointEnds, Unmet
 from evenhand.errors import BadParameter, EvenhandError, TooLarge
-from evenhand.fairness.scheme_file import from_table, to_table, to_toml
+from evenhand.fairness.scheme import from_table, to_table, to_toml
 from evenhand.memory.memory import Full
 from evenhand.planning.planner import plan
 from evenhand.problem.problem import ENVIRONMENTS, Problem

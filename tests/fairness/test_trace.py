@@ -33,9 +33,7 @@ from evenhand import (
     anytime,
     long_term,
 )
-from evenhand import (
-    errors as e,
-)
+from evenhand import errors as e
 from evenhand.errors import BadParameter, UnequalLengths
 from evenhand.fairness import Circumstances, MatrixFunction, Override
 from evenhand.fairness.trace import NONE, Standing, Tolerance

@@ -6,7 +6,7 @@ import functools
 from typing import NamedTuple
 
 import evenhand
-from evenhand._util.moments import moment_label
+from evenhand._util.numbers import moment_label
 from evenhand.log.counting import HiddenRows, hidden_over_time
 from evenhand.log.engines import fetch
 from evenhand.log.files import opened

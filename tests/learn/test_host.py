@@ -27,10 +27,9 @@ from evenhand.fairness.temporal import Discounted, Mean, Total
 from evenhand.fairness.trace import Override
 from evenhand.fairness.welfare import LogNash, Rawls
 from evenhand.learn.deep.agent import PolyakUpdate
-from evenhand.learn.deep.dqn import DQN
+from evenhand.learn.deep.dqn import DQN, RecurrentDQN
 from evenhand.learn.deep.encoders import Raw, Relative
 from evenhand.learn.deep.networks import MLP, EquivariantMLP, Recurrent
-from evenhand.learn.deep.recurrent import RecurrentDQN
 from evenhand.learn.host import HostLoop, HostWorld, Walk
 from evenhand.learn.imagined_memories import Above
 from evenhand.learn.schedules import Exploration

@@ -13,10 +13,9 @@ from evenhand.fairness.welfare import LogNash
 from evenhand.learn import fairqcm, host, recipe
 from evenhand.learn.deep import dqn as dqn_agent
 from evenhand.learn.deep.agent import EPISODES, HardUpdate, Huber, PolyakUpdate, Squared
-from evenhand.learn.deep.dqn import DQN
+from evenhand.learn.deep.dqn import DQN, RecurrentDQN
 from evenhand.learn.deep.encoders import Raw
 from evenhand.learn.deep.networks import MLP, EquivariantMLP, Recurrent, StakeholderNetwork
-from evenhand.learn.deep.recurrent import RecurrentDQN
 from evenhand.learn.host import HostLoop
 from evenhand.learn.imagined_memories import (
     Above,

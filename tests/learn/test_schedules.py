@@ -15,8 +15,7 @@ from evenhand.envs.log_world import LogWorld, TimePointEnds
 from evenhand.errors import BadParameter, NegativeStatus, NotFinite
 from evenhand.fairness.filters import AfterEach, Every, Final
 from evenhand.fairness.scheme import anytime as anytime_shaping
-from evenhand.fairness.scheme import bounded, long_term, periodic
-from evenhand.fairness.scheme_file import to_toml
+from evenhand.fairness.scheme import bounded, long_term, periodic, to_toml
 from evenhand.fairness.temporal import Discounted
 from evenhand.fairness.welfare import Rawls
 from evenhand.learn.deep.agent import DecisionRecord

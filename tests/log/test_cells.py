@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from evenhand._util.moments import LAST_MOMENT, moment_labels, parse_moment
+from evenhand._util.numbers import LAST_MOMENT, moment_labels, parse_moment
 from evenhand.errors import BadLog, BadParameter
 from evenhand.log.cells import read_number_texts
 from logs import MAPPED, OPTIONS, write

@@ -24,9 +24,7 @@ from evenhand import (
     best_there_was,
     smallest_change,
 )
-from evenhand import (
-    errors as e,
-)
+from evenhand import errors as e
 from evenhand.auditing import audit, compare, compare_periods
 from evenhand.auditing.compare_logs import compare_periods as compare_periods_options
 from evenhand.cli.app import app

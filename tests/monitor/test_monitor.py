@@ -16,19 +16,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from command_line import evenhand
-from evenhand import (
-    Decayed,
-    GiniWelfare,
-    LogNash,
-    Mean,
-    WaitingTime,
-    Window,
-    over_time,
-    periodic,
-)
-from evenhand import (
-    anytime as anytime_monitor,
-)
+from evenhand import Decayed, GiniWelfare, LogNash, Mean, WaitingTime, Window, over_time, periodic
+from evenhand import anytime as anytime_monitor
 from evenhand.auditing import audit
 from evenhand.auditing.chance.alarm import AT_START, FACTORS, STAKES
 from evenhand.auditing.chance.nulls import OddsOverTime

@@ -137,9 +137,9 @@ def pair(folder):
 
 
 def test_the_bundle_is_that_of_the_installed_version():
-    from evenhand.report.html.template import asset, bundle
+    from evenhand.report.html.element import asset, bundle
 
-    assert asset("vega.js") == bundle(), "run python -m evenhand.report.html.template"
+    assert asset("vega.js") == bundle(), "run python -m evenhand.report.html.element"
 
 
 def test_every_chart_is_drawn_offline(plain, visit):
@@ -360,7 +360,7 @@ def same(one, other):
 
 @pytest.mark.parametrize("which", ["plain", "hostile", "pair"])
 def test_downloads_hold_what_json_and_csv_hold(which, request, visit, tmp_path):
-    from evenhand.report.tables import sheets
+    from evenhand.report.formats import sheets
 
     found, path = request.getfixturevalue(which)
     opened = visit(path, accept_downloads=True)

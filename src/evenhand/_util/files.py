@@ -1,4 +1,4 @@
-"""Files of users: read only if they are files, and written whole or not at all."""
+"""Files of users: read only if they are files, written whole or not at all; and silent solvers."""
 
 from __future__ import annotations
 
@@ -6,11 +6,15 @@ import errno
 import os
 import stat
 import tempfile
-from collections.abc import Callable, Iterable
+import threading
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import BinaryIO
 
 from evenhand.errors import BadFile, CannotWrite, argument
+
+# Files of users: read only if they are files, and written whole or not at all.
 
 # What is not a file, and might never end or never begin.
 ENDLESS: dict[str, Callable[[int], bool]] = {
@@ -204,3 +208,52 @@ def _umask() -> int:
     mask = os.umask(0)
     os.umask(mask)
     return mask
+
+
+# A solver that prints where it should not.
+
+_lock = threading.Lock()  # of what follows
+_solving = 0  # how many solve now
+_stdout: int | None = None  # a copy of it, while it is led elsewhere
+
+
+@contextmanager
+def nothing_on_stdout() -> Iterator[None]:
+    """Keep what a solver prints off stdout, which may have to hold one JSON object.
+
+    HiGHS 1.12 has a stray print that no option silences (its issue 2783). It goes nowhere, unless
+    another thread could be printing meanwhile: then to stderr. Of several solvers at once the first
+    leads stdout there, and the last brings it back.
+    """
+    _begin()
+    try:
+        yield
+    finally:
+        _end()
+
+
+def _begin() -> None:
+    global _solving, _stdout
+    with _lock:
+        _solving += 1
+        if _solving > 1:
+            return
+        with suppress(OSError):  # where there is no stdout, there is none to keep clean
+            _stdout = os.dup(1)
+        if _stdout is None:
+            return
+        nowhere = os.open(os.devnull, os.O_WRONLY)
+        with suppress(OSError):  # where there is no stderr
+            os.dup2(nowhere if threading.active_count() == 1 else 2, 1)
+        os.close(nowhere)
+
+
+def _end() -> None:
+    global _solving, _stdout
+    with _lock:
+        _solving -= 1
+        if _solving or _stdout is None:
+            return
+        os.dup2(_stdout, 1)
+        os.close(_stdout)
+        _stdout = None

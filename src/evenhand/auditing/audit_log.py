@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from evenhand import __version__
-from evenhand._util.moments import moment_label
+from evenhand._util.numbers import moment_label
 from evenhand._util.wording import join_names, join_tied, tell_apart
 from evenhand.auditing.answer import (
     SHOWN_CORRECTIONS,

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from evenhand._util.moments import as_numbers, as_timestamps, moment_labels
+from evenhand._util.numbers import as_numbers, as_timestamps, moment_labels
 from evenhand._util.wording import join_names
 from evenhand.auditing.questions import Question, Timeline
 from evenhand.auditing.scoring import mean_status

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from evenhand._util.moments import moment_label
+from evenhand._util.numbers import moment_label
 from evenhand._util.wording import join_names
 from evenhand.auditing.case import Case
 from evenhand.auditing.questions import (

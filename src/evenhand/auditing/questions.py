@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from evenhand._util.checks import MOST_STEPS, is_finite_number
-from evenhand._util.moments import moment_label
+from evenhand._util.numbers import moment_label
 from evenhand._util.wording import pluralise
 from evenhand.errors import BadParameter, argument
 from evenhand.fairness.filters import AfterEach, Always, Every, Filter, Final, Marked

@@ -73,7 +73,7 @@ def _of_learning() -> Lines:
 
 def _of_judging() -> Lines:
     """Memories, the parts of a scheme, and rules."""
-    from evenhand.decide.rules.named import RULES
+    from evenhand.decide.rules.built_in import RULES
     from evenhand.fairness.aggregation import AGGREGATIONS
     from evenhand.fairness.filters import FILTERS
     from evenhand.fairness.status import STATUSES

@@ -111,8 +111,7 @@ def require_places(csv: Path | None, out: list[Path], read: list[str]) -> None:
     if csv is None and not out:
         return
     from evenhand._util.files import require_apart, require_folder, require_place
-    from evenhand.report.formats import format_of
-    from evenhand.report.tables import SHEETS
+    from evenhand.report.formats import SHEETS, format_of
 
     folders = () if csv is None else (csv, csv / "first", csv / "second")
     require_apart((*out, *(folder / name for folder in folders for name in SHEETS)), read)
@@ -126,7 +125,7 @@ def require_places(csv: Path | None, out: list[Path], read: list[str]) -> None:
 def write_answer(found: Answer | LogComparison, csv: Path | None, out: list[Path]) -> None:
     """Write the tables and the reports that were asked for."""
     if csv is not None:
-        from evenhand.report.tables import write_sheets
+        from evenhand.report.formats import write_sheets
 
         write_sheets(found, csv)
     if out:

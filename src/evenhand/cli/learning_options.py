@@ -236,7 +236,7 @@ def variants(
     memory: str | None, proposal: str | None, scheme: Path | None = None
 ) -> dict[str, Any]:
     """Another memory and proposal, by name, with their default parameters, and another scheme."""
-    from evenhand.fairness.scheme_file import from_table, read_scheme_file
+    from evenhand.fairness.scheme import from_table, read_scheme_file
     from evenhand.learn.imagined_memories import PROPOSALS
     from evenhand.memory.memory import memory_from_table
 

@@ -161,7 +161,7 @@ def _scheme(environment: Any, discount: float, scheme_file: Path | None) -> Fair
 
     from evenhand.errors import BadParameter
     from evenhand.fairness.aggregation import TimepointFirst
-    from evenhand.fairness.scheme_file import read_scheme_file
+    from evenhand.fairness.scheme import read_scheme_file
     from evenhand.fairness.temporal import Discounted, Total
 
     if scheme_file is not None:

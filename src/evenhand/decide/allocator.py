@@ -13,9 +13,9 @@ from typing import Any, TypeVar
 import numpy as np
 
 from evenhand._util.checks import require_kind, require_whole
-from evenhand._util.moments import microseconds, parse_moment
+from evenhand._util.numbers import microseconds, parse_moment
 from evenhand._util.wording import format_number, nearest, short_repr
-from evenhand.decide.rules.named import RULES, rule_of, rule_to_table
+from evenhand.decide.rules.built_in import RULES, rule_of, rule_to_table
 from evenhand.decide.rules.rule import TIES, Rule, TieBreak
 from evenhand.errors import BadFile, BadParameter, UnknownStakeholder, argument
 from evenhand.events import (
@@ -31,7 +31,7 @@ from evenhand.events import (
     as_amount,
     as_moment,
 )
-from evenhand.fairness.scheme_file import from_table, to_table
+from evenhand.fairness.scheme import from_table, to_table
 
 # A rule that decides live: who is next and why, with a state that is a fold over its events.
 

@@ -13,10 +13,9 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from evenhand._util.moments import as_numbers
-from evenhand._util.numbers import namespace
+from evenhand._util.numbers import as_numbers, namespace
 from evenhand._util.wording import format_number, pluralise
-from evenhand.decide.rules.named import RULES, rule_of, rule_to_name
+from evenhand.decide.rules.built_in import RULES, rule_of, rule_to_name
 from evenhand.decide.rules.rule import Entrant, Instant, Remembered, Rule, TieBreak
 from evenhand.decide.rules.state import RuleState, Standings
 from evenhand.envs.environment import Environment, State

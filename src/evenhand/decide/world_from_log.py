@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from evenhand._util.moments import DAY, as_numbers
+from evenhand._util.numbers import DAY, as_numbers
 from evenhand._util.wording import pluralise
 from evenhand.auditing.questions import Question, question_of
 from evenhand.decide.replay.replay_log import judged_as_logged, read_for_replay
@@ -19,8 +19,7 @@ from evenhand.envs.log_world import LogWorld, TimePointEnds, Unmet, require_lear
 from evenhand.errors import BadLog, BadParameter, argument
 from evenhand.fairness.aggregation import TimepointFirst
 from evenhand.fairness.filters import Always, Filter, Final
-from evenhand.fairness.scheme import FairnessScheme
-from evenhand.fairness.scheme_file import to_toml
+from evenhand.fairness.scheme import FairnessScheme, to_toml
 from evenhand.fairness.status import (
     OfRequests,
     PerTimePresent,

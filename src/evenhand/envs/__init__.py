@@ -8,10 +8,14 @@ from evenhand.envs.boosters import Boosters
 from evenhand.envs.crates import Crates
 from evenhand.envs.doughnuts import Doughnuts
 from evenhand.envs.environment import (
+    BestRecipe,
     Environment,
+    LearningNumbers,
     MDPEnvironment,
     Outcomes,
     OutcomesNotFinite,
+    PaperRecipe,
+    Recipe,
     State,
 )
 from evenhand.envs.episodes import (
@@ -34,7 +38,6 @@ from evenhand.envs.fish_wood import FishWood
 from evenhand.envs.jobs import Jobs
 from evenhand.envs.lending import GaussianLending, Lending
 from evenhand.envs.log_world import LogWorld
-from evenhand.envs.recipe import BestRecipe, LearningNumbers, PaperRecipe, Recipe
 from evenhand.envs.shifts import Shifts
 from evenhand.envs.triage import Triage
 from evenhand.envs.vaccines import Vaccines

@@ -13,15 +13,17 @@ import numpy as np
 from evenhand._util.numbers import as_float64
 from evenhand.envs.environment import (
     MOST_STAKEHOLDERS,
+    BestRecipe,
     Environment,
+    LearningNumbers,
     Outcomes,
+    Recipe,
     State,
     one_each,
     require_count,
     served_or_not,
     subsets,
 )
-from evenhand.envs.recipe import BestRecipe, LearningNumbers, Recipe
 from evenhand.fairness.groups import Labels, by_value
 from evenhand.fairness.scheme import FairnessScheme, anytime
 from evenhand.fairness.temporal import Total

@@ -13,16 +13,19 @@ import numpy as np
 
 from evenhand._util.numbers import as_float64
 from evenhand.envs.environment import (
+    BestRecipe,
     Environment,
+    LearningNumbers,
     Outcomes,
     OutcomesNotFinite,
+    PaperRecipe,
+    Recipe,
     State,
     one_each,
     require_count,
     served_or_not,
     subsets,
 )
-from evenhand.envs.recipe import BestRecipe, LearningNumbers, PaperRecipe, Recipe
 from evenhand.errors import BadParameter
 from evenhand.fairness.groups import Groups, Labels, by_value, refine
 from evenhand.fairness.scheme import FairnessScheme, anytime

@@ -18,8 +18,7 @@ from evenhand.envs.environment import Environment, Outcomes, State, require_coun
 from evenhand.errors import BadParameter, TooLarge, argument
 from evenhand.fairness.filters import FILTERS, Filter
 from evenhand.fairness.groups import Labels, by_value
-from evenhand.fairness.scheme import FairnessScheme
-from evenhand.fairness.scheme_file import from_toml
+from evenhand.fairness.scheme import FairnessScheme, from_toml
 from evenhand.fairness.status import STATUSES, PerEntitlement, Returns, Status
 from evenhand.fairness.trace import Step
 from evenhand.memory.feature_layout import FeatureLayout

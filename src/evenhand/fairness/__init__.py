@@ -28,10 +28,12 @@ from evenhand.fairness.scheme import (
     FeedbackScheme,
     anytime,
     bounded,
+    from_toml,
     long_term,
     periodic,
+    read_scheme_file,
+    to_toml,
 )
-from evenhand.fairness.scheme_file import from_toml, read_scheme_file, to_toml
 from evenhand.fairness.status import (
     STATUSES,
     Beside,

@@ -46,9 +46,8 @@ from evenhand.lab.trials import (
     run_agent,
 )
 from evenhand.learn.deep.agent import DeepAgent
-from evenhand.learn.deep.dqn import DQN
+from evenhand.learn.deep.dqn import DQN, RecurrentDQN
 from evenhand.learn.deep.networks import Recurrent
-from evenhand.learn.deep.recurrent import RecurrentDQN
 from evenhand.learn.imagined_memories import Above, NoProposal
 from evenhand.learn.recipe import default_learner
 from evenhand.learn.schedules import ExplorationBySteps

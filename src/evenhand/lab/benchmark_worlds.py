@@ -20,8 +20,7 @@ from evenhand.envs import ENVIRONMENTS, Environment, FishWood
 from evenhand.errors import BadParameter, EvenhandError, MissingExtra
 from evenhand.fairness.aggregation import TimepointFirst
 from evenhand.fairness.filters import Always, Every, Filter, Final
-from evenhand.fairness.scheme import FairnessScheme, anytime
-from evenhand.fairness.scheme_file import from_table, to_table
+from evenhand.fairness.scheme import FairnessScheme, anytime, from_table, to_table
 from evenhand.fairness.temporal import Total
 from evenhand.fairness.welfare import GeneralisedGini, LogNash, Rawls, Welfare
 from evenhand.learn.host import HostWorld

@@ -15,10 +15,9 @@ from evenhand.envs import BestRecipe, Doughnuts, Environment
 from evenhand.errors import BadParameter
 from evenhand.fairness.scheme import FairnessScheme
 from evenhand.learn.deep.agent import DeepAgent, HardUpdate, PolyakUpdate
-from evenhand.learn.deep.dqn import DQN
+from evenhand.learn.deep.dqn import DQN, RecurrentDQN
 from evenhand.learn.deep.encoders import Binary, Relative
 from evenhand.learn.deep.networks import MLP, EquivariantMLP, Network, Recurrent
-from evenhand.learn.deep.recurrent import RecurrentDQN
 from evenhand.learn.imagined_memories import PROPOSALS, Everything, NoProposal, Proposal
 from evenhand.learn.recipe import default_learner, default_tables
 from evenhand.learn.schedules import Constant, Exploration, ExplorationBySteps, Watkins

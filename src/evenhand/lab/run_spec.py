@@ -172,7 +172,7 @@ class RunSpec:
     def to_json(self) -> dict[str, Any]:
         """The run in words and numbers that JSON has."""
         from evenhand.envs import ENVIRONMENTS
-        from evenhand.fairness.scheme_file import to_table, to_toml
+        from evenhand.fairness.scheme import to_table, to_toml
         from evenhand.learn.imagined_memories import PROPOSALS
         from evenhand.memory.memory import memory_to_table
 
@@ -190,7 +190,7 @@ class RunSpec:
     def from_json(cls, table: Mapping[str, Any]) -> RunSpec:
         """The run that was written so."""
         from evenhand.envs import ENVIRONMENTS
-        from evenhand.fairness.scheme_file import from_table, from_toml
+        from evenhand.fairness.scheme import from_table, from_toml
         from evenhand.learn.imagined_memories import PROPOSALS
         from evenhand.memory.memory import memory_from_table
 

@@ -21,10 +21,9 @@ if TYPE_CHECKING:
         Squared,
         TargetUpdate,
     )
-    from evenhand.learn.deep.dqn import DQN
+    from evenhand.learn.deep.dqn import DQN, RecurrentDQN
     from evenhand.learn.deep.encoders import Binary, Encoder, Raw, Relative
     from evenhand.learn.deep.networks import MLP, EquivariantMLP, Network, Recurrent
-    from evenhand.learn.deep.recurrent import RecurrentDQN
     from evenhand.learn.fairqcm import FairQCM, Learned
     from evenhand.learn.imagined_memories import (
         Above,
@@ -57,7 +56,10 @@ __getattr__, __dir__, __all__ = lazy_exports(
             "Squared",
             "TargetUpdate",
         ),
-        "deep.dqn": ("DQN",),
+        "deep.dqn": (
+            "DQN",
+            "RecurrentDQN",
+        ),
         "deep.encoders": (
             "Binary",
             "Encoder",
@@ -70,7 +72,6 @@ __getattr__, __dir__, __all__ = lazy_exports(
             "Network",
             "Recurrent",
         ),
-        "deep.recurrent": ("RecurrentDQN",),
         "fairqcm": (
             "FairQCM",
             "Learned",

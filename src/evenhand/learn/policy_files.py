@@ -25,7 +25,7 @@ from evenhand._util.saved import (
 )
 from evenhand.envs.own_environment import know_imported
 from evenhand.errors import BadFile
-from evenhand.fairness.scheme_file import from_table, to_table
+from evenhand.fairness.scheme import from_table, to_table
 from evenhand.learn.deep.agent import DeepAgent
 from evenhand.learn.deep.encoders import ENCODERS, Encoder
 from evenhand.learn.deep.networks import NETWORKS, Network

@@ -11,7 +11,7 @@ from typing import Any
 
 import narwhals as nw
 
-from evenhand._util.moments import FIRST_MOMENT, LAST_MOMENT
+from evenhand._util.numbers import FIRST_MOMENT, LAST_MOMENT
 from evenhand.errors import BadLog, BadParameter, argument
 from evenhand.log.engines import BLANKS, Frame, engine_of, fetch
 from evenhand.log.layout import HiddenMark, mark_of

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 import narwhals as nw
 import numpy as np
 
-from evenhand._util.moments import CALENDAR, moment_label
+from evenhand._util.numbers import CALENDAR, moment_label
 from evenhand._util.wording import format_number, join_names, pluralise
 from evenhand.errors import BadLog, NotFinite, argument
 from evenhand.log.cells import misplaced, not_finite

@@ -22,7 +22,7 @@ from typing import Any, NamedTuple
 
 import narwhals as nw
 
-from evenhand._util.moments import parse_moment
+from evenhand._util.numbers import parse_moment
 from evenhand._util.wording import join_names, nearest
 from evenhand.errors import BadCondition, argument
 from evenhand.log.engines import as_it_is

@@ -11,7 +11,7 @@ from typing import Any
 import narwhals as nw
 import numpy as np
 
-from evenhand._util.moments import as_numbers
+from evenhand._util.numbers import as_numbers
 from evenhand._util.wording import join_names, pluralise
 from evenhand.errors import BadLog, argument
 from evenhand.log import checks

@@ -31,10 +31,12 @@ from evenhand.log.text_files import (
     materialized,
     read_workload,
     require_gzip,
+    tidy,
     tidy_copy,
+    times_of,
     where_not_utf_8,
+    with_times,
 )
-from evenhand.log.wide_tables import tidy, times_of, with_times
 from evenhand.log.workbooks import WORKBOOK, read_workbook, table_of
 
 # Which files a name or a pattern means, and how they are written, by the ends of their names.

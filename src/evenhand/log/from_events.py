@@ -9,7 +9,7 @@ from typing import Any, Generic, NamedTuple, TypeVar
 import numpy as np
 
 from evenhand._util.checks import first_repeated
-from evenhand._util.moments import as_numbers, as_timestamps, parse_moment
+from evenhand._util.numbers import as_numbers, as_timestamps, parse_moment
 from evenhand.errors import BadLog, BadParameter
 from evenhand.events import Ask, Entitle, Event, Give, Join, Leave, MemberEvent, Undo
 from evenhand.log.history import History, Lots, Roster, TimedAmounts

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from evenhand._util.moments import as_numbers
+from evenhand._util.numbers import as_numbers
 from evenhand.errors import BadRoster
 
 if TYPE_CHECKING:

@@ -18,7 +18,7 @@ from typing import Any
 import narwhals as nw
 import numpy as np
 
-from evenhand._util.moments import parse_moment
+from evenhand._util.numbers import parse_moment
 from evenhand.errors import BadLog, BadParameter, CannotConnect, argument
 from evenhand.log import layout
 from evenhand.log.engines import (

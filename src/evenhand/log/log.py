@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import narwhals as nw
 import numpy as np
 
-from evenhand._util.moments import as_numbers, moment_label, parse_moment
+from evenhand._util.numbers import as_numbers, moment_label, parse_moment
 from evenhand._util.wording import format_number, join_names, pluralise
 from evenhand.errors import BadLog, BadParameter, NotFinite, argument
 from evenhand.events import Event
@@ -66,8 +66,16 @@ from evenhand.log.options import (
     read_keywords,
     require_known,
 )
-from evenhand.log.people import apply_roster, as_groups, read_groups, roster_of
-from evenhand.log.requests import asked_over_time, of_those, open_from, read_requests
+from evenhand.log.people import (
+    apply_roster,
+    as_groups,
+    asked_over_time,
+    of_those,
+    open_from,
+    read_groups,
+    read_requests,
+    roster_of,
+)
 from evenhand.log.rows import LogEvents, plain_name, read_events, require_column
 from evenhand.log.waits import Cases, judged_waits, read_cases
 

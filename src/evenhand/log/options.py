@@ -23,8 +23,7 @@ from evenhand.errors import (
 )
 from evenhand.fairness.aggregation import TimepointFirst
 from evenhand.fairness.filters import AfterEach, Always, Filter, Final
-from evenhand.fairness.scheme import FairnessScheme
-from evenhand.fairness.scheme_file import from_table, read_scheme_file
+from evenhand.fairness.scheme import FairnessScheme, from_table, read_scheme_file
 from evenhand.fairness.status import (
     LowerIsBetter,
     OfRequests,
@@ -37,16 +36,8 @@ from evenhand.fairness.status import (
 from evenhand.fairness.temporal import TEMPORALS, Mean, Temporal
 from evenhand.fairness.trace import NONE, Tolerance
 from evenhand.fairness.welfare import WELFARES, LogNash, Rawls, Welfare
-from evenhand.log.layout import (
-    STAKEHOLDER as WHO,
-)
-from evenhand.log.layout import (
-    TIME,
-    FileLayout,
-    HiddenMark,
-    default_columns,
-    read_marks,
-)
+from evenhand.log.layout import STAKEHOLDER as WHO
+from evenhand.log.layout import TIME, FileLayout, HiddenMark, default_columns, read_marks
 from evenhand.log.times import require_unit
 
 # What the options of an audit cannot mean together, or alone: refused, with the reason.

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 import narwhals as nw
 import numpy as np
 
-from evenhand._util.moments import moment_label
+from evenhand._util.numbers import moment_label
 from evenhand._util.wording import join_names, nearest, pluralise
 from evenhand.errors import BadLog, BadParameter, MissingColumn, UnknownStakeholder, argument
 from evenhand.log import conditions, text_files
@@ -33,7 +33,7 @@ from evenhand.log.files import ROW, SAME, LogTable
 from evenhand.log.layout import STAKEHOLDER, TIME, HiddenMark, common_mark
 from evenhand.log.layout import STAKEHOLDER as WHO
 from evenhand.log.options import AuditOptions
-from evenhand.log.wide_tables import is_time, time_columns, time_in_name
+from evenhand.log.text_files import is_time, time_columns, time_in_name
 
 # A look at a log of which no column is named: what each is probably for, and what to ask then.
 #

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import narwhals as nw
 import numpy as np
 
-from evenhand._util.moments import as_numbers, as_timestamps
+from evenhand._util.numbers import as_numbers, as_timestamps
 from evenhand._util.wording import pluralise
 from evenhand.errors import BadLog, BadParameter, argument
 from evenhand.log.engines import fetch

@@ -13,7 +13,7 @@ from evenhand._util.numbers import Array, namespace
 from evenhand._util.registry import Registry
 from evenhand.errors import SchemeFileError
 from evenhand.fairness.groups import Exchanging, Groups, Labels, refine
-from evenhand.fairness.scheme_file import from_table, to_table
+from evenhand.fairness.scheme import from_table, to_table
 from evenhand.fairness.status import Decayed, Status, Window
 from evenhand.fairness.trace import Step
 

@@ -15,7 +15,7 @@ from typing import Any
 
 import orjson
 
-from evenhand._util.moments import DAY
+from evenhand._util.numbers import DAY
 from evenhand._util.wording import join_names, nearest, short_repr
 from evenhand.auditing.questions import MOST_PERIODS, Period
 from evenhand.errors import BadLog, MissingKey, argument

@@ -15,7 +15,7 @@ import numpy as np
 import orjson
 
 from evenhand._util.checks import is_finite_number, require_kind
-from evenhand._util.moments import (
+from evenhand._util.numbers import (
     CALENDAR,
     FIRST_MOMENT,
     LAST_MOMENT,
@@ -34,8 +34,7 @@ from evenhand.auditing.scoring import Ranking, RunningTotals
 from evenhand.auditing.verdict import Direction
 from evenhand.errors import BadLog, BadParameter, UnknownStakeholder, argument
 from evenhand.fairness.filters import FILTERS, Always
-from evenhand.fairness.scheme import FairnessScheme
-from evenhand.fairness.scheme_file import to_toml
+from evenhand.fairness.scheme import FairnessScheme, to_toml
 from evenhand.fairness.status import WithCredit
 from evenhand.fairness.stream import Block
 from evenhand.fairness.trace import NONE, Circumstances, Tolerance, Trace

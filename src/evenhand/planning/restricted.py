@@ -14,7 +14,7 @@ import numpy as np
 from scipy.optimize import Bounds, LinearConstraint, milp
 from scipy.sparse import coo_array
 
-from evenhand._util.quiet_solver import nothing_on_stdout
+from evenhand._util.files import nothing_on_stdout
 from evenhand.envs import State
 from evenhand.fairness.trace import Override, Step
 from evenhand.planning.model import Model, SchemeAndMemory

@@ -18,8 +18,7 @@ from evenhand._util.registry import Registry
 from evenhand._util.saved import SavedRecord
 from evenhand._util.wording import short_repr
 from evenhand.errors import BadParameter, OverridesRefused, SchemeFileError, TooLarge
-from evenhand.fairness.scheme import FairnessScheme
-from evenhand.fairness.scheme_file import from_table, from_toml, to_table, to_toml
+from evenhand.fairness.scheme import FairnessScheme, from_table, from_toml, to_table, to_toml
 from evenhand.fairness.trace import Step
 from evenhand.memory.memory import (
     Attribute,

@@ -16,5 +16,9 @@ if TYPE_CHECKING:
     from evenhand.serve.server import background_service
 
 __getattr__, __dir__, __all__ = lazy_exports(
-    __name__, {"client": ("DecisionClient",), "server": ("background_service",)}
+    __name__,
+    {
+        "client": ("DecisionClient",),
+        "server": ("background_service",),
+    },
 )

@@ -65,7 +65,7 @@ def replayed(serving):
 
 
 def _rule(written):
-    from evenhand.decide.rules.named import rule_of
+    from evenhand.decide.rules.built_in import rule_of
 
     return rule_of(written)
 

@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 
 from evenhand.decide.replay.replay_log import ReplayOptions, replay_with
 from evenhand.decide.replay.supply import decide_supply, possible_takers, set_off
+from evenhand.decide.rules.built_in import rule_of
 from evenhand.decide.rules.deadline import keeps_deadline
-from evenhand.decide.rules.named import rule_of
 from evenhand.decide.rules.rule import RULES
 from evenhand.errors import BadLog, BadParameter
 from evenhand.log.history import Lots, Roster, TimedAmounts

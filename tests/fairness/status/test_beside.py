@@ -14,7 +14,7 @@ from built_ins import BESIDE, N
 from evenhand import Average, LogNash, Trace, anytime
 from evenhand import errors as e
 from evenhand.fairness import Circumstances, FairnessScheme, Mean, Rate, TimepointFirst, from_toml
-from evenhand.fairness.scheme_file import to_toml
+from evenhand.fairness.scheme import to_toml
 from evenhand.fairness.status import (
     Level,
     PerCurrentEntitlement,

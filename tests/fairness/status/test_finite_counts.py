@@ -13,8 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from evenhand.errors import BadParameter, DoesNotClose
-from evenhand.fairness.scheme import anytime
-from evenhand.fairness.scheme_file import from_toml, to_toml
+from evenhand.fairness.scheme import anytime, from_toml, to_toml
 from evenhand.fairness.status import (
     STATUSES,
     Capped,

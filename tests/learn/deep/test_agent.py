@@ -18,10 +18,9 @@ from evenhand.fairness.scheme import FairnessScheme, anytime, periodic
 from evenhand.fairness.temporal import Total, Worst
 from evenhand.fairness.welfare import LogNash
 from evenhand.learn.deep.agent import HardUpdate, Huber, PolyakUpdate, Squared, _one_of
-from evenhand.learn.deep.dqn import DQN
+from evenhand.learn.deep.dqn import DQN, RecurrentDQN
 from evenhand.learn.deep.encoders import Raw, Relative
 from evenhand.learn.deep.networks import MLP, EquivariantMLP, MaskedNetwork, Recurrent
-from evenhand.learn.deep.recurrent import RecurrentDQN
 from evenhand.learn.host import HostWorld
 from evenhand.learn.imagined_memories import Above, Everything
 from evenhand.learn.schedules import Exploration, start_learners

@@ -15,17 +15,9 @@ from evenhand.envs.doughnuts import Doughnuts
 from evenhand.envs.log_world import LogWorld, TimePointEnds, Unmet
 from evenhand.errors import BadParameter
 from evenhand.fairness.groups import Groups
-from evenhand.fairness.scheme import (
-    FairnessScheme,
-    periodic,
-)
-from evenhand.fairness.scheme import (
-    anytime as anytime_encoders,
-)
-from evenhand.fairness.scheme import (
-    anytime as anytime_gains,
-)
-from evenhand.fairness.scheme_file import from_table, to_table, to_toml
+from evenhand.fairness.scheme import FairnessScheme, from_table, periodic, to_table, to_toml
+from evenhand.fairness.scheme import anytime as anytime_encoders
+from evenhand.fairness.scheme import anytime as anytime_gains
 from evenhand.fairness.status import GroupTotals, WaitingTime
 from evenhand.fairness.temporal import Worst
 from evenhand.fairness.welfare import Parity

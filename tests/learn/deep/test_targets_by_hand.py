@@ -17,10 +17,9 @@ from evenhand.fairness.scheme import anytime
 from evenhand.fairness.temporal import Total
 from evenhand.fairness.welfare import LogNash
 from evenhand.learn.deep.agent import AgentState, HardUpdate, Huber, PolyakUpdate, of_action
-from evenhand.learn.deep.dqn import DQN, Experience
+from evenhand.learn.deep.dqn import DQN, Experience, Moment, RecurrentDQN
 from evenhand.learn.deep.encoders import Raw
 from evenhand.learn.deep.networks import MLP, Recurrent
-from evenhand.learn.deep.recurrent import Moment, RecurrentDQN
 from evenhand.learn.imagined_memories import Above
 from evenhand.learn.schedules import Exploration
 from evenhand.memory.memory import Full

@@ -21,8 +21,8 @@ from evenhand.fairness.filters import Always
 from evenhand.fairness.scheme import FairnessScheme
 from evenhand.fairness.status import Returns
 from evenhand.report import report
+from evenhand.report.html.element import asset
 from evenhand.report.html.first_screen import verdict
-from evenhand.report.html.template import asset
 
 # The page of an audit, read as a browser without scripts reads it.
 

@@ -9,8 +9,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from evenhand.report.html.element import element, escape, figure_of, name_of, percent, table
-from evenhand.report.html.template import as_json, page
+from evenhand.report.html.element import (
+    as_json,
+    element,
+    escape,
+    figure_of,
+    name_of,
+    page,
+    percent,
+    table,
+)
 
 
 class Reader(HTMLParser):

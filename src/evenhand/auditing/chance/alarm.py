@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from evenhand._util.moments import as_numbers, as_timestamps, moment_label
+from evenhand._util.numbers import as_numbers, as_timestamps, moment_label
 from evenhand._util.wording import format_number, join_names
 from evenhand.auditing.chance.nulls import HeldFixed
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
-from evenhand._util.moments import as_timestamps, moment_label
+from evenhand._util.numbers import as_timestamps, moment_label
 from evenhand.errors import BadLog, BadParameter, ZeroEntitlement, argument
 from evenhand.log.history import Reading, Roster, most_with, open_amount, presence
 

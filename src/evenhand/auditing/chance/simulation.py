@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from evenhand._util.moments import as_numbers
+from evenhand._util.numbers import as_numbers
 from evenhand.auditing.case import STARTS, Case
 from evenhand.auditing.questions import Timeline
 from evenhand.auditing.scoring import mean_status

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from evenhand._util.moments import as_numbers, moment_label
+from evenhand._util.numbers import as_numbers, moment_label
 from evenhand.auditing.answer import Answer, BestThereWas
 from evenhand.auditing.case import Case
 from evenhand.auditing.judge import Judged, judge

@@ -11,7 +11,7 @@ import numpy as np
 from scipy.optimize import Bounds, LinearConstraint, milp
 from scipy.sparse import coo_array
 
-from evenhand._util.quiet_solver import nothing_on_stdout
+from evenhand._util.files import nothing_on_stdout
 from evenhand.decide.hindsight.division import Division, WholeLots
 from evenhand.errors import BadParameter, argument
 from evenhand.fairness.temporal import Last, Mean, Temporal

@@ -13,7 +13,7 @@ import narwhals as nw
 import numpy as np
 
 from evenhand._util.files import write_whole
-from evenhand._util.moments import DAY, as_numbers, moment_labels
+from evenhand._util.numbers import DAY, as_numbers, moment_labels
 from evenhand._util.wording import format_number, join_tied, tell_apart
 from evenhand.auditing.answer import AnswerTable, BestThereWas
 from evenhand.auditing.verdict import Direction, Terms

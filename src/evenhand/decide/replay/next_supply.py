@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from evenhand._util.moments import as_numbers, moment_label, moment_labels
+from evenhand._util.numbers import as_numbers, moment_label, moment_labels
 from evenhand._util.wording import format_number, join_tied
 from evenhand.decide.replay.supply import (
     Decisions,

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
 import numpy as np
 
-from evenhand._util.moments import as_numbers
+from evenhand._util.numbers import as_numbers
 from evenhand._util.wording import format_number, pluralise
 from evenhand.auditing.answer import BestThereWas
 from evenhand.auditing.case import Case
@@ -18,8 +18,7 @@ from evenhand.decide.hindsight.best_of_log import best_with
 from evenhand.decide.replay.answer import AS_LOGGED, LEAST_SERVED, Outcome, ReplayAnswer, gains
 from evenhand.decide.replay.next_supply import plan_next, read_next
 from evenhand.decide.replay.supply import Decisions, decide_supply, set_off
-from evenhand.decide.rules.built_in import BEGIN_AT, LeastServed
-from evenhand.decide.rules.named import rule_or_policy, rule_to_name
+from evenhand.decide.rules.built_in import BEGIN_AT, LeastServed, rule_or_policy, rule_to_name
 from evenhand.decide.rules.rule import InOrder, Rule, TieBreak
 from evenhand.errors import BadParameter, EvenhandError, NoBestKnown, argument
 from evenhand.fairness.scheme import FairnessScheme

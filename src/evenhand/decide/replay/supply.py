@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from evenhand._util.moments import as_numbers, moment_label
+from evenhand._util.numbers import as_numbers, moment_label
 from evenhand._util.wording import format_number, pluralise
 from evenhand.decide.rules.rule import Foreseen, Rule, TieBreak
 from evenhand.decide.rules.state import RuleState

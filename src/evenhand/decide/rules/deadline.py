@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from evenhand._util.quiet_solver import nothing_on_stdout
+from evenhand._util.files import nothing_on_stdout
 from evenhand._util.wording import pluralise
 from evenhand.decide.rules.rule import RULES, Entrant, Foreseen, Instant, Remembered, Rule
 from evenhand.errors import BadParameter

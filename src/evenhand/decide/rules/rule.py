@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Protocol, TypeAlias
 
 from evenhand._util.checks import require_whole
-from evenhand._util.moments import DAY
+from evenhand._util.numbers import DAY
 from evenhand._util.registry import Registry
 from evenhand._util.wording import format_number
 from evenhand.errors import argument

@@ -25,8 +25,7 @@ from evenhand._util.saved import (
 )
 from evenhand.envs.own_environment import load_class
 from evenhand.errors import BadFile, BadParameter
-from evenhand.fairness.scheme import FairnessScheme, anytime
-from evenhand.fairness.scheme_file import from_toml, to_toml
+from evenhand.fairness.scheme import FairnessScheme, anytime, from_toml, to_toml
 from evenhand.fairness.temporal import Total
 from evenhand.interop.gymnasium.external import (
     GymnasiumProcess,

@@ -17,10 +17,13 @@ from evenhand.report.html.charts import TimeAxis
 from evenhand.report.html.element import (
     Child,
     Markup,
+    PageSection,
+    asset,
     element,
     figure_of,
     joined,
     name_of,
+    page,
     percent,
     table,
 )
@@ -33,7 +36,6 @@ from evenhand.report.html.first_screen import (
     verdict,
 )
 from evenhand.report.html.page_data import compact_answer
-from evenhand.report.html.template import PageSection, asset, page
 
 # The page of an audit: one log, or two logs compared, as a file that can be sent.
 

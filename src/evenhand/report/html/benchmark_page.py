@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 def benchmark_page(board: Leaderboard, title: str = "Benchmark") -> bytes:
     """Results as one page that opens offline."""
-    from evenhand.report.html.template import PageSection, page
+    from evenhand.report.html.element import PageSection, page
 
     drawn = [one.method for one in board.standings if one.learns][: len(charts.SIGNS)]
     specs: dict[str, Any] = {}

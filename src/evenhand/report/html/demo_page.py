@@ -8,10 +8,19 @@ from evenhand.decide.replay.answer import Outcome
 from evenhand.lab.demo import HUNDREDS, TRUCK, VAN, WEEKS, LearnedRule, Story, best_rule
 from evenhand.report.html import over_time, stakeholders
 from evenhand.report.html.audit_page import audit_charts
-from evenhand.report.html.element import Child, Markup, element, figure_of, joined, table
+from evenhand.report.html.element import (
+    Child,
+    Markup,
+    PageSection,
+    asset,
+    element,
+    figure_of,
+    joined,
+    page,
+    table,
+)
 from evenhand.report.html.first_screen import stakeholder_story
 from evenhand.report.html.page_data import compact_answer
-from evenhand.report.html.template import PageSection, asset, page
 from evenhand.report.text import chance
 
 TITLE = "Fairness that remembers"

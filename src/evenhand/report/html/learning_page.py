@@ -222,7 +222,7 @@ def _words(parts: Parts, measure: str) -> str:
 
 def learning_page(parts: Parts, title: str, drawn: Parts | None = None) -> bytes:
     """One figure as a page of its own."""
-    from evenhand.report.html.template import PageSection, page
+    from evenhand.report.html.element import PageSection, page
 
     curves = Curves()
     body = joined((both_figures(curves, "figure", parts, drawn), summary_table(parts, title)))

@@ -7,8 +7,17 @@ from collections.abc import Iterator
 from evenhand.decide.replay.answer import Outcome, ReplayAnswer
 from evenhand.decide.replay.next_supply import NextPlan
 from evenhand.decide.rules.rule import span_in_words
-from evenhand.report.html.element import Child, Markup, element, figure_of, joined, name_of, table
-from evenhand.report.html.template import PageSection, page
+from evenhand.report.html.element import (
+    Child,
+    Markup,
+    PageSection,
+    element,
+    figure_of,
+    joined,
+    name_of,
+    page,
+    table,
+)
 
 TITLE = "Other rules on the same log"
 SHOWN = 200  # stakeholders of whom the page says what a rule would have changed

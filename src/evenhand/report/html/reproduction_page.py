@@ -12,15 +12,16 @@ from evenhand.lab.reproduction import FIGURES, folder_of
 from evenhand.report.html.element import (
     Child,
     Markup,
+    PageSection,
     element,
     figure_of,
     joined,
     labelled_list,
+    page,
     table,
 )
 from evenhand.report.html.learning_page import Curves, both_figures, summary_table
 from evenhand.report.html.over_time import unfairness_by_time
-from evenhand.report.html.template import PageSection, page
 
 if TYPE_CHECKING:
     from evenhand.lab.reproduction import Reproduction

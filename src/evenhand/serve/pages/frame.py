@@ -21,8 +21,16 @@ from starlette.responses import HTMLResponse, RedirectResponse, Response
 
 from evenhand._util.wording import as_beginning
 from evenhand.errors import BadParameter, EvenhandError, StaleTurn, as_sentence
-from evenhand.report.html.element import LONG_NAME, Child, Markup, element, joined
-from evenhand.report.html.template import asset, digest, inline
+from evenhand.report.html.element import (
+    LONG_NAME,
+    Child,
+    Markup,
+    asset,
+    digest,
+    element,
+    inline,
+    joined,
+)
 from evenhand.serve.api.middleware import (
     NotAllowed,
     RateLimit,

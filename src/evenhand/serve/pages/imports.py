@@ -21,7 +21,7 @@ from starlette.responses import Response
 
 from evenhand._util.checks import first_repeated
 from evenhand._util.wording import as_beginning, pluralise
-from evenhand.decide.rules.named import rule_of
+from evenhand.decide.rules.built_in import rule_of
 from evenhand.errors import BadFile, BadParameter, EvenhandError, naming_arguments
 from evenhand.log.engines import fetch
 from evenhand.log.files import opened

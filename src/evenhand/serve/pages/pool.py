@@ -9,7 +9,7 @@ from typing import Any
 
 from starlette.responses import Response
 
-from evenhand._util.moments import EPOCH
+from evenhand._util.numbers import EPOCH
 from evenhand._util.wording import as_beginning, pluralise
 from evenhand.errors import EvenhandError, as_sentence
 from evenhand.report.html.element import (

@@ -5,7 +5,7 @@ from __future__ import annotations
 import datetime
 from typing import Any
 
-from evenhand._util.moments import DAY, EPOCH
+from evenhand._util.numbers import DAY, EPOCH
 from evenhand._util.wording import format_number, join_names, pluralise
 from evenhand.decide.allocator import RankedStakeholder
 from evenhand.decide.rules.built_in import ByReceived

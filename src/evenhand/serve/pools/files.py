@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from evenhand.decide.rules.named import policy_rule
+from evenhand.decide.rules.built_in import policy_rule
 from evenhand.decide.rules.rule import Rule
 from evenhand.errors import BadParameter, EvenhandError, argument
 

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from evenhand._util.files import read_file
-from evenhand._util.moments import as_numbers
+from evenhand._util.numbers import as_numbers
 from evenhand.errors import BadFile, BadLog, BadParameter, StoreConflict
 from evenhand.events import Join, Leave, Moment
 from evenhand.log.log import Kept, Log, log_of

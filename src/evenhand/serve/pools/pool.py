@@ -14,14 +14,14 @@ from typing import Any, ClassVar
 
 import orjson
 
-from evenhand._util.moments import EPOCH, parse_moment
+from evenhand._util.numbers import EPOCH, parse_moment
 from evenhand.auditing.questions import question_of
 from evenhand.decide.allocator import Allocator, RankedStakeholder, Share
-from evenhand.decide.rules.named import rule_of, rule_to_table
+from evenhand.decide.rules.built_in import rule_of, rule_to_table
 from evenhand.decide.rules.rule import TIES, Rule
 from evenhand.errors import BadParameter, BadStore, StaleTurn, UnknownDecision, argument
 from evenhand.events import Event, Give, MemberEvent, Moment, Pause, Resume, Undo
-from evenhand.fairness.scheme_file import from_table
+from evenhand.fairness.scheme import from_table
 from evenhand.log.options import AuditOptions
 from evenhand.serve.pools.files import NO_POLICIES, PolicyFolder, names_policy
 from evenhand.serve.store.store import FIRST, DecisionStore, KeptAnswer, LogEntry, next_entry
