@@ -126,8 +126,8 @@ def test_long_logs_are_grouped_by_day_and_come_back_in_blocks(source, sources, m
     anytime, monthly = audit(frame, **same.MAPPED), audit(frame, **same.MAPPED, every="month")
     by_month = audit(totals, **same.TOTALS_MAPPED, every="month")
     monkeypatch.setattr(counting, "EXACT_ROWS", 0)
-    for module in ("duckdb", "ibis"):
-        monkeypatch.setattr(f"evenhand.log.engines.{module}.BLOCK_ROWS", 100)
+    for module in ("engines", "ibis_engine"):
+        monkeypatch.setattr(f"evenhand.log.{module}.BLOCK_ROWS", 100)
     monkeypatch.setattr("evenhand.log.history.IN_MEMORY", 1000)
     monkeypatch.setattr("evenhand.log.history.BLOCK_VALUES", 1 << 12)
     same.assert_same(sources[source]("decisions", **same.MAPPED), anytime, True)

@@ -213,6 +213,7 @@ import sys
 from evenhand.envs import Doughnuts
 from evenhand.errors import EvenhandError
 from evenhand.lab import ray_cluster as on_ray
+from evenhand.lab import run_spec
 from evenhand.lab.compare_methods import compare
 
 def tried(ray):
@@ -223,8 +224,7 @@ def tried(ray):
     ray.close()
 
 tried(on_ray.OnRay(sys.argv[1], patience=3.0))
-on_ray.PROCESS_BYTES = 10**15
-on_ray._memory.cache_clear()
+run_spec.PROCESS_BYTES = 10**15
 tried(on_ray.OnRay(sys.argv[1]))
 """
 

@@ -189,10 +189,6 @@ def bundle() -> str:
     return notice + vl_convert.javascript_bundle(SNIPPET)
 
 
-if __name__ == "__main__":
-    (Path(__file__).with_name("assets") / "vega.js").write_text(bundle(), encoding="utf-8")
-
-
 # The template of all pages: a file that opens offline and makes no network requests.
 #
 # The content security policy names the scripts and the style by their digests, so that nothing else
@@ -312,3 +308,7 @@ def digest(text: str) -> str:
     """The name of a script or a style in a content security policy."""
     digest = hashlib.sha256(text.encode("utf-8")).digest()
     return f"'sha256-{base64.b64encode(digest).decode()}'"
+
+
+if __name__ == "__main__":
+    (Path(__file__).with_name("assets") / "vega.js").write_text(bundle(), encoding="utf-8")

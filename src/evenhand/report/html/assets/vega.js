@@ -1,5 +1,5 @@
 /* Vega 6.2.0, Vega-Lite 6.4 and Vega-Embed 7.0.2, with what they need, as vl-convert-python
-   1.9.0.post1 bundles them; evenhand.report.html.vega_bundle makes this file.
+   1.9.0.post1 bundles them; evenhand.report.html.element makes this file.
    Copyright (c) University of Washington Interactive Data Lab and contributors; BSD 3-Clause
    licence: redistribution and use in source and binary forms, with or without modification, are
    permitted provided that this notice and the following disclaimer are kept, and that the names of
